@@ -1,0 +1,159 @@
+package permission
+
+import "fmt"
+
+// Layer names the place a decision comes from.
+type Layer string
+
+// The layers. LayerDefault: no rule matched.
+const (
+	LayerAgent   Layer = "agent"
+	LayerStatic  Layer = "static"
+	LayerRuntime Layer = "runtime"
+	LayerDefault Layer = "default"
+)
+
+// Layers holds the rules that judge the calls of one session.
+type Layers struct {
+	// Agents are the rulesets of the session and of those it descends from:
+	// the root's first, its own last. The most restrictive counts, so nothing
+	// below can give back what one above has denied. nil entries are skipped;
+	// none at all: there is no agent layer.
+	Agents []*Ruleset
+
+	Static  *Ruleset // permissions.jsonc
+	Runtime *Ruleset // "always" answers of this session
+}
+
+// Decision is the answer to a call.
+type Decision struct {
+	Action Action
+	Layer  Layer
+	Rule   *Rule // the rule that decided; nil: none matched
+	Value  Value // the value that decided
+}
+
+// Decide judges the values of one call.
+//
+// First the agent layer alone: a value whose last matching rule in one of the
+// agent rulesets denies it is denied, and nothing changes that. Then, for each
+// agent ruleset, that one, the static and the runtime rules together, in this
+// order: the last match counts, and no match is Ask. Of all values and agent
+// rulesets the most restrictive outcome wins; of equals the first.
+//
+// A call without values is asked about.
+func (l *Layers) Decide(values []Value) Decision {
+	worst := Decision{}
+	for i := range values {
+		v := &values[i]
+		if text, abs := normalise(v.Text), normalise(v.Abs); text != v.Text || abs != v.Abs {
+			w := *v
+			w.Text, w.Abs = text, abs
+			v = &w
+		}
+		if d := l.decide(v); d.Action > worst.Action {
+			d.Value = values[i]
+			worst = d
+			if d.Action == Deny && d.Layer == LayerAgent {
+				break
+			}
+		}
+	}
+	if worst.Action == 0 {
+		worst = Decision{Action: Ask, Layer: LayerDefault}
+		if len(values) > 0 {
+			worst.Value = values[0]
+		}
+	}
+	return worst
+}
+
+// decide judges one value. The zero Decision: it has no say.
+func (l *Layers) decide(v *Value) Decision {
+	if v.DenyOnly && v.Unknown {
+		return l.suspect(v)
+	}
+	for _, a := range l.Agents {
+		if c := a.last(v); c != nil && c.Action == Deny {
+			return Decision{Action: Deny, Layer: LayerAgent, Rule: &c.Rule}
+		}
+	}
+	d := l.combined(v)
+	switch {
+	case v.DenyOnly && d.Action != Deny:
+		return Decision{}
+	case v.Unknown && d.Action < Ask:
+		return Decision{Action: Ask, Layer: LayerDefault}
+	}
+	return d
+}
+
+// combined judges v by agent, static and runtime rules together.
+func (l *Layers) combined(v *Value) Decision {
+	if c := l.Runtime.last(v); c != nil {
+		return Decision{Action: c.Action, Layer: LayerRuntime, Rule: &c.Rule}
+	}
+	if c := l.Static.last(v); c != nil {
+		return Decision{Action: c.Action, Layer: LayerStatic, Rule: &c.Rule}
+	}
+	worst := Decision{Action: Ask, Layer: LayerDefault}
+	any := false
+	for _, a := range l.Agents {
+		if a == nil {
+			continue
+		}
+		d := Decision{Action: Ask, Layer: LayerDefault}
+		if c := a.last(v); c != nil {
+			d = Decision{Action: c.Action, Layer: LayerAgent, Rule: &c.Rule}
+		}
+		if !any || d.Action > worst.Action {
+			worst, any = d, true
+		}
+	}
+	return worst
+}
+
+// suspect judges a value of which only the beginning is known, and which is
+// there to be denied: Ask if it might be.
+func (l *Layers) suspect(v *Value) Decision {
+	for _, a := range l.Agents {
+		if c, _ := a.mayDeny(v); c != nil {
+			return Decision{Action: Ask, Layer: LayerAgent, Rule: &c.Rule}
+		}
+	}
+	c, covered := l.Runtime.mayDeny(v)
+	if c != nil {
+		return Decision{Action: Ask, Layer: LayerRuntime, Rule: &c.Rule}
+	}
+	if c, _ := l.Static.mayDeny(v); c != nil && !covered {
+		return Decision{Action: Ask, Layer: LayerStatic, Rule: &c.Rule}
+	}
+	return Decision{}
+}
+
+// Reason says for the model why the decision is what it is: the tool, the
+// value, and the rule that decided with the place it is written at.
+func (d Decision) Reason() string {
+	what := fmt.Sprintf("%s %q", d.Value.Tool, d.Value.Text)
+	if d.Value.Tool == "" {
+		what = "the call"
+	}
+	verdict := map[Action]string{Allow: "allowed", Ask: "asked about", Deny: "denied"}[d.Action]
+	switch {
+	case d.Value.Unknown && d.Action == Ask && d.Rule == nil:
+		return fmt.Sprintf("What %s does cannot be known before it runs, so it is asked about.", what)
+	case d.Value.Unknown && d.Action == Ask:
+		return fmt.Sprintf("What %s does cannot be known before it runs, and the rule %v (%s) might deny it.", what, *d.Rule, d.Rule.Source)
+	case d.Rule == nil:
+		return fmt.Sprintf("No rule matches %s, so it is %s.", what, verdict)
+	}
+	reason := fmt.Sprintf("%s is %s by the rule %v", what, verdict, *d.Rule)
+	if s := d.Rule.Source.String(); s != "" {
+		reason += " (" + s + ")"
+	}
+	reason += "."
+	if d.Action == Deny && d.Layer == LayerAgent {
+		reason += " It is a rule of the agent: nobody can approve the call."
+	}
+	return reason
+}

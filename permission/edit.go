@@ -1,0 +1,203 @@
+package permission
+
+import (
+	"bytes"
+
+	"github.com/tailscale/hujson"
+)
+
+// allowJSON returns the text of a permission file with rules added that allow
+// the patterns of tool and win over all the others. All that is there stays,
+// byte by byte, but for what makes room: a comma, or an action that becomes
+// the pattern "*".
+func allowJSON(data []byte, file, tool string, patterns []string) ([]byte, error) {
+	if _, err := ParseJSON(data, file, nil); err != nil {
+		return nil, err
+	}
+	bom := []byte("\uFEFF")
+	body, hadBOM := bytes.CutPrefix(data, bom)
+	root, err := hujson.Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	e := editor{newline: "\n"}
+	if bytes.Contains(body, []byte("\r\n")) {
+		e.newline = "\r\n"
+	}
+	e.indent = e.indentOf(&root)
+	for _, pattern := range patterns {
+		if err := e.allow(&root, tool, pattern); err != nil {
+			return nil, err
+		}
+	}
+	out := root.Pack()
+	if hadBOM {
+		out = append(bom, out...)
+	}
+	return out, nil
+}
+
+// editor adds rules to a tree.
+type editor struct {
+	newline string
+	indent  string // of the members of the root
+}
+
+// allow adds one rule.
+func (e editor) allow(root *hujson.Value, tool, pattern string) error {
+	last, exact, err := lastAbout(root, tool)
+	if err != nil {
+		return err
+	}
+	if last == nil || !exact {
+		rules := hujson.Value{Value: &hujson.Object{AfterExtra: hujson.Extra(e.newline + e.indent)}}
+		e.add(&rules, e.indent+e.indent, pattern, hujson.Value{Value: hujson.String("allow")})
+		if _, ok := root.Value.(*hujson.Array); ok {
+			rules = hujson.Value{Value: &hujson.Array{}}
+			e.add(&rules, "", pattern, hujson.Value{Value: hujson.String("allow")})
+		}
+		e.add(root, e.indent, QuoteGlob(tool), rules)
+		return nil
+	}
+	if action, ok := last.Value.(hujson.Literal); ok {
+		if action.String() == "allow" {
+			return nil
+		}
+		rules := hujson.Value{Value: &hujson.Object{AfterExtra: hujson.Extra(e.newline + e.indent)}}
+		e.add(&rules, e.indent+e.indent, "*", hujson.Value{Value: action})
+		e.trailingComma(root, &rules)
+		last.Value = rules.Value
+	}
+	if !allowedAtEnd(last, pattern) {
+		e.add(last, e.indent+e.indent, pattern, hujson.Value{Value: hujson.String("allow")})
+	}
+	return nil
+}
+
+// lastAbout returns the value of the last entry whose tool glob matches tool,
+// and whether it is about that tool alone.
+func lastAbout(root *hujson.Value, tool string) (last *hujson.Value, exact bool, err error) {
+	for name, value := range entries(root) {
+		g, err := CompileGlob(name)
+		if err != nil {
+			return nil, false, err
+		}
+		if g.Match(tool) {
+			last, exact = value, name == QuoteGlob(tool)
+		}
+	}
+	return last, exact, nil
+}
+
+// entries yields the names and values of an object or a list of pairs, which
+// [ParseJSON] has accepted.
+func entries(v *hujson.Value) func(yield func(string, *hujson.Value) bool) {
+	return func(yield func(string, *hujson.Value) bool) {
+		switch x := v.Value.(type) {
+		case *hujson.Object:
+			for i := range x.Members {
+				if !yield(x.Members[i].Name.Value.(hujson.Literal).String(), &x.Members[i].Value) {
+					return
+				}
+			}
+		case *hujson.Array:
+			for i := range x.Elements {
+				pair := x.Elements[i].Value.(*hujson.Array).Elements
+				if !yield(pair[0].Value.(hujson.Literal).String(), &pair[1]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// allowedAtEnd reports whether the list allows pattern with nothing but allow
+// after it.
+func allowedAtEnd(list *hujson.Value, pattern string) bool {
+	found := false
+	for name, action := range entries(list) {
+		if action.Value.(hujson.Literal).String() != "allow" {
+			found = false
+		} else if name == pattern {
+			found = true
+		}
+	}
+	return found
+}
+
+// add puts an entry at the end of an object or a list of pairs. A comment
+// behind the entry that was the last stays behind it.
+func (e editor) add(list *hujson.Value, indent, name string, value hujson.Value) {
+	switch x := list.Value.(type) {
+	case *hujson.Object:
+		before := e.space(&x.AfterExtra, indent, len(x.Members) == 0)
+		if n := len(x.Members); n > 0 && x.Members[n-1].Value.AfterExtra != nil {
+			value.AfterExtra = hujson.Extra{} // there is a comma after the last
+		}
+		value.BeforeExtra = hujson.Extra(" ")
+		x.Members = append(x.Members, hujson.ObjectMember{
+			Name:  hujson.Value{BeforeExtra: before, Value: hujson.String(name)},
+			Value: value,
+		})
+	case *hujson.Array:
+		before := e.space(&x.AfterExtra, indent, len(x.Elements) == 0)
+		value.BeforeExtra = hujson.Extra(" ")
+		pair := hujson.Value{BeforeExtra: before, Value: &hujson.Array{Elements: []hujson.ArrayElement{
+			{Value: hujson.String(name)}, value,
+		}}}
+		if n := len(x.Elements); n > 0 && x.Elements[n-1].AfterExtra != nil {
+			pair.AfterExtra = hujson.Extra{}
+		}
+		x.Elements = append(x.Elements, pair)
+	}
+}
+
+// space divides what stands before the closing bracket: it returns what goes
+// before a new entry there and leaves the rest.
+func (e editor) space(after *hujson.Extra, indent string, empty bool) hujson.Extra {
+	all := *after
+	i := bytes.LastIndexByte(all, '\n')
+	if i < 0 {
+		if empty {
+			return nil
+		}
+		*after = nil
+		return append(bytes.TrimRight(all, " \t"), ' ')
+	}
+	closing := all[i+1:]
+	if len(bytes.Trim(closing, " \t")) > 0 { // a comment before the bracket
+		closing = nil
+	}
+	before := bytes.TrimRight(all, " \t\r\n")
+	*after = hujson.Extra(e.newline + string(closing))
+	return hujson.Extra(string(before) + e.newline + indent)
+}
+
+// trailingComma gives rules a comma after the last entry if root has one.
+func (e editor) trailingComma(root, rules *hujson.Value) {
+	x, ok := root.Value.(*hujson.Object)
+	if ok && x.Members[len(x.Members)-1].Value.AfterExtra != nil {
+		o := rules.Value.(*hujson.Object)
+		o.Members[0].Value.AfterExtra = hujson.Extra{}
+	}
+}
+
+// indentOf returns the white space before the first entry, two blanks if it
+// stands on the line of the bracket.
+func (e editor) indentOf(root *hujson.Value) string {
+	var first hujson.Extra
+	switch x := root.Value.(type) {
+	case *hujson.Object:
+		if len(x.Members) > 0 {
+			first = x.Members[0].Name.BeforeExtra
+		}
+	case *hujson.Array:
+		if len(x.Elements) > 0 {
+			first = x.Elements[0].BeforeExtra
+		}
+	}
+	if i := bytes.LastIndexByte(first, '\n'); i >= 0 && len(bytes.Trim(first[i+1:], " \t")) == 0 && len(first) > i+1 {
+		return string(first[i+1:])
+	}
+	return "  "
+}

@@ -1,0 +1,176 @@
+package permission
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// File is a permissions.jsonc: rules in the format of [ParseJSON] that people
+// edit, and that [File.Allow] adds to. It is safe for concurrent use, also by
+// several processes.
+type File struct {
+	path, home string
+
+	mu      sync.Mutex
+	rules   *Ruleset // the last good ones
+	err     error    // of the last reading
+	data    []byte   // what was read last
+	info    fs.FileInfo
+	settled bool // info was old when read: the same info means the same text
+}
+
+// OpenFile opens the file at path, which it creates with the rules of
+// [SeedRules] if it is missing (mode 0600, its folder 0700). home is what "~/"
+// stands for, "" the user's home folder. A broken file is a [*SyntaxError].
+func OpenFile(path, home string) (*File, error) {
+	f := &File{path: path, home: home}
+	if err := f.create(); err != nil {
+		return nil, fmt.Errorf("creating %s: %w", path, err)
+	}
+	if _, err := f.Rules(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// create writes the seed if there is no file, never over one.
+func (f *File) create() error {
+	if _, err := os.Stat(f.path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return err
+	}
+	tmp, err := writeTemp(f.path, seedText, 0o600)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp)
+	if err := os.Link(tmp, f.path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// Path returns where the file is.
+func (f *File) Path() string { return f.path }
+
+// Rules returns the rules in force. It reads the file again if that has
+// changed. If the file is broken or gone now, it returns the last good rules
+// and the error.
+func (f *File) Rules() (*Ruleset, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.reload()
+}
+
+// settleTime is how old a file has to be for its time of change to tell a
+// later change: file systems count in ticks.
+const settleTime = 2 * time.Second
+
+func (f *File) reload() (*Ruleset, error) {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		f.info = nil
+		return f.rules, fmt.Errorf("reading permissions: %w", err)
+	}
+	if f.settled && f.info != nil && os.SameFile(info, f.info) && info.Size() == f.info.Size() && info.ModTime().Equal(f.info.ModTime()) {
+		return f.rules, f.err
+	}
+	settled := time.Since(info.ModTime()) > settleTime
+	data, err := os.ReadFile(f.path)
+	if err != nil {
+		f.info = nil
+		return f.rules, fmt.Errorf("reading permissions: %w", err)
+	}
+	if f.info == nil || !bytes.Equal(data, f.data) {
+		rules, err := ParseJSON(data, f.path, &ParseOptions{Home: f.home})
+		if f.err = err; err == nil {
+			f.rules = rules
+		}
+	}
+	f.data, f.info, f.settled = data, info, settled
+	return f.rules, f.err
+}
+
+// Allow adds rules that allow the patterns of tool, so that they win over all
+// that the file says now. Comments, order and formatting of the rest stay. The
+// file is replaced in one step, and two processes that add at once lose
+// nothing. A file that is broken is left alone, with an error.
+func (f *File) Allow(tool string, patterns []string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range patterns {
+		if _, err := compileRule(Rule{Tool: tool, Pattern: p, Action: Allow, Source: Source{File: f.path}}); err != nil {
+			return fmt.Errorf("adding a permission: %w", err)
+		}
+	}
+	path, err := filepath.EvalSymlinks(f.path) // a link to a file elsewhere stays one
+	if err != nil {
+		return fmt.Errorf("adding a permission: %w", err)
+	}
+	lock := flock.New(path + ".lock")
+	if err := lock.Lock(); err != nil {
+		return fmt.Errorf("adding a permission: locking %s: %w", path, err)
+	}
+	defer lock.Unlock()
+	if err := f.allow(path, tool, patterns); err != nil {
+		return fmt.Errorf("adding a permission: %w", err)
+	}
+	_, err = f.reload()
+	return err
+}
+
+func (f *File) allow(path, tool string, patterns []string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	edited, err := allowJSON(data, f.path, tool, patterns)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(edited, data) {
+		return nil
+	}
+	if _, err := ParseJSON(edited, f.path, &ParseOptions{Home: f.home}); err != nil {
+		return fmt.Errorf("the file would be broken: %w", err)
+	}
+	tmp, err := writeTemp(path, edited, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		os.Remove(tmp)
+		return err
+	}
+	f.settled = false
+	return nil
+}
+
+// writeTemp writes data to a new file beside path and returns its name.
+func writeTemp(path string, data []byte, mode fs.FileMode) (name string, err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
+	if err != nil {
+		os.Remove(tmp.Name())
+		return "", err
+	}
+	return tmp.Name(), nil
+}

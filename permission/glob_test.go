@@ -1,0 +1,211 @@
+package permission
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+type globVector struct {
+	Pattern, Input, Class, Tier string
+	Expected                    bool
+}
+
+// readLines decodes each line of a JSONL file.
+func readLines[T any](t testing.TB, path string) []T {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []T
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatalf("%s:%d: %v", path, len(all)+1, err)
+		}
+		all = append(all, v)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// The core of what users write agrees with picomatch to the last line; of the
+// exotic rest at most one in a hundred may be wrong, and one in five refused.
+func TestGlobAgreesWithPicomatch(t *testing.T) {
+	path := "testdata/picomatch_sample.jsonl"
+	if p := os.Getenv("PICOMATCH_VECTORS"); p != "" { // more of the same kind
+		path = p
+	}
+	type tally struct{ all, wrong, refused int }
+	tiers := map[string]*tally{"core": {}, "exotic": {}, "odd": {}}
+	for _, v := range readLines[globVector](t, path) {
+		c := tiers[v.Tier]
+		c.all++
+		g, err := CompileGlob(v.Pattern)
+		switch {
+		case err != nil:
+			c.refused++
+			if v.Tier == "core" {
+				t.Errorf("core %s: %q refused: %v", v.Class, v.Pattern, err)
+			}
+		case g.Match(v.Input) != v.Expected:
+			c.wrong++
+			report := t.Logf
+			if v.Tier == "core" {
+				report = t.Errorf
+			}
+			report("%s %s: %q on %q: got %v, want %v", v.Tier, v.Class, v.Pattern, v.Input, !v.Expected, v.Expected)
+		}
+	}
+	if c := tiers["exotic"]; c.wrong*100 > c.all || c.refused*5 > c.all {
+		t.Errorf("exotic: %d wrong and %d refused of %d, want at most 1 %% and 20 %%", c.wrong, c.refused, c.all)
+	}
+	for name, c := range tiers {
+		t.Logf("%s: %d wrong, %d refused of %d", name, c.wrong, c.refused, c.all)
+	}
+}
+
+// Where the dialect differs from picomatch on purpose, or picomatch's answer
+// is worth holding.
+func TestGlobMatch(t *testing.T) {
+	for _, c := range []struct {
+		pattern, input string
+		want           bool
+	}{
+		{"git push *", "git push a\nb", true}, // 1: "*" matches line ends
+		{"*", "..", true},                     // 2: and dot segments
+		{"*", "../x", true},
+		{"[!abc]", "d", true}, // 3: "!" negates
+		{"[!abc]", "a", false},
+		{"[!abc]", "/", false},
+		{"* | sh", "curl x | sh", true}, // 4: "|" outside groups is text
+		{"* | sh", "curl x ", false},
+		{"*", "", false},
+		{"!a", "", false},
+		{"!a", "!a", true},
+		{"!!a", "a", true},
+		{"src/[id]/*", "src/[id]/x", true},
+		{"src/[id]/*", "src/i/x", true},
+		{"secrets/**", "secrets", true},
+		{"secrets/**", "secrets/a/b", true},
+		{"secrets/**", "secretsx", false},
+		{"**/x", "x", true},
+		{"a/**/b", "a/b", true},
+		{"a/**/b", "a/c/d/b", true},
+		{"a?b", "a/b", false},
+		{"xargs -I{} *", "xargs -I{} echo {}", true},
+		{"?", "😀", false}, // two characters in UTF-16, as in picomatch
+		{"??", "😀", true},
+		{"[😀]?", "😀", true},
+		{"😀*", "😀x", true},
+		{"{😀,x}", "😀", true},
+		{"!(a)", "b", true},
+		{"!(a)", "a", false},
+		{"src/!(a)", "src/ab", true},
+		{`\*`, "*", true},
+		{`\*`, "x", false},
+	} {
+		g, err := CompileGlob(c.pattern)
+		if err != nil {
+			t.Errorf("%q: %v", c.pattern, err)
+			continue
+		}
+		if got := g.Match(c.input); got != c.want {
+			t.Errorf("%q on %q: got %v, want %v", c.pattern, c.input, got, c.want)
+		}
+	}
+}
+
+func TestGlobRefuses(t *testing.T) {
+	for pattern, reason := range map[string]string{
+		"":                                    "empty",
+		`\d+`:                                 "regular expression",
+		"(a)?":                                "regular expression",
+		"[a-z]+":                              "regular expression",
+		"{a,b}+":                              "regular expression",
+		"(?=a)":                               "regular expression",
+		"(?:a)":                               "regular expression",
+		"a[]b":                                "without a",
+		"[z-a]":                               "backwards",
+		"[[:foo:]]":                           "character class",
+		"{a,b":                                "without",
+		"@(a|b":                               "without",
+		"*!(a)b":                              "denies",
+		"{10..20}":                            "braces",
+		"a\x00":                               "NUL",
+		"\xff":                                "UTF-8",
+		"a" + strings.Repeat("b", maxPattern): "64 KiB",
+		strings.Repeat("(", 100):              "deep",
+		strings.Repeat("{", 100):              "deep",
+		`"a*`:                                 "partner",
+		"+(a|aa)":                             "repeated",
+	} {
+		_, err := CompileGlob(pattern)
+		var pe *PatternError
+		if !errors.As(err, &pe) {
+			t.Errorf("%.40q: got %v, want a PatternError", pattern, err)
+		} else if !strings.Contains(pe.Reason, reason) {
+			t.Errorf("%.40q: got %q, want a reason with %q", pattern, pe.Reason, reason)
+		}
+	}
+}
+
+// Hostile patterns take time linear in the input.
+func TestGlobIsLinear(t *testing.T) {
+	input := strings.Repeat("a", 10_000)
+	for _, pattern := range []string{
+		"{a*,b*}{a*,b*}c?", strings.Repeat("{a,b}*", 8) + "c", strings.Repeat("a*", 50) + "b",
+		strings.Repeat("*a", 200) + "b", strings.Repeat("**/", 50) + "b", "+(a|b*)c", strings.Repeat("?*", 40) + "b",
+		strings.Repeat("*(a)", 20) + "b", "!(" + strings.Repeat("*a", 20) + "b)c",
+	} {
+		g, err := CompileGlob(pattern)
+		if err != nil {
+			t.Errorf("%q: %v", pattern, err)
+			continue
+		}
+		start := time.Now()
+		g.Match(input)
+		if d := time.Since(start); d > 2*time.Second {
+			t.Errorf("%q: %v for 10,000 characters", pattern, d)
+		} else {
+			t.Logf("%.30q: %v", pattern, d)
+		}
+	}
+}
+
+func FuzzGlob(f *testing.F) {
+	for _, v := range readLines[globVector](f, "testdata/picomatch_sample.jsonl") {
+		f.Add(v.Pattern, v.Input)
+	}
+	f.Fuzz(func(t *testing.T, pattern, input string) {
+		if g, err := CompileGlob(QuoteGlob(input)); err == nil {
+			if input != "" && !g.Match(input) {
+				t.Errorf("the quoted %q does not match itself", input)
+			}
+			if g.Match(input + "x") {
+				t.Errorf("the quoted %q matches more than itself", input)
+			}
+		}
+		g, err := CompileGlob(pattern)
+		if err != nil {
+			return
+		}
+		if !g.Match(pattern) {
+			t.Errorf("%q does not match itself", pattern)
+		}
+		if g.Match("") {
+			t.Errorf("%q matches nothing", pattern)
+		}
+		g.Match(input)
+	})
+}

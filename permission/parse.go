@@ -1,0 +1,245 @@
+package permission
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/tailscale/hujson"
+	"gopkg.in/yaml.v3"
+)
+
+// ParseOptions configures [ParseYAML] and [ParseJSON]. nil: the zero value.
+type ParseOptions struct {
+	LineOffset int    // added to every line: what stands before the text in its file
+	Home       string // what "~/" and "$HOME/" stand for; "": the user's home folder
+}
+
+// maxRules bounds the rules of one text.
+const maxRules = 100_000
+
+// maxJSON bounds the bytes of one text.
+const maxJSON = 4 << 20
+
+// parser collects the rules of one text.
+type parser struct {
+	file  string
+	line  int
+	home  string
+	rules []Rule
+}
+
+func newParser(file string, opts *ParseOptions) *parser {
+	p := &parser{file: file}
+	if opts != nil {
+		p.line, p.home = opts.LineOffset, opts.Home
+	}
+	p.home = homeFolder(p.home)
+	return p
+}
+
+func (p *parser) refuse(at Source, format string, args ...any) error {
+	return &SyntaxError{Source: at, Reason: fmt.Sprintf(format, args...)}
+}
+
+// add adds a rule whose action is written as the text action.
+func (p *parser) add(tool, pattern, action string, at, actionAt Source) error {
+	a, err := ParseAction(action)
+	if err != nil {
+		return p.refuse(actionAt, "%v", err)
+	}
+	if len(p.rules) == maxRules {
+		return p.refuse(at, "more than %d rules", maxRules)
+	}
+	p.rules = append(p.rules, Rule{Tool: tool, Pattern: expandHome(pattern, p.home), Action: a, Source: at})
+	return nil
+}
+
+// ParseYAML reads the compact format from a YAML node: a mapping of tool globs
+// to actions, or to mappings of patterns to actions. The order of the file is
+// the order of the rules. file is for messages and [Rule.Source]. A nil node,
+// or one that is null, is the empty ruleset. Errors are [*SyntaxError].
+func ParseYAML(node *yaml.Node, file string, opts *ParseOptions) (*Ruleset, error) {
+	p := newParser(file, opts)
+	node = resolve(node)
+	if node == nil || node.Kind == 0 || node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
+		return NewRuleset()
+	}
+	if node.Kind != yaml.MappingNode {
+		return nil, p.refuse(p.at(node), "want a mapping of tools to actions, got %s", kindYAML(node))
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], resolve(node.Content[i+1])
+		tool, err := p.key(key, "tool")
+		if err != nil {
+			return nil, err
+		}
+		if value.Kind != yaml.MappingNode {
+			if err := p.action(tool, "*", key, value); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		for j := 0; j+1 < len(value.Content); j += 2 {
+			key, value := value.Content[j], resolve(value.Content[j+1])
+			pattern, err := p.key(key, "pattern")
+			if err != nil {
+				return nil, err
+			}
+			if err := p.action(tool, pattern, key, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return NewRuleset(p.rules...)
+}
+
+func (p *parser) at(n *yaml.Node) Source {
+	if n.Line == 0 {
+		return Source{File: p.file}
+	}
+	return Source{File: p.file, Line: n.Line + p.line, Column: n.Column}
+}
+
+func (p *parser) key(n *yaml.Node, what string) (string, error) {
+	key := resolve(n)
+	if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
+		return "", p.refuse(p.at(n), "want a %s, got %s", what, kindYAML(key))
+	}
+	return key.Value, nil
+}
+
+func (p *parser) action(tool, pattern string, key, value *yaml.Node) error {
+	if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
+		return p.refuse(p.at(value), "%s: want an action (allow, ask or deny), got %s", key.Value, kindYAML(value))
+	}
+	return p.add(tool, pattern, value.Value, p.at(key), p.at(value))
+}
+
+// resolve follows aliases and the document to the node they stand for.
+func resolve(n *yaml.Node) *yaml.Node {
+	for range 10 {
+		switch {
+		case n == nil:
+			return nil
+		case n.Kind == yaml.AliasNode:
+			n = n.Alias
+		case n.Kind == yaml.DocumentNode && len(n.Content) == 1:
+			n = n.Content[0]
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+func kindYAML(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Tag == "!!null":
+		return "nothing"
+	case n.Tag == "!!merge":
+		return `a merge key "<<"`
+	case n.Kind == yaml.ScalarNode:
+		return fmt.Sprintf("%q", n.Value)
+	}
+	return "no value"
+}
+
+// ParseJSON reads the compact format from JSON with comments and trailing
+// commas: an object whose keys count in the order they are written, repeated
+// ones as well, or the same as a list of pairs, [["shell_exec",[["ls","allow"]]]].
+// file is for messages and [Rule.Source]. Errors are [*SyntaxError].
+func ParseJSON(data []byte, file string, opts *ParseOptions) (*Ruleset, error) {
+	p := newParser(file, opts)
+	root, err := p.parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	j := jsonParser{p, data}
+	err = j.pairs(root, "tool", func(tool string, key, value *hujson.Value) error {
+		if _, ok := value.Value.(hujson.Literal); ok {
+			return j.action(tool, "*", key, value)
+		}
+		return j.pairs(value, "pattern", func(pattern string, key, value *hujson.Value) error {
+			return j.action(tool, pattern, key, value)
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return NewRuleset(p.rules...)
+}
+
+// parseJSON parses the text into a tree.
+func (p *parser) parseJSON(data []byte) (*hujson.Value, error) {
+	if len(data) > maxJSON {
+		return nil, p.refuse(Source{File: p.file}, "is longer than 4 MiB")
+	}
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	root, err := hujson.Parse(data)
+	if err != nil {
+		var line, column int
+		reason := strings.TrimPrefix(err.Error(), "hujson: ")
+		if n, _ := fmt.Sscanf(reason, "line %d, column %d:", &line, &column); n == 2 {
+			_, reason, _ = strings.Cut(reason, ": ")
+			line += p.line
+		}
+		return nil, &SyntaxError{Source: Source{File: p.file, Line: line, Column: column}, Reason: reason, Err: err}
+	}
+	return &root, nil
+}
+
+// jsonParser reads rules from the tree of data.
+type jsonParser struct {
+	*parser
+	data []byte
+}
+
+func (j jsonParser) at(v *hujson.Value) Source {
+	data := bytes.TrimPrefix(j.data, []byte("\uFEFF"))
+	before := data[:min(v.StartOffset, len(data))]
+	return Source{
+		File:   j.file,
+		Line:   1 + bytes.Count(before, []byte("\n")) + j.line,
+		Column: len(before) - bytes.LastIndexByte(before, '\n'),
+	}
+}
+
+// pairs calls yield for each name and value of an object or a list of pairs.
+func (j jsonParser) pairs(v *hujson.Value, what string, yield func(name string, key, value *hujson.Value) error) error {
+	switch x := v.Value.(type) {
+	case *hujson.Object:
+		for i := range x.Members {
+			m := &x.Members[i]
+			if err := yield(m.Name.Value.(hujson.Literal).String(), &m.Name, &m.Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *hujson.Array:
+		for i := range x.Elements {
+			pair, ok := x.Elements[i].Value.(*hujson.Array)
+			if !ok || len(pair.Elements) != 2 || pair.Elements[0].Value.Kind() != '"' {
+				return j.refuse(j.at(&x.Elements[i]), `want a pair ["%s", …]`, what)
+			}
+			key, value := &pair.Elements[0], &pair.Elements[1]
+			if err := yield(key.Value.(hujson.Literal).String(), key, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return j.refuse(j.at(v), "want an object, or a list of pairs, of %ss, got %s", what, v.Value.(hujson.Literal))
+}
+
+func (j jsonParser) action(tool, pattern string, key, value *hujson.Value) error {
+	text, ok := value.Value.(hujson.Literal)
+	if !ok || text.Kind() != '"' {
+		return j.refuse(j.at(value), "%s: want an action (allow, ask or deny)", key.Value)
+	}
+	return j.add(tool, pattern, text.String(), j.at(key), j.at(value))
+}

@@ -1,0 +1,181 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Workspace is what paths are relative to. It reads the file system and never
+// changes it.
+type Workspace struct {
+	Root string // absolute, symlinks resolved
+	Home string // what "~/" and "$HOME/" stand for; "": the user's home folder
+}
+
+// PathValues returns the values of a file at path: its cleaned path, and every
+// path that its symlinks and those of the folders on the way lead to, whether
+// or not the file is there yet. The text of a path inside the workspace is
+// relative to it ("." is the workspace itself), of one outside absolute.
+//
+// "~/x" and "$HOME/x" are in the home folder. A path that is blank, holds a
+// NUL or runs in a circle is an error.
+func (w Workspace) PathValues(tool, path string) ([]Value, error) {
+	abs, err := w.absolute(path)
+	if err != nil {
+		return nil, err
+	}
+	forms, err := resolvedForms(abs)
+	if err != nil {
+		return nil, fmt.Errorf("resolving path %q: %w", path, err)
+	}
+	forms = w.homeForms(forms)
+	values := make([]Value, 0, len(forms))
+	for _, form := range forms {
+		values = append(values, w.fileValue(tool, form))
+	}
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" { // .ENV is .env there
+		for _, v := range slices.Clone(values) {
+			if low := strings.ToLower(v.Text); low != v.Text {
+				values = append(values, Value{Tool: tool, Text: low, Abs: strings.ToLower(v.Abs), DenyOnly: true})
+			}
+		}
+	}
+	return values, nil
+}
+
+// absolute returns the absolute path that path means, not cleaned.
+func (w Workspace) absolute(path string) (string, error) {
+	switch {
+	case strings.TrimSpace(path) == "":
+		return "", errors.New("the path is empty")
+	case strings.IndexByte(path, 0) >= 0:
+		return "", fmt.Errorf("path %q holds a NUL", path)
+	}
+	for _, h := range []string{"~", "$HOME", "${HOME}"} {
+		rest, ok := strings.CutPrefix(path, h)
+		if !ok || rest != "" && rest[0] != '/' {
+			continue
+		}
+		home := homeFolder(w.Home)
+		if home == "" {
+			return "", fmt.Errorf("path %q: there is no home folder", path)
+		}
+		return home + "/" + rest, nil
+	}
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
+	return w.Root + string(filepath.Separator) + path, nil
+}
+
+// fileValue returns the value of the absolute, cleaned path abs.
+func (w Workspace) fileValue(tool, abs string) Value {
+	v := Value{Tool: tool, Text: filepath.ToSlash(abs), Abs: filepath.ToSlash(abs)}
+	if abs == w.Root {
+		v.Text = "."
+	} else if rel, ok := below(w.Root, abs); ok {
+		v.Text = filepath.ToSlash(rel)
+	}
+	return v
+}
+
+// below returns what of abs is below the folder dir.
+func below(dir, abs string) (string, bool) {
+	if !strings.HasSuffix(dir, string(filepath.Separator)) {
+		dir += string(filepath.Separator)
+	}
+	return strings.CutPrefix(abs, dir)
+}
+
+// homeForms adds to paths below the real home folder those that rules about
+// "~/" are written against, if the home folder is a symlink.
+func (w Workspace) homeForms(forms []string) []string {
+	home := homeFolder(w.Home)
+	if home == "" {
+		return forms
+	}
+	home = filepath.Clean(home)
+	real, err := filepath.EvalSymlinks(home)
+	if err != nil || real == home {
+		return forms
+	}
+	for _, form := range slices.Clone(forms) {
+		if rest, ok := below(real, form); ok {
+			if p := filepath.Join(home, rest); !slices.Contains(forms, p) {
+				forms = append(forms, p)
+			}
+		}
+	}
+	return forms
+}
+
+// maxLinks bounds the symlinks of one path, as kernels do.
+const maxLinks = 40
+
+// resolvedForms returns the cleaned form of an absolute path and what it
+// becomes at each symlink on the way, the last being free of symlinks. The
+// path is walked as the kernel walks it, where "x/.." is above what x leads
+// to, and as the tools do, who clean it first.
+func resolvedForms(abs string) ([]string, error) {
+	clean := filepath.Clean(abs)
+	forms := []string{clean}
+	walks := []string{clean}
+	if strings.Contains(abs, "..") {
+		walks = append(walks, abs)
+	}
+	for _, path := range walks {
+		if err := walkLinks(path, func(form string) {
+			if !slices.Contains(forms, form) {
+				forms = append(forms, form)
+			}
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return forms, nil
+}
+
+// walkLinks calls found with each path that the symlinks of path lead to.
+func walkLinks(path string, found func(string)) error {
+	sep := string(filepath.Separator)
+	vol := filepath.VolumeName(path)
+	done := vol + sep // resolved so far
+	rest := strings.Split(path[len(vol):], sep)
+	for links := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			done = filepath.Dir(done)
+			continue
+		}
+		next := filepath.Join(done, name)
+		info, err := os.Lstat(next)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			done = next // a file, or not there: what follows is text
+			continue
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return err
+		}
+		if links++; links > maxLinks {
+			return errors.New("too many symlinks: they may run in a circle")
+		}
+		rest = append(strings.Split(target[len(filepath.VolumeName(target)):], sep), rest...)
+		if filepath.IsAbs(target) {
+			done = filepath.VolumeName(target) + sep
+		}
+		found(filepath.Join(append([]string{done}, rest...)...))
+	}
+	found(filepath.Clean(done))
+	return nil
+}

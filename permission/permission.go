@@ -1,0 +1,93 @@
+package permission
+
+import "fmt"
+
+// Action is what a rule says of a call.
+type Action uint8
+
+// The actions, in the order of how restrictive they are: of several the
+// greatest wins. The zero Action is none of them.
+const (
+	Allow Action = iota + 1
+	Ask
+	Deny
+)
+
+// ParseAction returns the action that s spells: "allow", "ask" or "deny".
+func ParseAction(s string) (Action, error) {
+	switch s {
+	case "allow":
+		return Allow, nil
+	case "ask":
+		return Ask, nil
+	case "deny":
+		return Deny, nil
+	}
+	return 0, fmt.Errorf("unknown action %q (use allow, ask or deny)", s)
+}
+
+// String returns the action's word, "none" for the zero Action.
+func (a Action) String() string {
+	switch a {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	case Deny:
+		return "deny"
+	}
+	return "none"
+}
+
+// MarshalText returns the action's word. The zero Action has none.
+func (a Action) MarshalText() ([]byte, error) {
+	if a < Allow || a > Deny {
+		return nil, fmt.Errorf("action %d has no word", a)
+	}
+	return []byte(a.String()), nil
+}
+
+// UnmarshalText is [ParseAction].
+func (a *Action) UnmarshalText(text []byte) error {
+	parsed, err := ParseAction(string(text))
+	if err == nil {
+		*a = parsed
+	}
+	return err
+}
+
+// Value is one thing a tool call wants, as patterns see it.
+//
+// A call that wants nothing in particular is the value whose Text is "*": the
+// patterns that stand for everything match it.
+type Value struct {
+	// Tool is the tool whose rules judge the value. It differs from the tool
+	// that is called where a shell command reads or writes a file: that is a
+	// value of read_file or write_file.
+	Tool string
+
+	// Text is what patterns are matched against: for a file the cleaned,
+	// slash-separated path relative to the workspace, for a shell command its
+	// normalised words, else what the tool chose.
+	Text string
+
+	// Abs is the absolute path of a file, which patterns that begin with "/"
+	// are matched against in place of Text. Empty: no file.
+	Abs string
+
+	// Unknown says that the value cannot be known before the call runs. It is
+	// never allowed without a question.
+	Unknown bool
+
+	// DenyOnly says that the value can refuse the call and nothing else: a
+	// rule that denies it counts, one that allows or asks does not, nor does
+	// the lack of one. So a rule against reading ".env" holds for the command
+	// "cat .env", and no rule has to allow reading README.md for "cat
+	// README.md". With Unknown as well, Text is the beginning of a value that
+	// is not known to its end: the call is asked about if a rule might deny it.
+	DenyOnly bool
+
+	// Written is the part of a shell command that the value stands for, as
+	// it is written there. Empty: it was not written as such, or Text says it.
+	Written string
+}

@@ -1,0 +1,157 @@
+package permission
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Source says where a rule was written.
+type Source struct {
+	File   string // a path, "built in" or "runtime"
+	Line   int    // from 1; 0: not known
+	Column int    // in bytes, from 1; 0: not known
+}
+
+// String returns "file:line", or the file alone where the line is not known.
+func (s Source) String() string {
+	if s.Line == 0 {
+		return s.File
+	}
+	return s.File + ":" + strconv.Itoa(s.Line)
+}
+
+// Rule says what is to be done with the values of a tool.
+type Rule struct {
+	Tool    string // a glob that the tool's name matches
+	Pattern string // a glob that the value matches
+	Action  Action
+	Source  Source
+}
+
+// String returns the rule as a sentence of the compact format.
+func (r Rule) String() string {
+	return fmt.Sprintf("%s: {%q: %s}", r.Tool, r.Pattern, r.Action)
+}
+
+// SyntaxError says what is wrong with a rule or the text of a ruleset, and
+// where.
+type SyntaxError struct {
+	Source Source
+	Reason string
+	Err    error // the cause, a [*PatternError] for a pattern; may be nil
+}
+
+func (e *SyntaxError) Error() string {
+	at := e.Source.String()
+	if e.Source.Line > 0 && e.Source.Column > 0 {
+		at += ":" + strconv.Itoa(e.Source.Column)
+	}
+	switch {
+	case at == "":
+		return e.Reason
+	default:
+		return at + ": " + e.Reason
+	}
+}
+
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// compiled is a rule ready to match.
+type compiled struct {
+	Rule
+	tool, pattern *Glob
+	absolute      bool   // the pattern begins with "/"
+	here          bool   // it begins with "./", as does the name of a program
+	begin         string // the text that every match begins with, as far as known
+}
+
+func compileRule(r Rule) (*compiled, error) {
+	fail := func(what string, err error) (*compiled, error) {
+		return nil, &SyntaxError{Source: r.Source, Reason: fmt.Sprintf("rule %v: %s: %v", r, what, err), Err: err}
+	}
+	if r.Action < Allow || r.Action > Deny {
+		return fail("action", fmt.Errorf("none (use allow, ask or deny)"))
+	}
+	tool, err := CompileGlob(r.Tool)
+	if err != nil {
+		return fail("tool", err)
+	}
+	pattern, err := CompileGlob(norm.NFC.String(r.Pattern))
+	if err != nil {
+		return fail("pattern", err)
+	}
+	c := &compiled{Rule: r, tool: tool, pattern: pattern}
+	c.absolute = strings.HasPrefix(strings.TrimLeft(r.Pattern, "!"), "/")
+	c.here = strings.HasPrefix(r.Pattern, "./")
+	if !pattern.negated {
+		c.begin = r.Pattern[:len(r.Pattern)-len(strings.TrimLeft(r.Pattern, plainBytes))]
+	}
+	return c, nil
+}
+
+// plainBytes mean themselves wherever they stand in a pattern. A "/" is none
+// of them: "a/**" also matches "a".
+const plainBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_- "
+
+// matches reports whether the rule, whose tool matches, is about v. The text
+// is normalised already.
+func (c *compiled) matches(v *Value) bool {
+	text := v.Text
+	if c.absolute && v.Abs != "" {
+		text = v.Abs
+	}
+	if text == "" { // matched by nothing, and yet "*: deny" means it as well
+		return c.Action == Deny && c.pattern.matchesAll()
+	}
+	if c.here {
+		text = strings.TrimPrefix(text, "./")
+	}
+	return c.pattern.Match(text)
+}
+
+// mayMatch reports whether the rule might be about a value that begins with
+// v.Text.
+func (c *compiled) mayMatch(v *Value) bool {
+	return strings.HasPrefix(c.begin, v.Text) || strings.HasPrefix(v.Text, c.begin)
+}
+
+// normalise returns s in the form that patterns are compared in: NFC.
+func normalise(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			if norm.NFC.IsNormalString(s) {
+				return s
+			}
+			return norm.NFC.String(s)
+		}
+	}
+	return s
+}
+
+// expandHome replaces "~/" and "$HOME/" at the front of a pattern, after any
+// "!", by the home folder, whose own characters mean themselves. Without a
+// home the pattern stays as it is.
+func expandHome(pattern, home string) string {
+	body := strings.TrimLeft(pattern, "!")
+	bangs := pattern[:len(pattern)-len(body)]
+	for _, p := range []string{"~/", "$HOME/"} {
+		if rest, ok := strings.CutPrefix(body, p); ok && home != "" {
+			return bangs + QuoteGlob(strings.TrimSuffix(filepath.ToSlash(home), "/")) + "/" + rest
+		}
+	}
+	return pattern
+}
+
+// homeFolder returns home, or the user's if it is empty; "" if there is none.
+func homeFolder(home string) string {
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
+	return home
+}

@@ -1,0 +1,138 @@
+package permission
+
+import (
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Ruleset is an ordered list of rules, of which the last that matches counts.
+// It is immutable, compiled once, and safe for concurrent use. A nil *Ruleset
+// is the empty one.
+type Ruleset struct {
+	rules []*compiled
+
+	// byTool holds, for each tool asked about so far, its rules: a call is
+	// compared with those alone. Bounded by maxTools.
+	byTool sync.Map // string to []*compiled
+	tools  atomic.Int32
+}
+
+// maxTools bounds how many tools a ruleset remembers the rules of.
+const maxTools = 1000
+
+// NewRuleset compiles rules. The error is a [*SyntaxError] that names the
+// first rule that cannot be compiled, and why.
+func NewRuleset(rules ...Rule) (*Ruleset, error) {
+	r := &Ruleset{rules: make([]*compiled, 0, len(rules))}
+	for _, rule := range rules {
+		c, err := compileRule(rule)
+		if err != nil {
+			return nil, err
+		}
+		r.rules = append(r.rules, c)
+	}
+	return r, nil
+}
+
+// MustRuleset is [NewRuleset] for rules that are part of the program.
+func MustRuleset(rules ...Rule) *Ruleset {
+	r, err := NewRuleset(rules...)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// Rules yields the rules in order.
+func (r *Ruleset) Rules() iter.Seq[Rule] {
+	return func(yield func(Rule) bool) {
+		if r == nil {
+			return
+		}
+		for _, c := range r.rules {
+			if !yield(c.Rule) {
+				return
+			}
+		}
+	}
+}
+
+// Len returns the number of rules.
+func (r *Ruleset) Len() int {
+	if r == nil {
+		return 0
+	}
+	return len(r.rules)
+}
+
+// Append returns a ruleset with more rules at the end, where they count most.
+func (r *Ruleset) Append(rules ...Rule) (*Ruleset, error) {
+	more, err := NewRuleset(rules...)
+	if err != nil || r == nil {
+		return more, err
+	}
+	return &Ruleset{rules: slices.Concat(r.rules, more.rules)}, nil
+}
+
+// DeniesAll reports whether every value of the tool is denied by this ruleset
+// alone, so that the tool need not be offered.
+func (r *Ruleset) DeniesAll(tool string) bool {
+	for _, c := range slices.Backward(r.of(tool)) {
+		switch {
+		case c.Action != Deny:
+			return false
+		case c.pattern.matchesAll():
+			return true
+		}
+	}
+	return false
+}
+
+// of returns the rules whose tool glob the tool's name matches, in order.
+func (r *Ruleset) of(tool string) []*compiled {
+	if r == nil {
+		return nil
+	}
+	if rules, ok := r.byTool.Load(tool); ok {
+		return rules.([]*compiled)
+	}
+	var rules []*compiled
+	for _, c := range r.rules {
+		if c.tool.Match(tool) {
+			rules = append(rules, c)
+		}
+	}
+	if r.tools.Add(1) <= maxTools {
+		r.byTool.Store(tool, rules)
+	}
+	return rules
+}
+
+// last returns the last rule about v; nil: none.
+func (r *Ruleset) last(v *Value) *compiled {
+	rules := r.of(v.Tool)
+	for i := len(rules) - 1; i >= 0; i-- {
+		if rules[i].matches(v) {
+			return rules[i]
+		}
+	}
+	return nil
+}
+
+// mayDeny returns a rule that denies some value that begins with v.Text, if
+// there may be one; covered says that a later rule answers for all values, so
+// that no earlier layer counts.
+func (r *Ruleset) mayDeny(v *Value) (rule *compiled, covered bool) {
+	rules := r.of(v.Tool)
+	for i := len(rules) - 1; i >= 0; i-- {
+		switch c := rules[i]; {
+		case c.Action == Deny && c.mayMatch(v):
+			return c, true
+		case c.pattern.matchesAll():
+			return nil, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,138 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of the analysis of one command line. What is beyond is unknown.
+const (
+	maxCommand      = 128 << 10 // bytes
+	maxShellSteps   = 5000      // statements looked at, loops counted each time
+	maxShellNesting = 30        // of shells in shells and calls in calls
+	maxShellValues  = 20000
+)
+
+// ShellValues returns the values of a command line of the shell. It is parsed
+// as bash does and followed without being run:
+//
+//   - Every command anywhere in it is a value of tool, whose text is its words
+//     without quotes, joined by blanks; also those that another command, such
+//     as xargs, env or sh -c, would run.
+//   - A redirection is a value of write_file or read_file.
+//   - A file that a command is given to read or write is a value of read_file
+//     or write_file that can only deny, and so are other spellings of a
+//     command: "rm -rf x" for "/bin/rm -fr x".
+//   - What cannot be known before it runs, and a line that cannot be parsed,
+//     is an unknown value.
+//
+// A command that starts with a folder, as "cd src && cat x", is followed
+// there; so are variables with a certain value. The file system is read to
+// expand patterns and to tell files from other words. An error: the command is
+// blank or holds a NUL.
+func (w Workspace) ShellValues(tool, command string) ([]Value, error) {
+	switch {
+	case strings.TrimSpace(command) == "":
+		return nil, errEmptyCommand
+	case strings.IndexByte(command, 0) >= 0:
+		return nil, errNULCommand
+	}
+	a := &shell{ws: w, tool: tool, seen: map[Value]bool{}, home: homeFolder(w.Home)}
+	st := &state{vars: map[string]text{}, cwd: []string{w.Root}, funcs: map[string]*syntax.Stmt{}}
+	a.script(st, command)
+	if !slices.ContainsFunc(a.values, func(v Value) bool { return !v.DenyOnly }) {
+		a.unknown(command) // nothing in it that a rule could allow
+	}
+	return a.values, nil
+}
+
+type shellError string
+
+func (e shellError) Error() string { return string(e) }
+
+const (
+	errEmptyCommand shellError = "the command is empty"
+	errNULCommand   shellError = "the command holds a NUL"
+)
+
+// shell is the analysis of one command line.
+type shell struct {
+	ws      Workspace
+	tool    string
+	home    string
+	src     string // what the nodes being looked at were parsed from
+	values  []Value
+	seen    map[Value]bool
+	visited []string // every folder that a cd went to
+	steps   int
+	depth   int
+	full    bool
+}
+
+// add adds a value once.
+func (a *shell) add(v Value) {
+	if a.seen[v] {
+		return
+	}
+	if len(a.values) >= maxShellValues {
+		if !a.full {
+			a.full = true
+			a.values = append(a.values, Value{Tool: a.tool, Text: "more than can be looked at", Unknown: true})
+		}
+		return
+	}
+	a.seen[v] = true
+	a.values = append(a.values, v)
+}
+
+// unknown adds a value that nothing is known of but its text.
+func (a *shell) unknown(text string) {
+	a.add(Value{Tool: a.tool, Text: strings.TrimSpace(text), Unknown: true})
+}
+
+// script looks at a text that a shell runs. What comes before a syntax error
+// has run by then, so it counts as well.
+func (a *shell) script(st *state, text string) {
+	if a.depth >= maxShellNesting || len(text) > maxCommand {
+		a.unknown(text)
+		return
+	}
+	a.depth++
+	src := a.src
+	defer func() { a.depth--; a.src = src }()
+	a.src = text
+	stmts, ok := parseShell(text)
+	if !ok {
+		a.unknown(text)
+	}
+	a.stmts(st, stmts)
+}
+
+// parseShell returns the statements of a script up to the first that is no
+// shell; ok is false if there is one.
+func parseShell(text string) (stmts []*syntax.Stmt, ok bool) {
+	defer func() {
+		if recover() != nil { // some malformed texts make the parser panic
+			ok = false
+		}
+	}()
+	p := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	for stmt, err := range p.StmtsSeq(strings.NewReader(text)) {
+		if err != nil {
+			return stmts, false
+		}
+		stmts = append(stmts, stmt)
+	}
+	return stmts, true
+}
+
+// written returns the source of a node.
+func (a *shell) written(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from > to || to > len(a.src) {
+		return ""
+	}
+	return a.src[from:to]
+}

@@ -1,0 +1,249 @@
+package permission
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// argv is a command's words.
+type argv []text
+
+// line joins the words, as patterns see them.
+func (v argv) line() string {
+	words := make([]string, len(v))
+	for i, t := range v {
+		words[i] = t.s
+	}
+	return strings.Join(words, " ")
+}
+
+// word returns the i-th word, "" if there is none or it is not certain.
+func (v argv) word(i int) string {
+	if i < len(v) && v[i].known && !v[i].glob {
+		return v[i].s
+	}
+	return ""
+}
+
+// call looks at a simple command. Its own values come before those of the
+// substitutions in it.
+func (a *shell) call(st *state, c *syntax.CallExpr) {
+	mark := len(a.values)
+	a.assigns(st, c.Assigns, len(c.Args) > 0)
+	var args argv
+	for _, w := range c.Args {
+		args = append(args, a.fields(st, w)...)
+	}
+	inner := slices.Clone(a.values[mark:])
+	a.values = a.values[:mark]
+	if len(args) > 0 {
+		a.run(st, args, a.written(c))
+	} else if len(c.Args) > 0 {
+		a.unknown(a.written(c)) // all words may vanish
+	}
+	a.values = append(a.values, inner...)
+}
+
+// run adds the values of a command and follows what it does.
+func (a *shell) run(st *state, v argv, written string) {
+	if a.depth >= maxShellNesting {
+		a.unknown(written)
+		return
+	}
+	a.depth++
+	defer func() { a.depth-- }()
+	own := Value{Tool: a.tool, Text: v.line(), Written: written}
+	name := commandName(v)
+	own.Unknown = name == "" || name == "." && len(v) == 1
+	if name != "" && strings.Contains(v[0].s, "/") {
+		for _, dir := range st.dirs() { // a program that this very script wrote
+			own.Unknown = own.Unknown || dir == "" && !rooted(v[0].s) && len(st.written) > 0 ||
+				slices.Contains(st.written, filepath.Join(dir, v[0].s)) || slices.Contains(st.written, filepath.Clean(v[0].s))
+		}
+	}
+	a.add(own)
+	if own.Unknown {
+		a.suspects(st, v)
+		return
+	}
+	a.spellings(v)
+	if len(v) > 1 && (keywords[name] || assignment.MatchString(v[0].s)) { // no program; yet what follows must not hide
+		a.run(st, v[1:], v[1:].line())
+	}
+	if body := st.funcs[name]; body != nil && !slices.Contains(st.inFunc, body) {
+		from := len(a.visited)
+		in := st.clone()
+		in.inFunc = append(in.inFunc, body)
+		a.stmt(in, body)
+		in.inFunc = st.inFunc
+		st.merge(in)
+		st.mayBeIn(a.visited[from:])
+	}
+	a.builtin(st, name, v)
+	a.unwrap(st, name, v)
+	a.files(st, name, v)
+}
+
+// keywords mean something to the shell where a command begins, and nothing
+// behind "sudo".
+var keywords = wordSet(`! { } if then elif else fi while until do done for case esac in function select [[ ]] coproc`)
+
+// commandName returns the last part of the command's path; "": it cannot be
+// known.
+func commandName(v argv) string {
+	if len(v) == 0 || v.word(0) == "" {
+		return ""
+	}
+	name := path.Base(v[0].s)
+	if name == "" || name == "/" {
+		return ""
+	}
+	return name
+}
+
+// suspects looks at what follows a command that is not known, as if it ran it.
+func (a *shell) suspects(st *state, v argv) {
+	if len(v) > 1 && commandName(v[1:]) != "" {
+		a.denyOnly(v[1:])
+	}
+	a.files(st, "", v)
+}
+
+// denyOnly adds a command that may or may not be run: if a rule denies it,
+// that holds.
+func (a *shell) denyOnly(v argv) {
+	a.add(Value{Tool: a.tool, Text: v.line(), DenyOnly: true})
+	a.spellings(v)
+}
+
+var setFlags = regexp.MustCompile(`^[-+][euxovf]*$`)
+
+// builtin follows the commands of the shell itself that change what later
+// ones mean.
+func (a *shell) builtin(st *state, name string, v argv) {
+	whole := v.line()
+	switch name {
+	case "cd", "pushd", "chdir":
+		args := operands(v[1:], "")
+		switch {
+		case len(args) == 0 && name == "pushd", len(args) > 0 && args[0].s == "-":
+			a.cd(st, text{})
+		case len(args) == 0:
+			a.cd(st, text{s: a.home, known: a.home != ""})
+		default:
+			a.cd(st, args[0])
+		}
+	case "popd":
+		a.cd(st, text{})
+	case "set":
+		for i, t := range v[1:] {
+			if t.s == "pipefail" && i > 0 && strings.HasSuffix(v[i].s, "o") {
+				continue
+			}
+			if !t.known || !setFlags.MatchString(t.s) {
+				a.unknown(whole)
+				return
+			}
+		}
+	case "hash", "alias", "enable", "shopt", "bind", "complete", "compgen", "compopt", "fc", "history", "dirs":
+		if len(v) > 1 {
+			a.unknown(whole)
+		}
+	case "source", ".":
+		a.unknown(whole)
+	case "trap":
+		if args := operands(v[1:], ""); len(args) > 1 {
+			a.nested(st.clone(), args[0])
+		}
+	case "mapfile", "readarray":
+		for i, t := range v {
+			if strings.HasPrefix(t.s, "-C") && i < len(v) {
+				a.unknown(whole)
+			}
+		}
+		a.setsAll(st, operands(v[1:], "dnOsuCc"))
+	case "read":
+		a.setsAll(st, operands(v[1:], "adinNptu"))
+		for i, t := range v {
+			if t.s == "-a" && i+1 < len(v) {
+				a.sets(st, v[i+1])
+			}
+		}
+	case "getopts":
+		if len(v) > 2 {
+			a.sets(st, v[2])
+		}
+	case "printf":
+		if v.word(1) == "-v" && len(v) > 2 {
+			a.sets(st, v[2])
+		} else if len(v) > 1 && strings.HasPrefix(v[1].s, "-v") {
+			a.unknown(whole)
+		}
+	case "unset":
+		a.setsAll(st, operands(v[1:], ""))
+	case "wait":
+		if len(v) > 1 && strings.HasPrefix(v[1].s, "-p") {
+			a.unknown(whole)
+		}
+	case "export", "declare", "typeset", "local", "readonly": // reached by a wrapper
+		a.unknown(whole)
+	case "let", "test", "[":
+		for i, t := range v[1:] {
+			isArith := name == "let" || t.s == "-v" || i > 0 && strings.HasPrefix(v[i].s, "-v")
+			if isArith && (!t.known || strings.ContainsAny(t.s, "[$`=")) {
+				a.unknown(whole)
+			}
+		}
+	case "shift", "ulimit", "umask":
+	}
+}
+
+func (a *shell) setsAll(st *state, names argv) {
+	for _, t := range names {
+		a.sets(st, t)
+	}
+}
+
+// sets gives a variable that a command sets an unknown value.
+func (a *shell) sets(st *state, name text) {
+	if !name.known || strings.ContainsAny(name.s, "[") {
+		a.unknown(name.s)
+		return
+	}
+	a.assigned(name.s, "")
+	st.set(name.s, text{})
+}
+
+// nested looks at a word that a shell runs as a script.
+func (a *shell) nested(st *state, t text) {
+	if !t.known {
+		a.unknown(t.s)
+		return
+	}
+	if strings.TrimSpace(t.s) != "" {
+		a.script(st, t.s)
+	}
+}
+
+// operands returns the words that are no options. withArg are the letters of
+// the options whose argument may be the next word.
+func operands(v argv, withArg string) argv {
+	var out argv
+	for i := 0; i < len(v); i++ {
+		s := v[i].s
+		switch {
+		case s == "--" && v[i].known:
+			return append(out, v[i+1:]...)
+		case len(s) < 2 || s[0] != '-':
+			out = append(out, v[i])
+		case s[1] != '-' && strings.IndexByte(withArg, s[len(s)-1]) >= 0 && len(s) == 2:
+			i++
+		}
+	}
+	return out
+}

@@ -1,0 +1,198 @@
+package permission
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// outputFlags are the options whose argument a command writes to.
+var outputFlags = regexp.MustCompile(`^(?:-o|-O|--output|--output-file|--output-document|--out|--outfile|--outFile|-out|--log-file|--logfile|-w|--write-out-file|--dump-header|--cookie-jar|--trace|--report)$`)
+
+// gluedOutput finds the file in "--output=x", "of=x" and "-ox".
+var gluedOutput = regexp.MustCompile(`^(?:--(?:output|output-file|output-document|out|outfile|log-file|logfile|dump-header|cookie-jar|trace)=|of=|-o|-O)(.+)$`)
+
+// changed are commands that write each operand; lastChanged those that write
+// the last, or into it; both after the options.
+var (
+	changed     = wordSet(`tee touch truncate rm unlink shred mkdir rmdir chmod chown chgrp sponge gzip gunzip bzip2 bunzip2 xz unxz zstd dos2unix unix2dos mkfifo mknod setfacl chattr xattr rename mv`)
+	lastChanged = wordSet(`cp mv ln install scp rsync link symlink`)
+	optionArgs  = map[string]string{"truncate": "sr", "touch": "drt", "install": "mogtS", "cp": "tS", "mv": "tS", "ln": "tS", "mkdir": "m",
+		"scp": "PiFolcSJ", "rsync": "efB", "tee": "", "shred": "ns", "split": "abCln"}
+)
+
+// outputs adds the files that a command writes.
+func (a *shell) outputs(st *state, name string, v argv) {
+	readOnlyO := name == "grep" || name == "egrep" || name == "rg" || name == "ls" || name == "ps" || name == "set" || name == "find" || name == "ssh" || name == "git"
+	for i, t := range v {
+		if i == 0 {
+			continue
+		}
+		if outputFlags.MatchString(t.s) && i+1 < len(v) && !readOnlyO && !(t.s == "-w" && name != "xxd") {
+			a.writes(st, v[i+1])
+		} else if m := gluedOutput.FindStringSubmatch(t.s); m != nil && !readOnlyO {
+			a.writes(st, text{s: m[1], known: t.known})
+		}
+	}
+	args := operands(v[1:], optionArgs[name])
+	if (name == "chmod" || name == "chown" || name == "chgrp" || name == "chattr" || name == "setfacl") && len(args) > 0 {
+		args = args[1:]
+	}
+	if changed[name] {
+		for _, t := range args {
+			a.writes(st, t)
+		}
+	}
+	if lastChanged[name] {
+		a.target(st, v, args)
+	}
+	switch name {
+	case "uniq":
+		if len(args) > 1 {
+			a.writes(st, args[1])
+		}
+	case "curl", "wget":
+		for _, t := range v[1:] {
+			if name == "wget" && !strings.HasPrefix(t.s, "-") || name == "curl" && strings.Contains(t.s, "://") {
+				if base := path.Base(t.s); strings.Contains(v.line(), "-O") || strings.Contains(v.line(), "remote-name") || name == "wget" {
+					a.writes(st, text{s: base, known: t.known})
+				}
+			}
+		}
+	case "tar", "bsdtar", "gtar":
+		if len(v) > 1 && extracts(v) {
+			a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true})
+		} else {
+			for i, t := range v {
+				if i > 0 && i+1 < len(v) && (strings.HasPrefix(t.s, "-") || i == 1) && strings.HasSuffix(t.s, "f") && !strings.HasPrefix(t.s, "--") && v[i+1].s != "-" {
+					a.writes(st, v[i+1])
+				}
+			}
+		}
+	case "unzip", "cpio", "7z", "patch", "pax", "dpkg", "unrar":
+		a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true})
+	case "git":
+		a.gitOutputs(st, v)
+	case "perl", "ruby":
+		if slices.ContainsFunc(v, func(t text) bool { return strings.HasPrefix(t.s, "-") && strings.Contains(t.s, "i") }) {
+			for _, t := range args {
+				a.writes(st, t)
+			}
+		}
+	case "split", "csplit":
+		a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true, Text: ""})
+	}
+}
+
+// extracts reports whether tar writes files.
+func extracts(v argv) bool {
+	if slices.ContainsFunc(v, func(t text) bool { return t.s == "--extract" || t.s == "--get" }) {
+		return true
+	}
+	if slices.ContainsFunc(v, func(t text) bool { return t.s == "-O" || t.s == "--to-stdout" }) {
+		return false
+	}
+	for i, t := range v[1:] {
+		if (i == 0 || strings.HasPrefix(t.s, "-") && !strings.HasPrefix(t.s, "--")) && strings.Contains(t.s, "x") && !strings.ContainsAny(t.s, "/.") {
+			return true
+		}
+	}
+	return false
+}
+
+// target adds what cp and its like write: the last operand, or a file in it.
+func (a *shell) target(st *state, v, args argv) {
+	var to text
+	from := args
+	switch {
+	case slices.ContainsFunc(v, func(t text) bool { return t.s == "-t" || strings.HasPrefix(t.s, "--target-directory") }):
+		for i, t := range v {
+			if t.s == "-t" && i+1 < len(v) || t.s == "--target-directory" && i+1 < len(v) {
+				to = v[i+1]
+			} else if _, dir, ok := strings.Cut(t.s, "--target-directory="); ok {
+				to = text{s: dir, known: t.known}
+			}
+		}
+	case len(args) > 1:
+		to, from = args[len(args)-1], args[:len(args)-1]
+	case len(args) == 1 && commandName(v) == "ln":
+		to = text{s: path.Base(args[0].s), known: args[0].known}
+	default:
+		return
+	}
+	a.writes(st, to)
+	if !to.known || to.glob {
+		return
+	}
+	for _, dir := range st.dirs() {
+		full := to.s
+		if !rooted(full) {
+			full = filepath.Join(dir, full)
+		}
+		if info, err := os.Stat(full); err == nil && info.IsDir() {
+			for _, f := range from {
+				if f.known && !f.glob {
+					a.writes(st, text{s: filepath.Join(to.s, path.Base(f.s)), known: true})
+				} else {
+					a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true})
+				}
+			}
+		}
+	}
+}
+
+// gitOutputs adds the files that git is told to write in the work tree.
+func (a *shell) gitOutputs(st *state, v argv) {
+	after := false
+	sub := ""
+	for i, t := range v[1:] {
+		switch {
+		case sub == "" && !strings.HasPrefix(t.s, "-"):
+			sub = t.s
+		case t.s == "--":
+			after = true
+		case strings.HasPrefix(t.s, "--output="):
+			a.writes(st, text{s: strings.TrimPrefix(t.s, "--output="), known: t.known})
+		case t.s == "--output" || t.s == "-o" && (sub == "archive" || sub == "format-patch"):
+			if i+2 < len(v) {
+				a.writes(st, v[i+2])
+			}
+		case (sub == "checkout" && after || sub == "restore" || sub == "rm" || sub == "mv") && !strings.HasPrefix(t.s, "-"):
+			a.writes(st, t)
+		}
+	}
+	if sub == "apply" || sub == "am" {
+		a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true})
+	}
+}
+
+// writes adds a file that a command writes.
+func (a *shell) writes(st *state, t text) {
+	if t.known && (t.s == "" || t.s == "-" || strings.HasPrefix(t.s, "/dev/null")) {
+		return
+	}
+	for _, dir := range st.dirs() {
+		targets := []string{t.s}
+		if t.known && t.glob && dir != "" {
+			if files, ok := globbed(dir, t); ok && len(files) > 0 {
+				targets = files
+			}
+		}
+		if !t.known || dir == "" && !rooted(t.s) {
+			a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true})
+			a.add(Value{Tool: "edit_file", DenyOnly: true, Unknown: true})
+			continue
+		}
+		for _, target := range targets {
+			a.file("write_file", dir, target, true)
+			a.file("edit_file", dir, target, true)
+			if !rooted(target) {
+				target = filepath.Join(dir, target)
+			}
+			st.wrote(filepath.Clean(target))
+		}
+	}
+}
