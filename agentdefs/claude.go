@@ -1,0 +1,208 @@
+package agentdefs
+
+import (
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/agentworker/worker/permission"
+)
+
+// allow returns the rules that let s happen. What is not understood to the
+// last letter grants nothing.
+func (p *parser) allow(s toolSpec) []permission.Rule {
+	tools, kind := lookUp(s.name)
+	line, column := s.at.Line, s.at.Column
+	switch {
+	case s.opaque && (kind == toolOurs || kind == toolMCP):
+		p.report(codeToolUnknown, line, column, "name the tool alone", "%s says more than a tool's name, and is not allowed", s.text)
+		return nil
+	case s.name == "*" && !s.scoped:
+		tools = []string{"*"}
+	case kind == toolAbsent:
+		p.report(codeToolNoCounterpart, line, column, "", "%s has no counterpart here", s.text)
+		return nil
+	case kind == toolEveryMCP:
+		p.report(codeToolUnknown, line, column, "name the servers: mcp__server", "%s names no server, and allows nothing", s.text)
+		return nil
+	case kind == toolMCP && hitsOwnTool(tools[0]):
+		p.report(codeToolUnknown, line, column, "name the server's tools one by one", "%s would be %s, which is a built-in tool as well, and is not allowed", s.text, tools[0])
+		return nil
+	case kind == toolUnknown: // "*" with a limit
+		p.unknownTools([]toolSpec{s})
+		return nil
+	}
+	var rules []permission.Rule
+	for _, tool := range tools {
+		patterns, ok := []string{anything}, true
+		if s.scoped {
+			patterns, ok = scope(tool, s.args, permission.Allow)
+		}
+		if !ok {
+			p.report(codeToolUnknown, line, column, "write the rule under permission, for example permission: {"+tool+": {\"pattern\": allow}}", "what %s limits the tool to has no counterpart, and is not allowed", s.text)
+			continue
+		}
+		for _, pattern := range patterns {
+			r := p.rule(s.at, tool, permission.Allow)
+			r.Pattern = pattern
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+var plainToolName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
+// deny returns the rules that forbid s, and more where it cannot be said
+// exactly.
+func (p *parser) deny(s toolSpec) []permission.Rule {
+	tools, kind := lookUp(s.name)
+	line, column := s.at.Line, s.at.Column
+	switch {
+	case s.name == "*":
+		tools = []string{"*"}
+	case kind == toolAbsent:
+		p.report(codeToolNoCounterpart, line, column, "", "%s has no counterpart here", s.text)
+		return nil
+	case kind == toolEveryMCP:
+		tools = []string{notOwnTool}
+	case kind == toolUnknown && plainToolName.MatchString(s.name):
+		p.report(codeToolUnknown, line, column, "use one of "+strings.Join(ownTools, ", ")+", or mcp__server__tool", "%s is not a tool here; it is denied by that name", s.text)
+		tools = []string{s.name}
+	case kind == toolUnknown:
+		p.refuse(codePermissionInvalid, line, column, "name tools one by one", "what %q forbids is not clear, so nothing of this file is served", s.text)
+		return nil
+	}
+	var rules []permission.Rule
+	for _, tool := range tools {
+		patterns, ok := []string{anything}, true
+		if s.scoped {
+			patterns, ok = scope(tool, s.args, permission.Deny)
+		}
+		if !ok || s.opaque {
+			p.report(codeToolUnknown, line, column, "write the rule under permission, for example permission: {"+tool+": {\"pattern\": deny}}", "what %s limits the tool to has no counterpart; all of %s is denied", s.text, tool)
+			patterns = []string{anything}
+		}
+		for _, pattern := range patterns {
+			r := p.rule(s.at, tool, permission.Deny)
+			r.Pattern = pattern
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// scope returns the patterns that mean what args means to tool; false if no
+// pattern does. Patterns to allow never match more, those to deny never less.
+func scope(tool, args string, action permission.Action) ([]string, bool) {
+	switch tool {
+	case "shell_exec":
+		return shellScope(args)
+	case "task":
+		return agentScope(args)
+	case "read_file", "write_file", "edit_file":
+		return fileScope(args, action)
+	}
+	return nil, false
+}
+
+// shellScope reads Bash(git:*), Bash(git *) and Bash(npm test). Only the star
+// is special there.
+func shellScope(args string) ([]string, bool) {
+	command, ok := strings.CutSuffix(args, ":*")
+	if !ok {
+		command, ok = strings.CutSuffix(args, " *")
+	}
+	command = quoteButStars(strings.TrimSpace(command))
+	switch {
+	case command == "":
+		return nil, false
+	case ok:
+		return []string{command, command + " *"}, true
+	}
+	return []string{command}, true
+}
+
+// quoteButStars is a pattern in which nothing but the stars of s is special.
+func quoteButStars(s string) string {
+	parts := strings.Split(s, "*")
+	for i, part := range parts {
+		parts[i] = permission.QuoteGlob(part)
+	}
+	return strings.Join(parts, "*")
+}
+
+// agentScope reads Agent(a, b).
+func agentScope(args string) ([]string, bool) {
+	var names []string
+	for name := range strings.SplitSeq(args, ",") {
+		name = strings.TrimSpace(name)
+		if name == "" || strings.Contains(name, "*") {
+			return nil, false
+		}
+		names = append(names, permission.QuoteGlob(name))
+	}
+	return names, true
+}
+
+var plainPath = regexp.MustCompile(`^[\p{L}\p{N}_.*/ -]+$`)
+
+// fileScope reads Read(src/**), whose paths are those of a .gitignore: a star
+// there stays within its folder, a name without "/" counts in every folder, and
+// a folder covers what is in it.
+func fileScope(args string, action permission.Action) ([]string, bool) {
+	path := strings.TrimPrefix(args, "./")
+	if !plainPath.MatchString(path) || strings.HasPrefix(path, "/") || strings.Contains(path, "..") {
+		return nil, false
+	}
+	if action == permission.Allow {
+		for part := range strings.SplitSeq(path, "/") {
+			if part != "**" && strings.Contains(part, "*") && strings.Contains(path, "/") {
+				return nil, false // here a star crosses folders
+			}
+		}
+		return []string{path}, true
+	}
+	path = strings.TrimSuffix(path, "/")
+	if path == "" {
+		return nil, false
+	}
+	patterns := []string{path, path + "/**"}
+	if !strings.Contains(path, "/") {
+		patterns = append(patterns, "**/"+path, "**/"+path+"/**")
+	}
+	return patterns, true
+}
+
+// permissionMode applies the mode of a Claude Code file. Modes that would widen
+// are reported and change nothing.
+func (p *parser) permissionMode(e entry, rules []permission.Rule) []permission.Rule {
+	mode, at := "", e.node
+	if at != nil && at.Kind == yaml.ScalarNode && !tagged(at) {
+		mode = strings.TrimSpace(at.Value)
+	} else {
+		mode = "\x00" // no mode
+	}
+	switch mode {
+	case "", "default", "manual":
+	case "plan":
+		for _, tool := range []string{"write_file", "edit_file", "shell_exec"} {
+			rules = append(rules, p.rule(at, tool, permission.Deny))
+		}
+	case "dontAsk":
+		out := []permission.Rule{p.rule(at, "*", permission.Deny)}
+		for _, r := range rules {
+			if r.Action == permission.Ask {
+				r.Action = permission.Deny
+			}
+			out = append(out, r)
+		}
+		return out
+	case "acceptEdits", "auto", "bypassPermissions":
+		p.report(codePermissionWidening, e.line, e.column, "remove it; the permissions of the workspace decide", "%s: %s would let the agent do more, and is ignored", e.key, mode)
+	default:
+		p.refuse(codePermissionInvalid, e.line, e.column, "use default, plan or dontAsk", "%s is none that is known, so nothing of this file is served", e.key)
+	}
+	return rules
+}

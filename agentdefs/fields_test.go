@@ -1,0 +1,89 @@
+package agentdefs_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/agentdefs"
+)
+
+func TestFields(t *testing.T) {
+	known := func(name string) bool { return name != "gpt-99" }
+	s := load(t, map[string]string{".claude/agents/a.md": `---
+name: Ä b
+description: Does it.
+model: [gpt-99, sonnet]
+temperature: 0.5
+top_p: 0.9
+maxOutputTokens: 4000
+maxTurns: "7"
+timeoutSeconds: 90
+effort: high
+background: yes
+hidden: true
+aliases: x, y
+color: red
+output: {type: object, required: [a]}
+skills: [s]
+vibe: calm
+---
+Work.
+`}, &agentdefs.Options{KnownModel: known})
+	d, ok := s.Agent("Ä b")
+	if !ok {
+		t.Fatal(s.Diagnostics())
+	}
+	if d.Model != "sonnet" || *d.Temperature != 0.5 || *d.TopP != 0.9 || d.MaxOutputTokens != 4000 || d.MaxSteps != 7 ||
+		d.Timeout != 90*time.Second || d.Effort != "high" || !d.Background || !d.Hidden || !slices.Equal(d.Aliases, []string{"x", "y"}) ||
+		d.Color != "red" || string(d.Output) != `{"required":["a"],"type":"object"}` || d.Line != 2 {
+		t.Errorf("%+v", d)
+	}
+	var skills []string
+	if len(d.Fields) != 2 || d.Fields[0].Name != "skills" || d.Fields[0].Line != 16 || d.Fields[0].Decode(&skills) != nil || !slices.Equal(skills, []string{"s"}) {
+		t.Errorf("kept fields %+v, skills %v", d.Fields, skills)
+	}
+}
+
+func TestFieldValues(t *testing.T) {
+	for _, tt := range []struct {
+		field string
+		steps int
+		code  string // empty: none
+	}{
+		{"", 10, ""},
+		{"maxSteps: 1000", 1000, ""},
+		{"max_turns: 3", 3, ""},
+		{"steps: 3", 3, ""},
+		{"max-steps: 3", 3, "field-misspelled"},
+		{"maxSteps: 0", 10, "field-range"},
+		{"maxSteps: -3", 10, "field-range"},
+		{"maxSteps: 1001", 1000, "field-range"},
+		{"maxSteps: 99999999999999999999", 10, "field-type"},
+		{"maxSteps: many", 10, "field-type"},
+		{"maxSteps: 1.5", 10, "field-type"},
+		{"maxSteps:", 10, "field-type"},
+		{"maxSteps: [1]", 10, "field-type"},
+		{"maxSteps: \"3", 10, "field-unparsed"},
+		{"mode: sideways", 10, "field-type"},
+		{"temperature: 3", 10, "field-range"},
+		{"temperature: .nan", 10, "field-type"},
+		{"temperature: NaN", 10, "field-type"},
+		{"hidden: perhaps", 10, "field-type"},
+		{"model: inherit", 10, ""},
+		{"model: gpt-99", 10, "model-unknown"},
+		{"output: text", 10, "field-type"},
+		{"output: {1: a}", 10, "field-type"},
+		{"aliases: {a: b}", 10, "field-type"},
+	} {
+		opts := &agentdefs.Options{KnownModel: func(name string) bool { return name != "gpt-99" }}
+		s := load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\n" + tt.field + "\n---\nx"}, opts)
+		d, ok := s.Agent("a")
+		if !ok || d.MaxSteps != tt.steps || d.Model != "" {
+			t.Errorf("%q: served %v, %+v, want %d steps and no model", tt.field, ok, d, tt.steps)
+		}
+		if codes := codesOf(s); (tt.code == "") != (len(codes) == 0) || tt.code != "" && !slices.Contains(codes, tt.code) {
+			t.Errorf("%q: diagnostics %v, want %q", tt.field, s.Diagnostics(), tt.code)
+		}
+	}
+}

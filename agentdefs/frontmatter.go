@@ -1,0 +1,173 @@
+package agentdefs
+
+import (
+	"regexp"
+	"strings"
+)
+
+// maxHeader bounds the bytes of a file's header, which a YAML reader gets to
+// see. The longest of several thousand real ones has 5.8 KB.
+const maxHeader = 128 << 10
+
+// header is a file cut into its frontmatter and its body.
+type header struct {
+	text   string // without fences and common indentation
+	line   int    // of text's first line, 1-based
+	indent int    // what was cut off each line, in bytes
+	body   string // trimmed
+
+	// guessed says that no closing fence was found: where the body begins is
+	// then a matter of judgement.
+	guessed bool
+}
+
+var (
+	dashes    = regexp.MustCompile(`^-{3,}[ \t]*$`)
+	codeFence = regexp.MustCompile("^[ \t]*(`{3,}|~{3,})[^`~]*$")
+	heading   = regexp.MustCompile(`^#{1,6} `)
+	firstKey  = regexp.MustCompile(`^["']?(?i:name|description)["']?[ \t]*:`)
+)
+
+// split finds the frontmatter of a file. It takes what people write: blank
+// lines and comments first, an indented file, one wrapped in a code fence, a
+// fence written twice, too long or forgotten.
+func (p *parser) split(text string) (header, bool) {
+	lines := strings.Split(text, "\n")
+	at := skipPreamble(lines)
+	wrapper := ""
+	if at < len(lines) {
+		if m := codeFence.FindStringSubmatch(lines[at]); m != nil {
+			if next := skipBlank(lines, at+1); next < len(lines) && dashes.MatchString(strings.TrimLeft(lines[next], " \t")) {
+				wrapper, at = m[1], next
+				p.report(codeFrontmatterCodeFence, next, 0, "remove the code fence around the file", "the file is wrapped in a code fence")
+			}
+		}
+	}
+	if at == len(lines) {
+		p.missing()
+		return header{}, false
+	}
+	indent := lines[at][:len(lines[at])-len(strings.TrimLeft(lines[at], " \t"))]
+	for i := at; i < len(lines) && indent != ""; i++ {
+		lines[i] = dedent(lines[i], indent)
+	}
+	start := at + 1
+	switch {
+	case dashes.MatchString(lines[at]):
+		if len(strings.TrimRight(lines[at], " \t")) > 3 {
+			p.report(codeFenceLong, at+1, 0, "write exactly three dashes", "the opening fence has more than three dashes")
+		}
+		if again := skipBlank(lines, start); again < len(lines) && dashes.MatchString(lines[again]) {
+			if key := skipBlank(lines, again+1); key < len(lines) && firstKey.MatchString(lines[key]) {
+				p.report(codeFenceDoubled, again+1, 0, "remove one of the two", "the opening fence is written twice")
+				start = again + 1
+			}
+		}
+	case firstKey.MatchString(lines[at]):
+		p.report(codeFrontmatterUnopened, at+1, 0, "write --- on a line of its own above it", "the frontmatter has no opening fence")
+		start = at
+	default:
+		p.missing()
+		return header{}, false
+	}
+	if at > 0 {
+		p.report(codeFrontmatterPreceded, 1, 0, "let the file begin with ---", "the frontmatter does not begin on the first line")
+	}
+	if indent != "" {
+		p.report(codeFrontmatterIndented, at+1, 0, "remove the indentation", "the file is indented")
+	}
+	h := header{line: start + 1, indent: len(indent)}
+	end, rest := p.close(lines, start, &h)
+	h.text = strings.Join(lines[start:end], "\n")
+	if len(h.text) > maxHeader {
+		p.refuse(codeFileUnreadable, start+1, 0, "move text from the frontmatter to the body", "the frontmatter is longer than %d KiB", maxHeader>>10)
+		return header{}, false
+	}
+	h.body = body(rest, wrapper)
+	return h, true
+}
+
+// close finds the end of the header that begins at start: the index of the line
+// after its last, and the lines of the body.
+func (p *parser) close(lines []string, start int, h *header) (end int, rest []string) {
+	for i := start; i < len(lines); i++ {
+		if dashes.MatchString(lines[i]) {
+			if len(strings.TrimRight(lines[i], " \t")) > 3 {
+				p.report(codeFenceLong, i+1, 0, "write exactly three dashes", "the closing fence has more than three dashes")
+			}
+			return i, lines[i+1:]
+		}
+	}
+	h.guessed = true
+	p.report(codeFrontmatterUnclosed, start+1, 0, "write --- on a line of its own below it", "the frontmatter has no closing fence")
+	for i := start; i < len(lines); i++ {
+		switch {
+		case strings.HasPrefix(lines[i], "---"):
+			return i, append([]string{strings.TrimLeft(lines[i], "-")}, lines[i+1:]...)
+		case strings.TrimRight(lines[i], " \t") == "...":
+			return i, lines[i+1:]
+		case heading.MatchString(lines[i]):
+			return i, lines[i:]
+		}
+	}
+	return len(lines), nil
+}
+
+func (p *parser) missing() {
+	if !quietWithoutFrontmatter(p.file) {
+		p.report(codeFrontmatterMissing, 1, 0, "begin it with ---, name: and description: lines, and ---, or move it out of the folder", "the file has no frontmatter, so it is no agent")
+	}
+}
+
+// body returns the text of the body; wrapper is the code fence around the whole
+// file, empty for none.
+func body(lines []string, wrapper string) string {
+	text := strings.TrimSpace(strings.Join(lines, "\n"))
+	if wrapper == "" {
+		return text
+	}
+	cut, last := "", text
+	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+		cut, last = text[:i], text[i+1:]
+	}
+	if last = strings.TrimSpace(last); strings.HasPrefix(last, wrapper) && strings.Trim(last, wrapper[:1]) == "" {
+		return strings.TrimSpace(cut)
+	}
+	return text
+}
+
+// skipPreamble returns the index of the first line that is neither blank nor
+// part of an HTML comment.
+func skipPreamble(lines []string) int {
+	i := skipBlank(lines, 0)
+	for i < len(lines) && strings.HasPrefix(strings.TrimSpace(lines[i]), "<!--") {
+		end := i
+		for end < len(lines) && !strings.Contains(lines[end], "-->") {
+			end++
+		}
+		if end == len(lines) {
+			return end
+		}
+		i = skipBlank(lines, end+1)
+	}
+	return i
+}
+
+func skipBlank(lines []string, i int) int {
+	for i < len(lines) && strings.TrimSpace(lines[i]) == "" {
+		i++
+	}
+	return i
+}
+
+// dedent cuts indent off line, or what line has of it.
+func dedent(line, indent string) string {
+	if cut, ok := strings.CutPrefix(line, indent); ok {
+		return cut
+	}
+	n := 0
+	for n < len(line) && n < len(indent) && line[n] == indent[n] {
+		n++
+	}
+	return line[n:]
+}

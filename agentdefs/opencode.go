@@ -1,0 +1,42 @@
+package agentdefs
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/agentworker/worker/permission"
+)
+
+// toolSwitches reads opencode's map of tools, "write: false", in file order.
+func (p *parser) toolSwitches(e entry) []permission.Rule {
+	if tagged(e.node) {
+		p.refuse(codePermissionInvalid, e.line, e.column, "write true or false for each tool", "%s cannot be read exactly, so nothing of this file is served", e.key)
+		return nil
+	}
+	var rules []permission.Rule
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(e.node.Content); i += 2 {
+		key, value := e.node.Content[i], e.node.Content[i+1]
+		on, ok := parseBool(value.Value)
+		if key.Kind != yaml.ScalarNode || value.Kind != yaml.ScalarNode || !ok || seen[key.Value] || key.Value == "<<" {
+			p.refuse(codePermissionInvalid, key.Line, key.Column, "write each tool once, with true or false", "%s: what is said of %q cannot be read exactly, so nothing of this file is served", e.key, key.Value)
+			continue
+		}
+		seen[key.Value] = true
+		tools, kind := translate(key.Value)
+		switch {
+		case kind == toolAbsent:
+			p.report(codeToolNoCounterpart, key.Line, key.Column, "", "%s has no counterpart here", key.Value)
+			continue
+		case kind == toolUnknown && key.Value != "*" && plainToolName.MatchString(key.Value):
+			p.report(codeToolUnknown, key.Line, key.Column, "", "%s is not a built-in tool here; the rule holds for a tool of that name", key.Value)
+		}
+		action := permission.Deny
+		if on {
+			action = permission.Allow
+		}
+		for _, tool := range tools {
+			rules = append(rules, p.rule(key, tool, action))
+		}
+	}
+	return rules
+}

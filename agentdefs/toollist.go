@@ -1,0 +1,216 @@
+package agentdefs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/agentworker/worker/permission"
+)
+
+// toolSpec is one item of a tools or disallowedTools list: Bash(git:*).
+type toolSpec struct {
+	text   string // as written
+	name   string
+	args   string // what stands in parentheses
+	scoped bool   // there are parentheses that say more than "*"
+	opaque bool   // an item that says more than can be read: it grants nothing
+	at     *yaml.Node
+}
+
+// toolList reads the forms that a list of tools has: a YAML list, or names in a
+// text with commas or spaces between. false, and reported: it cannot be read
+// exactly.
+func (p *parser) toolList(e entry) ([]toolSpec, bool) {
+	at := &yaml.Node{Line: e.line, Column: e.column}
+	var specs []toolSpec
+	ok := true
+	add := func(text string, at *yaml.Node) {
+		more, fine := splitSpecs(text, at)
+		specs, ok = append(specs, more...), ok && fine
+	}
+	switch n := e.node; {
+	case n == nil:
+		items, fine := rawList(e.raw)
+		if ok = fine; ok {
+			p.report(codeFieldRepaired, e.line, e.column, "write "+e.key+" as a YAML list", "%s is no valid YAML; its names were taken as they stand", e.key)
+		}
+		for _, item := range items {
+			add(item, at)
+		}
+	case tagged(n):
+		ok = false
+	case isNull(n):
+		p.report(codeFieldType, e.line, e.column, "name tools, or remove the line", "%s is empty, which is taken as a list of none", e.key)
+	case n.Kind == yaml.ScalarNode:
+		add(trimPair(strings.TrimSpace(n.Value), "[", "]"), n)
+	case n.Kind == yaml.SequenceNode:
+		for _, item := range n.Content {
+			switch name := memberName(item); {
+			case item.Kind == yaml.ScalarNode:
+				add(item.Value, item)
+			case name != "":
+				specs = append(specs, toolSpec{text: name, name: name, opaque: len(item.Content) > 2, at: item})
+			default:
+				ok = false
+			}
+		}
+	default:
+		ok = false
+	}
+	if !ok {
+		p.refuse(codePermissionInvalid, e.line, e.column, "write a list of tool names: "+e.key+": [Read, Grep]", "%s cannot be read exactly, so nothing of this file is served", e.key)
+	}
+	return specs, ok
+}
+
+// memberName returns the name of an item that is a mapping, as some tools write
+// theirs.
+func memberName(n *yaml.Node) string {
+	if n.Kind != yaml.MappingNode {
+		return ""
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == "name" && n.Content[i+1].Kind == yaml.ScalarNode {
+			return strings.TrimSpace(n.Content[i+1].Value)
+		}
+	}
+	return ""
+}
+
+// splitSpecs cuts text at commas and white space outside of parentheses; false
+// if they are not balanced.
+func splitSpecs(text string, at *yaml.Node) ([]toolSpec, bool) {
+	var specs []toolSpec
+	depth, from := 0, 0
+	flush := func(to int) {
+		if item := strings.TrimSpace(text[from:to]); item != "" {
+			specs = append(specs, newSpec(item, at))
+		}
+		from = to
+	}
+	for i, r := range text {
+		switch {
+		case r == '(':
+			depth++
+		case r == ')':
+			depth--
+			if depth < 0 {
+				return nil, false
+			}
+		case depth == 0 && (r == ',' || r == ' ' || r == '\t' || r == '\n'):
+			if next := strings.TrimLeft(text[i:], " \t\n"); strings.HasPrefix(next, "(") {
+				return nil, false // "Bash (git:*)": is it Bash?
+			}
+			flush(i)
+			from = i + 1
+		}
+	}
+	flush(len(text))
+	return specs, depth == 0
+}
+
+func newSpec(item string, at *yaml.Node) toolSpec {
+	s := toolSpec{text: item, name: item, at: at}
+	if i := strings.IndexByte(item, '('); i >= 0 {
+		s.name, s.args = item[:i], strings.TrimSpace(strings.TrimSuffix(item[i+1:], ")"))
+		s.scoped = s.args != "*"
+		s.opaque = !strings.HasSuffix(item, ")")
+	}
+	return s
+}
+
+// rawList reads a list of tools that is no valid YAML: names in one line, or
+// lines that begin with a dash. Anything that YAML could read otherwise is
+// left alone.
+func rawList(raw string) ([]string, bool) {
+	lines := strings.Split(raw, "\n")
+	var items []string
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		item, dashed := strings.CutPrefix(line, "-")
+		switch {
+		case line == "":
+			continue
+		case dashed && (strings.HasPrefix(item, " ") || strings.HasPrefix(item, "\t")):
+			item = strings.TrimSpace(item)
+			item = trimPair(trimPair(item, `"`, `"`), "'", "'")
+		case len(lines) == 1:
+			item = trimPair(line, "[", "]")
+		default:
+			return nil, false
+		}
+		if strings.ContainsAny(item, "\"'{}[]#&!|>%`\\\uFFFD") {
+			return nil, false
+		}
+		items = append(items, item)
+	}
+	return items, len(items) > 0
+}
+
+// trimPair cuts off what stands around s, if both are there.
+func trimPair(s, left, right string) string {
+	if len(s) >= len(left)+len(right) && strings.HasPrefix(s, left) && strings.HasSuffix(s, right) {
+		return s[len(left) : len(s)-len(right)]
+	}
+	return s
+}
+
+// tools turns a list of tools into an allow-list: deny all, then allow each.
+func (p *parser) tools(e entry) []permission.Rule {
+	if e.node != nil && e.node.Kind == yaml.MappingNode {
+		return p.toolSwitches(e)
+	}
+	specs, ok := p.toolList(e)
+	if !ok {
+		return nil
+	}
+	rules := []permission.Rule{p.rule(&yaml.Node{Line: e.line, Column: e.column}, "*", permission.Deny)}
+	var unknown []toolSpec
+	for _, s := range specs {
+		if _, kind := lookUp(s.name); kind == toolUnknown && s.name != "*" {
+			unknown = append(unknown, s)
+			continue
+		}
+		rules = append(rules, p.allow(s)...)
+	}
+	p.unknownTools(unknown)
+	if len(specs) > 0 && len(rules) == 1 {
+		p.report(codeToolsNoneRecognized, e.line, e.column, "name at least one of "+strings.Join(ownTools, ", "), "none of the names in %s is a tool here; the agent may use none", e.key)
+	}
+	return rules
+}
+
+// disallowedTools turns a list of tools into deny rules.
+func (p *parser) disallowedTools(e entry) []permission.Rule {
+	specs, _ := p.toolList(e)
+	var rules []permission.Rule
+	for _, s := range specs {
+		rules = append(rules, p.deny(s)...)
+	}
+	return rules
+}
+
+// unknownTools reports, at once, the names of a tools list that are no tools.
+func (p *parser) unknownTools(specs []toolSpec) {
+	const most = 5 // names that are spelt out
+	if len(specs) == 0 {
+		return
+	}
+	var names []string
+	for _, s := range specs[:min(most, len(specs))] {
+		names = append(names, strconv.Quote(cutShort(s.text)))
+	}
+	message := strings.Join(names, ", ")
+	if more := len(specs) - most; more > 0 {
+		message += fmt.Sprintf(" and %d more", more)
+	}
+	verb := "is no tool"
+	if len(specs) > 1 {
+		verb = "are no tools"
+	}
+	p.report(codeToolUnknown, specs[0].at.Line, specs[0].at.Column,
+		"use "+strings.Join(ownTools, ", ")+", or mcp__server__tool", "%s %s here, and not allowed", message, verb)
+}
