@@ -1,0 +1,186 @@
+package anthropicmodel
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/agentworker/worker/model"
+)
+
+// answer puts the events of a streamed answer together.
+type answer struct {
+	blocks   map[int64]*block // those that have begun and not ended
+	ids      map[string]bool  // of the tool calls so far
+	usage    model.Usage
+	stop     anthropic.StopReason
+	complete bool // message_stop has been seen
+}
+
+// block is a content block that is arriving.
+type block struct {
+	kind      string
+	id, name  string // tool_use
+	input     string // tool_use: what the block began with
+	arguments strings.Builder
+	thinking  strings.Builder
+	signature string
+	data      string // redacted_thinking
+}
+
+// add takes an event and returns the parts that it completes. Unknown events,
+// blocks and deltas are passed over, as the API's versioning policy asks for.
+func (a *answer) add(event anthropic.MessageStreamEventUnion) ([]model.Part, error) {
+	switch event.Type {
+	case "message_start":
+		usage := event.Message.Usage
+		a.count(usage.InputTokens, usage.CacheReadInputTokens, usage.CacheCreationInputTokens, usage.OutputTokens)
+	case "content_block_start":
+		return a.begin(event.Index, event.ContentBlock), nil
+	case "content_block_delta":
+		block := a.blocks[event.Index]
+		if block == nil {
+			return nil, fmt.Errorf("the answer has a delta for content block %d, which has not begun", event.Index)
+		}
+		return block.add(event.Delta), nil
+	case "content_block_stop":
+		return a.end(event.Index)
+	case "message_delta":
+		a.stop = event.Delta.StopReason
+		usage := event.Usage
+		a.count(usage.InputTokens, usage.CacheReadInputTokens, usage.CacheCreationInputTokens, usage.OutputTokens)
+	case "message_stop":
+		a.complete = true
+		var parts []model.Part
+		for _, index := range slices.Sorted(maps.Keys(a.blocks)) {
+			ended, err := a.end(index)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, ended...)
+		}
+		return append(parts, a.usage, model.Stop{Reason: a.reason()}), nil
+	}
+	return nil, nil
+}
+
+// count takes cumulative counts, of which a later event may leave some out. The
+// API counts cached input apart from the rest.
+func (a *answer) count(input, read, written, output int64) {
+	if all := input + read + written; all > 0 {
+		a.usage.InputTokens, a.usage.CacheReadTokens, a.usage.CacheWriteTokens = all, read, written
+	}
+	a.usage.OutputTokens = max(a.usage.OutputTokens, output)
+}
+
+func (a *answer) begin(index int64, start anthropic.ContentBlockStartEventContentBlockUnion) []model.Part {
+	b := &block{
+		kind: start.Type, id: start.ID, name: start.Name, input: start.JSON.Input.Raw(),
+		signature: start.Signature, data: start.Data,
+	}
+	if a.blocks == nil {
+		a.blocks = make(map[int64]*block)
+	}
+	a.blocks[index] = b
+	switch b.kind {
+	case "text":
+		return text(start.Text)
+	case "thinking":
+		return b.think(start.Thinking)
+	}
+	return nil
+}
+
+func (b *block) add(delta anthropic.MessageStreamEventUnionDelta) []model.Part {
+	switch delta.Type {
+	case "text_delta":
+		return text(delta.Text)
+	case "thinking_delta":
+		return b.think(delta.Thinking)
+	case "signature_delta":
+		b.signature += delta.Signature
+	case "input_json_delta":
+		b.arguments.WriteString(delta.PartialJSON)
+	}
+	return nil
+}
+
+// text returns the part for a piece of text.
+func text(piece string) []model.Part {
+	if piece == "" {
+		return nil
+	}
+	return []model.Part{model.TextDelta{Text: valid(piece)}}
+}
+
+// think takes a piece of thinking.
+func (b *block) think(piece string) []model.Part {
+	if piece == "" {
+		return nil
+	}
+	piece = valid(piece)
+	b.thinking.WriteString(piece)
+	return []model.Part{model.ReasoningDelta{Text: piece}}
+}
+
+// valid returns text with what is no UTF-8 replaced. The SDK does not look.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+func (a *answer) end(index int64) ([]model.Part, error) {
+	b := a.blocks[index]
+	if b == nil {
+		return nil, nil
+	}
+	delete(a.blocks, index)
+	switch b.kind {
+	case "thinking":
+		return []model.Part{model.Reasoning{Text: b.thinking.String(), Signature: b.signature}}, nil
+	case "redacted_thinking":
+		return []model.Part{model.Reasoning{Redacted: b.data}}, nil
+	case "tool_use":
+		call, err := a.call(b)
+		return []model.Part{call}, err
+	}
+	return nil, nil
+}
+
+// call returns the tool call that a block is. It makes up an id that is missing
+// or not unique.
+func (a *answer) call(b *block) (model.ToolCall, error) {
+	if b.name == "" {
+		return model.ToolCall{}, errors.New("the answer has a tool call without a name")
+	}
+	if b.id == "" || a.ids[b.id] {
+		b.id = "toolu_" + rand.Text()
+	}
+	if a.ids == nil {
+		a.ids = make(map[string]bool)
+	}
+	a.ids[b.id] = true
+	arguments := b.arguments.String()
+	if blank(arguments) {
+		arguments = b.input // some servers send it whole
+	}
+	if blank(arguments) || arguments == "null" {
+		arguments = "{}"
+	}
+	return model.ToolCall{ID: b.id, Name: b.name, Arguments: valid(arguments)}, nil
+}
+
+func (a *answer) reason() model.StopReason {
+	switch {
+	case a.stop == anthropic.StopReasonMaxTokens, a.stop == anthropic.StopReasonModelContextWindowExceeded:
+		return model.StopMaxTokens
+	case a.stop == anthropic.StopReasonRefusal:
+		return model.StopRefusal
+	case len(a.ids) > 0:
+		return model.StopToolCalls
+	default:
+		return model.StopEnd
+	}
+}

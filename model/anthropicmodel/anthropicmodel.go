@@ -1,0 +1,142 @@
+// Package anthropicmodel is the adapter for Anthropic's Messages API, and for
+// servers that speak it, on Anthropic's own SDK.
+//
+// Nothing is read from the process environment: key and base URL are those of
+// [Options], whatever ANTHROPIC_… variables are set. Redirects are not
+// followed, since the key would go along.
+//
+// The system prompt, the tools and the last message are marked as prompt cache
+// breakpoints, so that the next call of a conversation reads from the cache
+// what this one has sent
+// (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
+package anthropicmodel
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/agentworker/worker/model"
+)
+
+// The defaults of [Options].
+const (
+	defaultBaseURL         = "https://api.anthropic.com"
+	defaultMaxOutputTokens = 8192 // every Claude model since 3.5 allows it
+	defaultMaxRetries      = 2
+	defaultMaxRetryWait    = time.Minute
+)
+
+// Options configures a Model.
+type Options struct {
+	APIKey  string // sent as X-Api-Key; empty: no key is sent
+	BaseURL string // with or without "/v1" at its end; empty: https://api.anthropic.com
+
+	HTTPClient *http.Client // nil: one on http.DefaultTransport
+
+	// MaxRetries is how often a call is tried again that could not connect, or
+	// got a 408, 409, 429 or 5xx. Nil: 2. An answer that has begun is never
+	// tried again.
+	MaxRetries *int
+	// MaxRetryWait is the longest that a Retry-After is waited for; a longer
+	// one fails at once, as does one that goes beyond the context's deadline.
+	// 0: one minute.
+	MaxRetryWait time.Duration
+
+	MaxOutputTokens int // for requests that leave it to the adapter; 0: 8192
+}
+
+var _ model.Model = (*Model)(nil)
+
+// Model is a model of Anthropic.
+type Model struct {
+	name      string // there
+	key       string
+	base      string
+	maxTokens int
+	messages  anthropic.MessageService
+}
+
+// New returns the model that Anthropic calls name. Nil options are the zero
+// Options. It does not connect.
+func New(name string, opts *Options) *Model {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	m := &Model{name: name, key: strings.TrimSpace(o.APIKey), base: o.BaseURL, maxTokens: o.MaxOutputTokens}
+	if m.base == "" {
+		m.base = defaultBaseURL
+	}
+	// The SDK adds v1/messages.
+	m.base = strings.TrimSuffix(strings.TrimRight(m.base, "/"), "/v1")
+	if m.maxTokens <= 0 {
+		m.maxTokens = defaultMaxOutputTokens
+	}
+	retries, wait := defaultMaxRetries, defaultMaxRetryWait
+	if o.MaxRetries != nil {
+		retries = max(0, *o.MaxRetries)
+	}
+	if o.MaxRetryWait > 0 {
+		wait = o.MaxRetryWait
+	}
+	// A service, unlike a client, reads nothing from the environment, once
+	// tracing is off.
+	requestOptions := []option.RequestOption{
+		option.WithoutOpenTelemetry(),
+		option.WithBaseURL(m.base),
+		option.WithHTTPClient(withoutRedirects(o.HTTPClient)),
+		option.WithMaxRetries(retries),
+		option.WithMiddleware(boundRetries(wait)),
+	}
+	if m.key != "" {
+		requestOptions = append(requestOptions, option.WithAPIKey(m.key))
+	}
+	m.messages = anthropic.NewMessageService(requestOptions...)
+	return m
+}
+
+// Name implements [model.Model]: "anthropic/" and the model's name there.
+func (m *Model) Name() string { return "anthropic/" + m.name }
+
+// Stream implements [model.Model].
+func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
+	return func(yield func(model.Part, error) bool) {
+		params, err := m.params(req)
+		if err != nil {
+			yield(nil, m.errorf(model.ErrInvalid, err))
+			return
+		}
+		callCtx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var res *http.Response
+		stream := m.messages.NewStreaming(callCtx, params, option.WithResponseInto(&res))
+		defer func() { _ = stream.Close() }() // what was read counts, not how it closes
+		if err := stream.Err(); err != nil || !isStream(res) {
+			yield(nil, m.refused(ctx, res, err))
+			return
+		}
+		var answer answer
+		for stream.Next() {
+			parts, err := answer.add(stream.Current())
+			if err != nil {
+				yield(nil, m.errorf(model.ErrProtocol, err))
+				return
+			}
+			for _, part := range parts {
+				if !yield(part, nil) {
+					return
+				}
+			}
+			if answer.complete {
+				return
+			}
+		}
+		yield(nil, m.broken(ctx, stream.Err()))
+	}
+}

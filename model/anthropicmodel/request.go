@@ -1,0 +1,135 @@
+package anthropicmodel
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"github.com/agentworker/worker/model"
+)
+
+// params returns the API's form of a request.
+func (m *Model) params(req *model.Request) (anthropic.MessageNewParams, error) {
+	params := anthropic.MessageNewParams{Model: m.name, MaxTokens: int64(m.maxTokens)}
+	if req.MaxOutputTokens > 0 {
+		params.MaxTokens = int64(req.MaxOutputTokens)
+	}
+	if req.Temperature != nil {
+		params.Temperature = anthropic.Float(*req.Temperature)
+	}
+	if !blank(req.System) {
+		params.System = []anthropic.TextBlockParam{{Text: req.System, CacheControl: anthropic.NewCacheControlEphemeralParam()}}
+	}
+	for _, spec := range req.Tools {
+		tool, err := toolParam(spec)
+		if err != nil {
+			return params, err
+		}
+		params.Tools = append(params.Tools, anthropic.ToolUnionParam{OfTool: tool})
+	}
+	if n := len(params.Tools); n > 0 {
+		params.Tools[n-1].OfTool.CacheControl = anthropic.NewCacheControlEphemeralParam()
+		if req.NoToolCalls {
+			params.ToolChoice.OfNone = &anthropic.ToolChoiceNoneParam{}
+		}
+	}
+	for _, msg := range req.Messages {
+		blocks := content(msg)
+		if len(blocks) == 0 {
+			continue // the API refuses empty messages
+		}
+		role := anthropic.MessageParamRoleUser
+		if msg.Role == model.Assistant {
+			role = anthropic.MessageParamRoleAssistant
+		}
+		params.Messages = append(params.Messages, anthropic.MessageParam{Role: role, Content: blocks})
+	}
+	n := len(params.Messages)
+	if n == 0 {
+		return params, errors.New("the request has no message with any content")
+	}
+	last := params.Messages[n-1].Content
+	if control := last[len(last)-1].GetCacheControl(); control != nil {
+		*control = anthropic.NewCacheControlEphemeralParam()
+	}
+	return params, nil
+}
+
+// toolParam hands the schema over as it is: the order of its properties is the
+// order in which the model writes them.
+func toolParam(spec model.ToolSpec) (*anthropic.ToolParam, error) {
+	schema := spec.InputSchema
+	if len(schema) == 0 {
+		schema = json.RawMessage(`{"type":"object"}`)
+	}
+	if !json.Valid(schema) {
+		return nil, fmt.Errorf("the input schema of tool %s is not valid JSON", spec.Name)
+	}
+	tool := &anthropic.ToolParam{Name: spec.Name, InputSchema: param.Override[anthropic.ToolInputSchemaParam](schema)}
+	if spec.Description != "" {
+		tool.Description = anthropic.String(spec.Description)
+	}
+	return tool, nil
+}
+
+// content returns the blocks of a message, in the order that the API demands:
+// tool results before text, reasoning before all else.
+func content(msg model.Message) []anthropic.ContentBlockParamUnion {
+	var blocks []anthropic.ContentBlockParamUnion
+	for _, r := range msg.Reasoning {
+		switch {
+		case r.Redacted != "":
+			blocks = append(blocks, anthropic.NewRedactedThinkingBlock(r.Redacted))
+		case r.Signature != "": // without one it is not the API's, which would refuse it
+			blocks = append(blocks, anthropic.NewThinkingBlock(r.Signature, r.Text))
+		}
+	}
+	for _, result := range msg.ToolResults {
+		block := &anthropic.ToolResultBlockParam{ToolUseID: callID(result.ToolCallID)}
+		if !blank(result.Text) {
+			block.Content = []anthropic.ToolResultBlockParamContentUnion{{OfText: &anthropic.TextBlockParam{Text: result.Text}}}
+		}
+		if result.IsError {
+			block.IsError = anthropic.Bool(true)
+		}
+		blocks = append(blocks, anthropic.ContentBlockParamUnion{OfToolResult: block})
+	}
+	if !blank(msg.Text) { // the API refuses blank text
+		blocks = append(blocks, anthropic.NewTextBlock(msg.Text))
+	}
+	for _, call := range msg.ToolCalls {
+		blocks = append(blocks, anthropic.NewToolUseBlock(callID(call.ID), input(call.Arguments), call.Name))
+	}
+	return blocks
+}
+
+// input returns the arguments of a tool call as the JSON object that the API
+// demands. For arguments that are none its documentation names this wrapping:
+// https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
+func input(arguments string) any {
+	raw := bytes.TrimSpace([]byte(arguments))
+	if bytes.HasPrefix(raw, []byte("{")) && json.Valid(raw) {
+		return json.RawMessage(raw)
+	}
+	return map[string]string{"INVALID_JSON": arguments}
+}
+
+// callID returns an id of a tool call with the characters that the API allows.
+// Ids of other providers may have more, such as "functions.read:0".
+func callID(id string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		default:
+			return '_'
+		}
+	}, id)
+}
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }

@@ -1,0 +1,252 @@
+package anthropicmodel_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/anthropicmodel"
+	"github.com/agentworker/worker/model/modeltest"
+	"github.com/agentworker/worker/model/replaymodel"
+)
+
+func TestRequests(t *testing.T) {
+	half := 0.5
+	user := func(text string) model.Message { return model.Message{Role: model.User, Text: text} }
+	for _, test := range []struct {
+		name string
+		req  model.Request
+		want string
+	}{
+		{"text", model.Request{Messages: []model.Message{user("hello")}, Temperature: &half, MaxOutputTokens: 99}, `{
+			"model": "claude-test", "max_tokens": 99, "temperature": 0.5, "stream": true,
+			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
+		}`},
+		{"tools", model.Request{
+			System:   "Be brief.",
+			Messages: []model.Message{user("hello")},
+			Tools: []model.ToolSpec{
+				{Name: "b", Description: "B.", InputSchema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{}},"x-big":12345678901234567890}`)},
+				{Name: "a"},
+			},
+		}, `{
+			"model": "claude-test", "max_tokens": 8192, "stream": true,
+			"system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
+			"tools": [
+				{"name": "b", "description": "B.", "input_schema": {"type":"object","properties":{"z":{},"a":{}},"x-big":12345678901234567890}},
+				{"name": "a", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
+			],
+			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
+		}`},
+		{"no tool calls", model.Request{Messages: []model.Message{user("hello")}, Tools: []model.ToolSpec{{Name: "a"}}, NoToolCalls: true}, `{
+			"model": "claude-test", "max_tokens": 8192, "stream": true, "tool_choice": {"type": "none"},
+			"tools": [{"name": "a", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}],
+			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
+		}`},
+		{"no tools and no tool calls", model.Request{System: " \n", Messages: []model.Message{user("hello")}, NoToolCalls: true}, `{
+			"model": "claude-test", "max_tokens": 8192, "stream": true,
+			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
+		}`},
+		{"steps", model.Request{
+			Messages: []model.Message{
+				user("hello"),
+				{
+					Role: model.Assistant, Text: "I look.",
+					Reasoning: []model.Reasoning{
+						{Text: "Hm.", Signature: "c2ln"}, {Redacted: "cmVk"}, {Signature: "bm8gdGV4dA=="}, {Text: "another provider's"},
+					},
+					ToolCalls: []model.ToolCall{
+						{ID: "toolu_1", Name: "a", Arguments: ` {"z": 1, "a": 2} `},
+						{ID: "functions.a:2", Name: "a", Arguments: `{"broken`},
+						{ID: "toolu_3", Name: "a", Arguments: `[1]`},
+					},
+				},
+				{
+					Role: model.User, Text: "And be quick.",
+					ToolResults: []model.ToolResult{
+						{ToolCallID: "toolu_1", Text: "one"},
+						{ToolCallID: "functions.a:2", Text: "bad arguments", IsError: true},
+						{ToolCallID: "toolu_3", Text: " "},
+					},
+				},
+				{Role: model.Assistant},
+				{Role: model.Assistant, Text: "\n"},
+				user(""),
+				user("Well?"),
+			},
+			Tools: []model.ToolSpec{{Name: "a"}},
+		}, `{
+			"model": "claude-test", "max_tokens": 8192, "stream": true,
+			"tools": [{"name": "a", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}],
+			"messages": [
+				{"role": "user", "content": [{"type": "text", "text": "hello"}]},
+				{"role": "assistant", "content": [
+					{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+					{"type": "redacted_thinking", "data": "cmVk"},
+					{"type": "thinking", "thinking": "", "signature": "bm8gdGV4dA=="},
+					{"type": "text", "text": "I look."},
+					{"type": "tool_use", "id": "toolu_1", "name": "a", "input": {"z": 1, "a": 2}},
+					{"type": "tool_use", "id": "functions_a_2", "name": "a", "input": {"INVALID_JSON": "{\"broken"}},
+					{"type": "tool_use", "id": "toolu_3", "name": "a", "input": {"INVALID_JSON": "[1]"}}
+				]},
+				{"role": "user", "content": [
+					{"type": "tool_result", "tool_use_id": "toolu_1", "content": [{"type": "text", "text": "one"}]},
+					{"type": "tool_result", "tool_use_id": "functions_a_2", "is_error": true, "content": [{"type": "text", "text": "bad arguments"}]},
+					{"type": "tool_result", "tool_use_id": "toolu_3"},
+					{"type": "text", "text": "And be quick."}
+				]},
+				{"role": "user", "content": [{"type": "text", "text": "Well?", "cache_control": {"type": "ephemeral"}}]}
+			]
+		}`},
+		{"results last", model.Request{Messages: []model.Message{
+			user("hello"),
+			{Role: model.Assistant, ToolCalls: []model.ToolCall{{ID: "toolu_1", Name: "a", Arguments: `{}`}}},
+			{Role: model.User, ToolResults: []model.ToolResult{{ToolCallID: "toolu_1", Text: "one"}}},
+		}}, `{
+			"model": "claude-test", "max_tokens": 8192, "stream": true,
+			"messages": [
+				{"role": "user", "content": [{"type": "text", "text": "hello"}]},
+				{"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "a", "input": {}}]},
+				{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "cache_control": {"type": "ephemeral"},
+					"content": [{"type": "text", "text": "one"}]}]}
+			]
+		}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := modeltest.New(t, replaymodel.Script{{Text: replaymodel.Chunks{"hello"}, Repeat: true}}, nil)
+			if _, err := modeltest.Collect(on(server).Stream(t.Context(), &test.req)); err != nil {
+				t.Errorf("got %v, want the request accepted", err)
+			}
+			body := server.Received()[0].Body
+			if !sameJSON(t, body, []byte(test.want)) {
+				t.Errorf("got  %s\nwant %s", body, test.want)
+			}
+		})
+	}
+}
+
+// sameJSON compares two JSON texts, numbers by their digits.
+func sameJSON(t *testing.T, a, b []byte) bool {
+	var values [2]any
+	for i, data := range [][]byte{a, b} {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.UseNumber()
+		if err := dec.Decode(&values[i]); err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
+}
+
+// TestSchemaOrder: the model writes properties in the order of the schema.
+func TestSchemaOrder(t *testing.T) {
+	server := modeltest.New(t, replaymodel.Script{{Text: replaymodel.Chunks{"hello"}}}, nil)
+	schema := `{"type":"object","properties":{"z":{},"a":{}}}`
+	req := ask("hello")
+	req.Tools = []model.ToolSpec{{Name: "a", InputSchema: json.RawMessage(schema)}}
+	if _, err := modeltest.Collect(on(server).Stream(t.Context(), req)); err != nil {
+		t.Fatal(err)
+	}
+	if body := string(server.Received()[0].Body); !strings.Contains(body, schema) {
+		t.Errorf("got %s, want the schema %s in it", body, schema)
+	}
+}
+
+func TestImpossibleRequests(t *testing.T) {
+	for name, req := range map[string]*model.Request{
+		"no messages":    {},
+		"empty messages": {Messages: []model.Message{{Role: model.User}, {Role: model.User, Text: " "}}},
+		"broken schema": {
+			Messages: []model.Message{{Role: model.User, Text: "hello"}},
+			Tools:    []model.ToolSpec{{Name: "a", InputSchema: json.RawMessage(`{`)}},
+		},
+	} {
+		_, err := modeltest.Collect(over(&transport{}).Stream(t.Context(), req))
+		var e *model.Error
+		if !errors.As(err, &e) || e.Kind != model.ErrInvalid {
+			t.Errorf("%s: got %v, want kind invalid", name, err)
+		}
+	}
+}
+
+// TestRoundTrip has the server read what the adapter writes, for any
+// conversation: it accepts it, and finds in it what was sent.
+func TestRoundTrip(t *testing.T) {
+	server := modeltest.New(t, replaymodel.Script{{Text: replaymodel.Chunks{"ok"}, Repeat: true}}, &modeltest.Options{Key: key})
+	m := anthropicmodel.New("claude-test", &anthropicmodel.Options{APIKey: key, BaseURL: server.URL, MaxRetries: new(int)})
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		req := conversation(t)
+		if _, err := modeltest.Collect(m.Stream(t.Context(), req)); err != nil {
+			t.Fatalf("request %+v: %v", req, err)
+		}
+		got := server.Received()[n].Request
+		n++
+		if !reflect.DeepEqual(got, req) {
+			t.Fatalf("got  %+v\nwant %+v", got, req)
+		}
+	})
+}
+
+// conversation draws a request that keeps the rules of package model.
+func conversation(t *rapid.T) *model.Request {
+	text := rapid.StringN(1, 20, -1).Filter(func(s string) bool { return strings.TrimSpace(s) != "" })
+	id := rapid.StringMatching(`toolu_[A-Za-z0-9]{1,8}`)
+	req := &model.Request{
+		System:          text.Draw(t, "system"),
+		Messages:        []model.Message{{Role: model.User, Text: text.Draw(t, "prompt")}},
+		Tools:           []model.ToolSpec{{Name: "grep", Description: text.Draw(t, "description"), InputSchema: json.RawMessage(`{"type":"object"}`)}},
+		NoToolCalls:     rapid.Bool().Draw(t, "noToolCalls"),
+		MaxOutputTokens: rapid.IntRange(1, 9999).Draw(t, "maxOutputTokens"),
+	}
+	for range rapid.IntRange(0, 4).Draw(t, "steps") {
+		answer := model.Message{Role: model.Assistant, Text: text.Draw(t, "answer")}
+		if rapid.Bool().Draw(t, "thinks") {
+			answer.Reasoning = []model.Reasoning{
+				{Text: text.Draw(t, "thought"), Signature: text.Draw(t, "signature")}, {Redacted: text.Draw(t, "redacted")},
+			}
+		}
+		results := model.Message{Role: model.User}
+		for _, id := range rapid.SliceOfNDistinct(id, 0, 3, rapid.ID[string]).Draw(t, "calls") {
+			arguments, err := json.Marshal(map[string]string{"pattern": text.Draw(t, "pattern")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.ToolCalls = append(answer.ToolCalls, model.ToolCall{ID: id, Name: "grep", Arguments: string(arguments)})
+			results.ToolResults = append(results.ToolResults, model.ToolResult{
+				ToolCallID: id, Text: text.Draw(t, "result"), IsError: rapid.Bool().Draw(t, "isError"),
+			})
+		}
+		if len(results.ToolResults) == 0 || rapid.Bool().Draw(t, "says more") {
+			results.Text = text.Draw(t, "more")
+		}
+		req.Messages = append(req.Messages, answer, results)
+	}
+	return req
+}
+
+func Example() {
+	server := modeltest.Start(replaymodel.Script{{Text: replaymodel.Chunks{"Hello", " there."}}}, nil)
+	defer func() { _ = server.Close() }()
+	m := anthropicmodel.New("claude-sonnet-5-5", &anthropicmodel.Options{APIKey: "sk-ant-…", BaseURL: server.URL})
+	for part, err := range m.Stream(context.Background(), ask("Hello?")) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%T %+v\n", part, part)
+	}
+	// Output:
+	// model.TextDelta {Text:Hello}
+	// model.TextDelta {Text: there.}
+	// model.Usage {InputTokens:0 OutputTokens:0 CacheReadTokens:0 CacheWriteTokens:0}
+	// model.Stop {Reason:end}
+}

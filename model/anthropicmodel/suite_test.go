@@ -1,0 +1,35 @@
+package anthropicmodel_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/anthropicmodel"
+	"github.com/agentworker/worker/model/modeltest"
+	"github.com/agentworker/worker/model/replaymodel"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// key is the key of all tests here. No error may show it.
+const key = "sk-ant-secret-0123456789"
+
+func TestSuite(t *testing.T) {
+	modeltest.Suite(t, func(t *testing.T, script replaymodel.Script) model.Model {
+		return on(modeltest.New(t, script, &modeltest.Options{Key: key}))
+	})
+}
+
+// TestSuiteByteWise has each byte of the answers arrive alone.
+func TestSuiteByteWise(t *testing.T) {
+	modeltest.Suite(t, func(t *testing.T, script replaymodel.Script) model.Model {
+		return on(modeltest.New(t, script, &modeltest.Options{Key: key, Split: 1}))
+	})
+}
+
+// on returns a model on a server that does not try again.
+func on(server *modeltest.Server) *anthropicmodel.Model {
+	return anthropicmodel.New("claude-test", &anthropicmodel.Options{APIKey: key, BaseURL: server.URL, MaxRetries: new(int)})
+}

@@ -1,0 +1,44 @@
+package model
+
+import (
+	"fmt"
+	"time"
+)
+
+// ErrorKind sorts what can go wrong in a model call by what one can do about it.
+type ErrorKind string
+
+// The kinds of errors.
+const (
+	ErrAuth        ErrorKind = "auth"         // the key is missing, wrong, or may not use the model
+	ErrInvalid     ErrorKind = "invalid"      // the provider refuses the request as it is
+	ErrRateLimited ErrorKind = "rate_limited" // 429, after the adapter's own retries
+	ErrUnavailable ErrorKind = "unavailable"  // 5xx, overloaded, no connection, cut off
+	ErrProtocol    ErrorKind = "protocol"     // an answer that cannot be understood
+	ErrTimeout     ErrorKind = "timeout"      // the call's time limit has passed
+)
+
+// Error is what an adapter yields when a call fails for another reason than
+// the end of its context. It wraps its cause.
+type Error struct {
+	Model      string // the Model's name
+	Kind       ErrorKind
+	Status     int           // the HTTP status; 0: none
+	RetryAfter time.Duration // what the provider asked to wait; 0: it did not say
+	Message    string        // the provider's words, or ours; one line, no key in it
+	Err        error
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s: %s", e.Model, e.Message)
+	if e.Status != 0 {
+		s += fmt.Sprintf(" (HTTP %d)", e.Status)
+	}
+	if e.RetryAfter > 0 {
+		s += fmt.Sprintf(", retry after %s", e.RetryAfter)
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,144 @@
+package openaimodel
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentworker/worker/model"
+)
+
+// chunk is an event of a streamed answer, as far as it is read.
+type chunk struct {
+	Object  string
+	Choices []struct {
+		Index        int
+		Delta        delta
+		FinishReason string `json:"finish_reason"`
+	}
+	Usage *struct {
+		PromptTokens     int64 `json:"prompt_tokens"`
+		CompletionTokens int64 `json:"completion_tokens"`
+		Details          struct {
+			CachedTokens     int64 `json:"cached_tokens"`
+			CacheWriteTokens int64 `json:"cache_write_tokens"`
+		} `json:"prompt_tokens_details"`
+		CacheHitTokens int64 `json:"prompt_cache_hit_tokens"` // DeepSeek's name for it
+	}
+	Error json.RawMessage
+}
+
+type delta struct {
+	Content          string
+	Refusal          string
+	ReasoningContent string `json:"reasoning_content"`
+	Reasoning        string
+	ToolCalls        []callDelta `json:"tool_calls"`
+}
+
+// answer puts the chunks of a streamed answer together.
+type answer struct {
+	finish    string // the finish reason; empty: none yet
+	done      bool   // nothing more is to come that counts
+	refused   bool
+	reasoning bytes.Buffer
+	calls     calls
+	usage     *model.Usage
+}
+
+// add takes the data of an event and returns the parts in it.
+func (a *answer) add(data []byte) ([]model.Part, error) {
+	data = bytes.TrimSpace(data)
+	if bytes.Equal(data, []byte("[DONE]")) {
+		a.done = true
+		return nil, nil
+	}
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return nil, fmt.Errorf("reading the answer: %w", err)
+	}
+	if len(c.Error) > 0 && !bytes.Equal(c.Error, []byte("null")) {
+		return nil, sentError(c.Error)
+	}
+	if c.Object == "error" { // vLLM, in place of a chunk
+		return nil, sentError(data)
+	}
+	var parts []model.Part
+	for _, choice := range c.Choices {
+		if choice.Index != 0 {
+			continue // only one was asked for
+		}
+		parts = append(parts, a.addDelta(choice.Delta)...)
+		if choice.FinishReason != "" {
+			a.finish = choice.FinishReason
+		}
+	}
+	if c.Usage != nil {
+		cached := max(c.Usage.Details.CachedTokens, c.Usage.CacheHitTokens)
+		a.usage = &model.Usage{
+			InputTokens: c.Usage.PromptTokens, OutputTokens: c.Usage.CompletionTokens,
+			CacheReadTokens: cached, CacheWriteTokens: c.Usage.Details.CacheWriteTokens,
+		}
+		a.done = a.finish != "" // earlier counts, which some servers send, are not the last
+	}
+	return parts, nil
+}
+
+func (a *answer) addDelta(d delta) []model.Part {
+	var parts []model.Part
+	thought := d.ReasoningContent
+	if thought == "" {
+		thought = d.Reasoning // some servers send both
+	}
+	if thought != "" {
+		a.reasoning.WriteString(thought)
+		parts = append(parts, model.ReasoningDelta{Text: thought})
+	}
+	if d.Content != "" {
+		parts = append(parts, model.TextDelta{Text: d.Content})
+	}
+	if d.Refusal != "" {
+		a.refused = true
+		parts = append(parts, model.TextDelta{Text: d.Refusal})
+	}
+	for _, call := range d.ToolCalls {
+		a.calls.add(call)
+	}
+	return parts
+}
+
+// end returns the last parts of an answer that has a finish reason.
+func (a *answer) end() ([]model.Part, error) {
+	switch a.finish {
+	case "error", "insufficient_system_resource": // OpenRouter, DeepSeek
+		return nil, &wireError{Kind: model.ErrUnavailable, Message: "the server gave up (" + a.finish + ")"}
+	}
+	var parts []model.Part
+	if a.reasoning.Len() > 0 {
+		parts = append(parts, model.Reasoning{Text: a.reasoning.String()})
+	}
+	calls, err := a.calls.finish()
+	if err != nil {
+		return nil, err
+	}
+	for _, call := range calls {
+		parts = append(parts, call)
+	}
+	if a.usage != nil {
+		parts = append(parts, *a.usage)
+	}
+	return append(parts, model.Stop{Reason: a.reason(len(calls) > 0)}), nil
+}
+
+func (a *answer) reason(called bool) model.StopReason {
+	switch {
+	case a.finish == "length":
+		return model.StopMaxTokens
+	case a.finish == "content_filter", a.refused:
+		return model.StopRefusal
+	case called: // some servers say stop
+		return model.StopToolCalls
+	default:
+		return model.StopEnd
+	}
+}

@@ -1,0 +1,101 @@
+package openaimodel
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/agentworker/worker/model"
+)
+
+// callDelta is a piece of a tool call.
+type callDelta struct {
+	Index    *int // nil: some servers leave it out
+	ID       string
+	Function struct {
+		Name      string
+		Arguments text
+	}
+}
+
+// text is a string; where a server sends another JSON value, that value's text.
+type text string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *text) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, (*string)(t)) != nil {
+		*t = text(data)
+	}
+	return nil
+}
+
+// calls puts the tool calls of an answer together.
+type calls struct {
+	all []*call
+}
+
+// call is a tool call that is arriving.
+type call struct {
+	index     *int
+	id, name  string
+	arguments strings.Builder
+}
+
+// add adds a piece to the call that it belongs to.
+func (c *calls) add(d callDelta) {
+	target := c.find(d)
+	if target == nil {
+		target = &call{index: d.Index}
+		c.all = append(c.all, target)
+	}
+	if target.id == "" {
+		target.id = d.ID
+	}
+	if target.name == "" {
+		target.name = d.Function.Name
+	}
+	target.arguments.WriteString(string(d.Function.Arguments))
+}
+
+// find returns the call that a piece belongs to; nil: it begins one. The index
+// says so, as far as it can be trusted: some servers leave it out, and some
+// send 0 for each call. An id together with a name begins a call where it is
+// none that is known; later pieces have neither, or repeat both, and some
+// servers give each piece an id of its own, but then no name.
+func (c *calls) find(d callDelta) *call {
+	begins := d.Function.Name != ""
+	for i := len(c.all) - 1; i >= 0; i-- {
+		known := c.all[i]
+		switch {
+		case d.Index != nil && (known.index == nil || *known.index != *d.Index):
+		case d.ID != "" && known.id != "" && d.ID != known.id && begins: // another call
+		case d.Index == nil && d.ID == "" && begins: // another call
+		default:
+			return known
+		}
+	}
+	return nil
+}
+
+// finish returns the calls, in the order of their beginnings. It makes up the
+// ids that are missing or not unique.
+func (c *calls) finish() ([]model.ToolCall, error) {
+	var all []model.ToolCall
+	seen := make(map[string]bool)
+	for _, call := range c.all {
+		if call.name == "" {
+			return nil, errors.New("the answer has a tool call without a name")
+		}
+		if call.id == "" || seen[call.id] {
+			call.id = "call_" + rand.Text()
+		}
+		seen[call.id] = true
+		arguments := call.arguments.String()
+		if strings.TrimSpace(arguments) == "" {
+			arguments = "{}"
+		}
+		all = append(all, model.ToolCall{ID: call.id, Name: call.name, Arguments: arguments})
+	}
+	return all, nil
+}

@@ -1,0 +1,176 @@
+// Package openaimodel is the adapter for OpenAI's Chat Completions API, and for
+// the many servers that speak it (DeepSeek, Ollama, vLLM, OpenRouter, …), on
+// OpenAI's own SDK.
+//
+// Nothing is read from the process environment: key and base URL are those of
+// [Options], whatever OPENAI_… variables are set. Redirects are not followed,
+// since the key would go along.
+//
+// Where the servers differ, this package does what works for most:
+//
+//   - The output limit is max_completion_tokens for OpenAI and Azure, whose
+//     reasoning models refuse max_tokens, and max_tokens for all others, since
+//     Mistral refuses max_completion_tokens and DeepSeek and Ollama ignore it.
+//     A request without a limit leaves it to the server.
+//   - The system prompt has the role system, which all servers know.
+//   - Thinking arrives as reasoning_content or reasoning. It is handed back as
+//     reasoning_content, since DeepSeek refuses a conversation with tool calls
+//     that lacks any of it (https://api-docs.deepseek.com/guides/thinking_mode);
+//     other servers use or ignore it. OpenAI and Azure never send it and never
+//     get it.
+//   - A tool result has no place to say that it is an error: its text begins
+//     with "Error: ".
+//   - Servers that ignore tool_choice may answer with tool calls nevertheless.
+package openaimodel
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/agentworker/worker/model"
+)
+
+// The defaults of [Options].
+const (
+	defaultBaseURL      = "https://api.openai.com/v1"
+	defaultMaxRetries   = 2
+	defaultMaxRetryWait = time.Minute
+)
+
+// Options configures a Model.
+type Options struct {
+	APIKey string // sent as a bearer token; empty: none is sent, as local servers allow
+
+	// BaseURL is what chat/completions is added to, as the server's
+	// documentation has it: http://localhost:11434/v1 for Ollama,
+	// https://api.deepseek.com for DeepSeek. Empty: https://api.openai.com/v1.
+	BaseURL string
+
+	HTTPClient *http.Client // nil: one on http.DefaultTransport
+
+	// MaxRetries is how often a call is tried again that could not connect, or
+	// got a 408, 409, 429 or 5xx. Nil: 2. An answer that has begun is never
+	// tried again.
+	MaxRetries *int
+	// MaxRetryWait is the longest that a Retry-After is waited for; a longer
+	// one fails at once, as does one that goes beyond the context's deadline.
+	// 0: one minute.
+	MaxRetryWait time.Duration
+}
+
+var _ model.Model = (*Model)(nil)
+
+// Model is a model behind a Chat Completions API.
+type Model struct {
+	name        string // there
+	key         string
+	base        string
+	official    bool // OpenAI or Azure
+	completions openai.ChatCompletionService
+}
+
+// New returns the model that the server calls name. Nil options are the zero
+// Options. It does not connect.
+func New(name string, opts *Options) *Model {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	m := &Model{name: name, key: strings.TrimSpace(o.APIKey), base: strings.TrimRight(o.BaseURL, "/")}
+	if m.base == "" {
+		m.base = defaultBaseURL
+	}
+	m.official = isOfficial(m.base)
+	retries, wait := defaultMaxRetries, defaultMaxRetryWait
+	if o.MaxRetries != nil {
+		retries = max(0, *o.MaxRetries)
+	}
+	if o.MaxRetryWait > 0 {
+		wait = o.MaxRetryWait
+	}
+	// A service, unlike a client, reads nothing from the environment.
+	requestOptions := []option.RequestOption{
+		option.WithBaseURL(m.base),
+		option.WithHTTPClient(withoutRedirects(o.HTTPClient)),
+		option.WithMaxRetries(retries),
+		option.WithMaxRetryDelay(wait),
+		option.WithMiddleware(boundRetries(wait)),
+	}
+	if m.key != "" {
+		requestOptions = append(requestOptions, option.WithAPIKey(m.key))
+	}
+	m.completions = openai.NewChatCompletionService(requestOptions...)
+	return m
+}
+
+// isOfficial reports whether base is OpenAI's own API or Azure's.
+func isOfficial(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com")
+}
+
+// Name implements [model.Model]: "openai/" and the model's name there.
+func (m *Model) Name() string { return "openai/" + m.name }
+
+// Stream implements [model.Model].
+func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
+	return func(yield func(model.Part, error) bool) {
+		params, err := m.params(req)
+		if err != nil {
+			yield(nil, m.errorf(model.ErrInvalid, err))
+			return
+		}
+		callCtx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var res *http.Response
+		stream := m.completions.NewStreaming(callCtx, params, option.WithResponseInto(&res))
+		defer func() { _ = stream.Close() }() // what was read counts, not how it closes
+		if err := stream.Err(); err != nil || !isStream(res) {
+			yield(nil, m.refused(ctx, res, err))
+			return
+		}
+		// The chunks are decoded here: the SDK's types cannot tell a missing
+		// index from 0, and take "error": null for an error.
+		events := ssestream.NewDecoder(res)
+		var got answer
+		for !got.done && events.Next() {
+			parts, err := got.add(events.Event().Data)
+			if err != nil {
+				yield(nil, m.failed(err))
+				return
+			}
+			for _, part := range parts {
+				if !yield(part, nil) {
+					return
+				}
+			}
+		}
+		if got.finish == "" {
+			yield(nil, m.broken(ctx, events.Err()))
+			return
+		}
+		// What breaks after the finish reason takes nothing away.
+		parts, err := got.end()
+		if err != nil {
+			yield(nil, m.failed(err))
+			return
+		}
+		for _, part := range parts {
+			if !yield(part, nil) {
+				return
+			}
+		}
+	}
+}
