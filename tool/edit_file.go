@@ -1,0 +1,203 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/permission"
+)
+
+type editFileArgs struct {
+	Path       string `json:"path" jsonschema:"The file to change: a path relative to the workspace, or an absolute one inside it."`
+	OldText    string `json:"oldText" jsonschema:"The text to replace, exactly as it stands in the file, white space included, without line numbers. It must occur exactly once: add lines around it until it does, or set replaceAll."`
+	NewText    string `json:"newText" jsonschema:"The text to put in its place. Empty: oldText is removed."`
+	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"Replace every occurrence of oldText. Default: false."`
+}
+
+func editFile(ws *Workspace) Tool {
+	return &function[editFileArgs]{
+		spec: Spec{
+			Name: "edit_file",
+			Description: "Changes a part of a text file of the workspace: replaces oldText, which must occur exactly once, with newText, " +
+				"or all occurrences with replaceAll. Read the file first. Line ends (LF or CRLF), a byte order mark and the mode are kept; " +
+				"write \\n in both texts. If it fails, nothing has changed.",
+			InputSchema: schemaFor[editFileArgs](),
+		},
+		values: func(a editFileArgs) ([]permission.Value, error) {
+			return ws.filePathValues("edit_file", a.Path)
+		},
+		run: func(_ context.Context, _ *Call, a editFileArgs) (Result, error) {
+			return ws.edit(a)
+		},
+	}
+}
+
+func (ws *Workspace) edit(a editFileArgs) (Result, error) {
+	ws.writing.Lock()
+	defer ws.writing.Unlock()
+	rel, real, err := ws.locateFile(a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	before, err := ws.readText(real)
+	if err != nil {
+		return Result{}, err
+	}
+	after, lines, err := replaceText(before, a.OldText, a.NewText, a.ReplaceAll)
+	if err != nil {
+		return Result{}, fmt.Errorf("%s: %w", showPath(rel), err)
+	}
+	if _, err := ws.replace(real, after); err != nil {
+		return Result{}, err
+	}
+	return Result{
+		Text: fmt.Sprintf("replaced %s in %s, at %s", plural(len(lines), "occurrence"), showPath(rel), showLines(lines)),
+		Meta: map[string]any{"path": rel, "replaced": len(lines)},
+	}, nil
+}
+
+// readText reads a text file that is not over the size limit.
+func (ws *Workspace) readText(real string) ([]byte, error) {
+	f, info, err := ws.openFile(real)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	limit := ws.opts.MaxFileBytes
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	switch {
+	case err != nil:
+		return nil, pathError(real, err)
+	case int64(len(content)) > limit:
+		return nil, fmt.Errorf("%s has %s, more than the %s that can be edited", showPath(real), showSize(info.Size()), showSize(limit))
+	case isBinary(content):
+		return nil, fmt.Errorf("%s is a binary file and cannot be edited as text", showPath(real))
+	}
+	return content, nil
+}
+
+// replaceText replaces old, which must occur exactly once unless all is set,
+// and returns the lines at which it stood. In a file with CRLF line ends the
+// line feeds of both texts stand for CRLF; where a file has both, old is looked
+// for as it is first.
+func replaceText(content []byte, old, new string, all bool) (after []byte, lines []int, err error) {
+	bom := content[:0:0]
+	if rest, ok := bytes.CutPrefix(content, utf8BOM); ok {
+		bom, content = utf8BOM, rest
+		old, new = strings.TrimPrefix(old, string(utf8BOM)), strings.TrimPrefix(new, string(utf8BOM))
+	}
+	crlf, lf := bytes.Count(content, []byte("\r\n")), bytes.Count(content, []byte("\n"))
+	if crlf > 0 && (crlf == lf || !bytes.Contains(content, []byte(old))) {
+		old, new = toCRLF(old), toCRLF(new)
+	}
+	switch {
+	case old == "":
+		return nil, nil, errors.New("oldText is empty: use write_file to give a file new content")
+	case old == new:
+		return nil, nil, errors.New("oldText and newText are the same: nothing to change")
+	}
+	at := occurrences(content, []byte(old), all)
+	lines = lineNumbers(content, at)
+	switch {
+	case len(at) == 0:
+		return nil, nil, notFound(content, old)
+	case len(at) > 1 && !all:
+		least := ""
+		if len(at) == maxAmbiguous {
+			least = "at least "
+		}
+		return nil, nil, fmt.Errorf("oldText occurs %s%d times, at %s: add lines around it until it is unique, or set replaceAll", least, len(at), showLines(lines))
+	}
+	after = append(after, bom...)
+	from := 0
+	for _, i := range at {
+		after = append(after, content[from:i]...)
+		after = append(after, new...)
+		from = i + len(old)
+	}
+	return append(after, content[from:]...), lines, nil
+}
+
+// maxAmbiguous is how many occurrences are counted where one is wanted.
+const maxAmbiguous = 1000
+
+// occurrences returns where old stands in content. Unless all is set, those
+// that overlap count as well, since which of them is meant cannot be known, and
+// it stops at maxAmbiguous.
+func occurrences(content, old []byte, all bool) []int {
+	var at []int
+	step := 1
+	if all {
+		step = len(old)
+	}
+	for from := 0; ; {
+		i := bytes.Index(content[from:], old)
+		if i < 0 {
+			return at
+		}
+		if at = append(at, from+i); !all && len(at) == maxAmbiguous {
+			return at
+		}
+		from += i + step
+	}
+}
+
+// lineNumbers returns the numbers of the lines at the offsets at, which ascend.
+func lineNumbers(content []byte, at []int) []int {
+	lines := make([]int, len(at))
+	line, from := 1, 0
+	for i, offset := range at {
+		line += bytes.Count(content[from:offset], []byte{'\n'})
+		lines[i], from = line, offset
+	}
+	return lines
+}
+
+// showLines returns "line 3" or "lines 3, 8, 12", ten of them at most.
+func showLines(lines []int) string {
+	if len(lines) == 1 {
+		return fmt.Sprintf("line %d", lines[0])
+	}
+	var b strings.Builder
+	for i, n := range lines[:min(len(lines), 10)] {
+		b.WriteString([]string{"lines ", ", "}[min(i, 1)])
+		fmt.Fprint(&b, n)
+	}
+	if len(lines) > 10 {
+		fmt.Fprintf(&b, " and %d more", len(lines)-10)
+	}
+	return b.String()
+}
+
+// notFound is the error of an oldText that is not in the file. Where it would
+// be but for white space at the ends of lines, the error says so; that is not
+// looked for in texts so large that it would take long.
+func notFound(content []byte, old string) error {
+	const maxContent, maxOld = 1 << 20, 16 << 10
+	if want := bytes.TrimSpace([]byte(old)); len(want) > 0 && len(old) <= maxOld && len(content) <= maxContent {
+		want, have := trimmedLines(want), trimmedLines(content)
+		for i := 0; i+len(want) <= len(have); i++ {
+			if slices.EqualFunc(have[i:i+len(want)], want, bytes.Equal) {
+				return fmt.Errorf("oldText does not occur; the text at line %d differs from it only in white space: read that part again and copy it exactly", i+1)
+			}
+		}
+	}
+	return errors.New("oldText does not occur: read the file again and copy the text exactly, without line numbers")
+}
+
+func trimmedLines(text []byte) [][]byte {
+	lines := bytes.Split(text, []byte{'\n'})
+	for i, line := range lines {
+		lines[i] = bytes.TrimSpace(line)
+	}
+	return lines
+}
+
+func toCRLF(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
+}

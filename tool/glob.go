@@ -1,0 +1,77 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/agentworker/worker/permission"
+)
+
+type globArgs struct {
+	Pattern string `json:"pattern" jsonschema:"The pattern, relative to path. * and ? stop at a slash, ** crosses folders, [a-z] and {a,b} work as in a shell. Without a slash it is matched against file names at any depth: *.go finds every Go file."`
+	Path    string `json:"path,omitempty" jsonschema:"The folder to search in. Default: the workspace itself."`
+}
+
+func globFiles(ws *Workspace) Tool {
+	return &function[globArgs]{
+		spec: Spec{
+			Name: "glob",
+			Description: "Finds files of the workspace by their names, such as **/*_test.go or src/**/*.{ts,tsx}. " +
+				"Gives their paths, relative to the workspace, in path order. Folders are not among the results. " +
+				"Leaves out .git and what .gitignore names; a path that is itself ignored is searched. Use grep to search in their content.",
+			InputSchema: schemaFor[globArgs](),
+			ReadOnly:    true,
+		},
+		values: func(a globArgs) ([]permission.Value, error) {
+			return ws.pathValues("glob", a.Path)
+		},
+		run: func(ctx context.Context, call *Call, a globArgs) (Result, error) {
+			return ws.globPaths(ctx, call, a)
+		},
+	}
+}
+
+func (ws *Workspace) globPaths(ctx context.Context, call *Call, a globArgs) (Result, error) {
+	w, err := ws.newWalker(call, a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	if !w.info.IsDir() {
+		return Result{}, fmt.Errorf("%s is a file: path is the folder to search in", showPath(w.given))
+	}
+	if w.base == "." {
+		a.Pattern = ws.relPattern(a.Pattern)
+	}
+	if w.glob, err = compileFileGlob(a.Pattern); err != nil {
+		return Result{}, err
+	}
+	w.links = true
+	out := ws.newOutput()
+	shown := 0
+	for name := range w.files(ctx) {
+		if !out.line(showPath(name)) {
+			break
+		}
+		shown++
+	}
+	switch {
+	case out.full:
+		out.note("the first %s; there are more: narrow the pattern or the path", plural(shown, "result"))
+	case shown == 0:
+		out.note("no file matches %q below %s", a.Pattern, showPath(w.given))
+	}
+	w.notes(ctx, out)
+	return out.result(), nil
+}
+
+// relPattern makes a pattern that begins with the path of the workspace
+// relative to it.
+func (ws *Workspace) relPattern(pattern string) string {
+	for _, name := range ws.names {
+		if rest, ok := strings.CutPrefix(pattern, name+"/"); ok {
+			return "./" + rest
+		}
+	}
+	return pattern
+}

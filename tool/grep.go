@@ -1,0 +1,188 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/agentworker/worker/permission"
+)
+
+type grepArgs struct {
+	Pattern    string `json:"pattern" jsonschema:"The regular expression to search for, in Go's RE2 syntax, matched against each line: func\\s+\\w+\\(. Backslashes take the meaning from . ( ) [ ] { } * + ? | ^ $."`
+	Path       string `json:"path,omitempty" jsonschema:"The folder or file to search. Default: the workspace itself."`
+	Include    string `json:"include,omitempty" jsonschema:"Search only files whose path below path matches this glob, such as *.go or src/**/*.{ts,tsx}."`
+	IgnoreCase bool   `json:"ignoreCase,omitempty" jsonschema:"Let upper and lower case match each other. Default: false."`
+	Context    int    `json:"context,omitempty" jsonschema:"How many lines to show before and after each match, at most 20. Default: 0."`
+	Limit      int    `json:"limit,omitempty" jsonschema:"Stop after this many matching lines. Leave it out to see as many as one result holds."`
+}
+
+const (
+	maxContext  = 20
+	grepWorkers = 4 // at most; they wait for the disk more than they compute
+)
+
+func grepFiles(ws *Workspace) Tool {
+	return &function[grepArgs]{
+		spec: Spec{
+			Name: "grep",
+			Description: fmt.Sprintf("Searches the content of the workspace's text files for a regular expression. "+
+				"Gives each matching line as path:line: text, grouped by file in path order; lines of context come as path-line- text, with -- between groups. "+
+				"Up to %d matches; long lines are cut around the match. Skips .git, what .gitignore names, binary files and files over %s; "+
+				"a path that is itself ignored is searched.", ws.opts.MaxMatches, showSize(ws.opts.MaxFileBytes)),
+			InputSchema: schemaFor[grepArgs](),
+			ReadOnly:    true,
+		},
+		values: func(a grepArgs) ([]permission.Value, error) {
+			return ws.pathValues("grep", a.Path)
+		},
+		run: func(ctx context.Context, call *Call, a grepArgs) (Result, error) {
+			return ws.grep(ctx, call, a)
+		},
+	}
+}
+
+func (ws *Workspace) grep(ctx context.Context, call *Call, a grepArgs) (Result, error) {
+	if a.Context < 0 || a.Limit < 0 {
+		return Result{}, fmt.Errorf("context and limit cannot be negative, got context=%d, limit=%d", a.Context, a.Limit)
+	}
+	m, err := compileMatcher(a.Pattern, a.IgnoreCase)
+	if err != nil {
+		return Result{}, err
+	}
+	w, err := ws.newWalker(call, a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	if a.Include != "" && w.info.IsDir() {
+		if w.glob, err = compileFileGlob(a.Include); err != nil {
+			return Result{}, fmt.Errorf("include: %w", err)
+		}
+	}
+	limit := ws.opts.MaxMatches
+	if a.Limit > 0 {
+		limit = min(limit, a.Limit)
+	}
+	search := &fileSearch{ws: ws, matcher: m, context: min(a.Context, maxContext), limit: limit}
+
+	out := ws.newOutput()
+	total := 0
+	leftOut := -1 // by the walk, up to where the results end; it is ahead of them
+	skipped := map[error]int{}
+	for found := range search.all(ctx, w) {
+		if found.err != nil {
+			skipped[found.err]++
+			continue
+		}
+		if len(found.lines) > 0 && search.context > 0 && total > 0 {
+			out.line("--")
+		}
+		for _, l := range found.lines {
+			if l.gap && search.context > 0 {
+				out.line("--")
+			}
+			if l.match && total == limit {
+				out.full = true
+			}
+			if !out.line(l.show(found.path)) {
+				break
+			}
+			if l.match {
+				total++
+			}
+		}
+		if out.full {
+			leftOut = found.leftOut
+			break
+		}
+	}
+	switch {
+	case out.full:
+		out.note("the first %s; there are more: narrow the pattern, the path or include", plural(total, "match", "matches"))
+	case total == 0:
+		out.note("no match")
+	}
+	for _, why := range []error{errBinary, errTooLarge, errUnreadable} {
+		if n := skipped[why]; n > 0 {
+			out.note("%s skipped: %v", plural(n, "file"), why)
+		}
+	}
+	if leftOut >= 0 {
+		w.leftOut = leftOut
+	}
+	w.notes(ctx, out)
+	result := out.result()
+	result.Meta = map[string]any{"matches": total}
+	return result, nil
+}
+
+// Why a file was not searched.
+var (
+	errBinary     = errors.New("binary")
+	errTooLarge   = errors.New("over the size limit")
+	errUnreadable = errors.New("cannot be read")
+)
+
+// found is what a search of one file has found, or why there was none: one of
+// the three errors above.
+type found struct {
+	path  string
+	lines []grepLine
+	err   error
+
+	leftOut int // by the walk, before this file
+}
+
+// all searches the files of w with several workers, and yields what they find
+// in the order of w. Leaving the loop ends them, and all has waited for them
+// when it returns; w may be asked for its notes then.
+func (s *fileSearch) all(ctx context.Context, w *walker) func(yield func(found) bool) {
+	type job struct {
+		path    string
+		leftOut int
+		done    chan found // takes one without waiting
+	}
+	return func(yield func(found) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		workers := min(grepWorkers, 2*runtime.GOMAXPROCS(0))
+		todo := make(chan job, workers)
+		inOrder := make(chan job, 16*workers) // how far the search is ahead of the reader
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer cancel()
+		wg.Go(func() {
+			defer close(inOrder)
+			defer close(todo)
+			for path := range w.files(ctx) {
+				j := job{path, w.leftOut, make(chan found, 1)}
+				for _, to := range []chan job{inOrder, todo} {
+					select {
+					case to <- j:
+					case <-ctx.Done():
+						return
+					}
+				}
+			}
+		})
+		for range workers {
+			wg.Go(func() {
+				for j := range todo {
+					j.done <- s.file(ctx, j.path)
+				}
+			})
+		}
+		for j := range inOrder {
+			select {
+			case f := <-j.done:
+				f.leftOut = j.leftOut
+				if !yield(f) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}

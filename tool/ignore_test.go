@@ -1,0 +1,73 @@
+package tool_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// The wanted paths are what "git ls-files --others --exclude-standard" lists.
+func TestGitignore(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files map[string]string // those without content are listed in paths
+		paths string
+		want  string
+	}{
+		{"names", map[string]string{".gitignore": "*.log\nnode_modules/\n"},
+			"a.go a.log node_modules/x.js sub/b.log sub/node_modules/y.js sub/c.go", ".gitignore a.go sub/c.go"},
+		{"comments and white space", map[string]string{".gitignore": "# a.go\n\n   \nb.go  \n\\#c\n\\!d\n"},
+			"a.go b.go #c !d", ".gitignore a.go"},
+		{"CRLF and BOM", map[string]string{".gitignore": "\uFEFFa.go\r\nb.go\r\n"}, "a.go b.go c.go", ".gitignore c.go"},
+		{"negation", map[string]string{".gitignore": "*.log\n!keep.log\n"}, "a.log keep.log sub/keep.log", ".gitignore keep.log sub/keep.log"},
+		{"no negation below an ignored folder", map[string]string{".gitignore": "out/\n!out/keep\n"}, "out/keep out/x y", ".gitignore y"},
+		{"all but some below a folder", map[string]string{".gitignore": "out/*\n!out/keep\n"}, "out/keep out/x y", ".gitignore out/keep y"},
+		{"all below a folder, but some", map[string]string{".gitignore": "logs/**\n!logs/.gitkeep\n"}, "logs/.gitkeep logs/x y", ".gitignore logs/.gitkeep y"},
+		{"only some", map[string]string{".gitignore": "*\n!*/\n!*.go\n"}, "a.go b.txt sub/c.go sub/d.txt", "a.go sub/c.go"},
+		{"only one folder", map[string]string{".gitignore": "/*\n!/src\n"}, "a src/b src/c/d sub/src/e", "src/b src/c/d"},
+		{"nothing but one folder", map[string]string{".gitignore": "/**\n!/src\n!/src/**\n"}, "a src/b src/c/d", "src/b src/c/d"},
+		{"negation of a folder above", map[string]string{".gitignore": "*.log\n!keep\n!/top\n"}, "keep/a.log keep/b top/a.log top/b", ".gitignore keep/b top/b"},
+		{"rooted", map[string]string{".gitignore": "/build\n/docs/*.html\n"}, "build/x sub/build/x docs/a.html docs/sub/a.html", ".gitignore docs/sub/a.html sub/build/x"},
+		{"rooted by a slash within", map[string]string{".gitignore": "docs/*.html\n"}, "docs/a.html sub/docs/a.html", ".gitignore sub/docs/a.html"},
+		{"a folder, not a file", map[string]string{".gitignore": "x/\n"}, "x sub/x/y", ".gitignore x"},
+		{"two stars", map[string]string{".gitignore": "**/gen/*.go\na/**/z\nlib**.js\nt/v**.js\n"},
+			"gen/a.go x/gen/b.go x/gen/sub/c.go a/z a/b/z a/b/c/z b/z library.js t/vendor.js t/w.js", ".gitignore b/z t/w.js x/gen/sub/c.go"},
+		{"classes", map[string]string{".gitignore": "[ab].go\n[!x].txt\n"}, "a.go c.go x.txt y.txt", ".gitignore c.go x.txt"},
+		{"nested", map[string]string{".gitignore": "*.log\n", "sub/.gitignore": "!*.log\n/only\n"},
+			"a.log sub/a.log sub/only sub/deep/only sub/deep/b.log", ".gitignore sub/.gitignore sub/a.log sub/deep/b.log sub/deep/only"},
+		{"siblings do not mix", map[string]string{".gitignore": "", "a/.gitignore": "x\n", "b/.gitignore": "y\n"},
+			"a/x a/y b/x b/y", ".gitignore a/.gitignore a/y b/.gitignore b/x"},
+		{"info/exclude", map[string]string{".git/info/exclude": "*.tmp\n", ".gitignore": "!b.tmp\n"}, "a.tmp b.tmp c", ".gitignore b.tmp c"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlace(t, nil, c.files)
+			for _, name := range strings.Fields(c.paths) {
+				p.put(name, "text\n")
+			}
+			if got := strings.ReplaceAll(p.text("glob", args{"pattern": "**"}), "\n", " "); got != c.want {
+				t.Errorf("glob **: got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// What is named is searched, ignored or not.
+func TestIgnoredByName(t *testing.T) {
+	p := newPlace(t, nil, map[string]string{
+		".gitignore":  "/out\nignored.txt\n",
+		"ignored.txt": "hit\n", "out/a.txt": "hit\n", "out/sub/b.txt": "hit\n", "out/.gitignore": "c.txt\n", "out/c.txt": "hit\n", "d.txt": "hit\n",
+	})
+	for _, c := range []struct{ path, want string }{
+		{"", "d.txt:1: hit"},
+		{"ignored.txt", "ignored.txt:1: hit"},
+		{"out", "out/a.txt:1: hit\nout/sub/b.txt:1: hit"},
+		{"out/sub", "out/sub/b.txt:1: hit"},
+		{"out/c.txt", "out/c.txt:1: hit"},
+	} {
+		if got := p.text("grep", args{"pattern": "^hit", "path": c.path}); got != c.want {
+			t.Errorf("grep(path=%q): got %q, want %q", c.path, got, c.want)
+		}
+	}
+	if got := p.text("list_dir", nil); got != ".gitignore  17 B\nd.txt  4 B\n(2 entries left out by .gitignore)" {
+		t.Errorf("list_dir: got %q", got)
+	}
+}

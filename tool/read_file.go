@@ -1,0 +1,181 @@
+package tool
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentworker/worker/permission"
+)
+
+type readFileArgs struct {
+	Path   string `json:"path" jsonschema:"The file to read: a path relative to the workspace, or an absolute one inside it."`
+	Offset int    `json:"offset,omitempty" jsonschema:"The number of the first line to read, counted from 1. Leave it out to begin at the start."`
+	Limit  int    `json:"limit,omitempty" jsonschema:"How many lines to read at most. Leave it out to read as much as one result holds."`
+}
+
+// maxLineBytes is how much read_file shows of one line.
+const maxLineBytes = 2000
+
+func readFile(ws *Workspace) Tool {
+	return &function[readFileArgs]{
+		spec: Spec{
+			Name: "read_file",
+			Description: fmt.Sprintf("Reads a text file of the workspace. Each line comes as its number, an arrow and its text (%q); "+
+				"number and arrow are not part of the file. One result holds up to %d lines or %s; what is cut says how to go on with offset. "+
+				"Lines of more than %d bytes are cut. Folders and binary files are refused.",
+				"     1→text", ws.opts.MaxOutputLines, showSize(int64(ws.opts.MaxOutputBytes)), maxLineBytes),
+			InputSchema: schemaFor[readFileArgs](),
+			ReadOnly:    true,
+		},
+		values: func(a readFileArgs) ([]permission.Value, error) {
+			return ws.filePathValues("read_file", a.Path)
+		},
+		run: func(ctx context.Context, _ *Call, a readFileArgs) (Result, error) {
+			return ws.readLines(ctx, a)
+		},
+	}
+}
+
+func (ws *Workspace) readLines(ctx context.Context, a readFileArgs) (Result, error) {
+	if a.Offset < 0 || a.Limit < 0 {
+		return Result{}, fmt.Errorf("offset and limit are counted from 1, got offset=%d, limit=%d", a.Offset, a.Limit)
+	}
+	rel, real, err := ws.locateFile(a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	f, info, err := ws.openFile(real)
+	if err != nil {
+		return Result{}, err
+	}
+	defer f.Close()
+	r := &lineReader{r: bufio.NewReaderSize(f, 64<<10)}
+	head, err := r.r.Peek(binaryHead)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Result{}, pathError(rel, err)
+	}
+	if isBinary(head) {
+		return Result{}, fmt.Errorf("%s is a binary file of %s: it cannot be read as text", showPath(rel), showSize(info.Size()))
+	}
+	bom := bytes.HasPrefix(head, utf8BOM)
+	if bom {
+		_, _ = r.r.Discard(len(utf8BOM)) // cannot fail: they have been peeked
+	}
+
+	first := max(a.Offset, 1)
+	out := ws.newOutput()
+	shown, long, crlf, more := 0, 0, false, false
+	for {
+		line, total, err := r.next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Result{}, pathError(rel, err)
+		}
+		if r.number < first {
+			continue
+		}
+		if more = more || a.Limit > 0 && shown == a.Limit || out.full; more {
+			if info.Size() > ws.opts.MaxFileBytes {
+				break // not worth counting what is left
+			}
+			continue
+		}
+		text, hadCR := bytes.CutSuffix(line, []byte{'\r'})
+		crlf = crlf || hadCR
+		cut := ""
+		if total > len(line) {
+			cut = fmt.Sprintf("… (%d more bytes)", total-len(line))
+		}
+		if more = !out.line(fmt.Sprintf("%6d→%s%s", r.number, text, cut)); more {
+			continue
+		}
+		if shown++; cut != "" {
+			long++
+		}
+	}
+	switch {
+	case r.number == 0:
+		out.note("the file is empty")
+	case first > r.number:
+		return Result{}, fmt.Errorf("offset %d is beyond the end: %s has %s", first, showPath(rel), plural(r.number, "line"))
+	case more && info.Size() > ws.opts.MaxFileBytes:
+		out.note("lines %d to %d of a file of %s; go on with offset=%d, or search it with grep", first, first+shown-1, showSize(info.Size()), first+shown)
+	case more:
+		out.note("lines %d to %d of %d; go on with offset=%d", first, first+shown-1, r.number, first+shown)
+	}
+	if long > 0 {
+		out.note("%s cut after %d bytes; grep shows what is around a match", plural(long, "long line"), maxLineBytes)
+	}
+	if crlf {
+		out.note("the lines end in CRLF; edit_file keeps that")
+	}
+	if bom {
+		out.note("the file begins with a UTF-8 byte order mark, which edit_file keeps")
+	}
+	result := out.result()
+	result.Truncated = result.Truncated || long > 0
+	return result, nil
+}
+
+// lineReader reads the lines of a file of any size, in constant memory.
+type lineReader struct {
+	r      *bufio.Reader
+	number int // of the line that next returned last, from 1
+	buf    []byte
+}
+
+// next returns the beginning of the next line without its line feed, and how
+// many bytes the whole of it has. The slice is good until the next call. The
+// error after the last line is io.EOF.
+func (l *lineReader) next(ctx context.Context) (line []byte, total int, err error) {
+	l.buf = l.buf[:0]
+	for {
+		if ctx.Err() != nil {
+			return nil, 0, fmt.Errorf("stopped at line %d: %w", l.number+1, context.Cause(ctx))
+		}
+		part, err := l.r.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF) {
+			return nil, 0, err
+		}
+		if errors.Is(err, io.EOF) && total+len(part) == 0 {
+			return nil, 0, io.EOF
+		}
+		part = bytes.TrimSuffix(part, []byte{'\n'})
+		total += len(part)
+		// Some bytes more than are shown, to cut at the end of a character.
+		l.buf = append(l.buf, part[:min(len(part), max(0, maxLineBytes+4-len(l.buf)))]...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			break
+		}
+	}
+	l.number++
+	if total <= maxLineBytes {
+		return l.buf, total, nil
+	}
+	return cutBytes(l.buf, maxLineBytes), total, nil
+}
+
+var utf8BOM = []byte("\uFEFF")
+
+// locateFile is locate for tools that need a path to a file.
+func (ws *Workspace) locateFile(p string) (rel, real string, err error) {
+	if p == "" || strings.HasSuffix(p, "/") {
+		return "", "", fmt.Errorf("path %q names no file", p)
+	}
+	return ws.locate(p)
+}
+
+// filePathValues is pathValues for tools that need a path to a file.
+func (ws *Workspace) filePathValues(tool, p string) ([]permission.Value, error) {
+	if p == "" {
+		return nil, fmt.Errorf("path is empty: give one relative to the workspace")
+	}
+	return ws.pathValues(tool, p)
+}

@@ -1,0 +1,190 @@
+//go:build unix
+
+package tool_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/tool"
+)
+
+func TestShell(t *testing.T) {
+	env := []string{
+		"PATH=" + os.Getenv("PATH"), "KEPT=yes", "PWD=/wrong",
+		"ANTHROPIC_API_KEY=secret", "OPENAI_API_KEY=secret", "anthropic_auth_token=secret", "WORKER_NATS=secret",
+	}
+	p := newPlace(t, &tool.Options{Env: env, MaxOutputBytes: 200}, map[string]string{"a.txt": "text\n"})
+	for _, c := range []struct {
+		name    string
+		command string
+		want    string
+		isError bool
+	}{
+		{"stdout", "cat a.txt", "text\n(exit status 0)", false},
+		{"stderr, in its place", "echo a; echo b >&2; echo c", "a\nb\nc\n(exit status 0)", false},
+		{"no line end", "printf a", "a\n(exit status 0)", false},
+		{"no output", "true", "(exit status 0)", false},
+		{"status", "echo a; exit 3", "a\n(exit status 3)", true},
+		{"a signal", "kill -KILL $$", "(ended by signal: killed)", true},
+		{"the folder", "pwd; echo $PWD", p.dir + "\n" + p.dir + "\n(exit status 0)", false},
+		{"stdin is empty", "cat", "(exit status 0)", false},
+		{"no terminal", "exec 2>/dev/null; : </dev/tty || echo none", "none\n(exit status 0)", false},
+		{"environment", "env | grep -c secret; echo $KEPT", "0\nyes\n(exit status 0)", false},
+		{"begins with a dash", "-x", "", true},
+		{"not UTF-8", `printf 'caf\351'`, "caf\uFFFD\n(bytes that are not UTF-8 are shown as \uFFFD)\n(exit status 0)", false},
+		{"long output", "for i in 1 2 3 4 5 6 7 8 9; do echo $i 56789 123456789 123456789; done",
+			"1 56789 123456789 123456789\n2 56789 123456789 123456789\n3 56789 123456789 123456789" +
+				"\n[… 85 bytes left out: to see them, write the output to a file and read that in parts …]\n" +
+				"7 56789 123456789 123456789\n8 56789 123456789 123456789\n9 56789 123456789 123456789\n(exit status 0)", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := p.call("shell_exec", args{"command": c.command})
+			if r.IsError != c.isError || c.want != "" && r.Text != c.want {
+				t.Errorf("shell_exec(%q): error=%v\ngot:\n%s\nwant error=%v:\n%s", c.command, r.IsError, r.Text, c.isError, c.want)
+			}
+		})
+	}
+	r := p.call("shell_exec", args{"command": "printf x; for i in {1..300}; do printf é; done"})
+	want := "x" + strings.Repeat("é", 49) + "\n[… 402 bytes left out: to see them, write the output to a file and read that in parts …]\n" + strings.Repeat("é", 50) + "\n(exit status 0)"
+	if r.Text != want || !r.Truncated {
+		t.Errorf("one long line: truncated=%v\ngot:\n%s\nwant:\n%s", r.Truncated, r.Text, want)
+	}
+	r = p.call("shell_exec", args{"command": "exit 3"})
+	if r.Meta["exitStatus"] != 3 {
+		t.Errorf("meta of exit 3: %v", r.Meta)
+	}
+	p.fails("shell_exec", args{"command": ""}, "command is empty")
+	p.fails("shell_exec", args{"command": "a\x00b"}, "NUL")
+	p.fails("shell_exec", args{"command": "true", "timeoutSeconds": -1}, "allowed are 1 to 3600")
+	p.fails("shell_exec", args{"command": "true", "timeoutSeconds": 3601}, "allowed are 1 to 3600")
+}
+
+// witness is a pipe in the workspace that a command holds open: it is at its
+// end when all processes of the command are gone.
+type witness struct {
+	t *testing.T
+	r *os.File
+}
+
+func (p *place) witness(t *testing.T) *witness {
+	t.Helper()
+	name := filepath.Join(p.dir, "witness")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	if err := r.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	return &witness{t, r}
+}
+
+// gone waits until no process holds the pipe, and returns what they wrote.
+func (w *witness) gone() string {
+	w.t.Helper()
+	b, err := io.ReadAll(w.r)
+	if err != nil {
+		w.t.Fatalf("processes are left: %v", err)
+	}
+	return string(b)
+}
+
+// Commands that would run for ever, each with children that hold the output.
+var endless = map[string]string{
+	"plain":            `sleep 10000`,
+	"children":         `sleep 10000 & sleep 10000 | cat`,
+	"deaf to SIGTERM":  `trap '' TERM; echo started >&3; sleep 10000; sleep 10000`,
+	"deaf grandchild":  `(trap '' TERM; (sleep 10000; true) & sleep 10000; true) & wait`,
+	"stopped children": `sleep 10000 & kill -STOP $!; wait`,
+	"full pipe":        `yes`,
+}
+
+func TestShellTimeLimit(t *testing.T) {
+	for name, command := range endless {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, &tool.Options{ShellTimeout: 100 * time.Millisecond, KillGrace: 100 * time.Millisecond}, nil)
+			w := p.witness(t)
+			r := p.call("shell_exec", args{"command": "exec 3>witness; echo out; " + command})
+			if !r.IsError || !strings.HasSuffix(r.Text, "(stopped after 100ms, the time limit; timeoutSeconds sets another, up to 3600)") {
+				t.Errorf("%s: %+v, want it stopped by the time limit", command, r)
+			}
+			w.gone()
+		})
+	}
+}
+
+func TestShellCancel(t *testing.T) {
+	p := newPlace(t, &tool.Options{KillGrace: 50 * time.Millisecond}, nil)
+	w := p.witness(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan tool.Result)
+	go func() {
+		done <- p.callWith(ctx, "shell_exec", args{"command": "exec 3>witness; echo out; trap '' TERM; sleep 10000 & echo started >&3; wait; sleep 10000"}, nil)
+	}()
+	if line, err := readLine(w.r); line != "started" {
+		t.Fatalf("the command wrote %q (%v)", line, err)
+	}
+	cancel(errors.New("the user has gone"))
+	r := <-done
+	if !r.IsError || !strings.HasPrefix(r.Text, "out\n(stopped after ") || !strings.HasSuffix(r.Text, ": the user has gone)") {
+		t.Errorf("cancelled: %+v", r)
+	}
+	w.gone()
+}
+
+// readLine reads a line from a pipe that may not have a writer yet.
+func readLine(r *os.File) (string, error) {
+	deadline := time.Now().Add(time.Minute)
+	for b := bufio.NewReader(r); ; {
+		line, err := b.ReadString('\n')
+		if err == nil || !errors.Is(err, io.EOF) || time.Now().After(deadline) {
+			return strings.TrimSuffix(line, "\n"), err
+		}
+	}
+}
+
+// What a command leaves in the background ends with it, and is not waited for.
+func TestShellBackground(t *testing.T) {
+	p := newPlace(t, nil, nil)
+	w := p.witness(t)
+	r := p.call("shell_exec", args{"command": "exec 3>witness; (trap '' TERM HUP; echo started >&3; sleep 10000; true) & nohup sleep 10000 & echo out"})
+	if r.IsError || !strings.HasSuffix(r.Text, "out\n(exit status 0)") {
+		t.Errorf("background: %+v", r)
+	}
+	w.gone()
+}
+
+// A process in a group of its own is not ended with that of the shell. It holds
+// the output, which is given up after the grace.
+func TestShellOwnGroup(t *testing.T) {
+	p := newPlace(t, &tool.Options{KillGrace: 50 * time.Millisecond}, nil)
+	r := p.call("shell_exec", args{"command": "set -m; sleep 10000 & echo $!"})
+	first, _, _ := strings.Cut(r.Text, "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil || r.IsError || !strings.HasSuffix(r.Text, "\n(exit status 0)") {
+		t.Fatalf("a job in a group of its own: %+v", r)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Errorf("process %d, which left the group: %v", pid, err)
+	}
+}
+
+func TestShellMissing(t *testing.T) {
+	p := newPlace(t, &tool.Options{Shell: "/nowhere/sh"}, nil)
+	p.fails("shell_exec", args{"command": "true"}, "running a command: fork/exec /nowhere/sh")
+}

@@ -1,0 +1,158 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// walker goes through the files below a folder, in path order: the entries of
+// a folder by name, each folder's content in its place. It skips .git and what
+// .gitignore names, follows no symbolic links, and leaves out what the session
+// may not see.
+type walker struct {
+	ws       *Workspace
+	readable func(path string) bool // nil: all is readable
+	glob     *fileGlob              // matched against the path below the base; nil: all
+	links    bool                   // symbolic links are among the results
+
+	given string // the base as the model named it, cleaned
+	base  string // where that leads
+	info  fs.FileInfo
+
+	leftOut    int // files that the session may not see
+	unreadable int // folders that could not be read
+}
+
+// newWalker prepares a walk through what p leads to: a folder, or a file, which
+// is then the only one. An empty p is ".".
+func (ws *Workspace) newWalker(call *Call, p string) (*walker, error) {
+	given, base, err := ws.locate(p)
+	if err != nil {
+		return nil, err
+	}
+	info, err := ws.root.Lstat(base)
+	if err != nil {
+		return nil, pathError(given, err)
+	}
+	if !info.IsDir() && checkRegular(info) != nil {
+		return nil, pathError(given, checkRegular(info))
+	}
+	return &walker{ws: ws, readable: call.Readable, given: given, base: base, info: info}, nil
+}
+
+// files yields the paths of the files, relative to the workspace, until ctx ends.
+func (w *walker) files(ctx context.Context) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if w.info.IsDir() {
+			w.folder(ctx, w.base, w.ws.rulesFor(w.base), yield)
+		} else if w.visible(w.base) {
+			yield(w.base)
+		}
+	}
+}
+
+// folder yields the files below dir. It returns false to end the walk.
+func (w *walker) folder(ctx context.Context, dir string, rules ignoreRules, yield func(string) bool) bool {
+	entries, err := w.ws.readDir(ctx, dir)
+	if ctx.Err() != nil {
+		return false
+	}
+	if err != nil {
+		w.unreadable++
+		return true
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		isDir := e.IsDir()
+		switch {
+		case e.Name() == gitDir || rules.ignored(name, isDir):
+		case isDir:
+			if w.glob != nil && !w.glob.mayMatchBelow(w.below(name)) {
+				continue
+			}
+			if !w.folder(ctx, name, rules.in(w.ws, name), yield) {
+				return false
+			}
+		case !e.Type().IsRegular() && !(w.links && e.Type()&fs.ModeSymlink != 0):
+		case w.glob != nil && !w.glob.match(w.below(name)):
+		case !w.visible(name):
+		case !yield(name):
+			return false
+		}
+	}
+	return true
+}
+
+// below returns the part of a path that is below the base.
+func (w *walker) below(name string) string {
+	if w.base == "." {
+		return name
+	}
+	return strings.TrimPrefix(name, w.base+"/")
+}
+
+// visible reports whether the session may see the path, and counts it if not.
+// Where the base was reached by a symbolic link, the path by way of that link
+// must be visible as well.
+func (w *walker) visible(name string) bool {
+	if w.readable == nil {
+		return true
+	}
+	ok := w.readable(name)
+	if ok && w.given != w.base {
+		asGiven := w.given
+		if name != w.base {
+			asGiven = path.Join(w.given, w.below(name))
+		}
+		ok = w.readable(asGiven)
+	}
+	if !ok {
+		w.leftOut++
+	}
+	return ok
+}
+
+// notes adds to out what a reader should know about the walk.
+func (w *walker) notes(ctx context.Context, out *output) {
+	out.leftOut(w.leftOut)
+	if w.unreadable > 0 {
+		out.note("%s could not be read", plural(w.unreadable, "folder"))
+	}
+	if ctx.Err() != nil {
+		out.full = true
+		out.note("stopped early: %v; the results are not complete: give a narrower path", context.Cause(ctx))
+	}
+}
+
+// readDir returns the entries of a folder, by name.
+func (ws *Workspace) readDir(ctx context.Context, dir string) ([]fs.DirEntry, error) {
+	f, err := ws.root.OpenFile(dir, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, pathError(dir, err)
+	}
+	defer f.Close()
+	var all []fs.DirEntry
+	for {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("reading %s: %w", showPath(dir), context.Cause(ctx))
+		}
+		some, err := f.ReadDir(1000)
+		all = append(all, some...)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, pathError(dir, err)
+		}
+	}
+	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return all, nil
+}

@@ -1,0 +1,183 @@
+package tool
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/permission"
+)
+
+// Options configures a Workspace. The zero value is ready to use.
+type Options struct {
+	// Shell runs the commands of shell_exec, as Shell -c -- command. Empty:
+	// bash where it is in PATH, else sh.
+	Shell string
+
+	// Env is the environment of shell_exec. nil: that of this process. The
+	// worker's own settings and the keys of model providers are removed either
+	// way: WORKER_*, *_API_KEY and *_AUTH_TOKEN.
+	Env []string
+
+	// Home is the folder that ~ stands for. Empty: that of the user.
+	Home string
+
+	MaxOutputBytes int   // of one result; 0: 50 KiB
+	MaxOutputLines int   // of read_file, list_dir, glob and grep; 0: 2,000
+	MaxMatches     int   // of grep; 0: 250
+	MaxFileBytes   int64 // files beyond are skipped by grep, refused by edit_file; 0: 10 MiB
+
+	ShellTimeout time.Duration // of a command that asks for none; 0: 2 minutes
+	KillGrace    time.Duration // between SIGTERM and SIGKILL; 0: 2 seconds
+}
+
+func (o Options) withDefaults() Options {
+	if o.Shell == "" {
+		o.Shell = findShell()
+	}
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	if o.Home == "" {
+		o.Home, _ = os.UserHomeDir() // none: ~ is then a name like any other
+	}
+	setDefault(&o.MaxOutputBytes, 50<<10)
+	setDefault(&o.MaxOutputLines, 2000)
+	setDefault(&o.MaxMatches, 250)
+	setDefault(&o.MaxFileBytes, 10<<20)
+	setDefault(&o.ShellTimeout, 2*time.Minute)
+	setDefault(&o.KillGrace, 2*time.Second)
+	return o
+}
+
+func setDefault[T int | int64 | time.Duration](v *T, def T) {
+	if *v <= 0 {
+		*v = def
+	}
+}
+
+// findShell returns the path of bash, else of sh, else "".
+func findShell() string {
+	for _, name := range []string{"bash", "sh"} {
+		if p, err := exec.LookPath(name); err == nil {
+			return p
+		}
+	}
+	return ""
+}
+
+// Workspace is the folder that the built-in tools work in. They reach files
+// only through an [os.Root] on it, so that neither "..", nor an absolute path,
+// nor a symbolic link, nor one that changes meanwhile leads out of it.
+// A Workspace is safe for concurrent use.
+type Workspace struct {
+	opts  Options
+	env   []string // of shell_exec
+	root  *os.Root
+	dir   string   // the real path of the root
+	names []string // absolute paths of the root: dir, and as it was opened
+	rules permission.Workspace
+
+	// writing is held from reading a file to replacing it, so that of two
+	// edits at once neither is lost.
+	writing sync.Mutex
+}
+
+// OpenWorkspace opens the folder root for the built-in tools. Close it once no
+// call runs any more. opts is copied; nil: all defaults.
+func OpenWorkspace(root string, opts *Options) (*Workspace, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	o = o.withDefaults()
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fmt.Errorf("opening workspace %s: %w", root, err)
+	}
+	dir, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return nil, fmt.Errorf("opening workspace: %w", err)
+	}
+	r, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening workspace: %w", err)
+	}
+	return &Workspace{
+		opts:  o,
+		env:   shellEnv(o.Env, dir),
+		root:  r,
+		dir:   dir,
+		names: slices.Compact([]string{dir, abs}),
+		rules: permission.Workspace{Root: dir, Home: o.Home},
+	}, nil
+}
+
+// Root returns the real path of the workspace.
+func (ws *Workspace) Root() string { return ws.dir }
+
+// Close releases the folder. Calls that come later fail.
+func (ws *Workspace) Close() error { return ws.root.Close() }
+
+// rel returns p, as a model wrote it, slash-separated, cleaned and relative to
+// the workspace; "." is the workspace itself. It looks at no file. Cleaning
+// comes before symbolic links are followed: "link/../a" is "a".
+func (ws *Workspace) rel(p string) (string, error) {
+	switch {
+	case p == "":
+		return "", fmt.Errorf("path is empty: give one relative to the workspace, such as %q", "src/main.go")
+	case strings.ContainsRune(p, 0):
+		return "", fmt.Errorf("path %q contains a NUL character", p)
+	}
+	full := p
+	if ws.opts.Home != "" && (p == "~" || strings.HasPrefix(p, "~/")) {
+		full = ws.opts.Home + p[1:]
+	}
+	if filepath.IsAbs(full) {
+		rel, ok := ws.relAbs(full)
+		if !ok {
+			return "", ws.outside(p)
+		}
+		return rel, nil
+	}
+	rel := path.Clean(filepath.ToSlash(full))
+	if rel == ".." || strings.HasPrefix(rel, "../") || !filepath.IsLocal(filepath.FromSlash(rel)) {
+		return "", ws.outside(p)
+	}
+	return rel, nil
+}
+
+// relAbs makes an absolute path relative to the workspace, if it lies inside.
+func (ws *Workspace) relAbs(abs string) (rel string, ok bool) {
+	for _, name := range ws.names {
+		if r, err := filepath.Rel(name, abs); err == nil && filepath.IsLocal(r) {
+			return filepath.ToSlash(r), true
+		}
+	}
+	return "", false
+}
+
+func (ws *Workspace) outside(p string) error {
+	return fmt.Errorf("path %q is outside the workspace %s: give one relative to the workspace", p, ws.dir)
+}
+
+// pathValues is what a tool that works on p wants. An empty p is ".".
+func (ws *Workspace) pathValues(tool, p string) ([]permission.Value, error) {
+	if p == "" {
+		p = "."
+	}
+	rel, err := ws.rel(p)
+	if err != nil {
+		return nil, err
+	}
+	if rel[0] == '~' || rel[0] == '$' {
+		rel = "./" + rel // a name that begins so, and not the home folder
+	}
+	return ws.rules.PathValues(tool, rel)
+}

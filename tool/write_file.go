@@ -1,0 +1,120 @@
+package tool
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/agentworker/worker/permission"
+)
+
+type writeFileArgs struct {
+	Path    string `json:"path" jsonschema:"The file to write: a path relative to the workspace, or an absolute one inside it. Folders that are missing are made."`
+	Content string `json:"content" jsonschema:"The whole new content of the file, exactly as it shall be."`
+}
+
+func writeFile(ws *Workspace) Tool {
+	return &function[writeFileArgs]{
+		spec: Spec{
+			Name: "write_file",
+			Description: "Writes a file of the workspace: creates it, with its folders, or replaces all of its content. " +
+				"Use edit_file to change a part of a file. The file is replaced in one step and keeps its mode; " +
+				"a symbolic link is followed, not replaced; a read-only file is refused.",
+			InputSchema: schemaFor[writeFileArgs](),
+		},
+		values: func(a writeFileArgs) ([]permission.Value, error) {
+			return ws.filePathValues("write_file", a.Path)
+		},
+		run: func(_ context.Context, _ *Call, a writeFileArgs) (Result, error) {
+			return ws.writeAll(a)
+		},
+	}
+}
+
+func (ws *Workspace) writeAll(a writeFileArgs) (Result, error) {
+	ws.writing.Lock()
+	defer ws.writing.Unlock()
+	rel, real, err := ws.locateFile(a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	created, err := ws.replace(real, []byte(a.Content))
+	if err != nil {
+		return Result{}, err
+	}
+	lines := strings.Count(a.Content, "\n")
+	if a.Content != "" && !strings.HasSuffix(a.Content, "\n") {
+		lines++
+	}
+	verb := "replaced"
+	if created {
+		verb = "created"
+	}
+	return Result{
+		Text: fmt.Sprintf("%s %s: %s, %s", verb, showPath(rel), plural(lines, "line"), plural(len(a.Content), "byte")),
+		Meta: map[string]any{"path": rel, "created": created},
+	}, nil
+}
+
+// replace puts content into the file real in one step: whoever reads it sees
+// the old content or the new. A file that was there keeps its mode, a new one
+// gets 0666 less the umask. The caller holds ws.writing.
+func (ws *Workspace) replace(real string, content []byte) (created bool, err error) {
+	var mode fs.FileMode // 0: no such file yet
+	switch info, err := ws.root.Lstat(real); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := ws.root.MkdirAll(path.Dir(real), 0o777); err != nil {
+			return false, pathError(real, err)
+		}
+	case err != nil:
+		return false, pathError(real, err)
+	case checkRegular(info) != nil:
+		return false, pathError(real, checkRegular(info))
+	case info.Mode().Perm()&0o200 == 0:
+		return false, fmt.Errorf("%s is read-only (mode %04o): make it writable first", showPath(real), info.Mode().Perm())
+	default:
+		mode = info.Mode().Perm()
+	}
+	temp := path.Join(path.Dir(real), ".worker-"+rand.Text()+".tmp")
+	if err := ws.writeTemp(temp, content, mode); err != nil {
+		return false, pathError(real, err)
+	}
+	if err := ws.root.Rename(temp, real); err != nil {
+		_ = ws.root.Remove(temp)
+		if le, ok := errors.AsType[*os.LinkError](err); ok {
+			err = le.Err
+		}
+		return false, pathError(real, err)
+	}
+	return mode == 0, nil
+}
+
+// writeTemp makes the file temp, with content on disk, or leaves none.
+func (ws *Workspace) writeTemp(temp string, content []byte, mode fs.FileMode) (err error) {
+	f, err := ws.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			_ = ws.root.Remove(temp)
+		}
+	}()
+	if mode != 0 {
+		if err := f.Chmod(mode); err != nil {
+			return err
+		}
+	}
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	return f.Sync()
+}
