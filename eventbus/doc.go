@@ -1,0 +1,29 @@
+// Package eventbus carries the events of sessions on NATS JetStream.
+//
+// An [Event] is one fact about a session; its JSON is the wire format. A
+// session publishes through its [Publisher], anyone follows with [Bus.Follow].
+//
+// # Stored once, in the root's view
+//
+// Every event is one message of the stream AGENT_EVENTS, on a subject that
+// carries the session's ancestry and the event's type:
+//
+//	agents.v1.<workspace>.events.<root>[.<child>[.<grandchild>…]].<type>
+//
+// The body is what the root's stream shows: the bare event for the root's own,
+// with a "subagent_event" envelope around it for each level below. So the
+// subjects below agents.v1.<workspace>.events.<root> are the root's stream,
+// those below its child are the child's, and one stream sequence orders all of
+// them: the child's stream and its parent's can't disagree, since they are the
+// same messages. A reader that stands below the root strips as many envelopes
+// as it stands deep.
+//
+// # Delivery
+//
+// Publishing is asynchronous within a bounded window; [Publisher.Flush] waits
+// until all that was published is stored. A publisher that could not store an
+// event refuses all later ones, so that a stream ends rather than go on with a
+// hole in it.
+// Followers read from the store at their own pace: a slow one holds up nobody
+// and loses nothing.
+package eventbus

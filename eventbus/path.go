@@ -1,0 +1,85 @@
+package eventbus
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Hop is one session on the way from a root session down.
+type Hop struct {
+	SessionID string `json:"sessionId"`
+	AgentType string `json:"agentType,omitempty"` // empty for a root that stands for a caller
+}
+
+// Path leads from a root session to a session: the root first, the session
+// itself last. It says where the session's events stand.
+type Path []Hop
+
+// Child returns the path of a child of p's session.
+func (p Path) Child(sessionID, agentType string) Path {
+	return append(p[:len(p):len(p)], Hop{sessionID, agentType})
+}
+
+// subject returns the subject, below prefix, of the events of p's session and
+// of all below it, without the last token.
+func (p Path) subject(prefix string) (string, error) {
+	if len(p) == 0 {
+		return "", fmt.Errorf("a path without a session")
+	}
+	var b strings.Builder
+	b.WriteString(prefix)
+	for _, hop := range p {
+		if !validToken(hop.SessionID) {
+			return "", fmt.Errorf("%q is no session id", hop.SessionID)
+		}
+		b.WriteByte('.')
+		b.WriteString(hop.SessionID)
+	}
+	return b.String(), nil
+}
+
+// envelope returns what stands before and after an event of p's session in the
+// root's view: nothing for the root itself.
+func (p Path) envelope() (before, after []byte) {
+	for _, hop := range p[1:] {
+		before = append(before, `{"type":"subagent_event","agentType":`...)
+		before = append(before, quote(hop.AgentType)...)
+		before = append(before, `,"sessionId":`...)
+		before = append(before, quote(hop.SessionID)...)
+		before = append(before, `,"event":`...)
+		after = append(after, '}')
+	}
+	return before, after
+}
+
+// strip takes depth envelopes off an event.
+func strip(raw []byte, depth int) (json.RawMessage, error) {
+	for range depth {
+		var env SubagentEvent
+		if err := json.Unmarshal(raw, &env); err != nil {
+			return nil, fmt.Errorf("opening an envelope: %w", err)
+		}
+		if env.Event == nil {
+			return nil, fmt.Errorf("opening an envelope: there is no event in it")
+		}
+		raw = env.Event
+	}
+	return raw, nil
+}
+
+func quote(s string) []byte {
+	b, err := json.Marshal(s)
+	if err != nil { // a string always has a JSON form
+		panic(err)
+	}
+	return b
+}
+
+// validToken reports whether s can be one token of a subject: it is not empty
+// and has no dots, wildcards, spaces or control characters.
+func validToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r == '.' || r == '*' || r == '>' || r == 0x7f
+	})
+}
