@@ -1,0 +1,213 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool"
+)
+
+// StaticRules are the user's rules: the permissions.jsonc of the state folder.
+type StaticRules interface {
+	// Rules returns the rules in force. With an error they are the last good
+	// ones; nil and an error deny every call.
+	Rules() (*permission.Ruleset, error)
+
+	// Allow adds rules that allow the patterns.
+	Allow(tool string, patterns []string) error
+}
+
+// CallResult is the outcome of a tool call.
+type CallResult struct {
+	tool.Result
+	// Refused says that the gate did not let the call through: the tool has
+	// not run.
+	Refused bool
+}
+
+// invoke takes a tool call through the gate: it announces the call, judges it,
+// asks where the rules say so, runs it, and announces the outcome. It is the
+// only caller of a tool.
+func (s *Session) invoke(ctx context.Context, call model.ToolCall, messageID string) CallResult {
+	start := time.Now()
+	res := s.judgeAndRun(ctx, call, messageID)
+	s.publish(eventbus.ToolCallEnd{
+		ToolCallID: call.ID,
+		ToolName:   call.Name,
+		Result:     res.Text,
+		IsError:    res.IsError,
+		Truncated:  res.Truncated,
+		DurationMs: time.Since(start).Milliseconds(),
+	})
+	return res
+}
+
+func (s *Session) judgeAndRun(ctx context.Context, call model.ToolCall, messageID string) CallResult {
+	if status := s.Record().Status; status.Ended() {
+		return refuse("%s is refused, since the session is %s", call.Name, status)
+	}
+	t, ok := s.tools[call.Name]
+	if !ok {
+		return CallResult{Result: tool.Errorf("there is no tool %q; there are: %s", call.Name, strings.Join(s.toolNames, ", "))}
+	}
+	args := json.RawMessage(call.Arguments)
+	if err := checkObject(args); err != nil {
+		return CallResult{Result: tool.Errorf("the arguments of %s are no JSON object: %v", call.Name, err)}
+	}
+	layers, err := s.layers()
+	if err != nil {
+		return refuse("%s is refused, since the permission rules can't be read: %v", call.Name, err)
+	}
+	// A tool that is denied whatever its arguments gets no better hint.
+	if slices.ContainsFunc(layers.Agents, func(r *permission.Ruleset) bool { return r.DeniesAll(call.Name) }) {
+		return refuse("%s", layers.Decide([]permission.Value{{Tool: call.Name, Text: call.Name}}).Reason())
+	}
+	values, err := t.Values(args)
+	if err != nil {
+		return refuse("%s is refused: %v", call.Name, err)
+	}
+	if res, ok := s.judge(ctx, layers, call, values); !ok {
+		return res
+	}
+	if err := ctx.Err(); err != nil {
+		return CallResult{Result: tool.Errorf("%s was not run: %v", call.Name, context.Cause(ctx))}
+	}
+	return CallResult{Result: s.run(ctx, t, &tool.Call{
+		ID:        call.ID,
+		SessionID: s.id,
+		MessageID: messageID,
+		Args:      args,
+		Readable:  s.readable,
+	})}
+}
+
+// judge decides on a call. It reports false with what the model is told where
+// the call may not run.
+func (s *Session) judge(ctx context.Context, layers *permission.Layers, call model.ToolCall, values []permission.Value) (CallResult, bool) {
+	decision := layers.Decide(values)
+	switch decision.Action {
+	case permission.Allow:
+		return CallResult{}, true
+	case permission.Ask:
+	default:
+		return refuse("%s", decision.Reason()), false
+	}
+	always := permission.AlwaysPatterns(call.Name, values)
+	approver := s.approver
+	if approver == nil {
+		return refuse("%s Nobody can answer here, so the call is refused.%s", decision.Reason(), s.m.ruleHint(decision.Value)), false
+	}
+	answer, err := s.ask(ctx, approver, &ApprovalRequest{
+		ID:             newID("apr"),
+		SessionID:      s.id,
+		Agent:          s.agent,
+		Tool:           call.Name,
+		Arguments:      call.Arguments,
+		Decision:       decision,
+		Patterns:       permission.Patterns(values),
+		AlwaysPatterns: always,
+	}, call.ID)
+	switch {
+	case err != nil:
+		return refuse("%s was not approved: %v", call.Name, err), false
+	case answer.Verdict == DenyCall && answer.Feedback != "":
+		return refuse("The user denied %s: %s", call.Name, answer.Feedback), false
+	case answer.Verdict == DenyCall:
+		return refuse("The user denied %s.", call.Name), false
+	case answer.Verdict == ApproveAlways:
+		if err := s.allowAlways(call.Name, always); err != nil {
+			s.m.log.Warn("the rule for \"always\" was not stored", "session", s.id, "err", err)
+		}
+	}
+	return CallResult{}, true
+}
+
+// layers returns the rulesets that judge the session's calls now.
+func (s *Session) layers() (*permission.Layers, error) {
+	static, err := s.m.static.Rules()
+	if err != nil {
+		if static == nil {
+			return nil, err
+		}
+		s.m.log.Warn("the last good permission rules stay in force", "err", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &permission.Layers{Agents: s.rulesets, Static: static, Runtime: s.runtime}, nil
+}
+
+// readable reports whether read_file would not be denied for the path.
+func (s *Session) readable(path string) bool {
+	layers, err := s.layers()
+	if err != nil {
+		return false
+	}
+	values, err := s.m.paths.PathValues("read_file", path)
+	if err != nil {
+		return false
+	}
+	return layers.Decide(values).Action != permission.Deny
+}
+
+// allowAlways adds the runtime rules of this session and the static ones.
+func (s *Session) allowAlways(name string, patterns []string) error {
+	var rules []permission.Rule
+	for _, p := range patterns {
+		rules = append(rules, permission.Rule{Tool: name, Pattern: p, Action: permission.Allow, Source: permission.Source{File: "runtime"}})
+	}
+	s.mu.Lock()
+	runtime, err := s.runtime.Append(rules...)
+	if err == nil {
+		s.runtime = runtime
+	}
+	s.mu.Unlock()
+	return errors.Join(err, s.m.static.Allow(name, patterns))
+}
+
+// run runs a tool within its time limit. A panic of the tool is its error.
+func (s *Session) run(ctx context.Context, t tool.Tool, call *tool.Call) (res tool.Result) {
+	spec := t.Spec()
+	if !spec.OwnTimeLimit {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, s.m.limits.ToolCall, fmt.Errorf("its time limit of %s has passed", s.m.limits.ToolCall))
+		defer cancel()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			s.m.log.Error("a tool panicked", "tool", spec.Name, "session", s.id, "panic", p, "stack", string(debug.Stack()))
+			res = tool.Errorf("%s failed with an internal error: %v", spec.Name, p)
+		}
+	}()
+	res, err := t.Run(ctx, call)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return tool.Errorf("%s: %v", spec.Name, err)
+	}
+	return res
+}
+
+func refuse(format string, args ...any) CallResult {
+	return CallResult{Result: tool.Errorf(format, args...), Refused: true}
+}
+
+func checkObject(args json.RawMessage) error {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(args, &object); err != nil {
+		return err
+	}
+	if object == nil {
+		return errors.New("they are null")
+	}
+	return nil
+}

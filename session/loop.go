@@ -1,0 +1,213 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+)
+
+// maxParallelCalls bounds the tool calls of one step that run at once.
+const maxParallelCalls = 16
+
+// concludeNow is what the model reads when its steps are used up.
+const concludeNow = "You have used all of your steps, and no tool can be called any more. " +
+	"Conclude now: give your answer with what you have found, and say what is left open."
+
+// Outcome is how a turn of a session ended.
+type Outcome struct {
+	Status Status // Completed, Failed, Cancelled or TimedOut
+	Text   string // the answer; empty unless Completed
+	Err    error  // why; nil if Completed
+}
+
+// Prompt gives the session a prompt and runs the loop until the model has
+// answered. It blocks until everything it started has ended. A session that
+// has no model, or has ended, fails.
+func (s *Session) Prompt(ctx context.Context, prompt string) Outcome {
+	ctx, clock := startClock(ctx, s.timeLimit)
+	defer clock.stop()
+	s.mu.Lock()
+	s.clock = clock
+	s.mu.Unlock()
+
+	text, err := s.turn(ctx, prompt)
+	if err == nil {
+		return Outcome{Status: Completed, Text: text}
+	}
+	out := Outcome{Status: Failed, Err: err}
+	var limit errTimeLimit
+	if ctx.Err() != nil {
+		out.Err = context.Cause(ctx)
+		switch {
+		case errors.As(out.Err, &limit):
+			out.Status = TimedOut
+		case errors.Is(out.Err, context.Canceled):
+			out.Status, out.Err = Cancelled, errors.New("the task was cancelled")
+		}
+	}
+	if broken := s.brokenBy(); broken != nil {
+		out = Outcome{Status: Failed, Err: broken}
+	}
+	return out
+}
+
+// turn is the loop.
+func (s *Session) turn(ctx context.Context, prompt string) (string, error) {
+	if s.model == nil {
+		return "", errors.New("this session has no model")
+	}
+	if err := s.become(Running, nil); err != nil {
+		return "", err
+	}
+	if err := s.remember(newID("msg"), model.Message{Role: model.User, Text: prompt}); err != nil {
+		return "", err
+	}
+	for step := 1; ; step++ {
+		final := step > s.maxSteps
+		messageID, answer, stop, err := s.callModel(ctx, final)
+		if err != nil {
+			return "", err
+		}
+		if len(answer.ToolCalls) == 0 || final {
+			text, err := conclude(answer.Text, stop)
+			if err != nil {
+				return "", err
+			}
+			s.status(eventbus.StatusIdle)
+			s.publish(eventbus.TurnComplete{Message: eventbus.TurnMessage{ID: messageID, Text: text}})
+			return text, s.brokenBy()
+		}
+		s.status(eventbus.StatusExecutingTool)
+		results := s.invokeAll(ctx, answer.ToolCalls, messageID, step)
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		message := model.Message{Role: model.User, ToolResults: results}
+		if step == s.maxSteps {
+			message.Text = concludeNow
+		}
+		if err := s.remember(newID("msg"), message); err != nil {
+			return "", err
+		}
+	}
+}
+
+// conclude makes the result of the model's last message.
+func conclude(text string, stop model.StopReason) (string, error) {
+	switch {
+	case stop == model.StopRefusal:
+		return "", fmt.Errorf("the model refused to answer: %s", strings.TrimSpace(text))
+	case strings.TrimSpace(text) == "":
+		return "", errors.New("the agent ended without an answer")
+	case stop == model.StopMaxTokens:
+		return text + "\n\n[The answer was cut off here: it reached the model's output limit.]", nil
+	default:
+		return text, nil
+	}
+}
+
+// callModel asks the model for the next message, publishes it as it arrives,
+// and stores it.
+func (s *Session) callModel(ctx context.Context, final bool) (id string, answer model.Message, stop model.StopReason, err error) {
+	limit := s.m.limits.ModelCall
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &model.Error{
+		Model: s.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", limit),
+	})
+	defer cancel()
+	s.status(eventbus.StatusStreaming)
+
+	id = newID("msg")
+	answer.Role = model.Assistant
+	var text, reasoning strings.Builder
+	var usage model.Usage
+	for part, err := range s.model.Stream(ctx, &model.Request{
+		System:      s.system,
+		Messages:    s.messages,
+		Tools:       s.offeredTools(),
+		NoToolCalls: final,
+	}) {
+		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return id, answer, stop, err
+		}
+		switch part := part.(type) {
+		case model.TextDelta:
+			s.publish(eventbus.ContentDelta{MessageID: id, Delta: part.Text, Offset: text.Len()})
+			text.WriteString(part.Text)
+		case model.ReasoningDelta:
+			s.publish(eventbus.ReasoningDelta{MessageID: id, Delta: part.Text, Offset: reasoning.Len()})
+			reasoning.WriteString(part.Text)
+		case model.Reasoning:
+			answer.Reasoning = append(answer.Reasoning, part)
+		case model.ToolCall:
+			answer.ToolCalls = append(answer.ToolCalls, s.named(part))
+		case model.Usage:
+			usage = part
+		case model.Stop:
+			stop = part.Reason
+		}
+	}
+	if stop == "" {
+		return id, answer, stop, &model.Error{Model: s.model.Name(), Kind: model.ErrProtocol, Message: "the answer ended without a stop reason"}
+	}
+	answer.Text = text.String()
+	if final {
+		answer.ToolCalls = nil // none was to be made, and none will be answered
+	}
+	s.publish(eventbus.Usage(usage))
+	err = s.change(func(r *Record) error {
+		r.Steps++
+		r.Usage = r.Usage.Add(usage)
+		return nil
+	})
+	if err != nil {
+		return id, answer, stop, err
+	}
+	return id, answer, stop, s.remember(id, answer)
+}
+
+// named gives a tool call an id of its own where the model has used its id
+// before in this session.
+func (s *Session) named(call model.ToolCall) model.ToolCall {
+	if call.ID == "" || s.callIDs[call.ID] {
+		call.ID = newID("call")
+	}
+	s.callIDs[call.ID] = true
+	return call
+}
+
+// invokeAll takes the tool calls of one message through the gate, side by
+// side, and returns their results in the order of the calls.
+func (s *Session) invokeAll(ctx context.Context, calls []model.ToolCall, messageID string, step int) []model.ToolResult {
+	for _, call := range calls {
+		s.publish(eventbus.ToolCallStart{
+			ToolCallID: call.ID, ToolName: call.Name, Arguments: call.Arguments, MessageID: messageID, Step: step,
+		})
+	}
+	results := make([]model.ToolResult, len(calls))
+	places := make(chan struct{}, maxParallelCalls)
+	var running sync.WaitGroup
+	for i, call := range calls {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
+			res := s.invoke(ctx, call, messageID)
+			results[i] = model.ToolResult{ToolCallID: call.ID, Text: res.Text, IsError: res.IsError}
+		})
+	}
+	running.Wait()
+	return results
+}
+
+// remember adds a message to the conversation and stores it.
+func (s *Session) remember(id string, message model.Message) error {
+	s.messages = append(s.messages, message)
+	return s.storeMessage(id, message)
+}

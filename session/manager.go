@@ -1,0 +1,215 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool"
+)
+
+// Limits bound what a session does. A zero value means the default.
+type Limits struct {
+	ModelCall time.Duration // one model call; 120 s
+	ToolCall  time.Duration // one call of a tool without a limit of its own; 30 s
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.ModelCall == 0 {
+		l.ModelCall = 120 * time.Second
+	}
+	if l.ToolCall == 0 {
+		l.ToolCall = 30 * time.Second
+	}
+	return l
+}
+
+// Options configures a [Manager].
+type Options struct {
+	Bus       *eventbus.Bus
+	Workspace permission.Workspace
+	Static    StaticRules
+	RulesFile string // where Static is stored, for people
+
+	// Model returns the model of a name; the empty name is the default's.
+	Model func(name string) (model.Model, error)
+
+	// Approver answers what the rules ask; nil: nobody can, and the call is
+	// refused.
+	Approver Approver
+
+	Limits Limits
+	Logger *slog.Logger // nil: discard
+}
+
+// Manager opens sessions and knows those that run in this process.
+type Manager struct {
+	bus       *eventbus.Bus
+	store     *Store
+	paths     permission.Workspace
+	static    StaticRules
+	rulesFile string
+	model     func(string) (model.Model, error)
+	approver  Approver
+	limits    Limits
+	log       *slog.Logger
+	bootID    string
+
+	mu   sync.Mutex
+	live map[string]*Session
+}
+
+// NewManager opens the session store of the bus's workspace.
+func NewManager(ctx context.Context, opts Options) (*Manager, error) {
+	store, err := OpenStore(ctx, opts.Bus)
+	if err != nil {
+		return nil, err
+	}
+	m := &Manager{
+		bus:       opts.Bus,
+		store:     store,
+		paths:     opts.Workspace,
+		static:    opts.Static,
+		rulesFile: opts.RulesFile,
+		model:     opts.Model,
+		approver:  opts.Approver,
+		limits:    opts.Limits.withDefaults(),
+		log:       opts.Logger,
+		bootID:    newID("boot"),
+		live:      make(map[string]*Session),
+	}
+	if m.log == nil {
+		m.log = slog.New(slog.DiscardHandler)
+	}
+	return m, nil
+}
+
+// Spec says what session to open.
+type Spec struct {
+	Parent          *Session // nil: a root
+	ParentMessageID string
+	Agent           string // empty: the session stands for a caller, and has no model
+	Description     string
+	System          string // the system prompt
+	Model           string // empty: the default
+	Tools           []tool.Tool
+
+	// Rules is the agent's ruleset. It is judged beside those of the session's
+	// ancestors: a child is never allowed more than its parent.
+	Rules *permission.Ruleset
+
+	MaxSteps  int           // model calls with tools before it must conclude; 0: 10
+	TimeLimit time.Duration // 0: none
+	Approver  Approver      // nil: the manager's
+}
+
+// Open stores a new session and publishes its first event. The caller ends it.
+func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
+	tools, names, err := toolsByName(spec.Tools)
+	if err != nil {
+		return nil, fmt.Errorf("opening a session: %w", err)
+	}
+	s := &Session{
+		m:          m,
+		id:         newID("ses"),
+		agent:      spec.Agent,
+		system:     spec.System,
+		tools:      tools,
+		toolNames:  names,
+		maxSteps:   spec.MaxSteps,
+		timeLimit:  spec.TimeLimit,
+		approver:   spec.Approver,
+		callIDs:    make(map[string]bool),
+		background: context.WithoutCancel(ctx),
+	}
+	if s.maxSteps == 0 {
+		s.maxSteps = 10
+	}
+	if s.approver == nil {
+		s.approver = m.approver
+	}
+	var modelName string
+	if spec.Agent != "" {
+		if s.model, err = m.model(spec.Model); err != nil {
+			return nil, fmt.Errorf("opening a session: %w", err)
+		}
+		modelName = s.model.Name()
+	}
+	var parentID string
+	if p := spec.Parent; p != nil {
+		parentID = p.id
+		s.path = p.path
+		s.rulesets = slices.Clone(p.rulesets)
+	}
+	s.path = s.path.Child(s.id, spec.Agent)
+	if spec.Agent != "" {
+		s.rulesets = append(s.rulesets, spec.Rules)
+	}
+	if s.publisher, err = m.bus.Publisher(s.path); err != nil {
+		return nil, err
+	}
+	s.record = Record{
+		Schema:          recordSchema,
+		ID:              s.id,
+		ParentID:        parentID,
+		ParentMessageID: spec.ParentMessageID,
+		Path:            s.path,
+		Agent:           spec.Agent,
+		Description:     spec.Description,
+		Model:           modelName,
+		Status:          Queued,
+		Depth:           len(s.path) - 1,
+		CreatedAt:       time.Now().UTC(),
+		BootID:          m.bootID,
+	}
+	if s.rev, err = m.store.create(ctx, &s.record); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	m.live[s.id] = s
+	m.mu.Unlock()
+	s.publish(eventbus.SessionStart{
+		SessionID:       s.id,
+		AgentType:       spec.Agent,
+		ParentID:        parentID,
+		ParentMessageID: spec.ParentMessageID,
+		Description:     spec.Description,
+		Model:           modelName,
+		Depth:           s.record.Depth,
+	})
+	s.status(eventbus.StatusQueued)
+	return s, s.brokenBy()
+}
+
+// Live returns a session that runs in this process.
+func (m *Manager) Live(id string) (*Session, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, ok := m.live[id]
+	return s, ok
+}
+
+// Store returns the stored sessions.
+func (m *Manager) Store() *Store { return m.store }
+
+func (m *Manager) forget(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.live, id)
+}
+
+// ruleHint says which rule would allow a value that nobody could be asked
+// about; nothing where no rule can.
+func (m *Manager) ruleHint(value permission.Value) string {
+	patterns := permission.AlwaysPatterns(value.Tool, []permission.Value{value})
+	if len(patterns) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" To allow it, add to %s: %q: {%q: \"allow\"}", m.rulesFile, value.Tool, patterns[0])
+}

@@ -1,0 +1,106 @@
+package session
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+)
+
+// Status is the state of a session.
+type Status string
+
+// The states. A session is queued, then running, waiting_approval now and then
+// in between, and ends in one of the others, which nothing changes any more.
+const (
+	Queued          Status = "queued"
+	Running         Status = "running"
+	WaitingApproval Status = "waiting_approval"
+	Completed       Status = "completed"
+	Failed          Status = "failed"
+	Cancelled       Status = "cancelled"
+	TimedOut        Status = "timed_out"
+	Interrupted     Status = "interrupted" // its process has gone
+)
+
+// Ended reports whether s is a state that a session does not leave.
+func (s Status) Ended() bool {
+	switch s {
+	case Queued, Running, WaitingApproval:
+		return false
+	default:
+		return true
+	}
+}
+
+// recordSchema is the version of the stored form of a [Record].
+const recordSchema = 1
+
+// Record is what is stored of a session. Its JSON is camelCase.
+type Record struct {
+	Schema          int           `json:"schema"`
+	ID              string        `json:"id"`
+	ParentID        string        `json:"parentId,omitempty"`
+	ParentMessageID string        `json:"parentMessageId,omitempty"` // the message whose tool call made this session
+	Path            eventbus.Path `json:"path"`                      // from the root down to this session
+	Agent           string        `json:"agent,omitempty"`           // empty: stands for a caller
+	Description     string        `json:"description,omitempty"`
+	Model           string        `json:"model,omitempty"`
+	Status          Status        `json:"status"`
+	Error           string        `json:"error,omitempty"` // why it has not completed
+	Depth           int           `json:"depth"`           // 0: a root
+	Steps           int           `json:"steps"`           // model calls
+	Usage           model.Usage   `json:"usage"`
+	CreatedAt       time.Time     `json:"createdAt"`
+	StartedAt       time.Time     `json:"startedAt,omitzero"`
+	EndedAt         time.Time     `json:"endedAt,omitzero"`
+	BootID          string        `json:"bootId"` // the process that runs it
+}
+
+// Duration is how long the session has run up to its end, or up to now.
+func (r *Record) Duration(now time.Time) time.Duration {
+	if r.StartedAt.IsZero() {
+		return 0
+	}
+	if r.Status.Ended() {
+		now = r.EndedAt
+	}
+	return now.Sub(r.StartedAt)
+}
+
+// ErrEnded is returned for a change of a session that has ended.
+var ErrEnded = errors.New("the session has ended")
+
+// transition is the one place where a session's state changes. It reports
+// false where the session is in the state already.
+func (r *Record) transition(to Status, why error, now time.Time) (bool, error) {
+	switch {
+	case r.Status.Ended():
+		return false, fmt.Errorf("session %s is %s and can't become %s: %w", r.ID, r.Status, to, ErrEnded)
+	case r.Status == to:
+		return false, nil
+	case to == Queued:
+		return false, fmt.Errorf("session %s is %s and can't become queued again", r.ID, r.Status)
+	}
+	r.Status = to
+	if r.StartedAt.IsZero() && !to.Ended() {
+		r.StartedAt = now
+	}
+	if to.Ended() {
+		r.EndedAt = now
+		if why != nil {
+			r.Error = why.Error()
+		}
+	}
+	return true, nil
+}
+
+// newID returns an id of 80 random bits that can stand in a subject, a path
+// and a URL, with a prefix that says what it is.
+func newID(prefix string) string {
+	return prefix + "_" + strings.ToLower(rand.Text()[:16])
+}

@@ -1,0 +1,228 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// The bucket and the stream that hold the sessions of all workspaces.
+const (
+	recordBucket  = "AGENT_SESSIONS"
+	messageStream = "AGENT_MESSAGES"
+)
+
+// ErrNotFound is returned for a session that is not stored.
+var ErrNotFound = errors.New("no such session")
+
+// ErrAmbiguous is returned for a part of an id that several ids begin with.
+var ErrAmbiguous = errors.New("give more of the session id")
+
+// Store keeps the records and messages of a workspace's sessions.
+type Store struct {
+	workspace string
+	js        jetstream.JetStream
+	records   jetstream.KeyValue
+	messages  jetstream.Stream
+}
+
+// OpenStore makes sure of the bucket and the stream and returns the store of
+// the bus's workspace.
+func OpenStore(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
+	s := &Store{workspace: bus.Workspace(), js: bus.JetStream()}
+	var err error
+	s.records, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket:      recordBucket,
+		Description: "records of agent sessions, keyed by workspace and id",
+		History:     1,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the bucket %s: %w", recordBucket, err)
+	}
+	s.messages, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name:        messageStream,
+		Description: "messages of agent sessions",
+		Subjects:    []string{"agents.v1.*.messages.*"},
+		AllowDirect: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the stream %s: %w", messageStream, err)
+	}
+	return s, nil
+}
+
+func (s *Store) key(id string) string { return s.workspace + "." + id }
+
+func (s *Store) subject(id string) string { return "agents.v1." + s.workspace + ".messages." + id }
+
+// create stores a new record and returns its revision.
+func (s *Store) create(ctx context.Context, r *Record) (uint64, error) {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return 0, fmt.Errorf("storing session %s: %w", r.ID, err)
+	}
+	rev, err := s.records.Create(ctx, s.key(r.ID), data)
+	if err != nil {
+		return 0, fmt.Errorf("storing session %s: %w", r.ID, err)
+	}
+	return rev, nil
+}
+
+// update stores r if its stored revision still is rev, and returns the new one.
+func (s *Store) update(ctx context.Context, r *Record, rev uint64) (uint64, error) {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return 0, fmt.Errorf("storing session %s: %w", r.ID, err)
+	}
+	next, err := s.records.Update(ctx, s.key(r.ID), data, rev)
+	if err != nil {
+		return 0, fmt.Errorf("storing session %s: %w", r.ID, err)
+	}
+	return next, nil
+}
+
+// Get returns the record of a session, or [ErrNotFound]. Part of an id will
+// do where only one session's id begins with it; else it is [ErrAmbiguous].
+func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
+	if strings.ContainsAny(id, ".*> \t\r\n") || id == "" {
+		return nil, fmt.Errorf("%w: %q is no session id", ErrNotFound, id)
+	}
+	entry, err := s.records.Get(ctx, s.key(id))
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return s.byPrefix(ctx, id)
+	case errors.Is(err, jetstream.ErrInvalidKey):
+		return nil, fmt.Errorf("%w: %q is no session id", ErrNotFound, id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading session %s: %w", id, err)
+	}
+	return decodeRecord(entry.Value())
+}
+
+func (s *Store) byPrefix(ctx context.Context, prefix string) (*Record, error) {
+	records, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	var match *Record
+	for _, r := range records {
+		if strings.HasPrefix(r.ID, prefix) {
+			found = append(found, r.ID)
+			match = r
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, prefix)
+	case 1:
+		return match, nil
+	default:
+		return nil, fmt.Errorf("%s is the start of %d session ids (%s, …): %w", prefix, len(found), found[0], ErrAmbiguous)
+	}
+}
+
+// List returns the records of all sessions, the newest first.
+func (s *Store) List(ctx context.Context) ([]*Record, error) {
+	entries, err := s.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]*Record, 0, len(entries))
+	for _, e := range entries {
+		r, err := decodeRecord(e.Value())
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	slices.SortStableFunc(records, func(a, b *Record) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return records, nil
+}
+
+func (s *Store) entries(ctx context.Context) ([]jetstream.KeyValueEntry, error) {
+	watch, err := s.records.Watch(ctx, s.workspace+".*", jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("listing sessions: %w", err)
+	}
+	var entries []jetstream.KeyValueEntry
+	for {
+		select {
+		case e := <-watch.Updates():
+			if e == nil { // all that is stored has been read
+				return entries, watch.Stop()
+			}
+			entries = append(entries, e)
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("listing sessions: %w", context.Cause(ctx)), watch.Stop())
+		}
+	}
+}
+
+// append stores a message at the end of its session's conversation.
+func (s *Store) append(ctx context.Context, m *Message) error {
+	data, err := json.Marshal(m)
+	if err == nil {
+		_, err = s.js.Publish(ctx, s.subject(m.SessionID), data, jetstream.WithMsgID(m.ID))
+	}
+	if err != nil {
+		return fmt.Errorf("storing a message of session %s: %w", m.SessionID, err)
+	}
+	return nil
+}
+
+// Messages returns the conversation of a session, the oldest message first.
+func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
+	consumer, err := s.messages.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{s.subject(id)}})
+	if err != nil {
+		return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
+	}
+	left := consumer.CachedInfo().NumPending
+	if left == 0 {
+		return nil, nil
+	}
+	delivered, err := consumer.Messages()
+	if err != nil {
+		return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
+	}
+	defer delivered.Stop()
+	var messages []*Message
+	for ; left > 0; left-- {
+		msg, err := delivered.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
+		}
+		m := new(Message)
+		if err := json.Unmarshal(msg.Data(), m); err != nil {
+			return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
+		}
+		if m.Schema > messageSchema {
+			return nil, newer("message "+m.ID, m.Schema, messageSchema)
+		}
+		messages = append(messages, m)
+	}
+	return messages, nil
+}
+
+func decodeRecord(data []byte) (*Record, error) {
+	r := new(Record)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("reading a session record: %w", err)
+	}
+	if r.Schema > recordSchema {
+		return nil, newer("session "+r.ID, r.Schema, recordSchema)
+	}
+	return r, nil
+}
+
+func newer(what string, has, known int) error {
+	return fmt.Errorf("%s was stored by a newer worker (schema %d, this one knows up to %d): use that one, or another --state-dir", what, has, known)
+}
