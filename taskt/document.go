@@ -1,0 +1,61 @@
+package taskt
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/session"
+)
+
+// Document is a result as programs read it: the JSON of the command line's
+// --json, of the answers over HTTP and of those over NATS.
+type Document struct {
+	Type       string         `json:"type"` // task_result, task_error, run_result or run_error
+	Agent      string         `json:"agent"`
+	SessionID  string         `json:"sessionId,omitempty"` // empty: none was opened
+	ParentID   string         `json:"parentId,omitempty"`
+	Status     session.Status `json:"status"`
+	Text       string         `json:"text,omitempty"`   // the answer
+	Error      string         `json:"error,omitempty"`  // what went wrong
+	Result     string         `json:"result,omitempty"` // the XML element of a task
+	Usage      eventbus.Usage `json:"usage"`
+	Steps      int            `json:"steps"`
+	DurationMs int64          `json:"durationMs"`
+}
+
+// Document returns the result as programs read it.
+func (r *Result) Document() Document {
+	doc := Document{
+		Type:       "task_result",
+		Agent:      r.Agent,
+		SessionID:  r.SessionID,
+		ParentID:   r.Record.ParentID,
+		Status:     r.Status,
+		Text:       r.Text,
+		Result:     r.XML(),
+		Usage:      eventbus.Usage(r.Record.Usage),
+		Steps:      r.Record.Steps,
+		DurationMs: r.Duration.Milliseconds(),
+	}
+	if r.Err != nil {
+		doc.Type, doc.Text, doc.Error = "task_error", "", r.Err.Error()
+	}
+	return doc
+}
+
+// ReadInput reads a call as a front door gets it, one JSON object and nothing
+// else, for an agent that there is now: that there isn't one of its name is an
+// [UnknownAgentError].
+func (s *Service) ReadInput(data []byte) (Input, error) {
+	var whole json.RawMessage // refuses what follows the object
+	if err := json.Unmarshal(data, &whole); err != nil {
+		return Input{}, fmt.Errorf("the arguments of task: %w", err)
+	}
+	in, err := parseInput(whole)
+	if err != nil {
+		return Input{}, err
+	}
+	_, err = s.find(in.AgentType)
+	return in, err
+}

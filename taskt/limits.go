@@ -1,0 +1,122 @@
+package taskt
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Limits bound the children of a worker. A zero value means the default.
+type Limits struct {
+	// ChildTime is how long a child may run, not counting the time it waits
+	// for a place or an approval: 1 s to 24 h; 5 min.
+	ChildTime time.Duration
+
+	// Depth is how deep sessions may nest: 1 to 5; 1, so that a child makes no
+	// children.
+	Depth int
+
+	// Running bounds the children that run at once: 1 to 10,000; 10. Each
+	// depth has that many places of its own: a child that waits for its own
+	// children could otherwise hold the place that they wait for.
+	Running int
+
+	// PerParent bounds the children of one parent that run at once: 1 to
+	// 1,000; 5.
+	PerParent int
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.ChildTime == 0 {
+		l.ChildTime = 5 * time.Minute
+	}
+	if l.Depth == 0 {
+		l.Depth = 1
+	}
+	if l.Running == 0 {
+		l.Running = 10
+	}
+	if l.PerParent == 0 {
+		l.PerParent = 5
+	}
+	return l
+}
+
+// Check returns an error that names the first limit out of its range.
+func (l Limits) Check() error {
+	l = l.withDefaults()
+	switch {
+	case l.ChildTime < time.Second || l.ChildTime > 24*time.Hour:
+		return fmt.Errorf("the child's time limit of %s is not within 1s and 24h", l.ChildTime)
+	case l.Depth < 1 || l.Depth > 5:
+		return fmt.Errorf("the nesting depth %d is not within 1 and 5", l.Depth)
+	case l.Running < 1 || l.Running > 10_000:
+		return fmt.Errorf("%d children at once are not within 1 and 10,000", l.Running)
+	case l.PerParent < 1 || l.PerParent > 1_000:
+		return fmt.Errorf("%d children at once per parent are not within 1 and 1,000", l.PerParent)
+	}
+	return nil
+}
+
+// places hands out the right to run.
+type places struct {
+	perParent int
+	depths    []chan struct{} // by depth, from 1
+
+	mu      sync.Mutex
+	parents map[string]*parentPlaces
+}
+
+type parentPlaces struct {
+	places chan struct{}
+	users  int
+}
+
+func newPlaces(l Limits) *places {
+	p := &places{perParent: l.PerParent, parents: make(map[string]*parentPlaces)}
+	for range l.Depth {
+		p.depths = append(p.depths, make(chan struct{}, l.Running))
+	}
+	return p
+}
+
+// take waits for a place for a child at depth (from 1) of a parent, and
+// returns what gives it back.
+func (p *places) take(ctx context.Context, parentID string, depth int) (release func(), err error) {
+	p.mu.Lock()
+	parent := p.parents[parentID]
+	if parent == nil {
+		parent = &parentPlaces{places: make(chan struct{}, p.perParent)}
+		p.parents[parentID] = parent
+	}
+	parent.users++
+	p.mu.Unlock()
+	leave := func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if parent.users--; parent.users == 0 {
+			delete(p.parents, parentID)
+		}
+	}
+
+	worker := p.depths[depth-1]
+	select {
+	case parent.places <- struct{}{}:
+	case <-ctx.Done():
+		leave()
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case worker <- struct{}{}:
+	case <-ctx.Done():
+		<-parent.places
+		leave()
+		return nil, context.Cause(ctx)
+	}
+	return func() {
+		<-worker
+		<-parent.places
+		leave()
+	}, nil
+}

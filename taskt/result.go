@@ -1,0 +1,47 @@
+package taskt
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/session"
+)
+
+// Result is the outcome of a task.
+type Result struct {
+	Agent     string
+	SessionID string // the child's; empty: none was opened
+	Status    session.Status
+	Text      string // the answer, or what went wrong
+	Err       error  // nil: the task has completed
+	Refused   bool   // the gate did not let the call through
+	Record    session.Record
+	Duration  time.Duration
+}
+
+// XML returns the result as the caller's model reads it: a <task_result> or
+// <task_error> element with the text between its lines.
+func (r *Result) XML() string {
+	element := "task_result"
+	if r.Err != nil {
+		element = "task_error"
+	}
+	return XML(element, r.Agent, r.Text)
+}
+
+// XML writes a result element. The text stays as it is, but for a tag of ours
+// in it, whose "<" becomes "&lt;": no answer can end the element early or
+// pretend to be another one.
+func XML(element, agent, text string) string {
+	return "<" + element + ` agent="` + attribute.Replace(agent) + "\">\n" +
+		ourTags.ReplaceAllString(strings.TrimRight(text, "\n"), "&lt;$1") + "\n</" + element + ">"
+}
+
+// ourTags matches the start of an opening or closing tag of ours, as leniently
+// as a reader might.
+var ourTags = regexp.MustCompile(`(?i)<([\s\x00]*/?[\s\x00]*task_(?:result|error))`)
+
+var attribute = strings.NewReplacer(
+	"&", "&amp;", `"`, "&quot;", "'", "&apos;", "<", "&lt;", ">", "&gt;", "\n", "&#10;", "\r", "&#13;", "\t", "&#9;",
+)
