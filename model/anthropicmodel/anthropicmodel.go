@@ -22,6 +22,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/internal/endpoint"
 )
 
 // The defaults of [Options].
@@ -56,8 +57,7 @@ var _ model.Model = (*Model)(nil)
 // Model is a model of Anthropic.
 type Model struct {
 	name      string // there
-	key       string
-	base      string
+	at        endpoint.Endpoint
 	maxTokens int
 	messages  anthropic.MessageService
 }
@@ -69,12 +69,15 @@ func New(name string, opts *Options) *Model {
 	if opts != nil {
 		o = *opts
 	}
-	m := &Model{name: name, key: strings.TrimSpace(o.APIKey), base: o.BaseURL, maxTokens: o.MaxOutputTokens}
-	if m.base == "" {
-		m.base = defaultBaseURL
+	m := &Model{name: name, maxTokens: o.MaxOutputTokens}
+	m.at = endpoint.Endpoint{
+		Model: m.Name(), API: "the Messages API", Base: o.BaseURL, Key: strings.TrimSpace(o.APIKey), Read: readRefusal,
+	}
+	if m.at.Base == "" {
+		m.at.Base = defaultBaseURL
 	}
 	// The SDK adds v1/messages.
-	m.base = strings.TrimSuffix(strings.TrimRight(m.base, "/"), "/v1")
+	m.at.Base = strings.TrimSuffix(strings.TrimRight(m.at.Base, "/"), "/v1")
 	if m.maxTokens <= 0 {
 		m.maxTokens = defaultMaxOutputTokens
 	}
@@ -89,13 +92,13 @@ func New(name string, opts *Options) *Model {
 	// tracing is off.
 	requestOptions := []option.RequestOption{
 		option.WithoutOpenTelemetry(),
-		option.WithBaseURL(m.base),
-		option.WithHTTPClient(withoutRedirects(o.HTTPClient)),
+		option.WithBaseURL(m.at.Base),
+		option.WithHTTPClient(endpoint.WithoutRedirects(o.HTTPClient)),
 		option.WithMaxRetries(retries),
-		option.WithMiddleware(boundRetries(wait)),
+		option.WithMiddleware(endpoint.BoundRetries(wait)),
 	}
-	if m.key != "" {
-		requestOptions = append(requestOptions, option.WithAPIKey(m.key))
+	if m.at.Key != "" {
+		requestOptions = append(requestOptions, option.WithAPIKey(m.at.Key))
 	}
 	m.messages = anthropic.NewMessageService(requestOptions...)
 	return m
@@ -109,7 +112,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	return func(yield func(model.Part, error) bool) {
 		params, err := m.params(req)
 		if err != nil {
-			yield(nil, m.errorf(model.ErrInvalid, err))
+			yield(nil, m.at.Errorf(model.ErrInvalid, err))
 			return
 		}
 		callCtx, cancel := context.WithCancel(ctx)
@@ -117,15 +120,15 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		var res *http.Response
 		stream := m.messages.NewStreaming(callCtx, params, option.WithResponseInto(&res))
 		defer func() { _ = stream.Close() }() // what was read counts, not how it closes
-		if err := stream.Err(); err != nil || !isStream(res) {
-			yield(nil, m.refused(ctx, res, err))
+		if err := stream.Err(); err != nil || !endpoint.IsStream(res) {
+			yield(nil, m.at.Refused(ctx, res, err))
 			return
 		}
 		var answer answer
 		for stream.Next() {
 			parts, err := answer.add(stream.Current())
 			if err != nil {
-				yield(nil, m.errorf(model.ErrProtocol, err))
+				yield(nil, m.at.Errorf(model.ErrProtocol, err))
 				return
 			}
 			for _, part := range parts {

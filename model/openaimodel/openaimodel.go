@@ -36,6 +36,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/internal/endpoint"
 )
 
 // The defaults of [Options].
@@ -71,8 +72,7 @@ var _ model.Model = (*Model)(nil)
 // Model is a model behind a Chat Completions API.
 type Model struct {
 	name        string // there
-	key         string
-	base        string
+	at          endpoint.Endpoint
 	official    bool // OpenAI or Azure
 	completions openai.ChatCompletionService
 }
@@ -84,11 +84,15 @@ func New(name string, opts *Options) *Model {
 	if opts != nil {
 		o = *opts
 	}
-	m := &Model{name: name, key: strings.TrimSpace(o.APIKey), base: strings.TrimRight(o.BaseURL, "/")}
-	if m.base == "" {
-		m.base = defaultBaseURL
+	m := &Model{name: name}
+	m.at = endpoint.Endpoint{
+		Model: m.Name(), API: "the Chat Completions API", Base: strings.TrimRight(o.BaseURL, "/"),
+		Key: strings.TrimSpace(o.APIKey), Hint: ", which may have to end in /v1", Read: readRefusal,
 	}
-	m.official = isOfficial(m.base)
+	if m.at.Base == "" {
+		m.at.Base = defaultBaseURL
+	}
+	m.official = isOfficial(m.at.Base)
 	retries, wait := defaultMaxRetries, defaultMaxRetryWait
 	if o.MaxRetries != nil {
 		retries = max(0, *o.MaxRetries)
@@ -98,14 +102,14 @@ func New(name string, opts *Options) *Model {
 	}
 	// A service, unlike a client, reads nothing from the environment.
 	requestOptions := []option.RequestOption{
-		option.WithBaseURL(m.base),
-		option.WithHTTPClient(withoutRedirects(o.HTTPClient)),
+		option.WithBaseURL(m.at.Base),
+		option.WithHTTPClient(endpoint.WithoutRedirects(o.HTTPClient)),
 		option.WithMaxRetries(retries),
 		option.WithMaxRetryDelay(wait),
-		option.WithMiddleware(boundRetries(wait)),
+		option.WithMiddleware(endpoint.BoundRetries(wait)),
 	}
-	if m.key != "" {
-		requestOptions = append(requestOptions, option.WithAPIKey(m.key))
+	if m.at.Key != "" {
+		requestOptions = append(requestOptions, option.WithAPIKey(m.at.Key))
 	}
 	m.completions = openai.NewChatCompletionService(requestOptions...)
 	return m
@@ -129,7 +133,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	return func(yield func(model.Part, error) bool) {
 		params, err := m.params(req)
 		if err != nil {
-			yield(nil, m.errorf(model.ErrInvalid, err))
+			yield(nil, m.at.Errorf(model.ErrInvalid, err))
 			return
 		}
 		callCtx, cancel := context.WithCancel(ctx)
@@ -137,8 +141,8 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		var res *http.Response
 		stream := m.completions.NewStreaming(callCtx, params, option.WithResponseInto(&res))
 		defer func() { _ = stream.Close() }() // what was read counts, not how it closes
-		if err := stream.Err(); err != nil || !isStream(res) {
-			yield(nil, m.refused(ctx, res, err))
+		if err := stream.Err(); err != nil || !endpoint.IsStream(res) {
+			yield(nil, m.at.Refused(ctx, res, err))
 			return
 		}
 		// The chunks are decoded here: the SDK's types cannot tell a missing
@@ -158,7 +162,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			}
 		}
 		if got.finish == "" {
-			yield(nil, m.broken(ctx, events.Err()))
+			yield(nil, m.at.Broken(ctx, events.Err()))
 			return
 		}
 		// What breaks after the finish reason takes nothing away.

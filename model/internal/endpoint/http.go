@@ -1,15 +1,17 @@
-package openaimodel
+// Package endpoint is what the adapters of model APIs share of HTTP: whom they
+// ask, how long they wait before they ask again, and what an answer that is
+// none means.
+package endpoint
 
 import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/openai/openai-go/v3/option"
 )
 
-// withoutRedirects returns a client like base that follows no redirects.
-func withoutRedirects(base *http.Client) *http.Client {
+// WithoutRedirects returns a client like base that follows no redirects: Go
+// would hand the key on to where they lead.
+func WithoutRedirects(base *http.Client) *http.Client {
 	var client http.Client
 	if base != nil {
 		client = *base
@@ -18,10 +20,13 @@ func withoutRedirects(base *http.Client) *http.Client {
 	return &client
 }
 
-// boundRetries keeps the SDK from waiting for a Retry-After that is longer than
+// Middleware is one of either SDK.
+type Middleware = func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error)
+
+// BoundRetries keeps an SDK from waiting for a Retry-After that is longer than
 // limit, or that goes beyond the deadline of the call: better say so at once.
-func boundRetries(limit time.Duration) option.Middleware {
-	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+func BoundRetries(limit time.Duration) Middleware {
+	return func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		res, err := next(req)
 		if err != nil || res == nil {
 			return res, err

@@ -1,0 +1,161 @@
+package endpoint
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/agentworker/worker/model"
+)
+
+// The sizes that keep an error readable.
+const (
+	maxErrorBody = 64 << 10 // bytes
+	maxMessage   = 500      // characters
+)
+
+// Endpoint is whom an adapter asks, as errors speak of it.
+type Endpoint struct {
+	Model string // the model's name, as model.Model has it
+	API   string // for example "the Messages API"
+	Base  string // the base URL
+	Key   string // never shown
+	Hint  string // added to what is said of the base URL where nothing is found
+
+	// Read reads the body of a refusal: the server's words, and what kind of
+	// error it is. Empty: the HTTP status says it.
+	Read func(body []byte) (text string, kind model.ErrorKind)
+}
+
+// Errorf returns an error of a kind with the words and the cause of err.
+func (e *Endpoint) Errorf(kind model.ErrorKind, err error) *model.Error {
+	return &model.Error{Model: e.Model, Kind: kind, Message: e.message(err.Error()), Err: err}
+}
+
+// Sent returns the error that the server tells of in the midst of an answer.
+func (e *Endpoint) Sent(kind model.ErrorKind, text string) *model.Error {
+	if strings.TrimSpace(text) == "" {
+		text = "an error without a message"
+	}
+	return &model.Error{Model: e.Model, Kind: kind, Message: e.message("in the midst of the answer: " + text)}
+}
+
+// message makes a message fit to be shown: one line, not long, without the key.
+func (e *Endpoint) message(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if e.Key != "" {
+		text = strings.ReplaceAll(text, e.Key, "[key]")
+	}
+	if runes := []rune(text); len(runes) > maxMessage {
+		text = string(runes[:maxMessage]) + "…"
+	}
+	return text
+}
+
+// IsStream reports whether a response has an answer. Servers that are not what
+// they are taken for answer with a page, or redirect to one.
+func IsStream(res *http.Response) bool {
+	if res == nil || res.StatusCode >= 300 {
+		return false
+	}
+	media := mediaType(res)
+	return media != "text/html" && media != "application/json"
+}
+
+// mediaType returns the media type of a response; empty: it has none.
+func mediaType(res *http.Response) string {
+	media, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return media
+}
+
+// Refused returns the error of a call whose answer has not begun: err, or what
+// res says.
+func (e *Endpoint) Refused(ctx context.Context, res *http.Response, err error) error {
+	if ctx.Err() != nil || res == nil {
+		return e.Broken(ctx, err)
+	}
+	refused := &model.Error{Model: e.Model, Kind: KindOf(res.StatusCode), Status: res.StatusCode, RetryAfter: retryAfter(res.Header)}
+	media := mediaType(res)
+	switch {
+	case res.StatusCode < 300:
+		refused.Message = fmt.Sprintf("%s does not answer as %s does (content type %q); check the base URL", e.shownBase(), e.API, media)
+		return refused
+	case res.StatusCode < 400:
+		refused.Message = e.message(fmt.Sprintf("%s redirects to %s; set the base URL to where the API is", e.shownBase(), res.Header.Get("Location")))
+		return refused
+	}
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what can be read will do
+	text, kind := e.Read(body)
+	if kind != "" {
+		refused.Kind = kind
+	}
+	if refused.Message = e.message(text); refused.Message == "" || media == "text/html" { // a gateway's page
+		refused.Message = http.StatusText(res.StatusCode)
+	}
+	if res.StatusCode == http.StatusNotFound {
+		refused.Message += fmt.Sprintf(" (check the model's name and the base URL %s%s)", e.shownBase(), e.Hint)
+	}
+	return refused
+}
+
+// Broken returns the error of a call that err has ended, or that ended without
+// an error before its answer was complete.
+func (e *Endpoint) Broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", e.Model, ctx.Err())
+	}
+	var (
+		network  net.Error
+		urlError *url.Error
+		syntax   *json.SyntaxError
+		wrong    *json.UnmarshalTypeError
+	)
+	switch {
+	case err == nil:
+		return e.Errorf(model.ErrUnavailable, errors.New("the connection ended before the answer was complete"))
+	case errors.As(err, &syntax), errors.As(err, &wrong), errors.Is(err, bufio.ErrTooLong):
+		return e.Errorf(model.ErrProtocol, fmt.Errorf("reading the answer: %w", err))
+	case errors.As(err, &network) && network.Timeout():
+		return e.Errorf(model.ErrTimeout, fmt.Errorf("the HTTP client's time limit has passed: %w", err))
+	case errors.As(err, &urlError):
+		return e.Errorf(model.ErrUnavailable, fmt.Errorf("no answer from %s: %w", e.shownBase(), urlError.Err))
+	default:
+		return e.Errorf(model.ErrUnavailable, fmt.Errorf("the connection broke before the answer was complete: %w", err))
+	}
+}
+
+// KindOf returns what kind of error an HTTP status is.
+func KindOf(status int) model.ErrorKind {
+	switch {
+	case status < 400:
+		return model.ErrProtocol
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
+		return model.ErrAuth
+	case status == http.StatusTooManyRequests:
+		return model.ErrRateLimited
+	case status >= 500, status == http.StatusRequestTimeout, status == http.StatusConflict:
+		return model.ErrUnavailable
+	default:
+		return model.ErrInvalid
+	}
+}
+
+// shownBase returns the base URL without a password.
+func (e *Endpoint) shownBase() string {
+	u, err := url.Parse(e.Base)
+	if err != nil {
+		return "the base URL"
+	}
+	return u.Redacted()
+}
