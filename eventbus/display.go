@@ -1,0 +1,50 @@
+package eventbus
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Summary names a call's tool and what it is about, in one line for people.
+func (e ToolCallStart) Summary() string { return summary(e.ToolName, e.Arguments) }
+
+// Summary names the call that waits and what it is about, in one line for
+// people.
+func (e ToolApprovalRequired) Summary() string { return summary(e.ToolName, e.Arguments) }
+
+// summary shows the arguments that say what a call is about, whatever the tool.
+func summary(tool, arguments string) string {
+	var args map[string]any
+	if json.Unmarshal([]byte(arguments), &args) != nil {
+		return OneLine(tool, 60)
+	}
+	parts := []string{OneLine(tool, 60)}
+	for _, name := range []string{"agentType", "description", "command", "pattern", "path"} {
+		if v, ok := args[name].(string); ok && v != "" {
+			parts = append(parts, OneLine(v, 60))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// OneLine makes s one line of at most limit characters, without control
+// characters and such that change the direction of text: what comes from a
+// model or a file can't move the cursor of who is shown it.
+func OneLine(s string, limit int) string {
+	runes := []rune(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case r < ' ', r >= 0x7f && r < 0xa0, // C0, DEL, C1
+			r == 0x200e, r == 0x200f, r == 0x061c, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, // direction
+			r == 0x2028, r == 0x2029, // line ends
+			r == 0xfeff: // byte order mark
+			return -1
+		}
+		return r
+	}, s))
+	if len(runes) <= limit {
+		return string(runes)
+	}
+	return string(runes[:limit-1]) + "…"
+}
