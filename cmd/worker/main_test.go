@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/agentworker/worker/model/modeltest"
+	"github.com/agentworker/worker/model/replaymodel"
+	"github.com/agentworker/worker/session"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"worker": main})
+}
+
+// TestScript runs testdata/script: the whole program, as a process, in a
+// workspace of its own. Besides testscript's own commands there are
+//
+//	exits STATUS COMMAND…      run it and check its exit status
+//	modelserver SCRIPT         start a model server that plays SCRIPT; sets $MODEL_URL
+//	modelcalls N               wait until it has got N requests
+//	session VAR AGENT FLAGS…   set $VAR to the newest session of AGENT ("-": of a caller)
+//	start NAME COMMAND…        start it in the background
+//	signal NAME SIGNAL STATUS  send it a signal, wait, check; NAME.out and NAME.err hold its output
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
+			env.Values[scriptKey{}] = &script{procs: make(map[string]*process)}
+			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":       exits,
+			"modelserver": modelServer,
+			"modelcalls":  modelCalls,
+			"session":     sessionID,
+			"start":       start,
+			"signal":      sendSignal,
+		},
+	})
+}
+
+type scriptKey struct{}
+
+// script is what the commands of one script share.
+type script struct {
+	server *modeltest.Server
+	procs  map[string]*process
+}
+
+type process struct {
+	*exec.Cmd
+	out, err bytes.Buffer
+}
+
+func state(ts *testscript.TestScript) *script { return ts.Value(scriptKey{}).(*script) }
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		ts.Fatalf("%v", err)
+	}
+	got := 0
+	if exit != nil {
+		got = exit.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+func modelServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: modelserver SCRIPT")
+	}
+	play, err := replaymodel.Parse([]byte(ts.ReadFile(args[0])))
+	ts.Check(err)
+	server := modeltest.Start(play, nil)
+	ts.Defer(func() {
+		if err := server.Close(); err != nil {
+			ts.Logf("model server: %v", err)
+		}
+	})
+	state(ts).server = server
+	ts.Setenv("MODEL_URL", server.URL)
+}
+
+func modelCalls(ts *testscript.TestScript, neg bool, args []string) {
+	n, err := strconv.Atoi(strings.Join(args, ""))
+	if neg || err != nil {
+		ts.Fatalf("usage: modelcalls N")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	ts.Check(state(ts).server.Await(ctx, n))
+}
+
+func sessionID(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: session VAR AGENT FLAGS…")
+	}
+	ts.Check(ts.Exec("worker", append([]string{"sessions", "list", "--json"}, args[2:]...)...))
+	var records []session.Record
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &records))
+	for _, r := range records {
+		if r.Agent == args[1] || r.Agent == "" && args[1] == "-" {
+			ts.Setenv(args[0], r.ID)
+			return
+		}
+	}
+	ts.Fatalf("there is no session of %s", args[1])
+}
+
+func start(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: start NAME COMMAND…")
+	}
+	path, err := exec.LookPath(args[1])
+	ts.Check(err)
+	p := &process{Cmd: exec.Command(path, args[2:]...)}
+	p.Dir = ts.MkAbs(".")
+	for _, name := range []string{"HOME", "PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"} {
+		p.Env = append(p.Env, name+"="+ts.Getenv(name))
+	}
+	p.Stdout, p.Stderr = &p.out, &p.err
+	ts.Check(p.Start())
+	state(ts).procs[args[0]] = p
+	ts.Defer(func() {
+		if p.ProcessState == nil { // a script that failed half way
+			ts.Logf("killing %s: %v", args[0], errors.Join(p.Process.Kill(), p.Wait()))
+		}
+	})
+}
+
+var signals = map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+
+func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 || signals[args[1]] == nil || state(ts).procs[args[0]] == nil {
+		ts.Fatalf("usage: signal NAME INT|TERM|KILL STATUS")
+	}
+	p := state(ts).procs[args[0]]
+	ts.Check(p.Process.Signal(signals[args[1]]))
+	err := p.Wait()
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), p.out.Bytes(), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), p.err.Bytes(), 0o644))
+	if got := p.ProcessState.ExitCode(); strconv.Itoa(got) != args[2] {
+		ts.Fatalf("%s: exit status %d (%v), want %s\n%s", args[0], got, err, args[2], p.err.String())
+	}
+}

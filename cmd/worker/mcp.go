@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/frontdoor/mcpserver"
+)
+
+func (p *program) mcpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the task tool to an MCP host, on stdin and stdout",
+		Long: `Serves the tools task and agents_list over MCP on stdin and stdout. A host starts this
+command: docs/hosts.md says how each is told to. It ends with its stdin, or when it gets
+SIGTERM, and what its subagents run ends with it.
+
+Nobody can be asked here: what the permission rules ask is refused, and the refusal says
+which rule would allow it.`,
+		Example:           `  claude mcp add worker -- worker mcp`,
+		Args:              usageArgs(cobra.NoArgs),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return p.mcp(cmd.Context()) },
+	}
+}
+
+func (p *program) mcp(ctx context.Context) (err error) {
+	// A host that has gone is a write that fails, not the signal that kills
+	// this process before its children have ended.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
+
+	a, err := p.openApp(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.close()) }()
+	p.reportDiagnostics(a.agents.Snapshot())
+	if p.stdinTTY {
+		fmt.Fprintln(p.stderr, "worker: this is an MCP server, which a host starts; it waits for its messages on stdin (Ctrl-D ends it)")
+	}
+	in, ok := p.stdin.(io.ReadCloser)
+	if !ok {
+		in = io.NopCloser(p.stdin)
+	}
+	server := mcpserver.New(mcpserver.Options{Tasks: a.tasks, Bus: a.bus, Logger: p.logger()})
+	return server.Serve(ctx, &mcpserver.Lines{In: in, Out: p.stdout, Logger: p.logger()})
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitRefused     = 3
+	exitInterrupted = 130
+)
+
+// program is the running program as a value, which tests start too.
+type program struct {
+	stdin    io.Reader
+	stdout   io.Writer
+	stderr   io.Writer
+	environ  []string
+	stdinTTY bool // stdin is a terminal
+	errTTY   bool // stderr is a terminal
+
+	settings settings
+
+	// screen is held by whoever writes to stderr for people: a question that is
+	// open, or a line of progress.
+	screen sync.Mutex
+}
+
+// exitError ends the program with a status; what there was to say has been said.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// usageError is a wrong use of the command line.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// run runs a command line and returns the exit status.
+func (p *program) run(ctx context.Context, args []string) int {
+	root := p.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	err := root.ExecuteContext(ctx)
+	var exit exitError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &exit):
+		return int(exit)
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(p.stderr, "worker: interrupted")
+		return exitInterrupted
+	}
+	fmt.Fprintf(p.stderr, "worker: %v\n", err)
+	if errors.As(err, &usageError{}) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func (p *program) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "worker",
+		Short: "Turns Markdown agent files into a task tool",
+		Long: `worker loads the agent definitions of a repository (.agents/agents/*.md) and runs
+them as subagents: each in a session of its own, behind a permission gate, with
+its events, durable and in order, on the stream of the session that called it.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return p.settings.resolve(cmd.Flags(), p.getenv)
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
+	})
+	p.settings.register(root.PersistentFlags())
+	root.AddCommand(
+		p.taskCommand(),
+		p.runCommand(),
+		p.mcpCommand(),
+		p.agentsCommand(),
+		p.sessionsCommand(),
+		p.eventsCommand(),
+		p.serveCommand(),
+	)
+	return root
+}
+
+// group returns a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// usageArgs makes the errors of an argument check errors of use.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
+		}
+		return nil
+	}
+}
+
+func (p *program) getenv(name string) string {
+	value := ""
+	for _, kv := range p.environ { // the last one counts, as in os/exec
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			value = v
+		}
+	}
+	return value
+}
+
+func (p *program) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: p.settings.logLevel}))
+}

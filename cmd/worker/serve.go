@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/frontdoor/httpserver"
+	"github.com/agentworker/worker/frontdoor/natsservice"
+)
+
+// defaultListen is where serve listens.
+const defaultListen = "127.0.0.1:7433"
+
+// tokenFile is the file, in the state folder, of what HTTP callers have to know.
+const tokenFile = "serve.token"
+
+func (p *program) serveCommand() *cobra.Command {
+	var listen string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve HTTP, and with --nats a NATS service, for this workspace",
+		Long: `Serves this workspace's agents over HTTP on a loopback address, and with --nats as a
+NATS micro service, until it is interrupted. It says on stderr where it listens and
+which file holds the token that HTTP callers send. SIGINT or SIGTERM ends it in order:
+no more calls, running ones are cancelled and answered. Exit status: 0 ended so.
+
+Nobody is there to be asked: what the permission rules ask about is refused.`,
+		Example: `  worker serve
+  curl -H "Authorization: Bearer $(cat STATE/serve.token)" -H 'Content-Type: application/json' \
+    -d '{"description":"a look","prompt":"Where is the configuration loaded?","agentType":"explore"}' \
+    http://` + defaultListen + `/v1/tasks`,
+		Args:              usageArgs(cobra.NoArgs),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.serve(cmd.Context(), listen)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", defaultListen, "loopback address and port for HTTP; port 0: any free one")
+	return cmd
+}
+
+// door is a front door that runs until the context of its start ends.
+type door interface {
+	// Wait returns when the door has shut in order, or why it shut otherwise.
+	Wait() error
+}
+
+func (p *program) serve(ctx context.Context, listen string) (err error) {
+	a, err := p.openApp(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.close()) }()
+	p.reportDiagnostics(a.agents.Snapshot())
+
+	// The end of one door shuts the others: half a server is none.
+	ctx, shut := context.WithCancel(ctx)
+	defer shut()
+	doors, err := p.openDoors(ctx, a, listen)
+	if err != nil {
+		shut()
+	}
+	errs := make([]error, len(doors))
+	var open sync.WaitGroup
+	for i, d := range doors {
+		open.Go(func() {
+			defer shut()
+			errs[i] = d.Wait()
+		})
+	}
+	open.Wait()
+	return errors.Join(append(errs, err)...)
+}
+
+// openDoors starts the front doors and says where they are. With an error come
+// those that it has started.
+func (p *program) openDoors(ctx context.Context, a *app, listen string) ([]door, error) {
+	path := filepath.Join(a.ws.StateDir, tokenFile)
+	token, err := httpserver.OpenToken(path)
+	if err != nil {
+		return nil, err
+	}
+	web, err := httpserver.Start(ctx, listen, httpserver.Options{
+		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Token: token, Logger: p.logger(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: %w", listen, err)
+	}
+	fmt.Fprintf(p.stderr, "worker: %s is served on %s (token in %s)\n", a.ws.Root, web.URL(), path)
+	if a.bus.Embedded() {
+		return []door{web}, nil // nobody could reach a service within the process
+	}
+	service, err := natsservice.Start(ctx, natsservice.Options{Tasks: a.tasks, Bus: a.bus, Logger: p.logger()})
+	if err != nil {
+		return []door{web}, err
+	}
+	fmt.Fprintf(p.stderr, "worker: and on %s as the service %s, below %s\n",
+		a.bus.Conn().ConnectedUrlRedacted(), natsservice.Name, service.Subject())
+	return []door{web, service}, nil
+}

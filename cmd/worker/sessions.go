@@ -1,0 +1,154 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session"
+)
+
+func (p *program) sessionsCommand() *cobra.Command {
+	return group("sessions", "Look at the sessions of this workspace", p.sessionsListCommand(), p.sessionsShowCommand())
+}
+
+func (p *program) sessionsListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the sessions, the newest first",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+				return p.listSessions(ctx, sessions, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as a JSON array")
+	return cmd
+}
+
+func (p *program) sessionsShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:               "show SESSION",
+		Short:             "Show a session's record and messages",
+		Long:              "Shows the record and the messages of SESSION: an id, or the start of one.",
+		Args:              usageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+				return p.showSession(ctx, sessions, args[0], asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print record and messages as one JSON document")
+	return cmd
+}
+
+func (p *program) withSessions(ctx context.Context, f func(context.Context, *session.Store) error) (err error) {
+	s, err := p.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	sessions, err := session.OpenStore(ctx, s.bus)
+	if err != nil {
+		return err
+	}
+	return f(ctx, sessions)
+}
+
+func (p *program) listSessions(ctx context.Context, sessions *session.Store, asJSON bool) error {
+	records, err := sessions.List(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return p.printJSON(append([]*session.Record{}, records...), true)
+	}
+	if len(records) == 0 {
+		fmt.Fprintln(p.stderr, "no sessions yet: try worker task explore \"…\"")
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tSTATUS\tAGENT\tPARENT\tSTEPS\tTOKENS\tSTARTED\tTIME\tDESCRIPTION")
+	for _, r := range records {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
+			r.ID, r.Status, dash(r.Agent), dash(r.ParentID), r.Steps, r.Usage.InputTokens+r.Usage.OutputTokens,
+			r.CreatedAt.Local().Format(time.DateTime), r.Duration(time.Now()).Round(time.Millisecond), eventbus.OneLine(r.Description, 60))
+	}
+	return w.Flush()
+}
+
+func (p *program) showSession(ctx context.Context, sessions *session.Store, id string, asJSON bool) error {
+	r, err := sessions.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	messages, err := sessions.Messages(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return p.printJSON(struct {
+			*session.Record
+			Messages []*session.Message `json:"messages"`
+		}{r, messages}, true)
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, row := range [][2]string{
+		{"id", r.ID},
+		{"status", string(r.Status)},
+		{"error", r.Error},
+		{"agent", r.Agent},
+		{"model", r.Model},
+		{"description", r.Description},
+		{"parent", r.ParentID},
+		{"steps", fmt.Sprint(r.Steps)},
+		{"tokens", fmt.Sprintf("%d in, %d out", r.Usage.InputTokens, r.Usage.OutputTokens)},
+		{"created", r.CreatedAt.Local().Format(time.DateTime)},
+		{"time", r.Duration(time.Now()).Round(time.Millisecond).String()},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, m := range messages {
+		fmt.Fprintf(p.stdout, "\n%s", transcript(m.Message))
+	}
+	return nil
+}
+
+// transcript writes a message for people to read.
+func transcript(m model.Message) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- %s\n", m.Role)
+	if m.Text != "" {
+		b.WriteString(strings.TrimRight(m.Text, "\n") + "\n")
+	}
+	for _, c := range m.ToolCalls {
+		fmt.Fprintf(&b, "calls %s %s\n", c.Name, c.Arguments)
+	}
+	for _, r := range m.ToolResults {
+		what := "result"
+		if r.IsError {
+			what = "error"
+		}
+		fmt.Fprintf(&b, "%s of %s:\n%s\n", what, r.ToolCallID, strings.TrimRight(r.Text, "\n"))
+	}
+	return b.String()
+}
+
+func dash(s string) string { return cmp.Or(s, "-") }

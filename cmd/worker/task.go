@@ -1,0 +1,97 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+func (p *program) taskCommand() *cobra.Command {
+	var opts runOptions
+	cmd := &cobra.Command{
+		Use:   "task AGENT PROMPT",
+		Short: "Run one subagent and print its <task_result>",
+		Long: `Runs AGENT as a subagent with PROMPT ("-": read from stdin), shows what it does on
+stderr, and prints its <task_result>, or a <task_error>, on stdout.
+
+Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
+130 interrupted.`,
+		Example: `  worker task explore "Where is the configuration loaded?"
+  worker task explore --json "List the HTTP handlers" | jq -r .text`,
+		Args:              usageArgs(cobra.ExactArgs(2)),
+		ValidArgsFunction: p.completeAgents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prompt, err := p.readPrompt(args[1])
+			if err := cmp.Or(opts.check(), err); err != nil {
+				return err
+			}
+			return p.task(cmd.Context(), args[0], prompt, opts)
+		},
+	}
+	opts.register(cmd)
+	return cmd
+}
+
+// task runs one task in a root session of its own. Whatever goes wrong, stdout
+// gets an element that says so.
+func (p *program) task(ctx context.Context, agent, prompt string, opts runOptions) error {
+	result, err := p.callTask(ctx, agent, prompt, opts)
+	if err != nil {
+		result = &taskt.Result{Agent: agent, Status: session.Failed, Text: err.Error(), Err: err}
+	}
+	if err := p.printResult(result.Document(), result.XML(), opts); err != nil {
+		return err
+	}
+	if result.Err == nil {
+		return nil
+	}
+	fmt.Fprintf(p.stderr, "worker: %v\n", result.Err)
+	var unknown *taskt.UnknownAgentError
+	switch {
+	case ctx.Err() != nil:
+		return exitError(exitInterrupted)
+	case errors.As(result.Err, &unknown), errors.As(result.Err, &usageError{}):
+		return exitError(exitUsage)
+	case result.Refused:
+		return exitError(exitRefused)
+	default:
+		return exitError(exitFailed)
+	}
+}
+
+func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOptions) (_ *taskt.Result, err error) {
+	a, err := p.openApp(ctx, p.approver(opts.yes))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, a.close()) }()
+	p.reportDiagnostics(a.agents.Snapshot())
+
+	root, err := a.tasks.OpenCaller(ctx, "worker task "+agent)
+	if err != nil {
+		return nil, err
+	}
+	watching := p.watch(ctx, a.bus, root.Path(), opts)
+	result := a.tasks.Call(ctx, root, taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: agent})
+	return result, errors.Join(root.End(result.Status, result.Err), watching.wait())
+}
+
+// firstWords describes a prompt in a few words.
+func firstWords(prompt string) string {
+	words := strings.Fields(prompt)
+	if len(words) <= 8 {
+		return strings.Join(words, " ")
+	}
+	return strings.Join(words[:8], " ") + " …"
+}
+
+// settle is how long a watcher may take to show the last events.
+const settle = 10 * time.Second

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// watcher shows a stream while its session runs.
+type watcher struct {
+	done   chan error
+	cancel context.CancelFunc
+}
+
+// watch follows the stream of a session that is about to run: readable
+// progress on stderr and, with --events, each event on stdout.
+func (p *program) watch(ctx context.Context, bus *eventbus.Bus, path eventbus.Path, opts runOptions) *watcher {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	w := &watcher{done: make(chan error, 1), cancel: cancel}
+	progress := newProgress(p.stderr, p.errTTY)
+	go func() {
+		w.done <- follow(ctx, bus, path, eventbus.FollowOptions{Live: true}, func(d eventbus.Delivery) error {
+			p.screen.Lock()
+			progress.show(d)
+			p.screen.Unlock()
+			if opts.events {
+				return printEvent(p.stdout, d)
+			}
+			return nil
+		})
+	}()
+	return w
+}
+
+// wait returns when the session's last event has been shown.
+func (w *watcher) wait() error {
+	defer w.cancel()
+	timeout := time.NewTimer(settle)
+	defer timeout.Stop()
+	select {
+	case err := <-w.done:
+		return err
+	case <-timeout.C:
+		w.cancel()
+		return errors.Join(fmt.Errorf("the stream's end did not arrive within %s", settle), <-w.done)
+	}
+}
+
+// follow hands each delivery to show until the session at the end of path has
+// ended, or the stored events have where opts are not live.
+func follow(ctx context.Context, bus *eventbus.Bus, path eventbus.Path, opts eventbus.FollowOptions, show func(eventbus.Delivery) error) error {
+	for d, err := range bus.Follow(ctx, path, opts) {
+		if err != nil {
+			return err
+		}
+		if err := show(d); err != nil {
+			return err
+		}
+		if bytes.HasPrefix(d.Raw, sessionEnd) {
+			return nil
+		}
+	}
+	return nil
+}
+
+var sessionEnd = []byte(`{"type":"session_end"`)
+
+// printEvent writes an event as one line of JSON, with its sequence number and
+// time as the last two fields.
+func printEvent(w io.Writer, d eventbus.Delivery) error {
+	at, err := json.Marshal(d.Time.UTC())
+	if err != nil {
+		return err
+	}
+	var line bytes.Buffer
+	line.Write(bytes.TrimSuffix(d.Raw, []byte("}")))
+	line.WriteString(`,"seq":` + strconv.FormatUint(d.Seq, 10) + `,"time":`)
+	line.Write(at)
+	line.WriteString("}\n")
+	_, err = w.Write(line.Bytes())
+	return err
+}

@@ -1,0 +1,31 @@
+// Package httpserver is the front door for programs on the same machine: task
+// calls and sessions over HTTP, streams as server-sent events.
+//
+//	POST /v1/tasks                  a task call: {"description","prompt","agentType"}
+//	GET  /v1/agents                 the agents that task may call
+//	GET  /v1/sessions               the records of all sessions, the newest first
+//	GET  /v1/sessions/{id}          a record and its messages
+//	GET  /v1/sessions/{id}/events   its stream; Last-Event-ID or ?from=SEQ resumes
+//
+// It translates and decides nothing. Each task call runs in a root session of
+// its own, named in the header Agent-Session of the answer, which is a
+// [taskt.Document]. With "Accept: text/event-stream" the answer is the stream
+// of that root session, as it happens, and the document as its last event.
+//
+// # Who may call
+//
+// It listens on loopback addresses only, and each request carries the bearer
+// token of the state folder. Browsers are a way around both, so a request is
+// refused, whatever it carries, whose Host is not a loopback name (a page whose
+// own name was made to point here) or whose Origin is another one (a page that
+// fetches from here).
+//
+// # Streams
+//
+// An event of a stream has the sequence number as its id and its type as its
+// event name. A client that comes back with the last id misses nothing and sees
+// nothing twice; one whose stream is over gets status 204, which tells an
+// EventSource to stay away. Clients read from the store at their own pace: a
+// slow one slows nobody, and one that takes nothing for half a minute is
+// dropped.
+package httpserver

@@ -1,0 +1,319 @@
+package httpserver_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/httpserver"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const token = "0123456789abcdef"
+
+// modelFunc is a model made of a function.
+type modelFunc func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error
+
+func (modelFunc) Name() string { return "func" }
+
+func (f modelFunc) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
+	return func(yield func(model.Part, error) bool) {
+		if err := f(ctx, req, func(p model.Part) bool { return yield(p, nil) }); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// answer is a model that says these pieces.
+func answer(pieces ...string) modelFunc {
+	return func(_ context.Context, _ *model.Request, yield func(model.Part) bool) error {
+		for _, p := range pieces {
+			if !yield(model.TextDelta{Text: p}) {
+				return nil
+			}
+		}
+		yield(model.Stop{Reason: model.StopEnd})
+		return nil
+	}
+}
+
+// gate is a model whose answers wait until they are let through.
+type gate struct {
+	started chan struct{} // takes a value for each answer that has begun
+	open    chan struct{} // closed: answer
+	ended   chan error    // takes the context's error of each that was cancelled
+}
+
+func newGate() *gate {
+	return &gate{started: make(chan struct{}, 10), open: make(chan struct{}), ended: make(chan error, 10)}
+}
+
+func (g *gate) model(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+	if !yield(model.TextDelta{Text: "first "}) {
+		return nil
+	}
+	g.started <- struct{}{}
+	select {
+	case <-g.open:
+		return answer("second")(ctx, req, yield)
+	case <-ctx.Done():
+		g.ended <- ctx.Err()
+		return ctx.Err()
+	}
+}
+
+type allowAll struct{}
+
+func (allowAll) Rules() (*permission.Ruleset, error) {
+	return permission.NewRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})
+}
+func (allowAll) Allow(string, []string) error { return nil }
+
+// env is a running server over a workspace with the built-in agents.
+type env struct {
+	t        testing.TB
+	bus      *eventbus.Bus
+	tasks    *taskt.Service
+	sessions *session.Store
+	server   *httpserver.Server
+	stop     context.CancelFunc
+	client   *http.Client
+}
+
+func newEnv(t testing.TB, m modelFunc, opts httpserver.Options) *env {
+	t.Helper()
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	agents, err := agentdefs.Open(t.Context(), root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manager, err := session.NewManager(t.Context(), session.Options{
+		Bus: bus, Static: allowAll{}, Model: func(string) (model.Model, error) { return m, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Tasks, err = taskt.New(taskt.Options{Sessions: manager, Agents: agents, Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Bus, opts.Sessions, opts.Token = bus, manager.Store(), token
+	ctx, stop := context.WithCancel(context.Background())
+	server, err := httpserver.Start(ctx, "127.0.0.1:0", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(server.Wait(), bus.Close()); err != nil {
+			t.Error(err)
+		}
+		agents.Close()
+		transport.CloseIdleConnections()
+	})
+	return &env{t, bus, opts.Tasks, manager.Store(), server, stop, &http.Client{Transport: transport}}
+}
+
+// request returns a request as a well-behaved client sends it.
+func (e *env) request(method, path, body string) *http.Request {
+	e.t.Helper()
+	r, err := http.NewRequestWithContext(e.t.Context(), method, e.server.URL()+path, strings.NewReader(body))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+// do returns the answer to a request; an empty one if there is none.
+func (e *env) do(r *http.Request) (*http.Response, []byte) {
+	e.t.Helper()
+	resp, err := e.client.Do(r)
+	if err != nil {
+		e.t.Error(err)
+		return new(http.Response), nil
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		e.t.Errorf("%s %s: %v", r.Method, r.URL, err)
+	}
+	return resp, body
+}
+
+const call = `{"description":"a look","prompt":"look","agentType":"explore"}`
+
+// run makes a call and returns its document.
+func (e *env) run() taskt.Document {
+	e.t.Helper()
+	resp, body := e.do(e.request("POST", "/v1/tasks", call))
+	if resp.StatusCode != http.StatusOK {
+		e.t.Errorf("status %d: %s", resp.StatusCode, body)
+		return taskt.Document{}
+	}
+	return decode[taskt.Document](e.t, body)
+}
+
+func decode[T any](t testing.TB, data []byte) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("%v in %s", err, data)
+	}
+	return v
+}
+
+// errorCode returns the code of an error's body.
+func errorCode(t *testing.T, body []byte) string {
+	t.Helper()
+	return decode[struct {
+		Error struct{ Code, Message string }
+	}](t, body).Error.Code
+}
+
+// sse is one server-sent event.
+type sse struct{ ID, Event, Data string }
+
+// stream is an open answer of events.
+type stream struct {
+	t     testing.TB
+	resp  *http.Response
+	lines *bufio.Scanner
+	beats int // comments seen
+}
+
+// open sends a request for events. The test's end closes the answer.
+func (e *env) open(r *http.Request) *stream {
+	e.t.Helper()
+	r.Header.Set("Accept", "text/event-stream")
+	resp, err := e.client.Do(r)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.t.Cleanup(func() { resp.Body.Close() })
+	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "text/event-stream" {
+		e.t.Fatalf("%s: status %d, %s", r.URL, resp.StatusCode, got)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 16<<20)
+	return &stream{t: e.t, resp: resp, lines: lines}
+}
+
+// next returns the next event, and false at the end.
+func (s *stream) next() (sse, bool) {
+	s.t.Helper()
+	var ev sse
+	for s.lines.Scan() {
+		name, value, _ := strings.Cut(s.lines.Text(), ": ")
+		switch name {
+		case "":
+			if ev != (sse{}) {
+				return ev, true
+			}
+		case ":":
+			s.beats++
+		case "id":
+			ev.ID = value
+		case "event":
+			ev.Event = value
+		case "data":
+			ev.Data = value
+		default:
+			s.t.Fatalf("line %q", s.lines.Text())
+		}
+	}
+	return ev, false
+}
+
+// until returns the events up to the first of a type.
+func (s *stream) until(text string) []sse {
+	s.t.Helper()
+	var events []sse
+	for {
+		ev, ok := s.next()
+		if !ok {
+			s.t.Fatalf("the stream ended after %d events without %q", len(events), text)
+		}
+		if events = append(events, ev); ev.Event == text || strings.Contains(ev.Data, text) {
+			return events
+		}
+	}
+}
+
+// rest returns the events up to the end of the stream.
+func (s *stream) rest() []sse {
+	s.t.Helper()
+	var events []sse
+	for {
+		ev, ok := s.next()
+		if !ok {
+			return events
+		}
+		events = append(events, ev)
+	}
+}
+
+// stored returns the stored stream of a session as events.
+func (e *env) stored(id string) []sse {
+	e.t.Helper()
+	record, err := e.sessions.Get(e.t.Context(), id)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	var events []sse
+	for d, err := range e.bus.Follow(e.t.Context(), record.Path, eventbus.FollowOptions{}) {
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		events = append(events, sse{ID: itoa(d.Seq), Event: decode[struct{ Type string }](e.t, d.Raw).Type, Data: string(d.Raw)})
+	}
+	return events
+}
+
+// await returns a session's record once its stream has ended.
+func (e *env) await(id string) *session.Record {
+	e.t.Helper()
+	ctx, cancel := context.WithTimeout(e.t.Context(), time.Minute)
+	defer cancel()
+	record, err := e.sessions.Get(ctx, id)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	for d, err := range e.bus.Follow(ctx, record.Path, eventbus.FollowOptions{Live: true}) {
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		if bytes.HasPrefix(d.Raw, []byte(`{"type":"session_end"`)) {
+			break
+		}
+	}
+	if record, err = e.sessions.Get(ctx, id); err != nil {
+		e.t.Fatal(err)
+	}
+	return record
+}

@@ -1,0 +1,174 @@
+package httpserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session"
+)
+
+// endDelay bounds the time between the moment when a session's record says
+// that it has ended and the moment when its last event is stored.
+const endDelay = time.Minute
+
+// events answers with the stream of a session from where the client left off.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	from, err := resumeFrom(r)
+	if err != nil {
+		s.fail(w, caller.BadRequest(err))
+		return
+	}
+	record, err := s.record(r)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	live, more, err := s.remaining(r.Context(), record, from)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	if !more {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	ctx := r.Context()
+	if live && record.Status.Ended() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, record.EndedAt.Add(endDelay))
+		defer cancel()
+	}
+	out, err := startEvents(w)
+	if err == nil && r.Method != http.MethodHead {
+		err = s.follow(ctx, out, record.Path, eventbus.FollowOptions{From: from, Live: live})
+	}
+	if err != nil {
+		s.broken(ctx, out, record.ID, err)
+	}
+}
+
+// resumeFrom returns the first sequence number that the client wants; 0: all.
+// What an EventSource has seen last counts more than what its address says.
+func resumeFrom(r *http.Request) (uint64, error) {
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		seq, err := strconv.ParseUint(last, 10, 63)
+		if err != nil {
+			return 0, fmt.Errorf("the header Last-Event-ID: %q is no sequence number", last)
+		}
+		return seq + 1, nil
+	}
+	from := r.URL.Query().Get("from")
+	if from == "" {
+		return 0, nil
+	}
+	seq, err := strconv.ParseUint(from, 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("from=%q is no sequence number", from)
+	}
+	return seq, nil
+}
+
+// remaining reports whether a session's stream has more from a sequence number
+// on, and whether that may be still to come.
+func (s *Server) remaining(ctx context.Context, record *session.Record, from uint64) (live, more bool, err error) {
+	subject, err := s.bus.Subject(record.Path)
+	if err != nil {
+		return false, false, err
+	}
+	stream, err := s.bus.JetStream().Stream(ctx, eventbus.Stream)
+	if err != nil {
+		return false, false, fmt.Errorf("opening the event store: %w", err)
+	}
+	last, err := stream.GetLastMsgForSubject(ctx, subject+"."+eventbus.SessionEnd{}.Type())
+	switch {
+	case err == nil:
+		return false, from <= last.Sequence, nil
+	case !errors.Is(err, jetstream.ErrMsgNotFound):
+		return false, false, fmt.Errorf("looking for the end of session %s: %w", record.ID, err)
+	}
+	// Not there yet, or the store has dropped it by age.
+	return !record.Status.Ended() || time.Since(record.EndedAt) < endDelay, true, nil
+}
+
+// follow writes a session's stream up to its end. It returns early where the
+// client does not take it, and where ctx ends.
+func (s *Server) follow(ctx context.Context, out *eventWriter, path eventbus.Path, opts eventbus.FollowOptions) error {
+	ctx, cancel := context.WithCancel(ctx)
+	deliveries := make(chan eventbus.Delivery, 64)
+	var failed error // read after deliveries is closed
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer close(deliveries)
+		failed = s.read(ctx, path, opts, deliveries)
+	})
+	defer reading.Wait()
+	defer cancel()
+
+	beat := time.NewTicker(s.heartbeat)
+	defer beat.Stop()
+	for {
+		select {
+		case d, ok := <-deliveries:
+			if !ok {
+				return errors.Join(failed, out.flush())
+			}
+			if err := out.delivery(d); err != nil {
+				return err
+			}
+			if len(deliveries) > 0 && out.buf.Len() < 64<<10 {
+				continue // one write for what is there already
+			}
+		case <-beat.C:
+			out.beat()
+		}
+		if err := out.flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// read hands over a stream's deliveries up to the session's last one.
+func (s *Server) read(ctx context.Context, path eventbus.Path, opts eventbus.FollowOptions, to chan<- eventbus.Delivery) error {
+	for d, err := range s.bus.Follow(ctx, path, opts) {
+		if err != nil {
+			return err
+		}
+		select {
+		case to <- d:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if bytes.HasPrefix(d.Raw, sessionEnd) {
+			return nil
+		}
+	}
+	return nil
+}
+
+var sessionEnd = []byte(`{"type":"session_end"`)
+
+// broken ends a stream before its end. A client that is still there is told
+// why, in an event without an id; it may resume.
+func (s *Server) broken(ctx context.Context, out *eventWriter, sessionID string, why error) {
+	if ctx.Err() != nil || errors.Is(why, errNotTaken) {
+		s.log.Debug("a stream ended early", "session", sessionID, "err", why)
+		return
+	}
+	data, err := caller.JSON(caller.Explain(why, s.log).Body())
+	if err == nil {
+		err = errors.Join(out.result("stream_error", data), out.flush())
+	}
+	if err != nil {
+		s.log.Debug("a stream ended early", "session", sessionID, "err", err)
+	}
+}

@@ -1,0 +1,81 @@
+package httpserver
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+)
+
+// guard lets through what comes from a program on this machine that knows the
+// token.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
+		if err := s.admit(r); err != nil {
+			if err.Status == http.StatusUnauthorized {
+				header.Set("WWW-Authenticate", "Bearer")
+			}
+			s.fail(w, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) admit(r *http.Request) *caller.Error {
+	if !loopbackHost(r.Host) {
+		return &caller.Error{
+			Status: http.StatusForbidden, Code: "forbidden_host",
+			Message: fmt.Sprintf("the host %q is not this server: use localhost or 127.0.0.1", r.Host),
+		}
+	}
+	if err := sameOrigin(r); err != nil {
+		return &caller.Error{Status: http.StatusForbidden, Code: "forbidden_origin", Message: err.Error()}
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1 {
+		return &caller.Error{
+			Status: http.StatusUnauthorized, Code: "unauthorized",
+			Message: "send the header 'Authorization: Bearer TOKEN' with the token of this worker's state folder",
+		}
+	}
+	return nil
+}
+
+// loopbackHost reports whether a Host header names this machine in a way that
+// no name server has a say in. The port may be that of a tunnel.
+func loopbackHost(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	} else {
+		host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	}
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
+}
+
+// sameOrigin refuses what a browser sends for a page that is not ours.
+// [http.CrossOriginProtection] passes over safe methods; here they are held to
+// the same, since a page is to learn nothing either.
+func sameOrigin(r *http.Request) error {
+	if err := new(http.CrossOriginProtection).Check(r); err != nil {
+		return err
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return fmt.Errorf("a %s request is refused", site)
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		if !strings.EqualFold(origin, "http://"+r.Host) {
+			return fmt.Errorf("the origin %q is refused", origin)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package httpserver
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	for _, route := range []struct {
+		method, path string
+		handler      http.HandlerFunc
+	}{
+		{http.MethodPost, "/v1/tasks", s.task},
+		{http.MethodGet, "/v1/agents", s.listAgents},
+		{http.MethodGet, "/v1/sessions", s.listSessions},
+		{http.MethodGet, "/v1/sessions/{id}", s.showSession},
+		{http.MethodGet, "/v1/sessions/{id}/events", s.events},
+	} {
+		mux.HandleFunc(route.method+" "+route.path, route.handler)
+		mux.HandleFunc(route.path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", route.method)
+			s.fail(w, &caller.Error{
+				Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
+				Message: fmt.Sprintf("%s takes %s, not %s", r.URL.Path, route.method, r.Method),
+			})
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, &caller.Error{
+			Status: http.StatusNotFound, Code: "not_found",
+			Message: fmt.Sprintf("there is no %s here", r.URL.Path),
+		})
+	})
+	return mux
+}
+
+func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request) {
+	s.answer(w, http.StatusOK, struct {
+		Agents []taskt.Agent `json:"agents"`
+	}{append([]taskt.Agent{}, s.tasks.Agents()...)})
+}
+
+func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
+	records, err := s.sessions.List(r.Context())
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.answer(w, http.StatusOK, struct {
+		Sessions []*session.Record `json:"sessions"`
+	}{append([]*session.Record{}, records...)})
+}
+
+func (s *Server) showSession(w http.ResponseWriter, r *http.Request) {
+	record, err := s.record(r)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	messages, err := s.sessions.Messages(r.Context(), record.ID)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.answer(w, http.StatusOK, struct {
+		*session.Record
+		Messages []*session.Message `json:"messages"`
+	}{record, append([]*session.Message{}, messages...)})
+}
+
+// record returns the record of the session that the address names in full.
+func (s *Server) record(r *http.Request) (*session.Record, error) {
+	id := r.PathValue("id")
+	record, err := s.sessions.Get(r.Context(), id)
+	if errors.Is(err, session.ErrAmbiguous) || err == nil && record.ID != id {
+		return nil, fmt.Errorf("%w: %s", session.ErrNotFound, id)
+	}
+	return record, err
+}

@@ -1,0 +1,169 @@
+package httpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+const (
+	// requestTimeout is how long a client may take to send a request.
+	requestTimeout = 30 * time.Second
+
+	// followGrace is how long streams may go on at the end. Those of sessions
+	// that ran here end by themselves; others would go on for ever.
+	followGrace = time.Second
+
+	// closeGrace is how long clients may take to accept the last bytes.
+	closeGrace = 5 * time.Second
+)
+
+// Options configures a [Server]. All but the last three are required.
+type Options struct {
+	Tasks    *taskt.Service
+	Sessions *session.Store
+	Bus      *eventbus.Bus
+	Token    string // what callers have to know; see [OpenToken]
+
+	// MaxCalls bounds the task calls that are open at once, those that wait
+	// for a place to run among them; 0: 100. More are answered "busy".
+	MaxCalls int
+
+	// Heartbeat is the time between comments on a stream where nothing
+	// happens; 0: 15 s.
+	Heartbeat time.Duration
+
+	Logger *slog.Logger // nil: discard
+}
+
+// Server is the running server.
+type Server struct {
+	tasks     *taskt.Service
+	sessions  *session.Store
+	bus       *eventbus.Bus
+	token     string
+	heartbeat time.Duration
+	log       *slog.Logger
+
+	calls    *caller.Pool
+	listener net.Listener
+	http     *http.Server
+	cancel   context.CancelFunc // ends all requests
+	done     chan struct{}      // closed when everything has ended
+	err      error              // of the end; read after done
+}
+
+// Start serves on addr, a loopback address with a port (0: any free one),
+// until ctx ends. Then it takes no more calls, cancels those that run, answers
+// them, lets the streams run out, and closes. Wait returns when that is done.
+func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
+	if opts.Token == "" {
+		return nil, errors.New("starting the HTTP server: there is no token")
+	}
+	s := &Server{
+		tasks:     opts.Tasks,
+		sessions:  opts.Sessions,
+		bus:       opts.Bus,
+		token:     opts.Token,
+		heartbeat: opts.Heartbeat,
+		log:       opts.Logger,
+		done:      make(chan struct{}),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.heartbeat == 0 {
+		s.heartbeat = 15 * time.Second
+	}
+	if opts.MaxCalls == 0 {
+		opts.MaxCalls = 100
+	}
+	var err error
+	if s.listener, err = listen(addr); err != nil {
+		return nil, fmt.Errorf("starting the HTTP server: %w", err)
+	}
+	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
+	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.cancel = cancel
+	s.http = &http.Server{
+		Handler:           s.guard(s.routes()),
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       requestTimeout, // handlers that take longer lift it
+		WriteTimeout:      writeTimeout,   // and set this one anew at each write
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	go s.run(ctx)
+	return s, nil
+}
+
+// listen opens the socket. Others than the programs of this machine are kept
+// out: the token would travel in the clear.
+func listen(addr string) (net.Listener, error) {
+	resolved, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if !resolved.IP.IsLoopback() {
+		return nil, fmt.Errorf("%q is no loopback address: use 127.0.0.1:PORT, and a tunnel or a proxy with TLS for other machines", addr)
+	}
+	listener, err := net.ListenTCP("tcp", resolved)
+	if err != nil {
+		return nil, fmt.Errorf("%w (another port will do: 127.0.0.1:0 is a free one)", err)
+	}
+	return listener, nil
+}
+
+// URL returns the server's address: http://127.0.0.1:7433.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+
+// Wait returns when the server has ended in order, or why it ended otherwise.
+func (s *Server) Wait() error {
+	<-s.done
+	return s.err
+}
+
+func (s *Server) run(ctx context.Context) {
+	defer close(s.done)
+	defer s.cancel()
+	served := make(chan error, 1)
+	go func() { served <- s.http.Serve(s.listener) }()
+	select {
+	case <-ctx.Done():
+		s.err = s.shutdown()
+		<-served
+	case err := <-served:
+		s.err = errors.Join(fmt.Errorf("serving HTTP: %w", err), s.shutdown())
+	}
+}
+
+func (s *Server) shutdown() error {
+	s.calls.Close()
+	err := s.drain(followGrace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.cancel()
+		err = s.drain(closeGrace)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.http.Close() // of clients that don't take their answer
+	}
+	return err
+}
+
+// drain waits until all requests are answered.
+func (s *Server) drain(limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return s.http.Shutdown(ctx)
+}

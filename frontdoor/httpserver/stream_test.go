@@ -1,0 +1,185 @@
+package httpserver_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/frontdoor/httpserver"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+// TestStreamedTask: the answer is the stream of the root session as it is
+// stored, and the document.
+func TestStreamedTask(t *testing.T) {
+	e := newEnv(t, answer("found\n", "it", ": \r\n"), httpserver.Options{})
+	s := e.open(e.request("POST", "/v1/tasks", call))
+	got := s.rest()
+	last := got[len(got)-1]
+	doc := decode[taskt.Document](t, []byte(last.Data))
+	if last.Event != "task_result" || last.ID != "" || doc.Type != "task_result" || doc.Text != "found\nit: \r\n" {
+		t.Errorf("the last event is %+v", last)
+	}
+	id := s.resp.Header.Get("Agent-Session")
+	if doc.ParentID != id {
+		t.Errorf("session %s, parent %s", id, doc.ParentID)
+	}
+	if want := e.stored(id); !slices.Equal(got[:len(got)-1], want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+// TestStreamAccept: a stream is for clients that ask for one.
+func TestStreamAccept(t *testing.T) {
+	e := newEnv(t, answer("x"), httpserver.Options{})
+	for accept, want := range map[string]string{
+		"":                                      "application/json",
+		"*/*":                                   "application/json",
+		"application/json":                      "application/json",
+		"text/event-stream":                     "text/event-stream",
+		"application/json, text/event-stream":   "text/event-stream",
+		"Text/Event-Stream;q=0.9, text/html":    "text/event-stream",
+		"text/event-streams, ;;;, text/event-*": "application/json",
+	} {
+		r := e.request("POST", "/v1/tasks", call)
+		r.Header.Set("Accept", accept)
+		if resp, _ := e.do(r); resp.Header.Get("Content-Type") != want {
+			t.Errorf("Accept %q: %s, want %s", accept, resp.Header.Get("Content-Type"), want)
+		}
+	}
+}
+
+// TestResume: from wherever a client comes back, it gets exactly what it has
+// not seen.
+func TestResume(t *testing.T) {
+	e := newEnv(t, answer("a", "b", "c"), httpserver.Options{})
+	doc := e.run()
+	for _, id := range []string{doc.ParentID, doc.SessionID} { // the child's stream is without envelopes
+		want := e.stored(id)
+		path := "/v1/sessions/" + id + "/events"
+		if got := e.open(e.request("GET", path, "")).rest(); !slices.Equal(got, want) {
+			t.Fatalf("the whole stream: %v\nwant %v", got, want)
+		}
+		for i, seen := range want {
+			r := e.request("GET", path+"?from=1", "") // what was seen counts more
+			r.Header.Set("Last-Event-ID", seen.ID)
+			if i == len(want)-1 {
+				if resp, body := e.do(r); resp.StatusCode != http.StatusNoContent || len(body) > 0 {
+					t.Errorf("after the last event: status %d %s", resp.StatusCode, body)
+				}
+			} else if got := e.open(r).rest(); !slices.Equal(got, want[i+1:]) {
+				t.Errorf("after event %s: %v\nwant %v", seen.ID, got, want[i+1:])
+			}
+			if got := e.open(e.request("GET", path+"?from="+seen.ID, "")).rest(); !slices.Equal(got, want[i:]) {
+				t.Errorf("from event %s: %v\nwant %v", seen.ID, got, want[i:])
+			}
+		}
+		for _, bad := range []string{"x", "-1", "18446744073709551615", "9223372036854775808", "1.5"} {
+			r := e.request("GET", path, "")
+			r.Header.Set("Last-Event-ID", bad)
+			if resp, body := e.do(r); resp.StatusCode != http.StatusBadRequest || errorCode(t, body) != "bad_request" {
+				t.Errorf("Last-Event-ID %q: status %d %s", bad, resp.StatusCode, body)
+			}
+		}
+		r := e.request("GET", path, "")
+		r.Header.Set("Last-Event-ID", "9223372036854775807")
+		if resp, _ := e.do(r); resp.StatusCode != http.StatusNoContent {
+			t.Errorf("a number far ahead: status %d", resp.StatusCode)
+		}
+		if resp, body := e.do(e.request("HEAD", path, "")); resp.StatusCode != http.StatusOK || len(body) > 0 {
+			t.Errorf("HEAD: status %d %s", resp.StatusCode, body)
+		}
+	}
+}
+
+// TestLive: a stream that is followed while its session runs, left and resumed
+// twice, is the stored one.
+func TestLive(t *testing.T) {
+	g := newGate()
+	e := newEnv(t, g.model, httpserver.Options{Heartbeat: time.Millisecond})
+	task := e.open(e.request("POST", "/v1/tasks", call))
+	id := task.resp.Header.Get("Agent-Session")
+	path := "/v1/sessions/" + id + "/events"
+	<-g.started
+
+	first := e.open(e.request("GET", path, ""))
+	got := first.until("tool_call_start")
+	first.resp.Body.Close()
+
+	resume := func() *stream {
+		r := e.request("GET", path, "")
+		r.Header.Set("Last-Event-ID", got[len(got)-1].ID)
+		return e.open(r)
+	}
+	second := resume()
+	got = append(got, second.until("content_delta")...)
+	for second.beats == 0 { // nothing happens but heartbeats
+		second.lines.Scan()
+		if strings.HasPrefix(second.lines.Text(), ":") {
+			second.beats++
+		}
+	}
+	second.resp.Body.Close()
+
+	third := resume()
+	close(g.open)
+	got = append(got, third.rest()...)
+	if want := e.stored(id); !slices.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+	if last := got[len(got)-1]; last.Event != "session_end" {
+		t.Errorf("the last event is %+v", last)
+	}
+	if events := task.rest(); events[len(events)-1].Event != "task_result" {
+		t.Errorf("the call ended with %+v", events[len(events)-1])
+	}
+}
+
+// TestLeftStream: a caller that leaves the stream of its task may come back to
+// it: the task goes on.
+func TestLeftStream(t *testing.T) {
+	g := newGate()
+	e := newEnv(t, g.model, httpserver.Options{})
+	s := e.open(e.request("POST", "/v1/tasks", call))
+	<-g.started
+	seen := s.until("content_delta")
+	s.resp.Body.Close()
+	id := s.resp.Header.Get("Agent-Session")
+	r := e.request("GET", "/v1/sessions/"+id+"/events", "")
+	r.Header.Set("Last-Event-ID", seen[len(seen)-1].ID)
+	back := e.open(r)
+	close(g.open)
+	rest := back.rest()
+	if last := rest[len(rest)-1]; last.Data != `{"type":"session_end","status":"completed"}` {
+		t.Errorf("the last event is %+v", last)
+	}
+	if want := e.stored(id); !slices.Equal(append(seen, rest...), want) {
+		t.Errorf("got %v and %v\nwant %v", seen, rest, want)
+	}
+}
+
+// TestSlowFollower: a client that reads nothing holds up neither the task nor
+// another client, and misses nothing.
+func TestSlowFollower(t *testing.T) {
+	pieces := make([]string, 3000)
+	for i := range pieces {
+		pieces[i] = fmt.Sprint(i, strings.Repeat(" x", 1000))
+	}
+	e := newEnv(t, answer(pieces...), httpserver.Options{})
+	slow := e.open(e.request("POST", "/v1/tasks", call)) // 6 MB that are not read
+	id := slow.resp.Header.Get("Agent-Session")
+	if r := e.await(id); r.Status != session.Completed {
+		t.Fatalf("session %+v", r)
+	}
+	if doc := e.run(); doc.Type != "task_result" {
+		t.Errorf("another task: %+v", doc.Error)
+	}
+	got := slow.rest()
+	if want := e.stored(id); !slices.Equal(got[:len(got)-1], want) {
+		t.Errorf("%d events, want %d and the result", len(got), len(want))
+	}
+}

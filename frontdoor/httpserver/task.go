@@ -1,0 +1,124 @@
+package httpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+// maxBody bounds the body of a request, in bytes.
+const maxBody = 1 << 20
+
+// sessionHeader names the root session of a call in its answer.
+const sessionHeader = "Agent-Session"
+
+// task makes a task call. A caller that waits for the document and goes away
+// cancels it; one that follows the stream may come back to it, so that the
+// call goes on.
+func (s *Server) task(w http.ResponseWriter, r *http.Request) {
+	in, err := s.readCall(w, r)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	ctx, streamed := r.Context(), wantsEvents(r)
+	if streamed {
+		ctx = context.WithoutCancel(ctx)
+	}
+	call, err := s.calls.Begin(ctx)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	root, err := call.Open("HTTP task " + in.AgentType)
+	if err != nil {
+		call.Done()
+		s.fail(w, err)
+		return
+	}
+	w.Header().Set(sessionHeader, root.ID())
+	if streamed {
+		results := make(chan *taskt.Result, 1)
+		go func() { // the pool waits for it
+			defer call.Done()
+			results <- call.Run(in)
+		}()
+		s.streamTask(w, r, root, results)
+		return
+	}
+	defer call.Done()
+	s.answer(w, http.StatusOK, call.Run(in).Document())
+}
+
+// streamTask answers with the stream of a call's root session, then with the
+// result.
+func (s *Server) streamTask(w http.ResponseWriter, r *http.Request, root *session.Session, results <-chan *taskt.Result) {
+	out, err := startEvents(w)
+	if err == nil {
+		err = s.follow(r.Context(), out, root.Path(), eventbus.FollowOptions{Live: true})
+	}
+	if err != nil {
+		s.broken(r.Context(), out, root.ID(), err)
+		return
+	}
+	doc := (<-results).Document() // it is there: the root session has ended
+	data, err := caller.JSON(doc)
+	if err == nil {
+		err = errors.Join(out.result(doc.Type, data), out.flush())
+	}
+	if err != nil {
+		s.broken(r.Context(), out, root.ID(), err)
+	}
+}
+
+// readCall reads the body of a request.
+func (s *Server) readCall(w http.ResponseWriter, r *http.Request) (taskt.Input, error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return taskt.Input{}, &caller.Error{
+			Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
+			Message: "send JSON, with the header 'Content-Type: application/json'",
+		}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return taskt.Input{}, &caller.Error{
+			Status: http.StatusRequestEntityTooLarge, Code: "too_large",
+			Message: fmt.Sprintf("the body has more than %d bytes", tooLarge.Limit),
+		}
+	case err != nil:
+		return taskt.Input{}, caller.BadRequest(fmt.Errorf("reading the body: %w", err))
+	}
+	// The request is here; what follows may take long.
+	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil {
+		return taskt.Input{}, err
+	}
+	in, err := s.tasks.ReadInput(body)
+	if err != nil {
+		return in, caller.BadRequest(err)
+	}
+	return in, nil
+}
+
+// wantsEvents reports whether a client accepts a stream of events.
+func wantsEvents(r *http.Request) bool {
+	for _, accept := range r.Header.Values("Accept") {
+		for kind := range strings.SplitSeq(accept, ",") {
+			if media, _, err := mime.ParseMediaType(kind); err == nil && media == "text/event-stream" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,65 @@
+package httpserver
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// tokenBytes is the length of a token, of which each byte is two hex digits.
+const tokenBytes = 32
+
+// OpenToken returns the token of a file, which it makes where there is none:
+// 32 random bytes in hex, readable by the owner only. A file that others can
+// read, or that holds something else, is an error.
+func OpenToken(path string) (string, error) {
+	token, err := readToken(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return token, err
+	}
+	if err := makeToken(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("making the token file: %w", err)
+	}
+	return readToken(path) // of two that make it at once, one has won
+}
+
+func readToken(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("the token file: %w", err)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return "", fmt.Errorf("the token file %s can be read by others (mode %o): delete it, and a new token is made", path, mode)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("the token file: %w", err)
+	}
+	token := strings.TrimSpace(string(data))
+	if raw, err := hex.DecodeString(token); err != nil || len(raw) != tokenBytes {
+		return "", fmt.Errorf("the token file %s does not hold %d hex digits: delete it, and a new token is made", path, 2*tokenBytes)
+	}
+	return token, nil
+}
+
+// makeToken makes the file as a whole, or not at all.
+func makeToken(path string) (err error) {
+	raw := make([]byte, tokenBytes)
+	rand.Read(raw)                                            // never fails
+	file, err := os.CreateTemp(filepath.Dir(path), ".token-") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(file.Name())) }()
+	_, err = file.WriteString(hex.EncodeToString(raw) + "\n")
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Link(file.Name(), path)
+}

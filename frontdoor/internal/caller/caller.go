@@ -1,0 +1,105 @@
+// Package caller runs the task calls that come in through a front door: each
+// in a root session of its own, so many at once and no more, and all of them
+// cancelled and waited for when the door shuts.
+package caller
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+// Pool holds the calls of a front door.
+type Pool struct {
+	tasks  *taskt.Service
+	log    *slog.Logger
+	ctx    context.Context // ends with Close, and all calls with it
+	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	free   int
+	closed bool
+	calls  sync.WaitGroup
+}
+
+// New returns a pool of size places. Close it.
+func New(tasks *taskt.Service, size int, log *slog.Logger) *Pool {
+	p := &Pool{tasks: tasks, log: log, free: size}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// Close refuses further calls, cancels those that run, and returns when all
+// of them are done.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.cancel()
+	p.calls.Wait()
+}
+
+// Call is one call: Open its session, Run it, and when its caller has the
+// answer it is Done.
+type Call struct {
+	pool *Pool
+	ctx  context.Context
+	stop func()
+	root *session.Session
+}
+
+// Begin takes a place for a call that ends with ctx or with the pool. Where
+// there is none it returns [ErrBusy] or [ErrClosed]; it never waits.
+func (p *Pool) Begin(ctx context.Context) (*Call, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return nil, ErrClosed
+	case p.free == 0:
+		return nil, ErrBusy
+	}
+	p.free--
+	p.calls.Add(1)
+	ctx, cancel := context.WithCancel(ctx)
+	unlink := context.AfterFunc(p.ctx, cancel)
+	return &Call{pool: p, ctx: ctx, stop: func() { unlink(); cancel() }}, nil
+}
+
+// Done gives the call's place back.
+func (c *Call) Done() {
+	c.stop()
+	c.pool.mu.Lock()
+	c.pool.free++
+	c.pool.mu.Unlock()
+	c.pool.calls.Done()
+}
+
+// Open opens the root session that stands for the caller. Run ends it.
+func (c *Call) Open(description string) (*session.Session, error) {
+	root, err := c.pool.tasks.OpenCaller(c.ctx, description)
+	if err != nil {
+		if c.pool.ctx.Err() != nil {
+			return nil, ErrClosed
+		}
+		return nil, err
+	}
+	c.root = root
+	return root, nil
+}
+
+// Run makes the call and returns its result once all events of the child and
+// of the root session are stored.
+func (c *Call) Run(in taskt.Input) *taskt.Result {
+	result := c.pool.tasks.Call(c.ctx, c.root, in)
+	if err := c.root.End(result.Status, result.Err); err != nil {
+		c.pool.log.Error("ending a caller's session", "session", c.root.ID(), "err", err)
+		if result.Err == nil { // no answer is handed out with events missing
+			result.Status, result.Text, result.Err = session.Failed, err.Error(), err
+		}
+	}
+	return result
+}

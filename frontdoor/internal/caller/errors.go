@@ -1,0 +1,61 @@
+package caller
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+// Error is why there is no result, as a caller gets to see it. Its JSON is
+// {"error":{"code":…,"message":…}}.
+type Error struct {
+	Status  int    `json:"-"` // of HTTP; NATS services use the same numbers
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }
+
+// Body returns what stands in the answer.
+func (e *Error) Body() any {
+	return struct {
+		Error *Error `json:"error"`
+	}{e}
+}
+
+// The errors of [Pool.Begin].
+var (
+	ErrBusy   = &Error{http.StatusTooManyRequests, "busy", "as many calls run as this door lets in: try again later"}
+	ErrClosed = &Error{http.StatusServiceUnavailable, "shutting_down", "the worker is shutting down"}
+)
+
+// BadRequest is the error of a request that can't be read.
+func BadRequest(err error) error {
+	var unknown *taskt.UnknownAgentError
+	if errors.As(err, &unknown) {
+		return err
+	}
+	return &Error{http.StatusBadRequest, "bad_request", err.Error()}
+}
+
+// Explain returns err as a caller gets to see it. What is not meant for it
+// becomes "internal" and goes to the log.
+func Explain(err error, log *slog.Logger) *Error {
+	var known *Error
+	var unknown *taskt.UnknownAgentError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &unknown):
+		return &Error{http.StatusUnprocessableEntity, "unknown_agent", err.Error()}
+	case errors.Is(err, session.ErrNotFound):
+		return &Error{http.StatusNotFound, "not_found", err.Error()}
+	default:
+		log.Error("answering a call", "err", err)
+		return &Error{http.StatusInternalServerError, "internal", "something went wrong within the worker; its log says what"}
+	}
+}

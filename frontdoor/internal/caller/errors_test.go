@@ -1,0 +1,45 @@
+package caller_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+func TestExplain(t *testing.T) {
+	unknown := &taskt.UnknownAgentError{Name: "x", Accepted: []string{"explore"}}
+	for _, tt := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{caller.ErrBusy, 429, "busy"},
+		{fmt.Errorf("calling: %w", caller.ErrClosed), 503, "shutting_down"},
+		{caller.BadRequest(errors.New("no JSON")), 400, "bad_request"},
+		{caller.BadRequest(unknown), 422, "unknown_agent"},
+		{fmt.Errorf("calling: %w", unknown), 422, "unknown_agent"},
+		{fmt.Errorf("%w: ses_x", session.ErrNotFound), 404, "not_found"},
+		{errors.New("disk 3 is full"), 500, "internal"},
+	} {
+		var log strings.Builder
+		got := caller.Explain(tt.err, slog.New(slog.NewTextHandler(&log, nil)))
+		if got.Status != tt.status || got.Code != tt.code {
+			t.Errorf("%v: %d %s, want %d %s", tt.err, got.Status, got.Code, tt.status, tt.code)
+		}
+		// What is not meant for the caller is in the log, and only there.
+		internal := tt.code == "internal"
+		if strings.Contains(log.String(), tt.err.Error()) != internal || internal && strings.Contains(got.Message, tt.err.Error()) {
+			t.Errorf("%v: message %q, log %q", tt.err, got.Message, log.String())
+		}
+		body, err := caller.JSON(got.Body())
+		if want := fmt.Sprintf(`{"error":{"code":%q,"message":`, tt.code); err != nil || !strings.HasPrefix(string(body), want) {
+			t.Errorf("%v: body %s, %v, want %s…", tt.err, body, err, want)
+		}
+	}
+}

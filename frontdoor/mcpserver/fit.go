@@ -1,0 +1,107 @@
+package mcpserver
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/agentworker/worker/taskt"
+)
+
+// maxDescription is where Claude Code cuts a tool's text, in UTF-16 units.
+const maxDescription = 4096
+
+// shortened is the last line of a text that does not say all.
+const shortened = "The descriptions are shortened: " + agentsListName + " has them whole.\n"
+
+// fit returns the task tool's text within maxDescription. The descriptions of
+// the agents are shortened fairly: all get the same room, and what a short one
+// leaves goes to the others. Where not even the names fit, the last ones are
+// left out; the schema's enum has them all.
+func fit(text string, agents []taskt.Agent) string {
+	if units(text) <= maxDescription {
+		return text
+	}
+	head, _, _ := strings.Cut(text, "\n- ")
+	room := maxDescription - units(head+"\n"+shortened)
+	lines := make([]taskt.Agent, 0, len(agents))
+	for _, a := range agents {
+		a = taskt.Agent{Name: a.Name, Description: strings.Join(strings.Fields(a.Description), " ")}
+		if cost := units(line(a.Name, "")); cost <= room-units(more(len(agents))) {
+			room -= cost
+			lines = append(lines, a)
+			continue
+		}
+		break
+	}
+	rest := len(agents) - len(lines)
+	if rest > 0 {
+		room -= units(more(rest))
+	}
+	limit := fairShare(lines, room)
+	var b strings.Builder
+	b.WriteString(head + "\n")
+	for _, a := range lines {
+		b.WriteString(line(a.Name, cut(a.Description, limit)))
+	}
+	if rest > 0 {
+		b.WriteString(more(rest))
+	}
+	b.WriteString(shortened)
+	return b.String()
+}
+
+func line(name, description string) string { return "- " + name + ": " + description + "\n" }
+
+func more(n int) string { return fmt.Sprintf("- and %d more\n", n) }
+
+// fairShare returns the greatest length at which all descriptions, none longer
+// than it, fit into room.
+func fairShare(agents []taskt.Agent, room int) int {
+	fits := func(limit int) bool {
+		sum := 0
+		for _, a := range agents {
+			sum += min(units(a.Description), limit)
+		}
+		return sum <= room
+	}
+	low, high := 0, maxDescription // fits(low) holds, high is past all
+	for low < high {
+		if mid := (low + high + 1) / 2; fits(mid) {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	return low
+}
+
+// cut shortens s to limit units, if it can at the end of a word.
+func cut(s string, limit int) string {
+	if units(s) <= limit {
+		return s
+	}
+	if limit < 1 {
+		return ""
+	}
+	end, used := 0, 1 // one for the ellipsis
+	for i, r := range s {
+		if used += utf16.RuneLen(r); used > limit {
+			end = i
+			break
+		}
+	}
+	if space := strings.LastIndexByte(s[:end], ' '); space > end/2 {
+		end = space
+	}
+	return strings.TrimRight(s[:end], " ,.;:") + "…"
+}
+
+// units counts UTF-16 units, as hosts written in JavaScript do.
+func units(s string) int {
+	n := 0
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}

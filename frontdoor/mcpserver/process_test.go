@@ -1,0 +1,293 @@
+//go:build unix
+
+package mcpserver_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// buildWorker builds the worker once for all tests.
+var buildWorker = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(binDir, "worker")
+	if out, err := exec.Command("go", "build", "-o", path, "../../cmd/worker").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the worker: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// process is "worker mcp" as a host starts it: with a workspace of its own,
+// and no more of an environment than Codex passes on.
+type process struct {
+	*exec.Cmd
+	dir    string
+	state  string
+	stderr bytes.Buffer
+}
+
+// newProcess returns a process that is not started. Its model plays script;
+// files (name to content) are in the workspace.
+func newProcess(t testing.TB, script string, files map[string]string) *process {
+	t.Helper()
+	worker, err := buildWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{dir: t.TempDir(), state: t.TempDir()}
+	files["script.jsonl"] = script
+	for name, content := range files {
+		path := filepath.Join(p.dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rules := filepath.Join(p.state, "permissions.jsonc")
+	if err := os.WriteFile(rules, []byte(`{"*": "allow"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.Cmd = exec.Command(worker, "mcp", "--state-dir", p.state, "--model", "replay/script.jsonl", "--log-level", "warn")
+	p.Dir = p.dir
+	p.Env = []string{"HOME=" + p.dir, "PATH=" + os.Getenv("PATH")}
+	p.Stderr = &p.stderr
+	return p
+}
+
+// connect starts the process and a client of the SDK. The connection ends with
+// the test, and then the process must have ended with status 0.
+func (p *process) connect(t testing.TB, opts *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test-host", Version: "1.2.3"}, opts)
+	host, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: p.Cmd, TerminateDuration: time.Minute}, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, p.stderr.String())
+	}
+	t.Cleanup(func() {
+		if err := host.Close(); err != nil {
+			t.Errorf("the end of the process: %v\n%s", err, p.stderr.String())
+		}
+	})
+	return host
+}
+
+// sessions returns "agent status" of all sessions, once the process has ended.
+func (p *process) sessions(t *testing.T) string {
+	t.Helper()
+	list := exec.Command(p.Path, "sessions", "list", "--json", "--state-dir", p.state)
+	list.Dir, list.Env = p.dir, p.Env
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("worker sessions list: %v", err)
+	}
+	var records []struct{ Agent, Status string }
+	if err := json.Unmarshal(out, &records); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, r := range records {
+		all = append(all, strings.TrimSpace(r.Agent+" "+r.Status))
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestProcess(t *testing.T) {
+	p := newProcess(t, `
+{"match": {"user": "look"}, "toolCalls": [{"name": "list_dir", "arguments": {}}]}
+{"match": {"user": "look"}, "text": "seen", "delayMs": 100}
+{"match": {"user": "hang"}, "hang": true}
+`, map[string]string{".agents/agents/aide.md": "---\ndescription: Helps.\n---\n"})
+	told := newProgress()
+	host := p.connect(t, told.options())
+
+	list, err := host.ListTools(t.Context(), nil)
+	if err != nil || len(list.Tools) != 2 || !strings.Contains(list.Tools[1].Description, "- aide: Helps.\n") {
+		t.Fatalf("tools %+v, %v", list, err)
+	}
+
+	var calls sync.WaitGroup
+	for i := range 2 {
+		calls.Go(func() {
+			res, err := host.CallTool(t.Context(), withToken(call("aide", fmt.Sprintf("look %d", i)), fmt.Sprintf("tok%d", i)))
+			if err != nil || text(t, res) != "<task_result agent=\"aide\">\nseen\n</task_result>" {
+				t.Errorf("call %d: %+v, %v", i, res, err)
+			}
+		})
+	}
+	calls.Wait()
+	for _, token := range []string{"tok0", "tok1"} {
+		if !slices.ContainsFunc(told.messages(token), func(m string) bool { return strings.HasPrefix(m, "aide: step 1: list_dir") }) {
+			t.Errorf("%s was told %q", token, told.messages(token))
+		}
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancelled := make(chan error, 1)
+	go func() {
+		_, err := host.CallTool(ctx, withToken(call("aide", "hang"), "hang"))
+		cancelled <- err
+	}()
+	if err := told.await(t.Context(), "hang", func(got []string) bool { return len(got) > 0 }); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-cancelled; !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled call: %v", err)
+	}
+
+	res, err := host.CallTool(t.Context(), call("nobody", "x"))
+	if err != nil || !res.IsError || !strings.Contains(text(t, res), "accepted: aide, explore, general") {
+		t.Errorf("an unknown agent: %+v, %v", res, err)
+	}
+	if err := host.Close(); err != nil {
+		t.Fatalf("the end of the process: %v\n%s", err, p.stderr.String())
+	}
+	if got, want := p.sessions(t), "aide cancelled, aide completed, aide completed, completed"; got != want {
+		t.Errorf("sessions: %s, want %s", got, want)
+	}
+	if p.stderr.Len() > 0 {
+		t.Errorf("stderr: %s", p.stderr.String())
+	}
+}
+
+// TestProcessEnd: however the host goes away, the process ends with status 0,
+// and the shell command that a child was running is gone.
+func TestProcessEnd(t *testing.T) {
+	for _, how := range []string{"EOF", "SIGTERM", "the host is gone"} {
+		t.Run(how, func(t *testing.T) {
+			p := newProcess(t, `{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "exec 3>fifo; echo begun >&3; sleep 1000; echo late >&3"}}]}`, map[string]string{})
+			fifo := filepath.Join(p.dir, "fifo")
+			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			stdin, err := p.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, err := p.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			_, err = io.WriteString(stdin, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}
+rubbish
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task","arguments":{"description":"d","prompt":"p","agentType":"general"},"_meta":{"progressToken":1}}}
+`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			command, err := os.Open(fifo) // when the command has opened it too
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewReader(command)
+			if line, err := lines.ReadString('\n'); line != "begun\n" {
+				t.Fatalf("the command wrote %q, %v", line, err)
+			}
+			var out []byte
+			switch how {
+			case "EOF":
+				err = stdin.Close()
+			case "SIGTERM":
+				err = p.Process.Signal(syscall.SIGTERM)
+			default:
+				err = errors.Join(stdout.Close(), stdin.Close())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if how != "the host is gone" {
+				if out, err = io.ReadAll(stdout); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := p.Wait(); err != nil {
+				t.Errorf("the process ended with %v\n%s", err, p.stderr.String())
+			}
+			// The other end is closed when nobody holds it any more.
+			if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 {
+				t.Errorf("the command went on: %q, %v", rest, err)
+			}
+			if err := command.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(out)) {
+				if !json.Valid([]byte(line)) {
+					t.Errorf("stdout has %q", line)
+				}
+			}
+			if how != "the host is gone" && !strings.Contains(string(out), "the task was cancelled") {
+				t.Errorf("the call was not answered: %s", out)
+			}
+			for line := range strings.Lines(p.stderr.String()) {
+				if !strings.Contains(line, "no MCP message") && !strings.Contains(line, "the host does not read any more") {
+					t.Errorf("stderr: %s", line)
+				}
+			}
+			if got, want := p.sessions(t), "general cancelled, completed"; got != want {
+				t.Errorf("sessions: %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// TestProcessAsk: what the rules ask is refused with the rule that would allow
+// it, since nobody can be asked.
+func TestProcessAsk(t *testing.T) {
+	p := newProcess(t, `
+{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "go version"}}]}
+{"match": {"result": "permissions.jsonc"}, "text": "told which rule"}
+`, map[string]string{})
+	rules := filepath.Join(p.state, "permissions.jsonc")
+	if err := os.WriteFile(rules, []byte(`{"*": "allow", "shell_exec": "ask"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	res, err := p.connect(t, nil).CallTool(t.Context(), call("general", "p"))
+	if err != nil || !strings.Contains(text(t, res), "told which rule") {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// BenchmarkStart measures from the start of the process to its answer to
+// tools/list, in a repository of 1,000 agent files.
+func BenchmarkStart(b *testing.B) {
+	files := make(map[string]string)
+	for i := range 1000 {
+		files[fmt.Sprintf(".agents/agents/agent-%d.md", i)] = "---\ndescription: " + strings.Repeat("Does something. ", 20) + "\n---\nDo it.\n"
+	}
+	p := newProcess(b, "", files)
+	for b.Loop() {
+		cmd := exec.Command(p.Path, p.Args[1:]...)
+		cmd.Dir, cmd.Env = p.Dir, p.Env
+		client := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
+		host, err := client.Connect(b.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := host.ListTools(b.Context(), nil); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := host.Close(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+}

@@ -1,0 +1,60 @@
+package natsservice
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/taskt"
+)
+
+// agents answers with the agents that task may call now.
+func (s *Service) agents(req micro.Request) {
+	if !answerable(req.Reply()) {
+		return
+	}
+	s.send(req, nil, struct {
+		Agents []taskt.Agent `json:"agents"`
+	}{append([]taskt.Agent{}, s.tasks.Agents()...)})
+}
+
+// answer sends a result, or where its text is too long for the server says
+// where to find it.
+func (s *Service) answer(req micro.Request, result *taskt.Result) {
+	doc := result.Document()
+	if data, err := caller.JSON(doc); err == nil && int64(len(data)) > s.conn.MaxPayload() {
+		s.refuse(req, &caller.Error{
+			Status: http.StatusRequestEntityTooLarge,
+			Code:   "too_large",
+			Message: fmt.Sprintf("the answer has %d bytes, and the NATS server takes %d at most: read it from the events of session %s",
+				len(data), s.conn.MaxPayload(), doc.SessionID),
+		})
+		return
+	}
+	s.send(req, nil, doc)
+}
+
+// refuse answers a request that has no result.
+func (s *Service) refuse(req micro.Request, why error) {
+	e := caller.Explain(why, s.log)
+	s.send(req, nats.Header{
+		micro.ErrorHeader:     {e.Message},
+		micro.ErrorCodeHeader: {strconv.Itoa(e.Status)},
+	}, e.Body())
+}
+
+// send answers a request with JSON. It does so itself, since the library's
+// request may be used only until its handler has returned.
+func (s *Service) send(req micro.Request, header nats.Header, body any) {
+	data, err := caller.JSON(body)
+	if err == nil {
+		err = s.conn.PublishMsg(&nats.Msg{Subject: req.Reply(), Header: header, Data: data})
+	}
+	if err != nil {
+		s.log.Error("answering a request", "endpoint", req.Subject(), "err", err)
+	}
+}

@@ -1,0 +1,158 @@
+package natsservice_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"go.uber.org/goleak"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/natsservice"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// modelFunc is a model made of a function.
+type modelFunc func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error
+
+func (modelFunc) Name() string { return "func" }
+
+func (f modelFunc) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
+	return func(yield func(model.Part, error) bool) {
+		if err := f(ctx, req, func(p model.Part) bool { return yield(p, nil) }); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// answer is a model that says a text.
+func answer(text string) modelFunc {
+	return func(_ context.Context, _ *model.Request, yield func(model.Part) bool) error {
+		_ = yield(model.TextDelta{Text: text}) && yield(model.Stop{Reason: model.StopEnd})
+		return nil
+	}
+}
+
+// gate is a model whose answers wait until they are let through.
+type gate struct {
+	started chan struct{} // takes a value for each answer that has begun
+	open    chan struct{} // closed: answer
+}
+
+func newGate() *gate { return &gate{make(chan struct{}, 10), make(chan struct{})} }
+
+func (g *gate) model(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+	g.started <- struct{}{}
+	select {
+	case <-g.open:
+		return answer("through")(ctx, req, yield)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+type allowAll struct{}
+
+func (allowAll) Rules() (*permission.Ruleset, error) {
+	return permission.NewRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})
+}
+func (allowAll) Allow(string, []string) error { return nil }
+
+// env is a NATS server of its own, a worker that uses it, and a client that
+// knows nothing but the server's address.
+type env struct {
+	t        testing.TB
+	bus      *eventbus.Bus
+	sessions *session.Store
+	service  *natsservice.Service
+	stop     context.CancelFunc
+	client   *nats.Conn
+}
+
+const taskSubject = "agents.v1.ws.service.task"
+
+func newEnv(t testing.TB, m modelFunc, opts natsservice.Options) *env {
+	t.Helper()
+	srv, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
+		MaxPayload: 64 << 10, NoSigs: true, NoLog: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	if !srv.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the NATS server does not start")
+	}
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: srv.ClientURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	agents, err := agentdefs.Open(t.Context(), root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manager, err := session.NewManager(t.Context(), session.Options{
+		Bus: bus, Static: allowAll{}, Model: func(string) (model.Model, error) { return m, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opts.Tasks, err = taskt.New(taskt.Options{Sessions: manager, Agents: agents, Root: root}); err != nil {
+		t.Fatal(err)
+	}
+	opts.Bus = bus
+	ctx, stop := context.WithCancel(context.Background())
+	service, err := natsservice.Start(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := nats.Connect(srv.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(service.Wait(), bus.Close()); err != nil {
+			t.Error(err)
+		}
+		agents.Close()
+		client.Close()
+	})
+	return &env{t, bus, manager.Store(), service, stop, client}
+}
+
+const call = `{"description":"a look","prompt":"look","agentType":"explore"}`
+
+// request returns the answer to a request; an empty one if there is none.
+func (e *env) request(subject, body string, header nats.Header) *nats.Msg {
+	e.t.Helper()
+	msg, err := e.client.RequestMsg(&nats.Msg{Subject: subject, Data: []byte(body), Header: header}, time.Minute)
+	if err != nil {
+		e.t.Errorf("%s %.60s: %v", subject, body, err)
+		return new(nats.Msg)
+	}
+	return msg
+}
+
+func decode[T any](t testing.TB, data []byte) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("%v in %s", err, data)
+	}
+	return v
+}

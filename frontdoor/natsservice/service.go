@@ -1,0 +1,118 @@
+package natsservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/taskt"
+)
+
+// Name is the service's name among NATS micro services.
+const Name = "agentworker"
+
+// version is that of the contract: agents.v1.
+const version = "1.0.0"
+
+// flushTimeout bounds how long the last answers may take to reach the server.
+const flushTimeout = 5 * time.Second
+
+// Options configures a [Service]. Tasks and Bus are required.
+type Options struct {
+	Tasks *taskt.Service
+	Bus   *eventbus.Bus
+
+	// MaxCalls bounds the task calls that are open at once, those that wait
+	// for a place to run among them; 0: 100. More are answered "busy".
+	MaxCalls int
+
+	Logger *slog.Logger // nil: discard
+}
+
+// Service is the running service.
+type Service struct {
+	tasks *taskt.Service
+	bus   *eventbus.Bus
+	conn  *nats.Conn
+	log   *slog.Logger
+	calls *caller.Pool
+	micro micro.Service
+	done  chan struct{} // closed when everything has ended
+	err   error         // of the end; read after done
+}
+
+// Start starts the service on the bus's connection. It serves until ctx ends;
+// then it takes no more requests, cancels the calls that run, and answers
+// them. Wait returns when that is done.
+func Start(ctx context.Context, opts Options) (*Service, error) {
+	s := &Service{
+		tasks: opts.Tasks,
+		bus:   opts.Bus,
+		conn:  opts.Bus.Conn(),
+		log:   opts.Logger,
+		done:  make(chan struct{}),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if opts.MaxCalls == 0 {
+		opts.MaxCalls = 100
+	}
+	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
+	if err := s.subscribe(); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the NATS service: %w", err), s.stop())
+	}
+	go func() {
+		defer close(s.done)
+		<-ctx.Done()
+		s.err = s.stop()
+	}()
+	return s, nil
+}
+
+func (s *Service) subscribe() error {
+	var err error
+	s.micro, err = micro.AddService(s.conn, micro.Config{
+		Name:        Name,
+		Version:     version,
+		Description: "runs the agents of a repository as subagents",
+		Metadata:    map[string]string{"workspace": s.bus.Workspace()},
+		ErrorHandler: func(_ micro.Service, err *micro.NATSError) {
+			s.log.Warn("NATS service", "subject", err.Subject, "err", err)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	group := s.micro.AddGroup(s.Subject())
+	return errors.Join(
+		group.AddEndpoint("task", micro.HandlerFunc(s.task)),
+		group.AddEndpoint("agents", micro.HandlerFunc(s.agents)),
+		s.conn.FlushTimeout(flushTimeout), // now the server knows of them
+	)
+}
+
+// Subject returns the subject below which the endpoints are.
+func (s *Service) Subject() string { return "agents.v1." + s.bus.Workspace() + ".service" }
+
+// Wait returns when the service has ended in order.
+func (s *Service) Wait() error {
+	<-s.done
+	return s.err
+}
+
+func (s *Service) stop() error {
+	var err error
+	if s.micro != nil {
+		err = s.micro.Stop()
+	}
+	s.calls.Close()
+	return errors.Join(err, s.conn.FlushTimeout(flushTimeout))
+}

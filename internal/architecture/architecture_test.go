@@ -1,0 +1,92 @@
+// Package architecture holds the drawing of the packages against the code: the
+// table below is the one in docs/architecture.md.
+package architecture
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/agentworker/worker/"
+
+// mayImport says, for each package, which of ours it may import. A package
+// below another stands under its entry unless it has one of its own.
+var mayImport = map[string][]string{
+	"permission":         nil,
+	"eventbus":           nil,
+	"model":              nil,
+	"internal/workspace": nil,
+	"agentdefs":          {"permission"},
+	"tool":               {"permission"},
+	"session":            {"eventbus", "permission", "model", "tool"},
+	"taskt":              {"agentdefs", "session", "eventbus", "tool", "permission"},
+	"frontdoor":          {"taskt", "session", "eventbus"},
+}
+
+func TestImports(t *testing.T) {
+	root := filepath.Join("..", "..")
+	seen := make(map[string]bool)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != root) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		pkg := entry(filepath.ToSlash(dir))
+		seen[pkg] = true
+		if strings.HasPrefix(pkg, "cmd/") {
+			return nil // it wires the rest
+		}
+		allowed, ok := mayImport[pkg]
+		if !ok {
+			t.Errorf("%s: the package is not in the table", path)
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			imported, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module)
+			if !ours {
+				continue
+			}
+			if target := entry(imported); target != pkg && !slices.Contains(allowed, target) {
+				t.Errorf("%s: %s may not import %s (it may: %s)", path, pkg, imported, strings.Join(allowed, ", "))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range mayImport {
+		if !seen[pkg] {
+			t.Errorf("the table names %s, and there is no such package", pkg)
+		}
+	}
+}
+
+// entry returns the table's entry for a package: its own, or that of the
+// nearest folder above that has one.
+func entry(dir string) string {
+	for at := dir; at != "."; at = filepath.ToSlash(filepath.Dir(at)) {
+		if _, ok := mayImport[at]; ok {
+			return at
+		}
+	}
+	return dir
+}
