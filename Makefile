@@ -1,0 +1,25 @@
+# The usual chores. Everything that has to pass: .ci/run
+
+.PHONY: build test race fuzz bench lint ci
+
+build: ## the binary, in bin/
+	go build -o bin/worker ./cmd/worker
+
+test:
+	go test ./...
+
+race:
+	go test -race -shuffle=on ./...
+
+lint:
+	gofmt -l .
+	go vet ./...
+	go tool staticcheck ./...
+
+# make bench PKG=./permission; compare two runs with: go tool benchstat old new
+PKG ?= ./...
+bench:
+	go test -run '^$$' -bench . -count 6 $(PKG)
+
+ci:
+	.ci/run
