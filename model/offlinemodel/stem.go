@@ -133,6 +133,10 @@ func searchPattern(stem string) string {
 		if w, ok := strings.CutSuffix(alt, `\b`); ok {
 			word, end = w, `\b`
 		}
+		if strings.Contains(word, `\`) { // quoted: no letters to write large
+			alts = append(alts, alt)
+			continue
+		}
 		upper := strings.ToUpper(word)
 		alts = append(alts, `(?:\b|_)`+alt, `(?-i:[a-z0-9](?:`+upper[:1]+word[1:]+`|`+upper+`)`+end+`)`)
 	}
