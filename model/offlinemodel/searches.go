@@ -41,7 +41,7 @@ func definitionPattern(terms []term) string {
 	var names []string
 	for _, t := range terms {
 		if !strings.Contains(t.pattern, `\s`) {
-			names = append(names, strings.ReplaceAll(strings.ReplaceAll(t.pattern, `(?:\b|_)`, ""), `\b`, ""))
+			names = append(names, unbound(t.pattern))
 		}
 	}
 	if len(names) == 0 {
@@ -112,3 +112,12 @@ func globQuote(s string) string {
 }
 
 var globSpecial = regexp.MustCompile(`[*?{\[]`)
+
+// unbound returns a pattern without the word boundaries in it. One with quoted
+// backslashes stays as it is: behind such a one a b is a b.
+func unbound(pattern string) string {
+	if strings.Contains(pattern, `\\`) {
+		return pattern
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(pattern, `(?:\b|_)`, ""), `\b`, "")
+}
