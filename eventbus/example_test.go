@@ -1,0 +1,46 @@
+package eventbus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// A child publishes; who follows the parent sees the event in its envelope.
+func ExampleBus_Follow() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "eventbus")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	bus, err := eventbus.Open(ctx, "shop", &eventbus.Options{StoreDir: dir})
+	if err != nil {
+		panic(err)
+	}
+	defer bus.Close()
+
+	parent := eventbus.Path{{SessionID: "ses_parent"}}
+	child := parent.Child("ses_child", "explore")
+	p, err := bus.Publisher(child)
+	if err != nil {
+		panic(err)
+	}
+	if err := errors.Join(p.Publish(ctx, eventbus.SessionEnd{Status: "completed"}), p.Flush(ctx)); err != nil {
+		panic(err)
+	}
+	for _, path := range []eventbus.Path{parent, child} {
+		for d, err := range bus.Follow(ctx, path, eventbus.FollowOptions{}) {
+			if err != nil {
+				panic(err)
+			}
+			fmt.Println(string(d.Raw))
+		}
+	}
+	// Output:
+	// {"type":"subagent_event","agentType":"explore","sessionId":"ses_child","event":{"type":"session_end","status":"completed"}}
+	// {"type":"session_end","status":"completed"}
+}
