@@ -22,7 +22,8 @@ func (a *access) add(e entry) {
 
 // ruleset makes the agent's rules: what tools allows, then permission, then
 // what only takes away. nil, and reported: one of them cannot be read exactly.
-// A file that says nothing gets no rules, so every call is asked about.
+// A file that says nothing gets no rules: the user's decide, and what none of
+// those names is asked about.
 func (p *parser) ruleset(a *access) *permission.Ruleset {
 	var rules []permission.Rule
 	if e, ok := a.fields[fieldTools]; ok {
@@ -103,8 +104,11 @@ func (p *parser) permission(e entry) []permission.Rule {
 			continue
 		}
 		tools, kind := translate(key.Value)
-		if kind == toolAbsent {
+		switch own := nearOwnTool(key.Value); {
+		case kind == toolAbsent:
 			p.report(codeToolNoCounterpart, key.Line, key.Column, "", "%s has no counterpart here; its rule is kept as written", key.Value)
+		case kind == toolUnknown && own != "":
+			p.report(codeToolUnknown, key.Line, key.Column, "write "+own+" if that is meant", "%s is not a built-in tool here; its rule is kept as written", key.Value)
 		}
 		for _, name := range tools {
 			k := *key

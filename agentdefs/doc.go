@@ -19,5 +19,6 @@
 // said. Permission is never guessed at: a file in which permission, tools,
 // disallowedTools, permissionMode or readonly cannot be read exactly is refused,
 // and no built-in agent stands in under its name. A file that says nothing about
-// permission gets no rules, so each call is asked about.
+// permission gets no rules: the user's decide, and what none of those names is
+// asked about.
 package agentdefs

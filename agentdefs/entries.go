@@ -58,8 +58,11 @@ func (p *parser) entries(h header) []entry {
 func (p *parser) unique(in []entry) []entry {
 	last := make(map[string]int, len(in))
 	name := func(e entry) string {
-		if e.id == fieldUnknown || e.id == fieldKept {
+		switch e.id {
+		case fieldUnknown, fieldKept:
 			return e.key
+		case fieldTimeoutMinutes:
+			return string(fieldTimeoutSeconds)
 		}
 		return string(e.id)
 	}

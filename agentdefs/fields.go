@@ -97,6 +97,13 @@ var canonicals = func() map[string]fieldID {
 	return m
 }()
 
+// vital holds, in the form of canonical, the spellings whose loss would lose the
+// agent or a restriction. Short ones are left out: too much else is near them.
+var vital = []string{
+	"description", "permission", "permissions", "allowedtools", "disallowedtools", "permissionmode", "readonly",
+	"disable", "disablemodelinvocation",
+}
+
 // canonical is a name without capitals, "-" and "_".
 func canonical(name string) string {
 	return separators.Replace(strings.ToLower(name))
@@ -111,9 +118,9 @@ func fieldOf(name string) (id fieldID, exact bool) {
 	c := canonical(name)
 	id, ok := canonicals[c]
 	if !ok {
-		for _, near := range []fieldID{fieldDescription, fieldPermission, fieldDisallowedTools, fieldPermissionMode} {
-			if oneSlip(c, canonical(string(near))) {
-				return near, false
+		for _, near := range vital {
+			if oneSlip(c, near) {
+				return canonicals[near], false
 			}
 		}
 		return fieldUnknown, true

@@ -66,6 +66,7 @@ func TestFieldValues(t *testing.T) {
 		{"maxSteps: [1]", 10, "field-type"},
 		{"maxSteps: \"3", 10, "field-unparsed"},
 		{"mode: sideways", 10, "field-type"},
+		{"timeoutSeconds: 5\ntimeout_mins: 0", 10, "field-duplicate"},
 		{"temperature: 3", 10, "field-range"},
 		{"temperature: .nan", 10, "field-type"},
 		{"temperature: NaN", 10, "field-type"},

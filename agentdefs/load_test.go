@@ -104,6 +104,7 @@ func TestOverride(t *testing.T) {
 		{"refused", "---\ndescription: x\npermission: {shell_exec: never}\n---\nx\n", "", "permission-invalid"},
 		{"unreadable", strings.Repeat("x", 1<<20+1), "", "file-unreadable"},
 		{"switched off", "---\ndisable: true\n---\n", "", "agent-disabled"},
+		{"switched off, almost", "---\ndisabled: true\n---\n", "", "field-misspelled"},
 		{"unclear whether", "---\ndisable: perhaps\n---\n", "", "agent-disabled"},
 		{"not switched off", "---\ndescription: x\ndisable: false\n---\nOther.", "Other.", "agent-shadows-builtin"},
 	} {

@@ -178,7 +178,7 @@ func (p *parser) tools(e entry) []permission.Rule {
 	}
 	p.unknownTools(unknown)
 	if len(specs) > 0 && len(rules) == 1 {
-		p.report(codeToolsNoneRecognized, e.line, e.column, "name at least one of "+strings.Join(ownTools, ", "), "none of the names in %s is a tool here; the agent may use none", e.key)
+		p.report(codeToolsNoneRecognized, e.line, e.column, "name at least one of "+strings.Join(ownTools, ", "), "none of the names in %s is a tool here; it allows none", e.key)
 	}
 	return rules
 }

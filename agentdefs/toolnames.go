@@ -32,7 +32,7 @@ var counterparts = func() map[string][]string {
 		{"edit_file", "edit multiedit notebookedit replace patch apply_patch"},
 		{"write_file edit_file", "editfiles"},
 		{"shell_exec", "bash powershell shell execute run_shell_command runcommands runinterminal bashoutput killshell"},
-		{"grep", "grep_search codesearch"},
+		{"grep", "grep_search search_file_content codesearch"},
 		{"glob", "filesearch"},
 		{"grep glob list_dir", "search codebase usages"},
 		{"list_dir", "ls list list_directory"},
@@ -42,7 +42,7 @@ var counterparts = func() map[string][]string {
 		{"task", "agent runsubagent"},
 		{"", "todowrite todoread skill sendmessage todo todos problems changes askuserquestion enterplanmode exitplanmode slashcommand " +
 			"taskcreate taskget tasklist taskoutput taskstop taskupdate listmcpresourcestool readmcpresourcetool toolsearch lsp " +
-			"external_directory doom_loop question"},
+			"external_directory doom_loop question write_todos save_memory activate_skill"},
 	} {
 		for _, name := range strings.Fields(row.theirs) {
 			m[name] = strings.Fields(row.ours)
@@ -135,6 +135,18 @@ func hitsOwnTool(pattern string) bool {
 	return slices.ContainsFunc(ownTools, func(own string) bool {
 		return own == stem || all && strings.HasPrefix(own, stem)
 	})
+}
+
+// nearOwnTool returns the built-in tool that name is likely to be a slip of the
+// pen for; empty: none.
+func nearOwnTool(name string) string {
+	c := canonical(name)
+	for _, own := range ownTools {
+		if o := canonical(own); len(o) > 4 && (c == o || oneSlip(c, o)) {
+			return own
+		}
+	}
+	return ""
 }
 
 // notOwnTool is a pattern that matches every tool but the built-in ones.

@@ -27,11 +27,22 @@ func (p *parser) textOf(e entry) (string, bool) {
 }
 
 func (p *parser) unparsed(e entry) {
-	p.report(codeFieldUnparsed, e.line, e.column, "write it as valid YAML without aliases", "%s cannot be read, and is ignored", e.key)
+	p.report(codeFieldUnparsed, e.line, e.column, "write it as valid YAML without aliases", "%s cannot be read%s", e.key, inConsequence(e.id))
 }
 
 func (p *parser) wrongType(e entry, want string) {
-	p.report(codeFieldType, e.line, e.column, "write "+want, "%s is not %s, and is ignored", e.key, want)
+	p.report(codeFieldType, e.line, e.column, "write "+want, "%s is not %s%s", e.key, want, inConsequence(e.id))
+}
+
+// inConsequence says what becomes of a field whose value cannot be used.
+func inConsequence(id fieldID) string {
+	switch id {
+	case fieldDisable, fieldNoModelCall:
+		return ", and is taken as true"
+	case fieldReadonly: // the file is refused, which is said apart
+		return ""
+	}
+	return ", and is ignored"
 }
 
 // scalarOf returns the value of a plain or quoted scalar, trimmed; false, and
