@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -18,7 +20,7 @@ const Stream = "AGENT_EVENTS"
 // retention is how long events are kept.
 const retention = 30 * 24 * time.Hour
 
-// Options says where the bus runs. Either StoreDir or URL is required.
+// Options says where the bus runs. StoreDir or URL is required.
 type Options struct {
 	// StoreDir is the folder of the embedded server's JetStream store, which
 	// no other process may use at the same time.
@@ -36,6 +38,7 @@ type Options struct {
 type Bus struct {
 	workspace string
 	server    *server.Server // nil: external
+	said      *serverLog     // what the server has logged; nil: external
 	conn      *nats.Conn
 	js        jetstream.JetStream
 	events    jetstream.Stream
@@ -53,40 +56,40 @@ func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	b := &Bus{workspace: workspace}
-	url := opts.URL
+	address := opts.URL
 	natsOpts := []nats.Option{
 		nats.Name("agentworker " + workspace),
 		nats.MaxReconnects(-1),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("event bus", "err", err) }),
 	}
-	if url == "" {
-		srv, err := startServer(opts.StoreDir, log)
+	if address == "" {
+		if opts.StoreDir == "" {
+			return nil, errors.New("opening the event bus: neither a store folder nor a URL is given")
+		}
+		srv, said, err := startServer(opts.StoreDir, log)
 		if err != nil {
 			return nil, fmt.Errorf("starting the embedded event store in %s: %w", opts.StoreDir, err)
 		}
-		b.server = srv
+		b.server, b.said = srv, said
 		natsOpts = append(natsOpts, nats.InProcessServer(srv))
 	}
-	if err := b.connect(ctx, url, natsOpts); err != nil {
+	if err := b.connect(ctx, address, natsOpts); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
 
-func (b *Bus) connect(ctx context.Context, url string, opts []nats.Option) error {
-	where := url
-	if where == "" {
-		where = "the embedded event store"
-	}
+func (b *Bus) connect(ctx context.Context, address string, opts []nats.Option) error {
+	where := shown(address)
 	var err error
-	if b.conn, err = nats.Connect(url, opts...); err != nil {
-		return fmt.Errorf("connecting to %s: %w", where, err)
+	if b.conn, err = nats.Connect(address, opts...); err != nil {
+		return fmt.Errorf("connecting to %s: %s", where, strings.ReplaceAll(err.Error(), address, where))
 	}
 	b.js, err = jetstream.New(b.conn, jetstream.WithPublishAsyncMaxPending(maxPendingTotal))
 	if err != nil {
 		return fmt.Errorf("using JetStream of %s: %w", where, err)
 	}
-	b.events, err = b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	b.events, err = b.EnsureStream(ctx, jetstream.StreamConfig{
 		Name:        Stream,
 		Description: "events of agent sessions, in the view of the root session",
 		Subjects:    []string{"agents.v1.*.events.>"},
@@ -99,6 +102,66 @@ func (b *Bus) connect(ctx context.Context, url string, opts []nats.Option) error
 		return fmt.Errorf("making the stream %s in %s: %w", Stream, where, err)
 	}
 	return nil
+}
+
+// EnsureStream makes a stream. In a server that is not ours one that is there
+// stays as its operator has set it up.
+func (b *Bus) EnsureStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	if b.server == nil {
+		stream, err := b.js.Stream(ctx, cfg.Name)
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return stream, err
+		}
+	}
+	return b.js.CreateOrUpdateStream(ctx, cfg)
+}
+
+// EnsureBucket makes a key-value bucket, like [Bus.EnsureStream].
+func (b *Bus) EnsureBucket(ctx context.Context, cfg jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
+	if b.server == nil {
+		bucket, err := b.js.KeyValue(ctx, cfg.Bucket)
+		if !errors.Is(err, jetstream.ErrBucketNotFound) {
+			return bucket, err
+		}
+	}
+	return b.js.CreateOrUpdateKeyValue(ctx, cfg)
+}
+
+// IsConflict reports whether a write was refused because what is stored has
+// changed meanwhile.
+func IsConflict(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && (refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// complaint returns what the embedded server has said last of what is wrong
+// with it, to be put behind an error that does not.
+func (b *Bus) complaint() string {
+	if b.said == nil {
+		return ""
+	}
+	if last := b.said.last.Load(); last != nil {
+		return " (the store says: " + OneLine(*last, 300) + ")"
+	}
+	return ""
+}
+
+// shown returns the addresses of servers without their passwords.
+func shown(urls string) string {
+	if urls == "" {
+		return "the embedded event store"
+	}
+	var out []string
+	for part := range strings.SplitSeq(urls, ",") {
+		u, err := url.Parse(strings.TrimSpace(part))
+		if err != nil {
+			out = append(out, "a NATS server")
+			continue
+		}
+		out = append(out, u.Redacted())
+	}
+	return strings.Join(out, ",")
 }
 
 // Workspace returns the id of the workspace.

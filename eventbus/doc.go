@@ -22,8 +22,9 @@
 //
 // Publishing is asynchronous within a bounded window; [Publisher.Flush] waits
 // until all that was published is stored. A publisher that could not store an
-// event refuses all later ones, so that a stream ends rather than go on with a
-// hole in it.
+// event refuses all later ones, and its session fails. A stream has one
+// session_end, whoever publishes it and however often a process is killed: the
+// store refuses a second one.
 // Followers read from the store at their own pace: a slow one holds up nobody
 // and loses nothing.
 package eventbus

@@ -43,7 +43,7 @@ func (b *Bus) Follow(ctx context.Context, path Path, opts FollowOptions) iter.Se
 	return func(yield func(Delivery, error) bool) {
 		err := b.follow(ctx, path, opts, yield)
 		if err != nil {
-			yield(Delivery{}, fmt.Errorf("following session %s: %w", path[len(path)-1].SessionID, err))
+			yield(Delivery{}, fmt.Errorf("following the stream of a session: %w", err))
 		}
 	}
 }

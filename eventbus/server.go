@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -21,7 +22,7 @@ const (
 
 // startServer starts a server that listens on no socket and keeps its streams
 // in dir.
-func startServer(dir string, log *slog.Logger) (*server.Server, error) {
+func startServer(dir string, log *slog.Logger) (*server.Server, *serverLog, error) {
 	srv, err := server.NewServer(&server.Options{
 		ServerName:             "agentworker",
 		DontListen:             true,
@@ -35,37 +36,44 @@ func startServer(dir string, log *slog.Logger) (*server.Server, error) {
 		NoSigs:                 true,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	fatal := make(chan string, 1)
-	srv.SetLoggerV2(&serverLog{log: log, fatal: fatal}, false, false, false)
+	said := &serverLog{log: log, fatal: fatal}
+	srv.SetLoggerV2(said, false, false, false)
 	srv.Start() // without a listener it has started when it returns
 	select {
 	case msg := <-fatal:
 		srv.Shutdown()
 		srv.WaitForShutdown()
-		return nil, errors.New(msg)
+		return nil, nil, errors.New(msg)
 	default:
 	}
 	if !srv.JetStreamEnabled() {
 		srv.Shutdown()
 		srv.WaitForShutdown()
-		return nil, errors.New("JetStream did not start")
+		return nil, nil, errors.New("JetStream did not start")
 	}
-	return srv, nil
+	return srv, said, nil
 }
 
 // serverLog hands the server's log on.
 type serverLog struct {
 	log   *slog.Logger
-	fatal chan string // takes the first fatal message
+	fatal chan string            // takes the first fatal message
+	last  atomic.Pointer[string] // the last error
 }
 
 func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
 func (l *serverLog) Debugf(format string, v ...any)  { l.log.Debug(fmt.Sprintf(format, v...)) }
 func (l *serverLog) Tracef(format string, v ...any)  { l.log.Debug(fmt.Sprintf(format, v...)) }
 func (l *serverLog) Warnf(format string, v ...any)   { l.log.Warn(fmt.Sprintf(format, v...)) }
-func (l *serverLog) Errorf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }
+func (l *serverLog) Errorf(format string, v ...any) {
+	msg := fmt.Sprintf(format, v...)
+	l.last.Store(&msg)
+	l.log.Error(msg)
+}
+
 func (l *serverLog) Fatalf(format string, v ...any) {
 	msg := fmt.Sprintf(format, v...)
 	l.log.Error(msg)

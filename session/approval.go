@@ -73,7 +73,7 @@ func (s *Session) ask(ctx context.Context, approver Approver, req *ApprovalReque
 	outcome := eventbus.Denied
 	switch {
 	case ctx.Err() != nil:
-		outcome, answer = eventbus.Cancelled, Answer{}
+		outcome, answer, err = eventbus.Cancelled, Answer{}, context.Cause(ctx)
 	case err == nil && answer.Verdict != DenyCall:
 		outcome = eventbus.Approved
 	}
@@ -90,12 +90,12 @@ func (s *Session) waitForApproval(delta int) {
 	s.waiting += delta
 	switch {
 	case before == 0:
-		s.time().pause()
+		s.resumeTime = s.HoldTime()
 		s.status(eventbus.StatusWaitingApproval)
 		s.note(s.become(WaitingApproval, nil))
 	case s.waiting == 0:
 		s.note(s.become(Running, nil))
 		s.status(eventbus.StatusExecutingTool)
-		s.time().resume()
+		s.resumeTime()
 	}
 }

@@ -15,7 +15,8 @@
 //
 // What has to survive is in JetStream: the record in the bucket
 // AGENT_SESSIONS, changed by compare-and-set through one transition function;
-// the messages in the stream AGENT_MESSAGES; the events in package eventbus. A
-// session that a killed process left running is found by its boot id when the
-// next process opens the store, and becomes interrupted.
+// the messages in the stream AGENT_MESSAGES; the events in package eventbus.
+// What a killed process left on its way is found by its record, which is not
+// closed yet, when the next process opens the store: a session that ran becomes
+// interrupted, and every stream gets its one session_end.
 package session

@@ -39,7 +39,7 @@ type CallResult struct {
 // only caller of a tool.
 func (s *Session) invoke(ctx context.Context, call model.ToolCall, messageID string) CallResult {
 	start := time.Now()
-	res := s.judgeAndRun(ctx, call, messageID)
+	res := s.guard(ctx, call, messageID)
 	s.publish(eventbus.ToolCallEnd{
 		ToolCallID: call.ID,
 		ToolName:   call.Name,
@@ -49,6 +49,18 @@ func (s *Session) invoke(ctx context.Context, call model.ToolCall, messageID str
 		DurationMs: time.Since(start).Milliseconds(),
 	})
 	return res
+}
+
+// guard makes a panic on the way an error of the call: it must not end the
+// other sessions of the process.
+func (s *Session) guard(ctx context.Context, call model.ToolCall, messageID string) (res CallResult) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.m.log.Error("a tool call panicked", "tool", call.Name, "session", s.id, "panic", p, "stack", string(debug.Stack()))
+			res = CallResult{Result: tool.Errorf("%s failed with an internal error: %v", call.Name, p)}
+		}
+	}()
+	return s.judgeAndRun(ctx, call, messageID)
 }
 
 func (s *Session) judgeAndRun(ctx context.Context, call model.ToolCall, messageID string) CallResult {
@@ -106,6 +118,9 @@ func (s *Session) judge(ctx context.Context, layers *permission.Layers, call mod
 	if approver == nil {
 		return refuse("%s Nobody can answer here, so the call is refused.%s", decision.Reason(), s.m.ruleHint(decision.Value)), false
 	}
+	if ctx.Err() != nil {
+		return refuse("%s was not run: %v", call.Name, context.Cause(ctx)), false
+	}
 	answer, err := s.ask(ctx, approver, &ApprovalRequest{
 		ID:             newID("apr"),
 		SessionID:      s.id,
@@ -125,7 +140,7 @@ func (s *Session) judge(ctx context.Context, layers *permission.Layers, call mod
 		return refuse("The user denied %s.", call.Name), false
 	case answer.Verdict == ApproveAlways:
 		if err := s.allowAlways(call.Name, always); err != nil {
-			s.m.log.Warn("the rule for \"always\" was not stored", "session", s.id, "err", err)
+			s.m.log.Error("the rule for \"always\" was not stored", "session", s.id, "err", err)
 		}
 	}
 	return CallResult{}, true
@@ -138,7 +153,7 @@ func (s *Session) layers() (*permission.Layers, error) {
 		if static == nil {
 			return nil, err
 		}
-		s.m.log.Warn("the last good permission rules stay in force", "err", err)
+		s.m.log.Error("the last good permission rules stay in force", "err", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,20 +188,14 @@ func (s *Session) allowAlways(name string, patterns []string) error {
 	return errors.Join(err, s.m.static.Allow(name, patterns))
 }
 
-// run runs a tool within its time limit. A panic of the tool is its error.
-func (s *Session) run(ctx context.Context, t tool.Tool, call *tool.Call) (res tool.Result) {
+// run runs a tool within its time limit.
+func (s *Session) run(ctx context.Context, t tool.Tool, call *tool.Call) tool.Result {
 	spec := t.Spec()
 	if !spec.OwnTimeLimit {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, s.m.limits.ToolCall, fmt.Errorf("its time limit of %s has passed", s.m.limits.ToolCall))
 		defer cancel()
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			s.m.log.Error("a tool panicked", "tool", spec.Name, "session", s.id, "panic", p, "stack", string(debug.Stack()))
-			res = tool.Errorf("%s failed with an internal error: %v", spec.Name, p)
-		}
-	}()
 	res, err := t.Run(ctx, call)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -1,9 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -35,7 +37,7 @@ func (s *Session) Prompt(ctx context.Context, prompt string) Outcome {
 	s.clock = clock
 	s.mu.Unlock()
 
-	text, err := s.turn(ctx, prompt)
+	text, err := s.guardedTurn(ctx, prompt)
 	if err == nil {
 		return Outcome{Status: Completed, Text: text}
 	}
@@ -54,6 +56,18 @@ func (s *Session) Prompt(ctx context.Context, prompt string) Outcome {
 		out = Outcome{Status: Failed, Err: broken}
 	}
 	return out
+}
+
+// guardedTurn makes a panic an error of the turn, so that the session is ended
+// like any other.
+func (s *Session) guardedTurn(ctx context.Context, prompt string) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.m.log.Error("a turn panicked", "session", s.id, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	return s.turn(ctx, prompt)
 }
 
 // turn is the loop.
@@ -84,14 +98,11 @@ func (s *Session) turn(ctx context.Context, prompt string) (string, error) {
 		}
 		s.status(eventbus.StatusExecutingTool)
 		results := s.invokeAll(ctx, answer.ToolCalls, messageID, step)
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
 		message := model.Message{Role: model.User, ToolResults: results}
 		if step == s.maxSteps {
 			message.Text = concludeNow
 		}
-		if err := s.remember(newID("msg"), message); err != nil {
+		if err := cmp.Or(s.remember(newID("msg"), message), ctx.Err()); err != nil {
 			return "", err
 		}
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -117,6 +118,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	}
 	s := &Session{
 		m:          m,
+		parent:     spec.Parent,
 		id:         newID("ses"),
 		agent:      spec.Agent,
 		system:     spec.System,
@@ -151,7 +153,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	if spec.Agent != "" {
 		s.rulesets = append(s.rulesets, spec.Rules)
 	}
-	if s.publisher, err = m.bus.Publisher(s.path); err != nil {
+	if err := s.newStream(); err != nil {
 		return nil, err
 	}
 	s.record = Record{
@@ -184,7 +186,10 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 		Depth:           s.record.Depth,
 	})
 	s.status(eventbus.StatusQueued)
-	return s, s.brokenBy()
+	if err := s.brokenBy(); err != nil {
+		return nil, errors.Join(err, s.End(Failed, err))
+	}
+	return s, nil
 }
 
 // Live returns a session that runs in this process.

@@ -30,10 +30,10 @@ const (
 // Ended reports whether s is a state that a session does not leave.
 func (s Status) Ended() bool {
 	switch s {
-	case Queued, Running, WaitingApproval:
-		return false
-	default:
+	case Completed, Failed, Cancelled, TimedOut, Interrupted:
 		return true
+	default:
+		return false
 	}
 }
 
@@ -59,6 +59,7 @@ type Record struct {
 	StartedAt       time.Time     `json:"startedAt,omitzero"`
 	EndedAt         time.Time     `json:"endedAt,omitzero"`
 	BootID          string        `json:"bootId"` // the process that runs it
+	Closed          bool          `json:"closed"` // its stream has its session_end
 }
 
 // Duration is how long the session has run up to its end, or up to now.
@@ -75,16 +76,15 @@ func (r *Record) Duration(now time.Time) time.Duration {
 // ErrEnded is returned for a change of a session that has ended.
 var ErrEnded = errors.New("the session has ended")
 
-// transition is the one place where a session's state changes. It reports
-// false where the session is in the state already.
-func (r *Record) transition(to Status, why error, now time.Time) (bool, error) {
+// transition is the one place where a session's state changes.
+func (r *Record) transition(to Status, why error, now time.Time) error {
 	switch {
 	case r.Status.Ended():
-		return false, fmt.Errorf("session %s is %s and can't become %s: %w", r.ID, r.Status, to, ErrEnded)
+		return fmt.Errorf("session %s is %s and can't become %s: %w", r.ID, r.Status, to, ErrEnded)
 	case r.Status == to:
-		return false, nil
+		return nil
 	case to == Queued:
-		return false, fmt.Errorf("session %s is %s and can't become queued again", r.ID, r.Status)
+		return fmt.Errorf("session %s is %s and can't become queued again", r.ID, r.Status)
 	}
 	r.Status = to
 	if r.StartedAt.IsZero() && !to.Ended() {
@@ -96,7 +96,7 @@ func (r *Record) transition(to Status, why error, now time.Time) (bool, error) {
 			r.Error = why.Error()
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // newID returns an id of 80 random bits that can stand in a subject, a path

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
@@ -18,12 +20,17 @@ import (
 
 // storeTimeout bounds a write to the store that has to happen even though the
 // session's own context has ended.
-const storeTimeout = 30 * time.Second
+const storeTimeout = 10 * time.Second
+
+// brokenTimeout is the same once the store has failed the session: it is tried,
+// and not waited for again.
+const brokenTimeout = time.Second
 
 // Session is a session that runs in this process. Prompt and Call are its two
 // ways to work; End ends it.
 type Session struct {
 	m          *Manager
+	parent     *Session // nil: a root
 	id         string
 	agent      string
 	path       eventbus.Path
@@ -35,21 +42,25 @@ type Session struct {
 	maxSteps   int
 	timeLimit  time.Duration
 	approver   Approver
-	publisher  *eventbus.Publisher
 	messages   []model.Message // touched by the running turn only
 	callIDs    map[string]bool // likewise
 	background context.Context // of what must be stored, cancelled or not
 
-	mu      sync.Mutex
-	record  Record
-	rev     uint64
-	runtime *permission.Ruleset
-	clock   *clock // nil: no turn has begun
-	shown   eventbus.Status
-	broken  error // why the session can't go on: its store failed
+	active atomic.Int32 // calls of a caller that run now
 
-	waitMu  sync.Mutex
-	waiting int // tool calls that wait for an approval
+	mu        sync.Mutex
+	publisher *eventbus.Publisher
+	ending    bool // End has been called
+	record    Record
+	rev       uint64
+	runtime   *permission.Ruleset
+	clock     *clock // nil: no turn has begun
+	shown     eventbus.Status
+	broken    error // why the session can't go on: its store failed
+
+	waitMu     sync.Mutex
+	waiting    int // tool calls that wait for an approval
+	resumeTime func()
 }
 
 // ID returns the session's id.
@@ -71,16 +82,13 @@ func (s *Session) Record() Record {
 // Call makes one tool call on behalf of the caller that a root session stands
 // for, through the gate like any other. Calls may run at once.
 func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (CallResult, error) {
-	if err := s.become(Running, nil); err != nil {
-		return CallResult{}, err
-	}
 	call := model.ToolCall{ID: newID("call"), Name: name, Arguments: string(args)}
-	id := newID("msg")
+	id, resultID := newID("msg"), newID("msg")
 	var step int
 	err := s.change(func(r *Record) error {
 		r.Steps++
 		step = r.Steps
-		return nil
+		return r.transition(Running, nil, time.Now().UTC())
 	})
 	if err != nil {
 		return CallResult{}, err
@@ -88,26 +96,55 @@ func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (
 	if err := s.storeMessage(id, model.Message{Role: model.Assistant, ToolCalls: []model.ToolCall{call}}); err != nil {
 		return CallResult{}, err
 	}
+	s.active.Add(1)
 	s.status(eventbus.StatusExecutingTool)
 	s.publish(eventbus.ToolCallStart{ToolCallID: call.ID, ToolName: name, Arguments: call.Arguments, MessageID: id, Step: step})
 	res := s.invoke(ctx, call, id)
-	err = s.storeMessage(newID("msg"), model.Message{Role: model.User, ToolResults: []model.ToolResult{
+	err = s.storeMessage(resultID, model.Message{Role: model.User, ToolResults: []model.ToolResult{
 		{ToolCallID: call.ID, Text: res.Text, IsError: res.IsError},
 	}})
-	s.publish(eventbus.TurnComplete{Message: eventbus.TurnMessage{ID: id, Text: res.Text}})
-	s.status(eventbus.StatusIdle)
+	s.publish(eventbus.TurnComplete{Message: eventbus.TurnMessage{ID: resultID, Text: res.Text}})
+	if s.active.Add(-1) == 0 {
+		s.status(eventbus.StatusIdle)
+	}
 	return res, errors.Join(err, s.brokenBy())
 }
 
 // End stores how the session ended, publishes its last event, and returns when
-// all of its events are stored. A session ends once; later calls return
-// [ErrEnded].
+// all of its events are stored; nothing is published after it. status is one
+// that [Status.Ended] reports. A session ends once; later calls return
+// [ErrEnded]. If an event before could not be stored, the session has failed
+// whatever status says, and End returns why.
 func (s *Session) End(status Status, why error) error {
+	if !status.Ended() {
+		return fmt.Errorf("session %s can't end as %q", s.id, status)
+	}
+	s.mu.Lock()
+	if s.ending {
+		s.mu.Unlock()
+		return fmt.Errorf("session %s: %w", s.id, ErrEnded)
+	}
+	s.ending = true
+	s.mu.Unlock()
 	defer s.m.forget(s.id)
-	// The record first: a reader of session_end finds the session ended, and
-	// of two that end it only one publishes that.
+
+	ctx, cancel := s.storeContext()
+	defer cancel()
+	incomplete := s.stream().Flush(ctx)
+	if incomplete != nil {
+		s.note(incomplete)
+		if status == Completed {
+			status, why = Failed, incomplete
+		}
+		if err := s.newStream(); err != nil { // the old one takes no event any more
+			return errors.Join(incomplete, err)
+		}
+	}
+	// The record first: a reader of session_end finds the session ended. Of two
+	// processes that end it one wins here; what it then leaves undone, Recover
+	// finds by the record, which is not closed yet.
 	if err := s.become(status, why); err != nil {
-		return err
+		return errors.Join(incomplete, err)
 	}
 	switch status {
 	case Failed, TimedOut:
@@ -116,10 +153,18 @@ func (s *Session) End(status Status, why error) error {
 	case Cancelled, Interrupted:
 		s.status(eventbus.StatusAborted)
 	}
-	s.publish(eventbus.SessionEnd{Status: string(status)})
-	ctx, cancel := context.WithTimeout(s.background, storeTimeout)
+	ctx, cancel = s.storeContext()
 	defer cancel()
-	return s.publisher.Flush(ctx)
+	if err := s.stream().End(ctx, eventbus.SessionEnd{Status: string(status)}); err != nil {
+		return errors.Join(incomplete, err)
+	}
+	return errors.Join(incomplete, s.change(closeRecord))
+}
+
+// closeRecord notes that the session's stream has its session_end.
+func closeRecord(r *Record) error {
+	r.Closed = true
+	return nil
 }
 
 func errorEvent(status Status, why error) eventbus.Error {
@@ -150,28 +195,70 @@ func (s *Session) offeredTools() []model.ToolSpec {
 
 // become changes the session's state.
 func (s *Session) become(to Status, why error) error {
-	return s.change(func(r *Record) error {
-		_, err := r.transition(to, why, time.Now().UTC())
-		return err
-	})
+	return s.change(func(r *Record) error { return r.transition(to, why, time.Now().UTC()) })
 }
 
 // change changes the stored record by compare-and-set. f sees a copy, which
-// counts once it is stored.
+// counts once it is stored; it may see a second one.
 func (s *Session) change(f func(*Record) error) error {
+	ctx, cancel := s.storeContext()
+	defer cancel()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := s.record
 	if err := f(&next); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(s.background, storeTimeout)
-	defer cancel()
+	if reflect.DeepEqual(next, s.record) {
+		return nil
+	}
 	rev, err := s.m.store.update(ctx, &next, s.rev)
+	if errors.Is(err, errConflict) {
+		// Ours, stored, and its acknowledgement lost; or another process's.
+		stored, current, readErr := s.m.store.read(ctx, s.id)
+		switch {
+		case readErr != nil:
+			return errors.Join(err, readErr)
+		case stored.BootID != s.record.BootID, stored.Status.Ended() && !next.Status.Ended():
+			return fmt.Errorf("session %s is %s, by another process: %w", s.id, stored.Status, ErrEnded)
+		}
+		next = *stored
+		if err := f(&next); err != nil {
+			return err
+		}
+		rev, err = s.m.store.update(ctx, &next, current)
+	}
 	if err != nil {
 		return err
 	}
 	s.record, s.rev = next, rev
+	return nil
+}
+
+// storeContext bounds a write to the store, whatever has become of the
+// session's own context.
+func (s *Session) storeContext() (context.Context, context.CancelFunc) {
+	timeout := storeTimeout
+	if s.brokenBy() != nil {
+		timeout = brokenTimeout
+	}
+	return context.WithTimeout(s.background, timeout)
+}
+
+func (s *Session) stream() *eventbus.Publisher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.publisher
+}
+
+func (s *Session) newStream() error {
+	p, err := s.m.bus.Publisher(s.path)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.publisher = p
 	return nil
 }
 
@@ -189,12 +276,12 @@ func (s *Session) status(status eventbus.Status) {
 // publish hands an event to the stream. Where that fails the session is
 // broken, and ends.
 func (s *Session) publish(ev eventbus.Event) {
-	s.note(s.publisher.Publish(s.background, ev))
+	s.note(s.stream().Publish(s.background, ev))
 }
 
 // note takes an error of the store: the session can't go on.
 func (s *Session) note(err error) {
-	if err == nil || errors.Is(err, ErrEnded) {
+	if err == nil || errors.Is(err, ErrEnded) || errors.Is(err, eventbus.ErrEnded) {
 		return
 	}
 	s.mu.Lock()
@@ -205,6 +292,22 @@ func (s *Session) note(err error) {
 	s.broken = err
 	if s.clock != nil {
 		s.clock.cancel(err)
+	}
+}
+
+// HoldTime stops the clocks of the session and of those above it until resume
+// is called: while it waits for something that is not its own work.
+func (s *Session) HoldTime() (resume func()) {
+	var held []*clock
+	for at := s; at != nil; at = at.parent {
+		c := at.time()
+		c.pause()
+		held = append(held, c)
+	}
+	return func() {
+		for _, c := range held {
+			c.resume()
+		}
 	}
 }
 
@@ -222,7 +325,7 @@ func (s *Session) brokenBy() error {
 }
 
 func (s *Session) storeMessage(id string, message model.Message) error {
-	ctx, cancel := context.WithTimeout(s.background, storeTimeout)
+	ctx, cancel := s.storeContext()
 	defer cancel()
 	return s.m.store.append(ctx, &Message{
 		Schema: messageSchema, ID: id, SessionID: s.id, CreatedAt: time.Now().UTC(), Message: message,

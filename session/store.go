@@ -38,7 +38,7 @@ type Store struct {
 func OpenStore(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 	s := &Store{workspace: bus.Workspace(), js: bus.JetStream()}
 	var err error
-	s.records, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+	s.records, err = bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
 		Bucket:      recordBucket,
 		Description: "records of agent sessions, keyed by workspace and id",
 		History:     1,
@@ -46,7 +46,7 @@ func OpenStore(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the bucket %s: %w", recordBucket, err)
 	}
-	s.messages, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	s.messages, err = bus.EnsureStream(ctx, jetstream.StreamConfig{
 		Name:        messageStream,
 		Description: "messages of agent sessions",
 		Subjects:    []string{"agents.v1.*.messages.*"},
@@ -75,6 +75,19 @@ func (s *Store) create(ctx context.Context, r *Record) (uint64, error) {
 	return rev, nil
 }
 
+// errConflict is returned for a record that has changed meanwhile.
+var errConflict = errors.New("its record has been changed meanwhile")
+
+// read returns the record of a session and its revision.
+func (s *Store) read(ctx context.Context, id string) (*Record, uint64, error) {
+	entry, err := s.records.Get(ctx, s.key(id))
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading session %s: %w", id, err)
+	}
+	r, err := decodeRecord(entry.Value())
+	return r, entry.Revision(), err
+}
+
 // update stores r if its stored revision still is rev, and returns the new one.
 func (s *Store) update(ctx context.Context, r *Record, rev uint64) (uint64, error) {
 	data, err := json.Marshal(r)
@@ -82,6 +95,9 @@ func (s *Store) update(ctx context.Context, r *Record, rev uint64) (uint64, erro
 		return 0, fmt.Errorf("storing session %s: %w", r.ID, err)
 	}
 	next, err := s.records.Update(ctx, s.key(r.ID), data, rev)
+	if eventbus.IsConflict(err) {
+		return 0, fmt.Errorf("storing session %s: %w", r.ID, errConflict)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("storing session %s: %w", r.ID, err)
 	}
@@ -156,7 +172,10 @@ func (s *Store) entries(ctx context.Context) ([]jetstream.KeyValueEntry, error) 
 	var entries []jetstream.KeyValueEntry
 	for {
 		select {
-		case e := <-watch.Updates():
+		case e, ok := <-watch.Updates():
+			if !ok {
+				return nil, errors.New("listing sessions: the connection to the event store was closed")
+			}
 			if e == nil { // all that is stored has been read
 				return entries, watch.Stop()
 			}

@@ -1,0 +1,270 @@
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/tool"
+)
+
+// store writes a record as another process, or a lost acknowledgement, would.
+func (e *env) store(r session.Record) {
+	e.t.Helper()
+	data, err := json.Marshal(r)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	kv, err := e.bus.JetStream().KeyValue(e.t.Context(), "AGENT_SESSIONS")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if _, err := kv.Put(e.t.Context(), "ws."+r.ID, data); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *env) stored(id string) *session.Record {
+	e.t.Helper()
+	r, err := e.Store().Get(e.t.Context(), id)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return r
+}
+
+// TestRefusedEvent: a session one of whose events the store has refused fails,
+// and its stream says so.
+func TestRefusedEvent(t *testing.T) {
+	m := turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+		if yield(model.TextDelta{Text: strings.Repeat("x", 64<<10)}, nil) {
+			say("and done")(ctx, req, yield)
+		}
+	}}
+	e := newEnv(t, m, nil)
+	stream, err := e.bus.JetStream().Stream(t.Context(), eventbus.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := stream.CachedInfo().Config
+	cfg.MaxMsgSize = 32 << 10
+	if _, err := e.bus.JetStream().UpdateStream(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	s := e.open(session.Spec{})
+	out := s.Prompt(t.Context(), "go")
+	if err := s.End(out.Status, out.Err); err == nil {
+		t.Error("End did not tell of the refused event")
+	}
+	if r := e.stored(s.ID()); r.Status != session.Failed || !r.Closed {
+		t.Errorf("record %+v", r)
+	}
+	if got := types(e.events(s)); !strings.HasSuffix(got, "=error error session_end") {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestTooLargeForTheStore: an event that is refused before it is sent ends the
+// session in order.
+func TestTooLargeForTheStore(t *testing.T) {
+	big := &fakeTool{"big", func(context.Context, *tool.Call) (tool.Result, error) {
+		return tool.Result{Text: strings.Repeat("x", 9<<20)}, nil
+	}}
+	e := newEnv(t, turns{calls(call("1", "big", "x")), say("ok")}, nil)
+	s := e.open(session.Spec{Tools: []tool.Tool{big}})
+	out := s.Prompt(t.Context(), "go")
+	e.end(s, out)
+	if out.Status != session.Failed || !strings.Contains(out.Err.Error(), "more than the event store takes") {
+		t.Errorf("outcome %+v", out)
+	}
+	if got := types(e.events(s)); !strings.HasSuffix(got, "=error error session_end") {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestConflict: a record that was stored, its acknowledgement lost, does not
+// keep the session from going on; one that another process has ended does.
+func TestConflict(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	s := e.open(session.Spec{})
+	e.store(s.Record()) // the revision is another now
+	out := s.Prompt(t.Context(), "go")
+	e.end(s, out)
+	if r := e.stored(s.ID()); out.Text != "ok" || r.Status != session.Completed || r.Steps != 1 {
+		t.Errorf("outcome %+v, record %+v", out, r)
+	}
+
+	taken := e.open(session.Spec{})
+	r := taken.Record()
+	r.BootID = "another"
+	e.store(r)
+	if out := taken.Prompt(t.Context(), "go"); out.Status != session.Failed {
+		t.Errorf("a session of another process went on: %+v", out)
+	}
+}
+
+// TestModelPanics: a panic in the loop is the end of that session alone, and
+// an orderly one.
+func TestModelPanics(t *testing.T) {
+	e := newEnv(t, turns{func(context.Context, *model.Request, func(model.Part, error) bool) { panic("boom") }}, nil)
+	s := e.open(session.Spec{})
+	out := s.Prompt(t.Context(), "go")
+	e.end(s, out)
+	if out.Status != session.Failed || !strings.Contains(out.Err.Error(), "boom") {
+		t.Errorf("outcome %+v", out)
+	}
+	if got := types(e.events(s)); !strings.HasSuffix(got, "error session_end") {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestKilledAtTheEnd: wherever on the way to its end a process was killed, the
+// session comes to have one session_end, and stays as it ended.
+func TestKilledAtTheEnd(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status    session.Status // as stored
+		published bool           // the session_end is on the stream
+		want      session.Status
+	}{
+		"before the record":                      {session.Running, false, session.Interrupted},
+		"between the record and session_end":     {session.Completed, false, session.Completed},
+		"between session_end and the note of it": {session.Completed, true, session.Completed},
+		"in the recovery, before session_end":    {session.Interrupted, false, session.Interrupted},
+		"in the recovery, behind session_end":    {session.Interrupted, true, session.Interrupted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t, turns{say("ok")}, nil)
+			s := e.open(session.Spec{})
+			r := s.Record()
+			r.Status = tt.status
+			e.store(r)
+			if tt.published {
+				p, err := e.bus.Publisher(s.Path())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := p.End(t.Context(), eventbus.SessionEnd{Status: string(tt.status)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n, err := e.Store().Recover(t.Context(), e.bus); n != 1 || err != nil {
+				t.Fatalf("Recover: %d, %v", n, err)
+			}
+			if n, err := e.Store().Recover(t.Context(), e.bus); n != 0 || err != nil {
+				t.Fatalf("a second Recover: %d, %v", n, err)
+			}
+			if r := e.stored(s.ID()); r.Status != tt.want || !r.Closed {
+				t.Errorf("record %+v, want %s", r, tt.want)
+			}
+			var ends []eventbus.Event
+			for _, ev := range e.events(s) {
+				if ev.Type() == "session_end" {
+					ends = append(ends, ev)
+				}
+			}
+			if want := fmt.Sprint([]eventbus.Event{eventbus.SessionEnd{Status: string(tt.want)}}); fmt.Sprint(ends) != want {
+				t.Errorf("ends %v, want %s", ends, want)
+			}
+		})
+	}
+}
+
+// TestNothingAfterTheEnd: what comes late is not published.
+func TestNothingAfterTheEnd(t *testing.T) {
+	started, ended := make(chan struct{}), make(chan struct{})
+	slow := &fakeTool{"slow", func(context.Context, *tool.Call) (tool.Result, error) {
+		close(started)
+		<-ended
+		return tool.Result{Text: "late"}, nil
+	}}
+	e := newEnv(t, turns{say("ok")}, nil)
+	s, err := e.Open(t.Context(), session.Spec{Tools: []tool.Tool{slow}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = s.Call(t.Context(), "slow", json.RawMessage(`{"v":"x"}`)) // how it ends is not the point
+	}()
+	<-started
+	if err := s.End(session.Cancelled, nil); err != nil {
+		t.Fatal(err)
+	}
+	close(ended)
+	<-done
+	if got := types(e.events(s)); !strings.HasSuffix(got, " session_end") || strings.Count(got, "session_end") != 1 {
+		t.Errorf("events %s", got)
+	}
+	if err := s.End(session.Running, nil); err == nil {
+		t.Error("a session ended as running")
+	}
+}
+
+// TestCancelledQuestion: a call whose question was cut off was not denied by
+// anybody, and no further question is asked.
+func TestCancelledQuestion(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	e := newEnv(t, turns{calls(call("1", "a", "x"), call("2", "a", "y")), say("no")}, func(o *session.Options) {
+		o.Approver = session.ApproverFunc(func(context.Context, *session.ApprovalRequest) (session.Answer, error) {
+			cancel()
+			return session.Answer{Verdict: session.ApproveOnce}, nil
+		})
+	})
+	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
+	s := e.open(session.Spec{Tools: []tool.Tool{&fakeTool{"a", func(context.Context, *tool.Call) (tool.Result, error) {
+		t.Error("the call ran")
+		return tool.Result{}, nil
+	}}}})
+	out := s.Prompt(ctx, "go")
+	e.end(s, out)
+	if out.Status != session.Cancelled {
+		t.Errorf("outcome %+v", out)
+	}
+	messages, err := e.Store().Messages(t.Context(), s.ID())
+	if err != nil || len(messages) != 3 {
+		t.Fatalf("%d messages, %v: want the prompt, the calls and their results", len(messages), err)
+	}
+	for _, r := range messages[2].ToolResults {
+		if !r.IsError || strings.Contains(r.Text, "denied") {
+			t.Errorf("result %+v", r)
+		}
+	}
+}
+
+// TestParentsTimeStandsStill: a parent does not use up its time while its child
+// waits for somebody's answer.
+func TestParentsTimeStandsStill(t *testing.T) {
+	var parentCtx context.Context
+	const limit = 50 * time.Millisecond
+	e := newEnv(t, turns{calls(call("1", "child", "x")), say("ok")}, nil)
+	child := &fakeTool{"child", func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+		parentCtx = ctx
+		parent, _ := e.Live(c.SessionID)
+		s := e.open(session.Spec{Agent: "child", Parent: parent})
+		resume := s.HoldTime()
+		timer := time.NewTimer(3 * limit)
+		defer timer.Stop()
+		select {
+		case <-timer.C: // longer than the parent has
+		case <-ctx.Done():
+			t.Error("the parent's time went on")
+		}
+		resume()
+		return tool.Result{Text: "done"}, s.End(session.Completed, nil)
+	}}
+	s := e.open(session.Spec{Tools: []tool.Tool{child}, TimeLimit: limit})
+	out := s.Prompt(t.Context(), "go")
+	e.end(s, out)
+	if out.Status != session.Completed {
+		t.Errorf("outcome %+v (%v)", out, context.Cause(parentCtx))
+	}
+}
