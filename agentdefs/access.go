@@ -24,7 +24,10 @@ func (a *access) add(e entry) {
 // what only takes away. nil, and reported: one of them cannot be read exactly.
 // A file that says nothing gets no rules: the user's decide, and what none of
 // those names is asked about.
-func (p *parser) ruleset(a *access) *permission.Ruleset {
+//
+// A subagent gets "task: deny" last. An agent that may be a primary does not:
+// that is for calling task. Where it is run as a child, the task tool adds it.
+func (p *parser) ruleset(a *access, mode Mode) *permission.Ruleset {
 	var rules []permission.Rule
 	if e, ok := a.fields[fieldTools]; ok {
 		rules = append(rules, p.tools(e)...)
@@ -44,7 +47,7 @@ func (p *parser) ruleset(a *access) *permission.Ruleset {
 	if e, ok := a.fields[fieldAgents]; ok && !p.everyAgent(e) {
 		rules = append(rules, p.rule(e.node, "task", permission.Deny))
 	}
-	if !p.opts.Nesting {
+	if !p.opts.Nesting && mode == Subagent {
 		rules = append(rules, permission.Rule{
 			Tool: "task", Pattern: anything, Action: permission.Deny, Source: permission.Source{File: sourceBuiltin},
 		})

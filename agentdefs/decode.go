@@ -74,7 +74,7 @@ func (p *parser) definition(h header, res *parsed) {
 	if d.Prompt == "" {
 		p.report(codeBodyEmpty, h.line, 0, "write below the frontmatter how the agent should work", "the file has no text below its frontmatter")
 	}
-	if d.Permission = p.ruleset(&grants); d.Permission != nil {
+	if d.Permission = p.ruleset(&grants, d.Mode); d.Permission != nil {
 		res.def = d
 	}
 }

@@ -50,6 +50,25 @@ func TestNesting(t *testing.T) {
 	}
 }
 
+// TestPrimaryMayCallTask: only who can be nothing but a child is denied task by
+// its definition.
+func TestPrimaryMayCallTask(t *testing.T) {
+	s := load(t, map[string]string{
+		".agents/agents/sub.md":     "---\ndescription: d\nmode: subagent\n---\nx\n",
+		".agents/agents/all.md":     "---\ndescription: d\nmode: all\n---\nx\n",
+		".agents/agents/primary.md": "---\ndescription: d\nmode: primary\n---\nx\n",
+	}, nil)
+	for name, denied := range map[string]bool{"sub": true, "all": false, "primary": false} {
+		d, ok := s.Agent(name)
+		if !ok {
+			t.Fatalf("%s is missing", name)
+		}
+		if got := d.Permission.DeniesAll("task"); got != denied {
+			t.Errorf("%s: task denied %v, want %v", name, got, denied)
+		}
+	}
+}
+
 // TestFolders shows which folder of a workspace is served.
 func TestFolders(t *testing.T) {
 	for _, tt := range []struct {

@@ -40,7 +40,7 @@ func XML(element, agent, text string) string {
 
 // ourTags matches the start of an opening or closing tag of ours, as leniently
 // as a reader might.
-var ourTags = regexp.MustCompile(`(?i)<([\s\x00]*/?[\s\x00]*task_(?:result|error))`)
+var ourTags = regexp.MustCompile(`(?i)<([^\pL<>]*task_(?:result|error))`)
 
 var attribute = strings.NewReplacer(
 	"&", "&amp;", `"`, "&quot;", "'", "&apos;", "<", "&lt;", ">", "&gt;", "\n", "&#10;", "\r", "&#13;", "\t", "&#9;",

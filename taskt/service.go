@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/permission"
@@ -128,13 +129,17 @@ func (s *Service) Call(ctx context.Context, caller *session.Session, in Input) *
 		return failed(err, false)
 	}
 	res, err := caller.Call(ctx, toolName, args)
-	if err != nil {
-		return failed(err, false)
-	}
-	if result, ok := res.Meta[metaResult].(*Result); ok {
+	if result, ok := res.Meta[metaResult].(*Result); ok && err == nil {
 		return result
 	}
-	return failed(errors.New(res.Text), res.Refused)
+	if err == nil {
+		err = errors.New(res.Text)
+	}
+	result := failed(err, res.Refused)
+	if ctx.Err() != nil {
+		result.Status = session.Cancelled
+	}
+	return result
 }
 
 // run runs a task as a child of parent.
@@ -142,6 +147,9 @@ func (s *Service) run(ctx context.Context, parent *session.Session, messageID st
 	result := &Result{Agent: in.AgentType, Status: session.Failed}
 	fail := func(err error) *Result {
 		result.Err, result.Text = err, err.Error()
+		if ctx.Err() != nil && result.SessionID == "" {
+			result.Status = session.Cancelled
+		}
 		return result
 	}
 	def, err := s.find(in.AgentType)
@@ -185,7 +193,7 @@ func (s *Service) run(ctx context.Context, parent *session.Session, messageID st
 	result.SessionID = child.ID()
 	result.Record = child.Record()
 	result.Status = outcome.Status
-	result.Duration = result.Record.Duration(result.Record.EndedAt)
+	result.Duration = result.Record.Duration(time.Now())
 	if outcome.Err != nil {
 		return fail(outcome.Err)
 	}
@@ -195,7 +203,9 @@ func (s *Service) run(ctx context.Context, parent *session.Session, messageID st
 
 // prompt runs the child once it has a place.
 func (s *Service) prompt(ctx context.Context, parent, child *session.Session, depth int, prompt string) session.Outcome {
+	resume := parent.HoldTime()
 	release, err := s.places.take(ctx, parent.ID(), depth)
+	resume()
 	if err != nil {
 		return session.Outcome{Status: session.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
 	}
