@@ -1,12 +1,14 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -18,20 +20,33 @@ var ErrLocked = errors.New("another worker is running in this workspace")
 // system gives it back when the process ends, however it ends.
 type Lock struct{ file *flock.Flock }
 
-// Lock takes the state folder's lock, or fails with [ErrLocked] at once.
-func (w *Workspace) Lock() (*Lock, error) {
+// lockWait is how long Lock waits for a process that is about to end, and
+// lockRetry how often it looks.
+const (
+	lockWait  = 2 * time.Second
+	lockRetry = 20 * time.Millisecond
+)
+
+// Lock takes the state folder's lock. If another process keeps it for longer
+// than two seconds, the error is [ErrLocked].
+func (w *Workspace) Lock(ctx context.Context) (*Lock, error) {
 	path := filepath.Join(w.StateDir, "worker.lock")
 	l := &Lock{flock.New(path, flock.SetPermissions(0o600))}
-	ok, err := l.file.TryLock()
-	if err != nil {
+	pid := filepath.Join(w.StateDir, "worker.pid") // beside it: on some systems a locked file can't be written
+	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	ok, err := l.file.TryLockContext(waiting, lockRetry)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case !ok && waiting.Err() != nil:
+		return nil, fmt.Errorf("%w%s; it may be a 'worker mcp' or 'worker serve': wait until it has ended, or give this one its own --state-dir", ErrLocked, holder(pid))
+	case err != nil:
 		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
-	if !ok {
-		return nil, fmt.Errorf("%w%s: wait until it has ended, or give this one its own --state-dir", ErrLocked, holder(path))
-	}
-	// The number is for the message above only: the lock is the file's lock.
-	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("writing %s: %w", path, err), l.Unlock())
+	// The number is for the message above only.
+	if err := os.WriteFile(pid, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("writing %s: %w", pid, err), l.Unlock())
 	}
 	return l, nil
 }

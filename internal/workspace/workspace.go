@@ -71,8 +71,12 @@ func Find(opts Options) (*Workspace, error) {
 	return w, nil
 }
 
-// MakeStateDir makes the state folder, readable by its owner only.
+// MakeStateDir makes the state folder, readable by its owner only. One that is
+// there and was named by the user keeps its mode; it may not be open to
+// everyone's writing, since who can write there can allow what the rules deny.
 func (w *Workspace) MakeStateDir() error {
+	_, err := os.Stat(w.StateDir)
+	isNew := errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(w.StateDir, 0o700); err != nil {
 		return fmt.Errorf("making the state folder %s: %w (choose another with --state-dir)", w.StateDir, err)
 	}
@@ -80,7 +84,11 @@ func (w *Workspace) MakeStateDir() error {
 	if err != nil {
 		return fmt.Errorf("the state folder %s: %w", w.StateDir, err)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	ours := isNew || filepath.Dir(w.StateDir) == w.StateHome
+	if !ours && info.Mode().Perm()&0o002 != 0 {
+		return fmt.Errorf("the state folder %s can be written by everyone (mode %04o): choose another with --state-dir, or take that away", w.StateDir, info.Mode().Perm())
+	}
+	if ours && info.Mode().Perm()&0o077 != 0 {
 		if err := os.Chmod(w.StateDir, 0o700); err != nil {
 			return fmt.Errorf("the state folder %s can be read by others, and that can't be changed: %w", w.StateDir, err)
 		}

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 
 func hold(dir string) {
 	ws := &workspace.Workspace{StateDir: dir}
-	if _, err := ws.Lock(); err != nil {
+	if _, err := ws.Lock(context.Background()); err != nil {
 		os.Stdout.WriteString(err.Error() + "\n")
 		return
 	}
@@ -118,13 +119,14 @@ func TestFindOptions(t *testing.T) {
 
 func TestMakeStateDir(t *testing.T) {
 	dir := t.TempDir()
-	open := mkdir(t, dir, "open")
+	open := mkdir(t, dir, "home", "ws-01234567") // below the state home: ours
+	named := mkdir(t, dir, "named")
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, good := range []string{filepath.Join(dir, "new", "deep"), open} {
-		ws := &workspace.Workspace{StateDir: good}
+		ws := &workspace.Workspace{StateDir: good, StateHome: filepath.Join(dir, "home")}
 		if err := ws.MakeStateDir(); err != nil {
 			t.Errorf("%s: %v", good, err)
 			continue
@@ -136,6 +138,19 @@ func TestMakeStateDir(t *testing.T) {
 		if left, err := os.ReadDir(good); err != nil || len(left) != 0 {
 			t.Errorf("%s: left %v, %v", good, left, err)
 		}
+	}
+	ws := &workspace.Workspace{StateDir: named, StateHome: filepath.Join(dir, "home")}
+	if err := ws.MakeStateDir(); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(named); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("a folder that the user named: mode %v, %v", info.Mode(), err)
+	}
+	if err := os.Chmod(named, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := ws.MakeStateDir(); err == nil || !strings.Contains(err.Error(), "written by everyone") {
+		t.Errorf("a folder that everyone can write: %v", err)
 	}
 	for _, bad := range []string{file, filepath.Join(file, "below")} {
 		ws := &workspace.Workspace{StateDir: bad}
@@ -166,7 +181,7 @@ func TestLock(t *testing.T) {
 		if _, err := out.Read(said); err != nil || string(said) != "locked" {
 			t.Fatalf("the other process says %q, %v", said, err)
 		}
-		if _, err := ws.Lock(); !errors.Is(err, workspace.ErrLocked) || !strings.Contains(err.Error(), "process ") {
+		if _, err := ws.Lock(context.Background()); !errors.Is(err, workspace.ErrLocked) || !strings.Contains(err.Error(), "process ") {
 			t.Errorf("while it is held: %v", err)
 		}
 		if kill {
@@ -178,7 +193,7 @@ func TestLock(t *testing.T) {
 		if err := other.Wait(); (err != nil) != kill {
 			t.Errorf("the other process: %v", err)
 		}
-		lock, err := ws.Lock()
+		lock, err := ws.Lock(context.Background())
 		if err != nil {
 			t.Fatalf("after its end: %v", err)
 		}
