@@ -1,6 +1,6 @@
 # The usual chores. Everything that has to pass: .ci/run
 
-.PHONY: build test race fuzz bench lint ci
+.PHONY: build test race bench lint ci
 
 build: ## the binary, in bin/
 	go build -o bin/worker ./cmd/worker

@@ -40,7 +40,7 @@ func (p *program) agentsShowCommand() *cobra.Command {
 		Use:               "show NAME",
 		Short:             "Show an agent as it was resolved",
 		Args:              usageArgs(cobra.ExactArgs(1)),
-		ValidArgsFunction: p.completeAgents,
+		ValidArgsFunction: p.completeAgents(func(*agentdefs.Definition) bool { return true }),
 		RunE: func(_ *cobra.Command, args []string) error {
 			snapshot, err := p.loadAgents()
 			if err != nil {
@@ -126,30 +126,41 @@ func (p *program) showAgent(d *agentdefs.Definition, asJSON bool) error {
 	if asJSON {
 		return p.printJSON(doc, true)
 	}
-	fmt.Fprintf(p.stdout, "%s (%s, %d steps, %s)\n%s\n\npermission, the last match wins:\n", doc.Name, doc.Mode, doc.MaxSteps, doc.Source, doc.Description)
+	fmt.Fprintf(p.stdout, "%s (%s, %d steps, %s)\n%s\n\npermission, the last match wins:\n",
+		eventbus.OneLine(doc.Name, 200), doc.Mode, doc.MaxSteps, eventbus.OneLine(doc.Source, 500), eventbus.Printable(doc.Description))
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	for _, r := range doc.Permission {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", r.Action, r.Tool, r.Pattern, r.Source)
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", r.Action, eventbus.OneLine(r.Tool, 200), eventbus.OneLine(r.Pattern, 500), eventbus.OneLine(r.Source, 500))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.stdout, "\nprompt:\n%s\n", doc.Prompt)
+	_, err := fmt.Fprintf(p.stdout, "\nprompt:\n%s\n", eventbus.Printable(doc.Prompt))
 	return err
 }
 
-// completeAgents completes the names of agents for the shell.
-func (p *program) completeAgents(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || p.settings.resolve(cmd.Flags(), p.getenv) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// completeAgents completes, for the shell, the names of those agents that want
+// accepts.
+func (p *program) completeAgents(want func(*agentdefs.Definition) bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 || p.settings.resolve(cmd.Flags(), p.getenv) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return p.agentNames(want), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+func (p *program) agentNames(want func(*agentdefs.Definition) bool) []string {
 	snapshot, err := p.loadAgents()
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
 	var names []string
 	for _, d := range snapshot.Agents() {
+		if !want(d) {
+			continue
+		}
 		names = append(names, d.Name+"\t"+eventbus.OneLine(d.Description, 80))
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
@@ -62,7 +63,7 @@ func (p *program) openStore(ctx context.Context) (_ *store, err error) {
 	}()
 	opts := &eventbus.Options{URL: p.settings.nats, StoreDir: filepath.Join(ws.StateDir, "nats"), Logger: p.logger()}
 	if opts.URL == "" {
-		if s.lock, err = ws.Lock(); err != nil {
+		if s.lock, err = ws.Lock(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -159,16 +160,32 @@ func (a *app) close() error {
 func (p *program) reportDiagnostics(snapshot *agentdefs.Snapshot) {
 	for _, d := range snapshot.Diagnostics() {
 		if d.Severity != agentdefs.Information {
-			fmt.Fprintln(p.stderr, d)
+			fmt.Fprintln(p.stderr, eventbus.OneLine(d.String(), 2000))
 		}
 	}
 }
 
 // ownFolders are the rules that keep agents out of the worker's own state and
 // settings: with those an agent could give itself what the rules deny it.
+//
+// The same for git's own folder, where a file can be a program that the user's
+// next git command runs: no file tool writes there.
 func ownFolders(ws *workspace.Workspace) []permission.Rule {
 	var rules []permission.Rule
-	for _, dir := range []string{ws.StateDir, ws.StateHome, ws.ConfigDir} {
+	for _, name := range []string{"write_file", "edit_file"} {
+		for _, pattern := range []string{".git", ".git/**", "**/.git", "**/.git/**"} {
+			rules = append(rules, permission.Rule{
+				Tool: name, Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "git's own folder"},
+			})
+		}
+	}
+	dirs := []string{ws.StateDir, ws.StateHome, ws.ConfigDir}
+	for _, dir := range slices.Clone(dirs) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+			dirs = append(dirs, real)
+		}
+	}
+	for _, dir := range dirs {
 		for _, pattern := range []string{permission.QuoteGlob(dir), permission.QuoteGlob(dir) + "/**"} {
 			rules = append(rules, permission.Rule{
 				Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "the worker's own folders"},

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/session"
@@ -37,12 +39,23 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 	t.p.screen.Lock() // progress waits, and loses nothing: it reads from the store
 	defer t.p.screen.Unlock()
 	t.once.Do(t.read)
+	if ctx.Err() != nil { // while another question was open
+		return session.Answer{}, context.Cause(ctx)
+	}
+	select { // what was typed before there was this question is no answer to it
+	case <-t.lines:
+	default:
+	}
 	w := t.p.stderr
-	fmt.Fprintf(w, "\r\x1b[K%s asks to call %s\n", eventbus.OneLine(req.Agent, 60), eventbus.OneLine(eventbus.ToolCallStart{ToolName: req.Tool, Arguments: req.Arguments}.Summary(), 400))
+	fmt.Fprintf(w, "\r\x1b[K%s asks to call %s, which wants\n", eventbus.OneLine(req.Agent, 60), eventbus.OneLine(req.Tool, 60))
+	whole := list(w, req.Patterns)
 	fmt.Fprintf(w, "  %s\n", eventbus.OneLine(req.Decision.Reason(), 400))
 	always := ""
-	if len(req.AlwaysPatterns) > 0 {
-		always = "   [a] always: " + eventbus.OneLine(strings.Join(req.AlwaysPatterns, ", "), 120)
+	if whole && len(req.AlwaysPatterns) > 0 {
+		fmt.Fprintln(w, "  always would allow")
+		if list(w, req.AlwaysPatterns) {
+			always = "   [a] always"
+		}
 	}
 	for {
 		fmt.Fprintf(w, "  [y] yes, this time%s   [n REASON] no > ", always)
@@ -54,11 +67,24 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 			if !ok {
 				return session.Answer{}, errors.New("the terminal was closed")
 			}
-			if answer, ok := parseAnswer(line); ok {
+			answer, ok := parseAnswer(line)
+			if ok && (answer.Verdict != session.ApproveAlways || always != "") {
 				return answer, nil
 			}
 		}
 	}
+}
+
+// list prints each text whole, in a line of its own: what is approved must not
+// hide behind what is shown. It reports false where a text is too long for that.
+func list(w io.Writer, texts []string) bool {
+	whole := true
+	for _, text := range texts {
+		const limit = 4000
+		fmt.Fprintf(w, "    %s\n", eventbus.OneLine(text, limit))
+		whole = whole && utf8.RuneCountInString(text) <= limit
+	}
+	return whole
 }
 
 // read starts the one reader of stdin. A read can't be interrupted: it ends

@@ -3,11 +3,36 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// typist is a user at a terminal: it types its next line once it is asked.
+type typist struct {
+	screen bytes.Buffer
+	asked  chan struct{}
+	lines  []string
+}
+
+func (t *typist) Write(p []byte) (int, error) {
+	if bytes.HasSuffix(p, []byte("no > ")) {
+		t.asked <- struct{}{}
+	}
+	return t.screen.Write(p)
+}
+
+func (t *typist) Read(p []byte) (int, error) {
+	<-t.asked
+	if len(t.lines) == 0 {
+		return 0, io.EOF
+	}
+	line := t.lines[0]
+	t.lines = t.lines[1:]
+	return copy(p, line+"\n"), nil
+}
 
 // TestApproveOnTerminal answers the questions of a run as a user at a terminal
 // would: a word that is no answer, yes, always, and no with a reason.
@@ -26,23 +51,24 @@ func TestApproveOnTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stdout, stderr bytes.Buffer
+	var stdout bytes.Buffer
+	user := &typist{asked: make(chan struct{}, 16), lines: []string{"what?", "y", "always", "n not on\tmy watch"}}
 	p := &program{
-		stdin:    strings.NewReader("what?\ny\nalways\nn not on\tmy watch\n"),
+		stdin:    user,
 		stdout:   &stdout,
-		stderr:   &stderr,
+		stderr:   user,
 		environ:  []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")},
 		stdinTTY: true,
 		errTTY:   true,
 	}
 	status := p.run(context.Background(), []string{"task", "general", "go", "--dir", dir, "--state-dir", state, "--model", "replay/" + play})
 	if want := "<task_result agent=\"general\">\nfinished\n</task_result>\n"; status != 0 || stdout.String() != want {
-		t.Fatalf("status %d\n%s\n%s", status, stdout.String(), stderr.String())
+		t.Fatalf("status %d\n%s\n%s", status, stdout.String(), user.screen.String())
 	}
-	screen := stderr.String()
+	screen := user.screen.String()
 	for _, want := range []string{
-		"general asks to call shell_exec echo one",
-		"[a] always: echo *",
+		"general asks to call shell_exec, which wants\n    echo one\n",
+		"always would allow\n    echo *\n",
 		"shell_exec echo three  ok",
 		"The user denied shell_exec: not on\tmy watch",
 		"shell_exec rm -rf y  failed: shell_exec was not approved: the terminal was closed",

@@ -18,7 +18,7 @@ func (p *program) eventsCommand() *cobra.Command {
 		Short: "Show a session's stream, its subagents' events included",
 		Long: `Shows the events of SESSION (an id, or the start of one), those of its subagents in
 subagent_event envelopes. A session that has ended is replayed from disk; one that
-runs is followed to its end.`,
+runs is followed to its end, which takes a NATS server that both use (--nats).`,
 		Example: `  worker events ses_4f2k --json
   worker events ses_4f2k --from 120    # the last one seen was 119`,
 		Args:              usageArgs(cobra.ExactArgs(1)),

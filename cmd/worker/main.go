@@ -16,7 +16,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	// The first signal ends the work in order; a second one, once the handler
 	// is gone, kills.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
@@ -26,6 +26,7 @@ func run() int {
 		stderr:   os.Stderr,
 		environ:  os.Environ(),
 		stdinTTY: term.IsTerminal(int(os.Stdin.Fd())),
+		outTTY:   term.IsTerminal(int(os.Stdout.Fd())),
 		errTTY:   term.IsTerminal(int(os.Stderr.Fd())),
 	}
 	return p.run(ctx, os.Args[1:])

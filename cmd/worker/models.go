@@ -17,7 +17,7 @@ const (
 	defaultOpenAIModel    = "gpt-5.5"
 )
 
-// models makes the models of a worker, each once.
+// models makes the models of a worker.
 type models struct {
 	getenv   func(string) string
 	fallback string // the model of the empty name; empty: by the keys that are set

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/eventbus"
 )
 
 // The exit statuses.
@@ -28,6 +30,7 @@ type program struct {
 	stderr   io.Writer
 	environ  []string
 	stdinTTY bool // stdin is a terminal
+	outTTY   bool // stdout is a terminal
 	errTTY   bool // stderr is a terminal
 
 	settings settings
@@ -62,15 +65,20 @@ func (p *program) run(ctx context.Context, args []string) int {
 		return exitDone
 	case errors.As(err, &exit):
 		return int(exit)
-	case errors.Is(err, context.Canceled):
+	case ctx.Err() != nil:
 		fmt.Fprintln(p.stderr, "worker: interrupted")
 		return exitInterrupted
 	}
-	fmt.Fprintf(p.stderr, "worker: %v\n", err)
+	p.complain(err)
 	if errors.As(err, &usageError{}) {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// complain says on stderr what has gone wrong.
+func (p *program) complain(err error) {
+	fmt.Fprintf(p.stderr, "worker: %s\n", eventbus.Printable(err.Error()))
 }
 
 func (p *program) rootCommand() *cobra.Command {

@@ -48,7 +48,7 @@ stdout. It is offered the task tool, and its subagents run side by side.`,
 		Args:              usageArgs(cobra.ExactArgs(1)),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := p.readPrompt(args[0])
+			prompt, err := p.readPrompt(cmd.Context(), args[0])
 			if err := cmp.Or(opts.check(), err); err != nil {
 				return err
 			}
@@ -57,6 +57,8 @@ stdout. It is offered the task tool, and its subagents run side by side.`,
 	}
 	opts.register(cmd)
 	cmd.Flags().StringVar(&agent, "agent", "", "an agent of mode primary or all (default: a general one)")
+	// It fails for a flag that is not there or has a function.
+	_ = cmd.RegisterFlagCompletionFunc("agent", p.completeAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Subagent }))
 	return cmd
 }
 
@@ -70,28 +72,47 @@ var primary = &agentdefs.Definition{
 		"several in one turn where they do not depend on each other, and put what they report together in your answer.",
 }
 
-func (p *program) runPrimary(ctx context.Context, name, prompt string, opts runOptions) (err error) {
+// runPrimary runs a primary agent. Whatever goes wrong, --json and --events get
+// a document that says so.
+func (p *program) runPrimary(ctx context.Context, name, prompt string, opts runOptions) error {
+	doc, err := p.prompt(ctx, name, prompt, opts)
+	if doc == nil {
+		doc = &taskt.Document{Type: "run_error", Agent: cmp.Or(name, primary.Name), Status: endedBy(ctx), Error: err.Error()}
+	}
+	if err := p.printResult(*doc, doc.Text, opts); err != nil {
+		return err
+	}
+	if ctx.Err() != nil && doc.Error != "" {
+		p.complain(errors.New(doc.Error))
+		return exitError(exitInterrupted)
+	}
+	return err
+}
+
+// prompt opens the session of a primary agent, prompts it, and returns the
+// result, together with what went wrong; nil: there is no session.
+func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptions) (_ *taskt.Document, err error) {
 	a, err := p.openApp(ctx, p.approver(opts.yes))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
 	p.reportDiagnostics(a.agents.Snapshot())
 	def, err := primaryAgent(a.agents.Snapshot(), name)
 	if err != nil {
-		return usageError{err}
+		return nil, usageError{err}
 	}
 	root, err := a.tasks.OpenPrimary(ctx, def, firstWords(prompt))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	watching := p.watch(ctx, a.bus, root.Path(), opts)
 	outcome := root.Prompt(ctx, prompt)
 	if err := errors.Join(root.End(outcome.Status, outcome.Err), watching.wait()); err != nil {
-		return err
+		p.complain(err) // the answer is there all the same
 	}
 	record := root.Record()
-	doc := taskt.Document{
+	doc := &taskt.Document{
 		Type:       "run_result",
 		Agent:      def.Name,
 		SessionID:  record.ID,
@@ -104,18 +125,7 @@ func (p *program) runPrimary(ctx context.Context, name, prompt string, opts runO
 	if outcome.Err != nil {
 		doc.Type, doc.Error = "run_error", outcome.Err.Error()
 	}
-	if err := p.printResult(doc, outcome.Text, opts); err != nil {
-		return err
-	}
-	switch {
-	case outcome.Err == nil:
-		return nil
-	case ctx.Err() != nil:
-		fmt.Fprintf(p.stderr, "worker: %v\n", outcome.Err)
-		return exitError(exitInterrupted)
-	default:
-		return outcome.Err
-	}
+	return doc, outcome.Err
 }
 
 func primaryAgent(snapshot *agentdefs.Snapshot, name string) (*agentdefs.Definition, error) {
@@ -137,19 +147,38 @@ func primaryAgent(snapshot *agentdefs.Snapshot, name string) (*agentdefs.Definit
 }
 
 // readPrompt returns the prompt of the command line, "-" being stdin's text.
-func (p *program) readPrompt(arg string) (string, error) {
+func (p *program) readPrompt(ctx context.Context, arg string) (string, error) {
 	prompt := arg
 	if arg == "-" {
-		data, err := io.ReadAll(p.stdin)
-		if err != nil {
+		var err error
+		if prompt, err = p.readStdin(ctx); err != nil {
 			return "", fmt.Errorf("reading the prompt from stdin: %w", err)
 		}
-		prompt = string(data)
 	}
 	if strings.TrimSpace(prompt) == "" {
 		return "", usageError{errors.New("the prompt is empty")}
 	}
 	return prompt, nil
+}
+
+// readStdin reads stdin to its end, or until ctx ends. The read itself can't be
+// interrupted: it is left to the end of the process.
+func (p *program) readStdin(ctx context.Context) (string, error) {
+	type input struct {
+		data []byte
+		err  error
+	}
+	read := make(chan input, 1)
+	go func() {
+		data, err := io.ReadAll(p.stdin)
+		read <- input{data, err}
+	}()
+	select {
+	case in := <-read:
+		return string(in.data), in.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 }
 
 // printResult writes the result to stdout: text, or the document as JSON.
@@ -159,6 +188,9 @@ func (p *program) printResult(doc taskt.Document, text string, opts runOptions) 
 	}
 	if text == "" {
 		return nil
+	}
+	if p.outTTY {
+		text = eventbus.Printable(text)
 	}
 	_, err := fmt.Fprintln(p.stdout, text)
 	return err

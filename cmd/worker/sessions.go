@@ -102,7 +102,7 @@ func (p *program) showSession(ctx context.Context, sessions *session.Store, id s
 		return p.printJSON(struct {
 			*session.Record
 			Messages []*session.Message `json:"messages"`
-		}{r, messages}, true)
+		}{r, append([]*session.Message{}, messages...)}, true)
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
@@ -119,14 +119,14 @@ func (p *program) showSession(ctx context.Context, sessions *session.Store, id s
 		{"time", r.Duration(time.Now()).Round(time.Millisecond).String()},
 	} {
 		if row[1] != "" {
-			fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
+			fmt.Fprintf(w, "%s\t%s\n", row[0], eventbus.OneLine(row[1], 2000))
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, m := range messages {
-		fmt.Fprintf(p.stdout, "\n%s", transcript(m.Message))
+		fmt.Fprintf(p.stdout, "\n%s", eventbus.Printable(transcript(m.Message)))
 	}
 	return nil
 }

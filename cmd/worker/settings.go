@@ -70,6 +70,12 @@ func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) err
 			return usageError{fmt.Errorf("%s: %q: %w", source, value, err)}
 		}
 	}
+	switch {
+	case s.timeout < time.Second || s.timeout > 24*time.Hour:
+		return usageError{fmt.Errorf("timeout %s is not within 1s and 24h", s.timeout)}
+	case s.maxDepth < 1 || s.maxDepth > 5:
+		return usageError{fmt.Errorf("max-depth %d is not within 1 and 5", s.maxDepth)}
+	}
 	return nil
 }
 

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
@@ -27,9 +26,9 @@ Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 		Example: `  worker task explore "Where is the configuration loaded?"
   worker task explore --json "List the HTTP handlers" | jq -r .text`,
 		Args:              usageArgs(cobra.ExactArgs(2)),
-		ValidArgsFunction: p.completeAgents,
+		ValidArgsFunction: p.completeAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Primary }),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := p.readPrompt(args[1])
+			prompt, err := p.readPrompt(cmd.Context(), args[1])
 			if err := cmp.Or(opts.check(), err); err != nil {
 				return err
 			}
@@ -44,8 +43,10 @@ Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 // gets an element that says so.
 func (p *program) task(ctx context.Context, agent, prompt string, opts runOptions) error {
 	result, err := p.callTask(ctx, agent, prompt, opts)
-	if err != nil {
-		result = &taskt.Result{Agent: agent, Status: session.Failed, Text: err.Error(), Err: err}
+	if result == nil {
+		result = &taskt.Result{Agent: agent, Status: endedBy(ctx), Text: err.Error(), Err: err}
+	} else if err != nil { // the answer is there; what went wrong besides is said
+		p.complain(err)
 	}
 	if err := p.printResult(result.Document(), result.XML(), opts); err != nil {
 		return err
@@ -53,7 +54,7 @@ func (p *program) task(ctx context.Context, agent, prompt string, opts runOption
 	if result.Err == nil {
 		return nil
 	}
-	fmt.Fprintf(p.stderr, "worker: %v\n", result.Err)
+	p.complain(result.Err)
 	var unknown *taskt.UnknownAgentError
 	switch {
 	case ctx.Err() != nil:
@@ -81,7 +82,18 @@ func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOp
 	}
 	watching := p.watch(ctx, a.bus, root.Path(), opts)
 	result := a.tasks.Call(ctx, root, taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: agent})
-	return result, errors.Join(root.End(result.Status, result.Err), watching.wait())
+	if err := root.End(result.Status, result.Err); err != nil {
+		p.complain(err)
+	}
+	return result, watching.wait()
+}
+
+// endedBy is the status of what ctx, or else an error, has ended.
+func endedBy(ctx context.Context) session.Status {
+	if ctx.Err() != nil {
+		return session.Cancelled
+	}
+	return session.Failed
 }
 
 // firstWords describes a prompt in a few words.
@@ -92,6 +104,3 @@ func firstWords(prompt string) string {
 	}
 	return strings.Join(words[:8], " ") + " …"
 }
-
-// settle is how long a watcher may take to show the last events.
-const settle = 10 * time.Second

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -16,20 +15,28 @@ import (
 // watcher shows a stream while its session runs.
 type watcher struct {
 	done   chan error
+	alive  chan struct{} // has a value after each delivery that was shown
 	cancel context.CancelFunc
 }
+
+// settle is how long the last events may take, one after the other.
+const settle = 10 * time.Second
 
 // watch follows the stream of a session that is about to run: readable
 // progress on stderr and, with --events, each event on stdout.
 func (p *program) watch(ctx context.Context, bus *eventbus.Bus, path eventbus.Path, opts runOptions) *watcher {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	w := &watcher{done: make(chan error, 1), cancel: cancel}
+	w := &watcher{done: make(chan error, 1), alive: make(chan struct{}, 1), cancel: cancel}
 	progress := newProgress(p.stderr, p.errTTY)
 	go func() {
 		w.done <- follow(ctx, bus, path, eventbus.FollowOptions{Live: true}, func(d eventbus.Delivery) error {
 			p.screen.Lock()
 			progress.show(d)
 			p.screen.Unlock()
+			select {
+			case w.alive <- struct{}{}:
+			default:
+			}
 			if opts.events {
 				return printEvent(p.stdout, d)
 			}
@@ -39,17 +46,21 @@ func (p *program) watch(ctx context.Context, bus *eventbus.Bus, path eventbus.Pa
 	return w
 }
 
-// wait returns when the session's last event has been shown.
+// wait returns when the session's last event has been shown, or when none has
+// come for a while: an output that takes nothing must not hold up the result.
 func (w *watcher) wait() error {
 	defer w.cancel()
 	timeout := time.NewTimer(settle)
 	defer timeout.Stop()
-	select {
-	case err := <-w.done:
-		return err
-	case <-timeout.C:
-		w.cancel()
-		return errors.Join(fmt.Errorf("the stream's end did not arrive within %s", settle), <-w.done)
+	for {
+		select {
+		case err := <-w.done:
+			return err
+		case <-w.alive:
+			timeout.Reset(settle)
+		case <-timeout.C:
+			return fmt.Errorf("not all events were shown: none came, or was taken, for %s", settle)
+		}
 	}
 }
 
