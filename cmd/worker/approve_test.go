@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 // typist is a user at a terminal: it types its next line once it is asked.
@@ -37,6 +39,7 @@ func (t *typist) Read(p []byte) (int, error) {
 // TestApproveOnTerminal answers the questions of a run as a user at a terminal
 // would: a word that is no answer, yes, always, and no with a reason.
 func TestApproveOnTerminal(t *testing.T) {
+	defer goleak.VerifyNone(t) // the whole program ran in this process, and left nothing
 	dir := t.TempDir()
 	state := filepath.Join(dir, "state")
 	play := filepath.Join(dir, "script.jsonl")
