@@ -3,13 +3,14 @@ package permission
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // More ways round a rule than the vectors hold, and more that must stay
 // allowed. All run with a ".env" that may not be read or written, a folder
 // "secrets" and an ordinary "src/main.go".
 func TestShellGate(t *testing.T) {
-	const setup = "mkdir -p src docs secrets; echo > src/main.go; echo > README.md; echo K=V > .env; echo > secrets/key; ln -s .env link"
+	const setup = "mkdir -p src docs secrets; echo > src/main.go; echo > README.md; echo K=V > .env; echo > secrets/key; ln -s .env link; mkdir -p deep/er; ln -s deep/er jump; echo > deep/.prod.env"
 	const noRM = `{"shell_exec":{"*":"allow","rm":"deny","rm *":"deny"}}`
 	const noEnv = `{"read_file":{"*":"allow","*.env":"deny","secrets/**":"deny"},"write_file":{"*":"allow","*.env":"deny"},"edit_file":{"*":"allow","*.env":"deny"},"shell_exec":"allow"}`
 	for _, c := range []struct {
@@ -90,6 +91,11 @@ func TestShellGate(t *testing.T) {
 		{noRM, Ask, "ssh -o ProxyCommand='rm x' h"},
 		{noRM, Ask, "printf -v PATH x"},
 		{noRM, Ask, "go test -exec 'rm' ./..."},
+		{noRM, Ask, "git push --exe=x o"},
+		{noRM, Ask, "git fetch --upload-p x o"},
+		{noRM, Ask, "git clone --conf x=y o"},
+		{noRM, Ask, "git grep --open-files-in=x y"},
+		{noRM, Ask, "git init --templ=x"},
 		{noRM, Ask, "\"\" x"},
 		{noRM, Ask, "rm\" x"},
 		{noEnv, Deny, "cat ./.env"},
@@ -137,6 +143,28 @@ func TestShellGate(t *testing.T) {
 		{noEnv, Deny, "ls &> .env"},
 		{noEnv, Deny, "ls >> link"},
 		{noEnv, Deny, "git checkout HEAD -- .env"},
+		{noEnv, Deny, "for f in .e*; do cat \"$f\"; done"},
+		{noEnv, Deny, "for f in .e*; do cat $f; done"},
+		{noEnv, Deny, "for f in .e*; do head -n1 < \"$f\"; done"},
+		{noEnv, Deny, "for f in .e*; do cat README.md > \"$f\"; done"},
+		{noEnv, Deny, "for f in .e*; do cp README.md \"$f\"; done"},
+		{noEnv, Deny, "for f in ./.*; do cat \"$f\"; done"},
+		{noEnv, Deny, "for f in .[e]nv; do cat \"./$f\"; done"},
+		{noEnv, Deny, "for f in src/../.e*; do cat \"$f\"; done"},
+		{noEnv, Deny, "for f in jump/../.p*; do cat \"$f\"; done"},
+		{noEnv, Deny, "cat jump/../.p*"},
+		{noEnv, Deny, "for f in .{x,e}*; do cat \"$f\"; done"},
+		{noEnv, Deny, "p='.e*'; for f in $p; do cat \"$f\"; done"},
+		{noEnv, Deny, "cd src; for f in ../.e*; do cat \"$f\"; done"},
+		{noEnv, Deny, "for d in sec*; do for f in \"$d\"/*; do cat \"$f\"; done; done"},
+		{noEnv, Ask, "cd \"$X\"; for f in .e*; do cat \"$f\"; done"},
+		{noEnv, Ask, "ln -s .env zz; for f in z*; do cat \"$f\"; done"},
+		{noEnv, Ask, "set -- .e*; cat \"$1\""},
+		{noEnv, Ask, "a=(.e*); cat \"${a[0]}\""},
+		{noEnv, Ask, "a=(.e*); cat \"$a\""},
+		{noEnv, Ask, "a[0]=.env; cat \"$a\""},
+		{noEnv, Ask, "select f in .e*; do cat \"$f\"; done"},
+		{noEnv, Ask, "f() { cat \"$1\"; }; f .e*"},
 		{noEnv, Ask, "cat \"$X\""},
 		{noEnv, Ask, "find . -exec cat {} +"},
 		{noEnv, Ask, "ls | xargs cat"},
@@ -158,7 +186,7 @@ func TestShellGate(t *testing.T) {
 		"cat src/main.go | sort | uniq -c | head -5", "grep -rn TODO src", "grep -rn 'secret' src", "grep -c . README.md", "ls -la", "ls src/*.go",
 		"cd src && go build ./...", "git log --oneline -5", "git commit -m 'remove .env and secrets'", "git diff HEAD~1 -- src", "git -C src status",
 		"git --no-pager log -1", "go test ./... -run 'Test[AB]' -count=1", "go vet ./... || true", "CGO_ENABLED=0 go build ./...", "FOO=1 go test ./...",
-		"for i in 1 2; do go test ./x$i; done", "find . -name '*.go' -type f", "echo hello > docs/out.txt", "go test ./... > /dev/null 2>&1",
+		"for i in 1 2; do go test ./x$i; done", "for f in src/*.go; do cat \"$f\"; done", "for f in *.none; do cat $f; done", "find . -name '*.go' -type f", "echo hello > docs/out.txt", "go test ./... > /dev/null 2>&1",
 		"sed -n '1,20p' src/main.go", "sed 's/a/b/g' README.md", "if go vet ./...; then echo ok; fi", "echo \"$HOME\" \"$X\"", "echo $(pwd)", "npm run build", "make -j4 all",
 		"git stash list && git status --short", "head -n 20 README.md", "test -f src/main.go && cat src/main.go", "X=src; ls $X", "git add -A && git commit -m \"x\"",
 		"cat <<'EOF' > docs/x.md\nhello $(rm x)\nEOF", "sort -o docs/sorted README.md", "wc -l src/main.go README.md", "go run ./cmd/x --flag=1", "mkdir -p docs/a/b",
@@ -166,6 +194,32 @@ func TestShellGate(t *testing.T) {
 		v := gateVector{Rules: []byte(work), Tool: "shell_exec", Args: map[string]string{"command": command}, Setup: setup}
 		if d := v.decide(t); d.Action != Allow {
 			t.Errorf("%q: got %v, want allow (%s)", command, d.Action, d.Reason())
+		}
+	}
+}
+
+// A command line that multiplies itself is cut short, never followed.
+func TestShellBounds(t *testing.T) {
+	w := tempWorkspace(t)
+	l := Layers{Static: rules(t, `{"*":"allow","read_file":{"*":"allow","*.env":"deny"}}`)}
+	for name, command := range map[string]string{
+		"variable":      "a=aaaaaaaaaa;" + strings.Repeat("a=$a$a$a$a;", 30) + "cat $a",
+		"braces":        "cat " + strings.Repeat("{a,b}", 20000),
+		"nested braces": "cat " + strings.Repeat("{a,", 2000) + "b" + strings.Repeat("}", 2000),
+		"words":         "a=" + strings.Repeat("b", 4000) + "; cat" + strings.Repeat(" $a", 30000),
+		"loops":         strings.Repeat("for i in {1..40}; do ", 4) + "cat " + strings.Repeat("x", 100000) + " $i$i;" + strings.Repeat("done;", 4),
+		"nested":        strings.Repeat("echo $(", 15000) + "ls" + strings.Repeat(")", 15000),
+		"arithmetic":    "echo " + strings.Repeat("$((1+", 15000) + "1" + strings.Repeat("))", 15000),
+		"files":         strings.Repeat("rg x /usr /opt /var;", 1000),
+		"deep":          "cat " + strings.Repeat("a/", 50000) + "b",
+	} {
+		from := time.Now()
+		values, err := w.ShellValues("shell_exec", command)
+		if took := time.Since(from); took > 5*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
+		if d := l.Decide(values); err == nil && d.Action == Allow {
+			t.Errorf("%s: allowed", name)
 		}
 	}
 }

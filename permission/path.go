@@ -24,7 +24,7 @@ type Workspace struct {
 // relative to it ("." is the workspace itself), of one outside absolute.
 //
 // "~/x" and "$HOME/x" are in the home folder. A path that is blank, holds a
-// NUL or runs in a circle is an error.
+// NUL, has more than 4096 bytes or runs in a circle is an error.
 func (w Workspace) PathValues(tool, path string) ([]Value, error) {
 	abs, err := w.absolute(path)
 	if err != nil {
@@ -54,6 +54,8 @@ func (w Workspace) absolute(path string) (string, error) {
 	switch {
 	case strings.TrimSpace(path) == "":
 		return "", errors.New("the path is empty")
+	case len(path) > maxPath:
+		return "", fmt.Errorf("the path has %d bytes, more than %d: shorten it", len(path), maxPath)
 	case strings.IndexByte(path, 0) >= 0:
 		return "", fmt.Errorf("path %q holds a NUL", path)
 	}
@@ -114,6 +116,9 @@ func (w Workspace) homeForms(forms []string) []string {
 	}
 	return forms
 }
+
+// maxPath bounds the bytes of a path, as kernels do.
+const maxPath = 4096
 
 // maxLinks bounds the symlinks of one path, as kernels do.
 const maxLinks = 40

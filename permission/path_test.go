@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -83,7 +84,7 @@ func TestPathValues(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", path, got, want)
 		}
 	}
-	for _, path := range []string{"", "  ", "a\x00b", "loop1", "loop1/x"} {
+	for _, path := range []string{"", "  ", "a\x00b", "loop1", "loop1/x", strings.Repeat("a/", 2049)} {
 		if values, err := w.PathValues("read_file", path); err == nil {
 			t.Errorf("%q: got %v, want an error", path, values)
 		}

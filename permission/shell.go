@@ -13,6 +13,10 @@ const (
 	maxShellSteps   = 5000      // statements looked at, loops counted each time
 	maxShellNesting = 30        // of shells in shells and calls in calls
 	maxShellValues  = 20000
+	maxShellBytes   = 16 << 20 // of the texts of the values
+	maxVariable     = 4 << 10  // bytes of a word with variables in it
+	maxBraces       = 10       // groups of braces in a word
+	maxLooks        = 20000    // at files and entries of folders
 )
 
 // ShellValues returns the values of a command line of the shell. It is parsed
@@ -55,6 +59,7 @@ func (e shellError) Error() string { return string(e) }
 const (
 	errEmptyCommand shellError = "the command is empty"
 	errNULCommand   shellError = "the command holds a NUL"
+	errManyLooks    shellError = "more files than can be looked at"
 )
 
 // shell is the analysis of one command line.
@@ -68,7 +73,28 @@ type shell struct {
 	visited []string // every folder that a cd went to
 	steps   int
 	depth   int
+	looks   int // at the file system
+	bytes   int // of values
 	full    bool
+	spent   bool
+}
+
+// spend counts steps, and reports whether there are any left.
+func (a *shell) spend(n int) bool {
+	if a.steps += n; a.steps <= maxShellSteps {
+		return true
+	}
+	if !a.spent {
+		a.spent = true
+		a.unknown("more steps than can be followed")
+	}
+	return false
+}
+
+// look counts looks at the file system, and reports whether there are any left.
+func (a *shell) look(n int) bool {
+	a.looks += n
+	return a.looks <= maxLooks
 }
 
 // add adds a value once.
@@ -76,7 +102,7 @@ func (a *shell) add(v Value) {
 	if a.seen[v] {
 		return
 	}
-	if len(a.values) >= maxShellValues {
+	if a.bytes += len(v.Text) + len(v.Written); len(a.values) >= maxShellValues || a.bytes > maxShellBytes {
 		if !a.full {
 			a.full = true
 			a.values = append(a.values, Value{Tool: a.tool, Text: "more than can be looked at", Unknown: true})

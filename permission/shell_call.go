@@ -22,6 +22,16 @@ func (v argv) line() string {
 	return strings.Join(words, " ")
 }
 
+// upTo cuts v after as many bytes: what follows is not known.
+func (v argv) upTo(size int) argv {
+	for i, t := range v {
+		if size -= len(t.s) + 1; size < -1 {
+			return append(v[:i:i], text{split: true})
+		}
+	}
+	return v
+}
+
 // word returns the i-th word, "" if there is none or it is not certain.
 func (v argv) word(i int) string {
 	if i < len(v) && v[i].known && !v[i].glob {
@@ -37,7 +47,7 @@ func (a *shell) call(st *state, c *syntax.CallExpr) {
 	a.assigns(st, c.Assigns, len(c.Args) > 0)
 	var args argv
 	for _, w := range c.Args {
-		args = append(args, a.fields(st, w)...)
+		args = append(args, a.fields(st, w)...).upTo(maxCommand)
 	}
 	inner := slices.Clone(a.values[mark:])
 	a.values = a.values[:mark]
@@ -221,7 +231,7 @@ func (a *shell) sets(st *state, name text) {
 
 // nested looks at a word that a shell runs as a script.
 func (a *shell) nested(st *state, t text) {
-	if !t.known {
+	if !t.known || t.glob {
 		a.unknown(t.s)
 		return
 	}

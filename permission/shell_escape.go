@@ -53,6 +53,22 @@ func (a *shell) escapes(name string, v argv) bool {
 // harmlessConfig are the settings of git that run nothing and lead nowhere.
 var harmlessConfig = regexp.MustCompile(`(?i)^(?:color\.[a-z.]+|user\.(?:name|email)|core\.(?:quotepath|autocrlf|safecrlf|abbrev|filemode)|advice\.[a-z]+|init\.defaultbranch|log\.[a-z]+|column\.[a-z]+|commit\.gpgsign|tag\.gpgsign|diff\.(?:renames|context|algorithm|noprefix|mnemonicprefix)|merge\.conflictstyle|pull\.(?:rebase|ff)|push\.default|fetch\.prune|gc\.auto|status\.[a-z]+|versionsort\.[a-z]+|safe\.directory)(?:=|$)`)
 
+// gitPrograms are the long options by which subcommands of git run a program
+// or take settings.
+var gitPrograms = map[string][]string{
+	"push": {"--exec", "--receive-pack"}, "ls-remote": {"--exec", "--upload-pack"}, "fetch": {"--upload-pack"}, "pull": {"--upload-pack"},
+	"clone": {"--upload-pack", "--config", "--template"}, "init": {"--template"}, "archive": {"--exec"},
+	"difftool": {"--extcmd"}, "grep": {"--open-files-in-pager"},
+}
+
+// gitEscape reports whether s is such an option, which may be abbreviated.
+func gitEscape(sub, s string) bool {
+	name, _, _ := strings.Cut(s, "=")
+	return len(name) > 2 && slices.ContainsFunc(gitPrograms[sub], func(option string) bool {
+		return strings.HasPrefix(option, name) || strings.HasPrefix(name, option)
+	})
+}
+
 // git follows git's own ways to run programs.
 func (a *shell) git(st *state, v argv) {
 	st = st.clone()
@@ -95,6 +111,8 @@ func (a *shell) git(st *state, v argv) {
 			return text{known: true}
 		}
 		switch {
+		case sub != "rebase" && gitEscape(sub, s):
+			a.unknown(v.line())
 		case strings.HasPrefix(s, "ext::"), strings.HasPrefix(s, "--upload-pack"), strings.HasPrefix(s, "--receive-pack"), strings.HasPrefix(s, "--exec="):
 			a.unknown(v.line())
 		case sub == "rebase" && (s == "-x" || s == "--exec"):

@@ -67,7 +67,7 @@ func (a *shell) files(st *state, name string, v argv) {
 					unknown = true
 					continue
 				}
-				files, ok := globbed(dir, t)
+				files, ok := a.globbed(dir, t)
 				unknown = unknown || !ok
 				if len(files) == 0 {
 					files = []string{t.s}
@@ -175,6 +175,10 @@ func (a *shell) reads(st *state, name, word string, always bool, folders *[]stri
 				}
 				continue
 			}
+			if !a.look(2) {
+				a.add(Value{Tool: "read_file", DenyOnly: true, Unknown: true})
+				return
+			}
 			info, err := os.Stat(full)
 			_, lerr := os.Lstat(full)
 			if lerr != nil && !(always && part == word) && !(name == "git" && part != word) && !slices.Contains(st.written, filepath.Clean(full)) {
@@ -225,7 +229,7 @@ func (a *shell) tree(dir string) {
 		if err != nil {
 			return nil // it cannot be read by the command either
 		}
-		if n++; n > maxTree {
+		if n++; n > maxTree || !a.look(1) {
 			return fs.SkipAll
 		}
 		if d.IsDir() {
@@ -239,7 +243,7 @@ func (a *shell) tree(dir string) {
 		a.add(a.denied(path))
 		return nil
 	})
-	if err != nil || n > maxTree || dir == "" {
+	if err != nil || n > maxTree || !a.look(0) || dir == "" {
 		a.add(Value{Tool: "read_file", DenyOnly: true, Unknown: true})
 	}
 }

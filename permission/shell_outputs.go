@@ -176,12 +176,15 @@ func (a *shell) writes(st *state, t text) {
 	}
 	for _, dir := range st.dirs() {
 		targets := []string{t.s}
+		unknown := !t.known
 		if t.known && t.glob && dir != "" {
-			if files, ok := globbed(dir, t); ok && len(files) > 0 {
+			files, ok := a.globbed(dir, t)
+			unknown = !ok
+			if len(files) > 0 {
 				targets = files
 			}
 		}
-		if !t.known || dir == "" && !rooted(t.s) {
+		if unknown || dir == "" && !rooted(t.s) {
 			a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true})
 			a.add(Value{Tool: "edit_file", DenyOnly: true, Unknown: true})
 			continue

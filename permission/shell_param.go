@@ -123,7 +123,7 @@ func (a *shell) param(st *state, b *wordBuilder, p *syntax.ParamExp, quoted bool
 		b.t.split = true
 		return
 	}
-	if !value.known {
+	if !value.known || b.s.Len()+len(value.s) > maxVariable {
 		b.unknown(a.written(p), quoted)
 		return
 	}

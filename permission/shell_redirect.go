@@ -77,7 +77,11 @@ func (a *shell) file(tool, dir, path string, denyOnly bool) {
 	if !rooted(path) {
 		path = dir + "/" + path
 	}
-	values, err := a.ws.PathValues(tool, path)
+	var values []Value
+	err := error(errManyLooks)
+	if a.look(1 + strings.Count(path, "/")) {
+		values, err = a.ws.PathValues(tool, path)
+	}
 	if err != nil {
 		a.add(Value{Tool: tool, Text: path, Unknown: true})
 		return

@@ -71,7 +71,7 @@ func (a *shell) globbedSpelling(v argv, name string) {
 	for _, t := range v[1:] {
 		files := []string{t.s}
 		if t.known && t.glob {
-			if found, ok := globbed(a.ws.Root, t); ok && len(found) > 0 {
+			if found, ok := a.globbed(a.ws.Root, t); ok && len(found) > 0 {
 				files = found
 			}
 		}

@@ -16,10 +16,7 @@ func (a *shell) stmt(st *state, s *syntax.Stmt) {
 	if s == nil {
 		return
 	}
-	if a.steps++; a.steps > maxShellSteps {
-		if a.steps == maxShellSteps+1 {
-			a.unknown("more steps than can be followed")
-		}
+	if !a.spend(1) {
 		return
 	}
 	if s.Background || s.Coprocess {
@@ -162,7 +159,10 @@ func (a *shell) forClause(st *state, c *syntax.ForClause) {
 	case *syntax.WordIter:
 		var items []text
 		for _, w := range l.Items {
-			items = append(items, a.fields(st, w)...)
+			for _, t := range a.fields(st, w) {
+				items = append(items, a.expanded(st, t)...)
+			}
+			items = items[:min(len(items), maxItems+1)]
 		}
 		if c.Select || !l.InPos.IsValid() || len(items) > maxItems || slices.ContainsFunc(items, func(t text) bool { return !t.known }) {
 			items = []text{{}}

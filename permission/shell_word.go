@@ -26,9 +26,13 @@ func (a *shell) word(st *state, w *syntax.Word) text {
 	if w == nil {
 		return text{known: true}
 	}
+	if a.spent {
+		return text{}
+	}
 	var b wordBuilder
 	a.parts(st, &b, w.Parts, false)
 	t := b.text()
+	a.spend(len(t.s) / 1024) // long words take long
 	t.subst = len(w.Parts) == 1 && isSubst(w.Parts[0])
 	if len(w.Parts) == 1 {
 		_, t.proc = w.Parts[0].(*syntax.ProcSubst)
@@ -49,14 +53,42 @@ func (a *shell) fields(st *state, w *syntax.Word) []text {
 	if !syntax.SplitBraces(&clone) {
 		return splitFields(a.word(st, w))
 	}
+	tooMany := func() []text {
+		a.word(st, w) // for what it would run
+		return []text{{s: a.written(w), split: true}}
+	}
+	if braces(clone.Parts) > maxBraces {
+		return tooMany()
+	}
 	var all []text
 	for word, err := range expand.BracesSeq(nil, &clone) {
 		if err != nil || len(all) > 200 {
-			return []text{{s: a.written(w), split: true}}
+			return tooMany()
 		}
 		all = append(all, splitFields(a.word(st, word))...)
 	}
 	return all
+}
+
+// braces returns the number of groups of braces, up to one more than allowed.
+func braces(parts []syntax.WordPart) int {
+	n := 0
+	for _, p := range parts {
+		b, ok := p.(*syntax.BraceExp)
+		if !ok {
+			continue
+		}
+		n++
+		for _, e := range b.Elems {
+			if n <= maxBraces {
+				n += braces(e.Parts)
+			}
+		}
+		if n > maxBraces {
+			break
+		}
+	}
+	return n
 }
 
 // splitFields splits the value of unquoted variables at blanks.
