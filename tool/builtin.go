@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -72,9 +71,7 @@ func (f *function[A]) Run(ctx context.Context, call *Call) (Result, error) {
 
 func (f *function[A]) decode(raw json.RawMessage) (A, error) {
 	var args A
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&args); err != nil {
+	if err := DecodeArgs(raw, &args); err != nil {
 		return args, fmt.Errorf("%s: arguments: %w", f.spec.Name, err)
 	}
 	return args, nil

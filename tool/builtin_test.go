@@ -136,3 +136,23 @@ func TestOpenWorkspace(t *testing.T) {
 	p.fails("read_file", args{"path": "file"}, "closed")
 	p.fails("write_file", args{"path": "file", "content": "x"}, "closed")
 }
+
+// Whether oldText is in a file says what is in it: who may not read a file may
+// not edit it, though no rule has to allow the reading.
+func TestEditValues(t *testing.T) {
+	p := newPlace(t, nil, map[string]string{"secret.txt": "", "link": "-> secret.txt"})
+	values, err := p.tools["edit_file"].Values(json.RawMessage(`{"path":"link","oldText":"a","newText":"b"}`))
+	var got []string
+	for _, v := range values {
+		s := v.Tool + " " + v.Text
+		if v.DenyOnly {
+			s += " deny only"
+		}
+		got = append(got, s)
+	}
+	for _, want := range []string{"edit_file link", "edit_file secret.txt", "read_file link deny only", "read_file secret.txt deny only"} {
+		if err != nil || !slices.Contains(got, want) {
+			t.Errorf("edit_file.Values of a link: %q (%v), want %q among them", got, err, want)
+		}
+	}
+}

@@ -29,15 +29,34 @@ func editFile(ws *Workspace) Tool {
 			InputSchema: schemaFor[editFileArgs](),
 		},
 		values: func(a editFileArgs) ([]permission.Value, error) {
-			return ws.filePathValues("edit_file", a.Path)
+			return ws.editValues(a.Path)
 		},
-		run: func(_ context.Context, _ *Call, a editFileArgs) (Result, error) {
-			return ws.edit(a)
+		run: func(ctx context.Context, _ *Call, a editFileArgs) (Result, error) {
+			return ws.edit(ctx, a)
 		},
 	}
 }
 
-func (ws *Workspace) edit(a editFileArgs) (Result, error) {
+// editValues is what an edit of p wants. Its outcome tells whether oldText is in
+// the file, so a rule that denies reading the file denies editing it; no rule
+// has to allow the reading.
+func (ws *Workspace) editValues(p string) ([]permission.Value, error) {
+	values, err := ws.filePathValues("edit_file", p)
+	if err != nil {
+		return nil, err
+	}
+	reads, err := ws.filePathValues("read_file", p)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range reads {
+		v.DenyOnly = true
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+func (ws *Workspace) edit(ctx context.Context, a editFileArgs) (Result, error) {
 	ws.writing.Lock()
 	defer ws.writing.Unlock()
 	rel, real, err := ws.locateFile(a.Path)
@@ -48,16 +67,16 @@ func (ws *Workspace) edit(a editFileArgs) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	after, lines, err := replaceText(before, a.OldText, a.NewText, a.ReplaceAll)
+	after, n, lines, err := replaceText(before, a, ws.opts.MaxFileBytes)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", showPath(rel), err)
 	}
-	if _, err := ws.replace(real, after); err != nil {
+	if _, err := ws.replace(ctx, real, after); err != nil {
 		return Result{}, err
 	}
 	return Result{
-		Text: fmt.Sprintf("replaced %s in %s, at %s", plural(len(lines), "occurrence"), showPath(rel), showLines(lines)),
-		Meta: map[string]any{"path": rel, "replaced": len(lines)},
+		Text: fmt.Sprintf("replaced %s in %s, at %s", plural(n, "occurrence"), showPath(rel), showLines(lines, n)),
+		Meta: map[string]any{"path": rel, "replaced": n},
 	}, nil
 }
 
@@ -81,14 +100,16 @@ func (ws *Workspace) readText(real string) ([]byte, error) {
 	return content, nil
 }
 
-// replaceText replaces old, which must occur exactly once unless all is set,
-// and returns the lines at which it stood. In a file with CRLF line ends the
-// line feeds of both texts stand for CRLF; where a file has both, old is looked
-// for as it is first.
-func replaceText(content []byte, old, new string, all bool) (after []byte, lines []int, err error) {
+// replaceText replaces a.OldText, which must occur exactly once unless
+// a.ReplaceAll is set. It returns how often it stood there, and at which lines:
+// the first maxPlaces of them. In a file with CRLF line ends the line feeds of
+// both texts stand for CRLF; where a file has both, OldText is looked for as it
+// is first. A result of more than limit bytes is refused before it is made.
+func replaceText(content []byte, a editFileArgs, limit int64) (after []byte, n int, lines []int, err error) {
+	old, new := a.OldText, a.NewText
 	bom := content[:0:0]
 	if rest, ok := bytes.CutPrefix(content, utf8BOM); ok {
-		bom, content = utf8BOM, rest
+		bom, content = content[:len(utf8BOM):len(utf8BOM)], rest
 		old, new = strings.TrimPrefix(old, string(utf8BOM)), strings.TrimPrefix(new, string(utf8BOM))
 	}
 	crlf, lf := bytes.Count(content, []byte("\r\n")), bytes.Count(content, []byte("\n"))
@@ -97,54 +118,51 @@ func replaceText(content []byte, old, new string, all bool) (after []byte, lines
 	}
 	switch {
 	case old == "":
-		return nil, nil, errors.New("oldText is empty: use write_file to give a file new content")
+		return nil, 0, nil, errors.New("oldText is empty: use write_file to give a file new content")
 	case old == new:
-		return nil, nil, errors.New("oldText and newText are the same: nothing to change")
+		return nil, 0, nil, errors.New("oldText and newText are the same: nothing to change")
 	}
-	at := occurrences(content, []byte(old), all)
+	at := occurrences(content, []byte(old), a.ReplaceAll)
 	lines = lineNumbers(content, at)
 	switch {
 	case len(at) == 0:
-		return nil, nil, notFound(content, old)
-	case len(at) > 1 && !all:
+		return nil, 0, nil, notFound(content, old)
+	case len(at) > 1 && !a.ReplaceAll:
 		least := ""
-		if len(at) == maxAmbiguous {
+		if len(at) == maxPlaces {
 			least = "at least "
 		}
-		return nil, nil, fmt.Errorf("oldText occurs %s%d times, at %s: add lines around it until it is unique, or set replaceAll", least, len(at), showLines(lines))
+		return nil, 0, nil, fmt.Errorf("oldText occurs %s%d times, at %s: add lines around it until it is unique, or set replaceAll", least, len(at), showLines(lines, len(at)))
 	}
-	after = append(after, bom...)
-	from := 0
-	for _, i := range at {
-		after = append(after, content[from:i]...)
-		after = append(after, new...)
-		from = i + len(old)
+	n = bytes.Count(content, []byte(old)) // as occurrences has it, but without an end
+	room := limit - int64(len(bom)+len(content))
+	if grows := int64(len(new) - len(old)); grows > 0 && int64(n) > room/grows {
+		return nil, 0, nil, fmt.Errorf("with %s replaced the file would have more than %s, the most that a file may have: nothing has changed; use a shorter newText or replace fewer", plural(n, "occurrence"), showSize(limit))
 	}
-	return append(after, content[from:]...), lines, nil
+	return append(bom, bytes.ReplaceAll(content, []byte(old), []byte(new))...), n, lines, nil
 }
 
-// maxAmbiguous is how many occurrences are counted where one is wanted.
-const maxAmbiguous = 1000
+// maxPlaces is how many occurrences are looked at one by one.
+const maxPlaces = 1000
 
-// occurrences returns where old stands in content. Unless all is set, those
-// that overlap count as well, since which of them is meant cannot be known, and
-// it stops at maxAmbiguous.
+// occurrences returns where old stands in content, the first maxPlaces of them.
+// Unless all is set, those that overlap count as well, since which of them is
+// meant cannot be known.
 func occurrences(content, old []byte, all bool) []int {
 	var at []int
 	step := 1
 	if all {
 		step = len(old)
 	}
-	for from := 0; ; {
+	for from := 0; len(at) < maxPlaces; {
 		i := bytes.Index(content[from:], old)
 		if i < 0 {
-			return at
+			break
 		}
-		if at = append(at, from+i); !all && len(at) == maxAmbiguous {
-			return at
-		}
+		at = append(at, from+i)
 		from += i + step
 	}
+	return at
 }
 
 // lineNumbers returns the numbers of the lines at the offsets at, which ascend.
@@ -158,18 +176,20 @@ func lineNumbers(content []byte, at []int) []int {
 	return lines
 }
 
-// showLines returns "line 3" or "lines 3, 8, 12", ten of them at most.
-func showLines(lines []int) string {
-	if len(lines) == 1 {
+// showLines returns "line 3" or "lines 3, 8, 12", ten at most, of n lines of
+// which the first are given.
+func showLines(lines []int, n int) string {
+	if n == 1 {
 		return fmt.Sprintf("line %d", lines[0])
 	}
 	var b strings.Builder
-	for i, n := range lines[:min(len(lines), 10)] {
+	shown := min(len(lines), 10)
+	for i, line := range lines[:shown] {
 		b.WriteString([]string{"lines ", ", "}[min(i, 1)])
-		fmt.Fprint(&b, n)
+		fmt.Fprint(&b, line)
 	}
-	if len(lines) > 10 {
-		fmt.Fprintf(&b, " and %d more", len(lines)-10)
+	if n > shown {
+		fmt.Fprintf(&b, " and %d more", n-shown)
 	}
 	return b.String()
 }

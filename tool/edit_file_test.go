@@ -121,3 +121,28 @@ func overlaps(content, old string) bool {
 	i := strings.Index(content, old)
 	return i >= 0 && strings.Contains(content[i+1:], old)
 }
+
+// A result over the limit is refused before it is made: these would have
+// hundreds of gigabytes.
+func TestEditFileBoundsItsResult(t *testing.T) {
+	file := strings.Repeat("a", 5<<20)
+	p := newPlace(t, nil, map[string]string{"f": file, "g": "\uFEFFab\r\nab\r\n"})
+	p.fails("edit_file", args{"path": "f", "oldText": "a", "newText": strings.Repeat("b", 100_000), "replaceAll": true},
+		"with 5242880 occurrences replaced the file would have more than 10.0 MiB")
+	if p.read("f") != file {
+		t.Error("the file was changed")
+	}
+	got := p.text("edit_file", args{"path": "f", "oldText": "a", "newText": "bb", "replaceAll": true})
+	if want := "replaced 5242880 occurrences in f, at lines 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 and 5242870 more"; got != want || p.read("f") != strings.Repeat("b", 10<<20) {
+		t.Errorf("a result of exactly the limit: %q, want %q", got, want)
+	}
+	p.wantTree("f", "g")
+
+	for limit, ok := range map[int64]bool{14: false, 15: true} {
+		p := newPlace(t, &tool.Options{MaxFileBytes: limit}, map[string]string{"g": "\uFEFFab\r\nab\r\n"})
+		r := p.call("edit_file", args{"path": "g", "oldText": "b\n", "newText": "bcd\n", "replaceAll": true})
+		if r.IsError == ok {
+			t.Errorf("15 bytes with a limit of %d: %+v", limit, r)
+		}
+	}
+}

@@ -200,3 +200,27 @@ func TestEscapeRace(t *testing.T) {
 		t.Errorf("beside holds %v (%v), want the secret alone", entries, err)
 	}
 }
+
+// A path that no system takes is refused before its folders are looked at.
+func TestPathTooLong(t *testing.T) {
+	p := newPlace(t, nil, map[string]string{"a/f": "x"})
+	long := strings.Repeat("a/", 5<<20) + "f"
+	for name, a := range map[string]args{
+		"read_file":  {"path": long},
+		"write_file": {"path": long, "content": ""},
+		"edit_file":  {"path": long, "oldText": "x", "newText": "y"},
+		"list_dir":   {"path": long},
+		"glob":       {"path": long, "pattern": "*"},
+		"grep":       {"path": strings.Repeat("./", 2046) + "a/f/g", "pattern": "x"},
+	} {
+		p.fails(name, a, "no path may have more than 4096")
+		raw, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.tools[name].Values(raw); err == nil || len(err.Error()) > 200 {
+			t.Errorf("%s.Values with a path of %d bytes: %.300v, want a short error", name, len(a["path"].(string)), err)
+		}
+	}
+	p.text("read_file", args{"path": strings.Repeat("./", 2046) + "a//f"})
+}

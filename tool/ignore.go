@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"io"
 	"path"
 	"regexp"
@@ -13,8 +14,13 @@ import (
 // gitDir is skipped wherever it is.
 const gitDir = ".git"
 
-// maxIgnoreBytes is how much of a .gitignore is read.
-const maxIgnoreBytes = 1 << 20
+// The bounds of what is read from .gitignore files: every entry of a folder is
+// matched against all rules that hold there.
+const (
+	maxIgnoreBytes = 1 << 20 // of one file
+	maxIgnoreLine  = 4096    // bytes of one line, as long as a path may be
+	maxIgnoreRules = 5000    // that hold in one folder, with those from above
+)
 
 // ignoreRules are the lines of the .gitignore files from the root down to a
 // folder, those that win last.
@@ -30,9 +36,9 @@ type ignoreRule struct {
 // rulesFor returns the rules that hold in the folder dir. If dir is itself
 // ignored, those of the folders above it do not count: who asks for an ignored
 // folder by name wants to see what is in it.
-func (ws *Workspace) rulesFor(dir string) ignoreRules {
-	rules := ws.readIgnoreFile(nil, gitDir+"/info/exclude", 0)
-	rules = ws.readIgnoreFile(rules, ".gitignore", 0)
+func (w *walker) rulesFor(ctx context.Context, dir string) ignoreRules {
+	rules := w.readIgnoreFile(ctx, nil, gitDir+"/info/exclude", 0)
+	rules = w.readIgnoreFile(ctx, rules, ".gitignore", 0)
 	if dir == "." {
 		return rules
 	}
@@ -42,20 +48,24 @@ func (ws *Workspace) rulesFor(dir string) ignoreRules {
 		if rules.ignored(at, true) || name == gitDir {
 			rules = nil
 		}
-		rules = ws.readIgnoreFile(rules, at+"/.gitignore", i+1)
+		rules = w.readIgnoreFile(ctx, rules, at+"/.gitignore", i+1)
 	}
 	return rules
 }
 
-// in returns the rules that hold in the folder dir, given that r holds in the
-// one above it.
-func (r ignoreRules) in(ws *Workspace, dir string) ignoreRules {
-	return ws.readIgnoreFile(r, dir+"/.gitignore", strings.Count(dir, "/")+1)
+// rulesIn returns the rules that hold in the folder dir, given those that hold
+// in the one above it.
+func (w *walker) rulesIn(ctx context.Context, dir string, above ignoreRules) ignoreRules {
+	return w.readIgnoreFile(ctx, above, dir+"/.gitignore", strings.Count(dir, "/")+1)
 }
 
-// readIgnoreFile returns rules and those of a file, if there is one to read.
-func (ws *Workspace) readIgnoreFile(rules ignoreRules, name string, depth int) ignoreRules {
-	f, _, err := ws.openFile(name)
+// readIgnoreFile returns rules and those of a file, if there is one to read. It
+// stops when ctx ends, and notes in w.unreadRules what is beyond the bounds.
+func (w *walker) readIgnoreFile(ctx context.Context, rules ignoreRules, name string, depth int) ignoreRules {
+	if ctx.Err() != nil {
+		return rules
+	}
+	f, info, err := w.ws.openFile(name)
 	if err != nil {
 		return rules
 	}
@@ -64,11 +74,23 @@ func (ws *Workspace) readIgnoreFile(rules ignoreRules, name string, depth int) i
 	if err != nil {
 		return rules
 	}
+	w.unreadRules = w.unreadRules || info.Size() > maxIgnoreBytes
 	rules = slices.Clip(rules) // siblings share what is above them
 	for line := range strings.Lines(strings.TrimPrefix(string(text), string(utf8BOM))) {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.TrimSpace(line) == "" || line[0] == '#' {
 			continue
+		}
+		if len(line) > maxIgnoreLine {
+			w.unreadRules = true
+			continue
+		}
+		if len(rules) >= maxIgnoreRules {
+			w.unreadRules = true
+			break
+		}
+		if ctx.Err() != nil {
+			break
 		}
 		rules = append(rules, parseIgnoreLine(line, depth))
 	}

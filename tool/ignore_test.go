@@ -1,7 +1,10 @@
 package tool_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -69,5 +72,55 @@ func TestIgnoredByName(t *testing.T) {
 	}
 	if got := p.text("list_dir", nil); got != ".gitignore  17 B\nd.txt  4 B\n(2 entries left out by .gitignore)" {
 		t.Errorf("list_dir: got %q", got)
+	}
+}
+
+func TestIgnoreBounds(t *testing.T) {
+	var rules strings.Builder
+	for i := range 4999 {
+		fmt.Fprintf(&rules, "no%d\n", i)
+	}
+	at := rules.String() + "a\n"
+	note := "(.gitignore was not read to its end: at most 5000 rules hold in a folder, of at most 4096 bytes each)"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"at the limit", map[string]string{".gitignore": at, "a": "", "b": ""}, lines(".gitignore", "b")},
+		{"beyond it", map[string]string{".gitignore": at + "b\n", "a": "", "b": ""}, lines(".gitignore", "b", note)},
+		{"beyond it below", map[string]string{".gitignore": at, "s/.gitignore": "b", "s/b": "", "t/b": ""}, lines(".gitignore", "s/.gitignore", "s/b", "t/b", note)},
+		{"as much in siblings", map[string]string{"s/.gitignore": at, "t/.gitignore": at, "s/a": "", "t/a": ""}, lines("s/.gitignore", "t/.gitignore")},
+		{"a long line", map[string]string{".gitignore": strings.Repeat("[a]", 2000) + "\nb\n", "a": "", "b": ""}, lines(".gitignore", "a", note)},
+	} {
+		p := newPlace(t, nil, c.files)
+		if got := p.text("glob", args{"pattern": "**"}); got != c.want {
+			t.Errorf("%s: got:\n%s\nwant:\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+// A walk asks for the end of its context at every entry, and while it reads rules.
+func TestWalkCancelled(t *testing.T) {
+	files := map[string]string{".gitignore": strings.Repeat("*a*b*c*d*\n", 1000)}
+	for i := range 100 {
+		files[fmt.Sprintf("f%03d", i)] = "x"
+	}
+	p := newPlace(t, nil, files)
+	for _, name := range []string{"glob", "list_dir"} {
+		for _, at := range []int32{10, 1050} { // among the rules, among the entries
+			ctx, cancel := context.WithCancel(t.Context())
+			n := new(atomic.Int32)
+			n.Store(at)
+			a := args{"pattern": "*"}
+			if name == "list_dir" {
+				delete(a, "pattern")
+			}
+			r := p.callWith(endsAt{ctx, cancel, n}, name, a, nil)
+			cancel()
+			if !strings.Contains(r.Text, "stopped early: context canceled") || strings.Contains(r.Text, "f099") {
+				t.Errorf("%s cancelled at moment %d: %+v, want it stopped early", name, at, r)
+			}
+		}
 	}
 }

@@ -43,10 +43,13 @@ func (ws *Workspace) list(ctx context.Context, call *Call, a listDirArgs) (Resul
 	if err != nil {
 		return Result{}, err
 	}
-	rules := ws.rulesFor(w.base)
+	rules := w.rulesFor(ctx, w.base)
 	out := ws.newOutput()
 	shown, more, ignored := 0, 0, 0
 	for _, e := range entries {
+		if ctx.Err() != nil {
+			break // the notes say so
+		}
 		name := path.Join(w.base, e.Name())
 		switch {
 		case e.Name() == gitDir:

@@ -87,6 +87,9 @@ func (p *place) call(name string, a args) tool.Result {
 
 func (p *place) callWith(ctx context.Context, name string, a args, readable func(string) bool) tool.Result {
 	p.t.Helper()
+	if a == nil {
+		a = args{} // not null
+	}
 	raw, err := json.Marshal(a)
 	if err != nil {
 		p.t.Fatal(err)

@@ -71,7 +71,7 @@ func TestReadFileRefuses(t *testing.T) {
 		{args{"path": "a.txt", "offset": 2}, "offset 2 is beyond the end: a.txt has 1 line"},
 		{args{"path": "a.txt", "offset": -1}, "counted from 1"},
 		{args{"path": "a\x00b"}, "NUL"},
-		{args{"path": "a.txt", "lines": 3}, "unknown field"},
+		{args{"path": "a.txt", "lines": 3}, "unknown key"},
 	} {
 		p.fails("read_file", c.args, c.want)
 	}

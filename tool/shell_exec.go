@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,14 +128,22 @@ func (ws *Workspace) runShell(ctx context.Context, command string) (*headTail, e
 	return out, err
 }
 
-// shellEnv returns env without the worker's own settings and the keys of model
-// providers, for a command that runs in dir.
-func shellEnv(env []string, dir string) []string {
+// secretEnds are the ends of the names of variables that commands do not get:
+// so end those of keys and passwords.
+var secretEnds = []string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD"}
+
+// shellEnv returns env without the worker's own settings, keys and passwords,
+// for a command that runs in dir. Those that keep names stay.
+func shellEnv(env, keep []string, dir string) []string {
 	out := []string{}
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
-		name = strings.ToUpper(name)
-		if strings.HasPrefix(name, "WORKER_") || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_AUTH_TOKEN") || name == "PWD" {
+		upper := strings.ToUpper(name)
+		if upper == "PWD" || strings.HasPrefix(upper, "WORKER_") {
+			continue
+		}
+		secret := slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(upper, end) })
+		if secret && !slices.Contains(keep, name) {
 			continue
 		}
 		out = append(out, e)

@@ -22,8 +22,10 @@ func TestShell(t *testing.T) {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "KEPT=yes", "PWD=/wrong",
 		"ANTHROPIC_API_KEY=secret", "OPENAI_API_KEY=secret", "anthropic_auth_token=secret", "WORKER_NATS=secret",
+		"GITHUB_TOKEN=secret", "CLIENT_SECRET=secret", "DJANGO_SECRET_KEY=secret", "AWS_SECRET_ACCESS_KEY=secret", "DB_PASSWORD=secret",
+		"db_passwd=secret", "DEPLOY_KEY=secret", "WORKER_KEPT_TOKEN=secret", "SSH_AUTH_SOCK=/sock", "KEYBOARD=us", "KEPT_TOKEN=token",
 	}
-	p := newPlace(t, &tool.Options{Env: env, MaxOutputBytes: 200}, map[string]string{"a.txt": "text\n"})
+	p := newPlace(t, &tool.Options{Env: env, KeepEnv: []string{"KEPT_TOKEN", "WORKER_KEPT_TOKEN"}, MaxOutputBytes: 200}, map[string]string{"a.txt": "text\n"})
 	for _, c := range []struct {
 		name    string
 		command string
@@ -39,7 +41,7 @@ func TestShell(t *testing.T) {
 		{"the folder", "pwd; echo $PWD", p.dir + "\n" + p.dir + "\n(exit status 0)", false},
 		{"stdin is empty", "cat", "(exit status 0)", false},
 		{"no terminal", "exec 2>/dev/null; : </dev/tty || echo none", "none\n(exit status 0)", false},
-		{"environment", "env | grep -c secret; echo $KEPT", "0\nyes\n(exit status 0)", false},
+		{"environment", "env | grep -c secret; echo $KEPT $SSH_AUTH_SOCK $KEYBOARD $KEPT_TOKEN", "0\nyes /sock us token\n(exit status 0)", false},
 		{"begins with a dash", "-x", "", true},
 		{"not UTF-8", `printf 'caf\351'`, "caf\uFFFD\n(bytes that are not UTF-8 are shown as \uFFFD)\n(exit status 0)", false},
 		{"long output", "for i in 1 2 3 4 5 6 7 8 9; do echo $i 56789 123456789 123456789; done",

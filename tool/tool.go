@@ -12,7 +12,7 @@
 // [Call.Readable] refuses. grep does not look into such files, so that their
 // number says nothing of their content. shell_exec is not held by the Root: what
 // a command may do is for the gate to judge. It runs without a terminal, with
-// an empty stdin and without the keys of model providers in its environment,
+// an empty stdin and without keys and passwords in its environment,
 // and what it leaves in the background is ended when it ends.
 package tool
 

@@ -29,6 +29,8 @@ type walker struct {
 
 	leftOut    int // files that the session may not see
 	unreadable int // folders that could not be read
+
+	unreadRules bool // of .gitignore files: they are beyond the bounds
 }
 
 // newWalker prepares a walk through what p leads to: a folder, or a file, which
@@ -52,7 +54,7 @@ func (ws *Workspace) newWalker(call *Call, p string) (*walker, error) {
 func (w *walker) files(ctx context.Context) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if w.info.IsDir() {
-			w.folder(ctx, w.base, w.ws.rulesFor(w.base), yield)
+			w.folder(ctx, w.base, w.rulesFor(ctx, w.base), yield)
 		} else if w.visible(w.base) {
 			yield(w.base)
 		}
@@ -70,6 +72,9 @@ func (w *walker) folder(ctx context.Context, dir string, rules ignoreRules, yiel
 		return true
 	}
 	for _, e := range entries {
+		if ctx.Err() != nil {
+			return false
+		}
 		name := path.Join(dir, e.Name())
 		isDir := e.IsDir()
 		switch {
@@ -78,7 +83,7 @@ func (w *walker) folder(ctx context.Context, dir string, rules ignoreRules, yiel
 			if w.glob != nil && !w.glob.mayMatchBelow(w.below(name)) {
 				continue
 			}
-			if !w.folder(ctx, name, rules.in(w.ws, name), yield) {
+			if !w.folder(ctx, name, w.rulesIn(ctx, name, rules), yield) {
 				return false
 			}
 		case !e.Type().IsRegular() && !(w.links && e.Type()&fs.ModeSymlink != 0):
@@ -125,6 +130,9 @@ func (w *walker) notes(ctx context.Context, out *output) {
 	out.leftOut(w.leftOut)
 	if w.unreadable > 0 {
 		out.note("%s could not be read", plural(w.unreadable, "folder"))
+	}
+	if w.unreadRules {
+		out.note(".gitignore was not read to its end: at most %d rules hold in a folder, of at most %d bytes each", maxIgnoreRules, maxIgnoreLine)
 	}
 	if ctx.Err() != nil {
 		out.full = true

@@ -20,10 +20,17 @@ type Options struct {
 	// bash where it is in PATH, else sh.
 	Shell string
 
-	// Env is the environment of shell_exec. nil: that of this process. The
-	// worker's own settings and the keys of model providers are removed either
-	// way: WORKER_*, *_API_KEY and *_AUTH_TOKEN.
+	// Env is the environment of shell_exec. nil: that of this process. Removed
+	// either way, whatever their case, are the worker's own settings, WORKER_*,
+	// and what is named like a key or a password: *_KEY (so *_API_KEY,
+	// *_SECRET_KEY and *_SECRET_ACCESS_KEY), *_TOKEN, *_SECRET, *_PASSWORD and
+	// *_PASSWD.
 	Env []string
+
+	// KeepEnv names variables of Env that commands get though they are named
+	// like a key or a password, such as GITHUB_TOKEN. The case of the names
+	// counts. WORKER_* is removed all the same. nil: none.
+	KeepEnv []string
 
 	// Home is the folder that ~ stands for. Empty: that of the user.
 	Home string
@@ -31,7 +38,7 @@ type Options struct {
 	MaxOutputBytes int   // of one result; 0: 50 KiB
 	MaxOutputLines int   // of read_file, list_dir, glob and grep; 0: 2,000
 	MaxMatches     int   // of grep; 0: 250
-	MaxFileBytes   int64 // files beyond are skipped by grep, refused by edit_file; 0: 10 MiB
+	MaxFileBytes   int64 // files beyond are skipped by grep, refused and not made by edit_file and write_file; 0: 10 MiB
 
 	ShellTimeout time.Duration // of a command that asks for none; 0: 2 minutes
 	KillGrace    time.Duration // between SIGTERM and SIGKILL; 0: 2 seconds
@@ -111,7 +118,7 @@ func OpenWorkspace(root string, opts *Options) (*Workspace, error) {
 	}
 	return &Workspace{
 		opts:  o,
-		env:   shellEnv(o.Env, dir),
+		env:   shellEnv(o.Env, o.KeepEnv, dir),
 		root:  r,
 		dir:   dir,
 		names: slices.Compact([]string{dir, abs}),
@@ -125,6 +132,10 @@ func (ws *Workspace) Root() string { return ws.dir }
 // Close releases the folder. Calls that come later fail.
 func (ws *Workspace) Close() error { return ws.root.Close() }
 
+// maxPathBytes is how long a path may be: what most systems take, and little
+// enough to walk through its folders.
+const maxPathBytes = 4096
+
 // rel returns p, as a model wrote it, slash-separated, cleaned and relative to
 // the workspace; "." is the workspace itself. It looks at no file. Cleaning
 // comes before symbolic links are followed: "link/../a" is "a".
@@ -132,6 +143,8 @@ func (ws *Workspace) rel(p string) (string, error) {
 	switch {
 	case p == "":
 		return "", fmt.Errorf("path is empty: give one relative to the workspace, such as %q", "src/main.go")
+	case len(p) > maxPathBytes:
+		return "", fmt.Errorf("path of %d bytes, which begins with %q: no path may have more than %d", len(p), cutString(p, 40), maxPathBytes)
 	case strings.ContainsRune(p, 0):
 		return "", fmt.Errorf("path %q contains a NUL character", p)
 	}

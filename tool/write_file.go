@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/permission"
@@ -30,20 +31,23 @@ func writeFile(ws *Workspace) Tool {
 		values: func(a writeFileArgs) ([]permission.Value, error) {
 			return ws.filePathValues("write_file", a.Path)
 		},
-		run: func(_ context.Context, _ *Call, a writeFileArgs) (Result, error) {
-			return ws.writeAll(a)
+		run: func(ctx context.Context, _ *Call, a writeFileArgs) (Result, error) {
+			return ws.writeAll(ctx, a)
 		},
 	}
 }
 
-func (ws *Workspace) writeAll(a writeFileArgs) (Result, error) {
+func (ws *Workspace) writeAll(ctx context.Context, a writeFileArgs) (Result, error) {
+	if limit := ws.opts.MaxFileBytes; int64(len(a.Content)) > limit {
+		return Result{}, fmt.Errorf("content has %s, more than the %s that a file may have: write it in several files", showSize(int64(len(a.Content))), showSize(limit))
+	}
 	ws.writing.Lock()
 	defer ws.writing.Unlock()
 	rel, real, err := ws.locateFile(a.Path)
 	if err != nil {
 		return Result{}, err
 	}
-	created, err := ws.replace(real, []byte(a.Content))
+	created, err := ws.replace(ctx, real, []byte(a.Content))
 	if err != nil {
 		return Result{}, err
 	}
@@ -63,8 +67,12 @@ func (ws *Workspace) writeAll(a writeFileArgs) (Result, error) {
 
 // replace puts content into the file real in one step: whoever reads it sees
 // the old content or the new. A file that was there keeps its mode, a new one
-// gets 0666 less the umask. The caller holds ws.writing.
-func (ws *Workspace) replace(real string, content []byte) (created bool, err error) {
+// gets 0666 less the umask. If ctx ends before the step, the old content stays.
+// The caller holds ws.writing.
+func (ws *Workspace) replace(ctx context.Context, real string, content []byte) (created bool, err error) {
+	if ctx.Err() != nil {
+		return false, fmt.Errorf("%s: not written: %w", showPath(real), context.Cause(ctx))
+	}
 	var mode fs.FileMode // 0: no such file yet
 	switch info, err := ws.root.Lstat(real); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -81,7 +89,7 @@ func (ws *Workspace) replace(real string, content []byte) (created bool, err err
 		mode = info.Mode().Perm()
 	}
 	temp := path.Join(path.Dir(real), ".worker-"+rand.Text()+".tmp")
-	if err := ws.writeTemp(temp, content, mode); err != nil {
+	if err := ws.writeTemp(ctx, temp, content, mode); err != nil {
 		return false, pathError(real, err)
 	}
 	if err := ws.root.Rename(temp, real); err != nil {
@@ -94,8 +102,9 @@ func (ws *Workspace) replace(real string, content []byte) (created bool, err err
 	return mode == 0, nil
 }
 
-// writeTemp makes the file temp, with content on disk, or leaves none.
-func (ws *Workspace) writeTemp(temp string, content []byte, mode fs.FileMode) (err error) {
+// writeTemp makes the file temp, with content on disk, or leaves none: so too
+// if ctx ends meanwhile.
+func (ws *Workspace) writeTemp(ctx context.Context, temp string, content []byte, mode fs.FileMode) (err error) {
 	f, err := ws.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
@@ -113,8 +122,19 @@ func (ws *Workspace) writeTemp(temp string, content []byte, mode fs.FileMode) (e
 			return err
 		}
 	}
-	if _, err := f.Write(content); err != nil {
+	for part := range slices.Chunk(content, 1<<20) {
+		if ctx.Err() != nil {
+			break
+		}
+		if _, err := f.Write(part); err != nil {
+			return err
+		}
+	}
+	if err := f.Sync(); err != nil {
 		return err
 	}
-	return f.Sync()
+	if ctx.Err() != nil {
+		return fmt.Errorf("not written: %w", context.Cause(ctx))
+	}
+	return nil
 }

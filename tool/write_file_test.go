@@ -1,12 +1,16 @@
 package tool_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+
+	"github.com/agentworker/worker/tool"
 )
 
 func TestWriteFile(t *testing.T) {
@@ -122,4 +126,55 @@ func TestEditsAtOnce(t *testing.T) {
 		t.Errorf("after %d edits at once: got %q, want %q", n, got, want)
 	}
 	p.wantTree("f")
+}
+
+func TestWriteFileBoundsContent(t *testing.T) {
+	p := newPlace(t, &tool.Options{MaxFileBytes: 10}, nil)
+	p.fails("write_file", args{"path": "a/f", "content": strings.Repeat("x", 11)}, "content has 11 B, more than the 10 B that a file may have")
+	p.wantTree()
+	p.text("write_file", args{"path": "f", "content": strings.Repeat("x", 10)})
+}
+
+// endsAt is a context that ends, by itself, when its end is asked for the n-th
+// time: so every moment at which a tool asks is tried.
+type endsAt struct {
+	context.Context
+	end func()
+	n   *atomic.Int32
+}
+
+func (c endsAt) Err() error {
+	if c.n.Add(-1) < 0 {
+		c.end()
+	}
+	return c.Context.Err()
+}
+
+// A call that is cancelled leaves the file as it was, and nothing beside it,
+// whenever the end comes.
+func TestWriteCancelled(t *testing.T) {
+	for name, a := range map[string]args{
+		"write_file": {"path": "f", "content": strings.Repeat("new", 1<<20)},
+		"edit_file":  {"path": "f", "oldText": "old", "newText": strings.Repeat("new", 1<<20)},
+	} {
+		for at, done := int32(0), false; !done; at++ {
+			if at == 50 {
+				t.Fatalf("%s: never written", name)
+			}
+			p := newPlace(t, nil, map[string]string{"f": "old"})
+			ctx, cancel := context.WithCancel(t.Context())
+			n := new(atomic.Int32)
+			n.Store(at)
+			r := p.callWith(endsAt{ctx, cancel, n}, name, a, nil)
+			cancel()
+			done = !r.IsError
+			if r.IsError && (p.read("f") != "old" || !strings.Contains(r.Text, "context canceled")) {
+				t.Errorf("%s cancelled at moment %d: %q, content of %d bytes", name, at, r.Text, len(p.read("f")))
+			}
+			if done && at < 4 {
+				t.Errorf("%s asks for the end of its context %d times only", name, at)
+			}
+			p.wantTree("f")
+		}
+	}
 }
