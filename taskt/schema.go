@@ -8,6 +8,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/tool"
 )
 
 // Input is what a call of the task tool says.
@@ -57,9 +58,7 @@ func schema(agents []*agentdefs.Definition) (json.RawMessage, error) {
 // parseInput reads a call's arguments.
 func parseInput(args json.RawMessage) (Input, error) {
 	var in Input
-	dec := json.NewDecoder(strings.NewReader(string(args)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&in); err != nil {
+	if err := tool.DecodeArgs(args, &in); err != nil {
 		return in, fmt.Errorf("the arguments of task: %w", err)
 	}
 	switch {

@@ -62,7 +62,7 @@ func TestErrors(t *testing.T) {
 		{"POST", "/v1/tasks", `rubbish`, "application/json", 400, "bad_request", "invalid character"},
 		{"POST", "/v1/tasks", ``, "application/json", 400, "bad_request", ""},
 		{"POST", "/v1/tasks", `[]`, "application/json", 400, "bad_request", ""},
-		{"POST", "/v1/tasks", `null`, "application/json", 400, "bad_request", "agentType"},
+		{"POST", "/v1/tasks", `null`, "application/json", 400, "bad_request", "not a JSON object"},
 		{"POST", "/v1/tasks", call + `{}`, "application/json", 400, "bad_request", "after top-level value"},
 		{"POST", "/v1/tasks", `{"prompt":"p","agentType":"explore","sudo":true}`, "application/json", 400, "bad_request", "sudo"},
 		{"POST", "/v1/tasks", `{"prompt":" ","agentType":"explore"}`, "application/json", 400, "bad_request", "prompt"},
