@@ -111,7 +111,7 @@ func (a *shell) git(st *state, v argv) {
 			return text{known: true}
 		}
 		switch {
-		case sub != "rebase" && gitEscape(sub, s):
+		case gitEscape(sub, s), sub == "rebase" && s != "--exec" && len(s) > 3 && strings.HasPrefix("--exec", strings.SplitN(s, "=", 2)[0]):
 			a.unknown(v.line())
 		case strings.HasPrefix(s, "ext::"), strings.HasPrefix(s, "--upload-pack"), strings.HasPrefix(s, "--receive-pack"), strings.HasPrefix(s, "--exec="):
 			a.unknown(v.line())

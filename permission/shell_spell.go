@@ -71,7 +71,11 @@ func (a *shell) globbedSpelling(v argv, name string) {
 	for _, t := range v[1:] {
 		files := []string{t.s}
 		if t.known && t.glob {
-			if found, ok := a.globbed(a.ws.Root, t); ok && len(found) > 0 {
+			found, ok := a.globbed(a.ws.Root, t)
+			if !ok { // which files these are cannot be told: a deny might be for one
+				a.add(Value{Tool: a.tool, Text: strings.Join(words, " ") + " ", DenyOnly: true, Unknown: true})
+			}
+			if ok && len(found) > 0 {
 				files = found
 			}
 		}
