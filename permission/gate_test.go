@@ -1,6 +1,9 @@
 package permission
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -91,6 +94,9 @@ func TestShellGate(t *testing.T) {
 		{noRM, Ask, "printf -v PATH x"},
 		{noRM, Ask, "go test -exec 'rm' ./..."},
 		{noRM, Ask, "git push --exe=x o"},
+		{noRM, Ask, "git rebase --exe 'ls' HEAD"},
+		{noRM, Ask, "git rebase --exe=ls HEAD"},
+		{noRM, Deny, "git rebase --exec 'rm x' HEAD"},
 		{noRM, Ask, "git fetch --upload-p x o"},
 		{noRM, Ask, "git clone --conf x=y o"},
 		{noRM, Ask, "git grep --open-files-in=x y"},
@@ -299,5 +305,24 @@ func BenchmarkShellValues(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A pattern over more files than are looked at might mean the one that a rule
+// denies.
+func TestTooManyFiles(t *testing.T) {
+	w := tempWorkspace(t)
+	for i := range 1200 {
+		if err := os.WriteFile(filepath.Join(w.Root, fmt.Sprintf("many%d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := Layers{Static: rules(t, `{"*":"allow","shell_exec":{"*":"allow","rm many7":"deny"}}`)}
+	values, err := w.ShellValues("shell_exec", "rm many*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := l.Decide(values); d.Action == Allow {
+		t.Errorf("rm many* was allowed, though it removes many7")
 	}
 }

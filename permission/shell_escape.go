@@ -58,7 +58,7 @@ var harmlessConfig = regexp.MustCompile(`(?i)^(?:color\.[a-z.]+|user\.(?:name|em
 var gitPrograms = map[string][]string{
 	"push": {"--exec", "--receive-pack"}, "ls-remote": {"--exec", "--upload-pack"}, "fetch": {"--upload-pack"}, "pull": {"--upload-pack"},
 	"clone": {"--upload-pack", "--config", "--template"}, "init": {"--template"}, "archive": {"--exec"},
-	"difftool": {"--extcmd"}, "grep": {"--open-files-in-pager"},
+	"rebase": {"--exec"}, "difftool": {"--extcmd"}, "grep": {"--open-files-in-pager"},
 }
 
 // gitEscape reports whether s is such an option, which may be abbreviated.
@@ -111,12 +111,11 @@ func (a *shell) git(st *state, v argv) {
 			return text{known: true}
 		}
 		switch {
-		case gitEscape(sub, s), sub == "rebase" && s != "--exec" && len(s) > 3 && strings.HasPrefix("--exec", strings.SplitN(s, "=", 2)[0]):
-			a.unknown(v.line())
-		case strings.HasPrefix(s, "ext::"), strings.HasPrefix(s, "--upload-pack"), strings.HasPrefix(s, "--receive-pack"), strings.HasPrefix(s, "--exec="):
-			a.unknown(v.line())
 		case sub == "rebase" && (s == "-x" || s == "--exec"):
 			a.nested(st, next())
+		case gitEscape(sub, s), strings.HasPrefix(s, "ext::"),
+			strings.HasPrefix(s, "--upload-pack"), strings.HasPrefix(s, "--receive-pack"), strings.HasPrefix(s, "--exec="):
+			a.unknown(v.line())
 		case sub == "rebase" && strings.HasPrefix(s, "-x"):
 			a.nested(st, text{s: s[2:], known: t.known})
 		case sub == "difftool" && (strings.HasPrefix(s, "-x") || strings.HasPrefix(s, "--extcmd")),
