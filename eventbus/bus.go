@@ -2,6 +2,7 @@ package eventbus
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,11 @@ type Options struct {
 	// no other process may use at the same time.
 	StoreDir string
 
+	// ShareDir is the folder through which other processes of the user get at
+	// the embedded store, by [Join]. It is made, readable by the user alone.
+	// Empty: none can.
+	ShareDir string
+
 	// URL is an existing NATS server or cluster with JetStream
 	// ("nats://host:4222", several with commas between). Empty: the embedded
 	// server, without any listening socket.
@@ -39,6 +45,7 @@ type Bus struct {
 	workspace string
 	server    *server.Server // nil: external
 	said      *serverLog     // what the server has logged; nil: external
+	share     *share         // lets other processes in; nil: none
 	conn      *nats.Conn
 	js        jetstream.JetStream
 	events    jetstream.Stream
@@ -57,26 +64,35 @@ func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 	}
 	b := &Bus{workspace: workspace}
 	address := opts.URL
-	natsOpts := []nats.Option{
-		nats.Name("agentworker " + workspace),
-		nats.MaxReconnects(-1),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("event bus", "err", err) }),
-	}
+	natsOpts := append(connOptions(workspace, log), nats.MaxReconnects(-1))
 	if address == "" {
 		if opts.StoreDir == "" {
 			return nil, errors.New("opening the event bus: neither a store folder nor a URL is given")
 		}
-		srv, said, err := startServer(opts.StoreDir, log)
+		token := rand.Text()
+		srv, said, err := startServer(opts.StoreDir, token, log)
 		if err != nil {
 			return nil, fmt.Errorf("starting the embedded event store in %s: %w", opts.StoreDir, err)
 		}
 		b.server, b.said = srv, said
-		natsOpts = append(natsOpts, nats.InProcessServer(srv))
+		natsOpts = append(natsOpts, nats.InProcessServer(srv), nats.Token(token))
+		if opts.ShareDir != "" {
+			if b.share, err = startShare(opts.ShareDir, srv, token, log); err != nil {
+				return nil, errors.Join(fmt.Errorf("sharing the event store by %s: %w", opts.ShareDir, err), b.Close())
+			}
+		}
 	}
 	if err := b.connect(ctx, address, natsOpts); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
+}
+
+func connOptions(workspace string, log *slog.Logger) []nats.Option {
+	return []nats.Option{
+		nats.Name("agentworker " + workspace),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("event bus", "err", err) }),
+	}
 }
 
 func (b *Bus) connect(ctx context.Context, address string, opts []nats.Option) error {
@@ -186,6 +202,9 @@ func (b *Bus) Subject(path Path) (string, error) {
 // Close closes the connection and stops the embedded server, after which its
 // store is complete on disk. Publishers are to be flushed before.
 func (b *Bus) Close() error {
+	if b.share != nil {
+		b.share.close()
+	}
 	if b.conn != nil {
 		b.conn.Close()
 	}

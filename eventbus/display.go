@@ -2,6 +2,7 @@ package eventbus
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -11,6 +12,43 @@ func (e ToolCallStart) Summary() string { return summary(e.ToolName, e.Arguments
 // Summary names the call that waits and what it is about, in one line for
 // people.
 func (e ToolApprovalRequired) Summary() string { return summary(e.ToolName, e.Arguments) }
+
+// Summary says in one line, for people, what has become of which agents.
+func (e AgentsChanged) Summary() string {
+	var b strings.Builder
+	b.WriteString("agents changed:")
+	for _, group := range []struct {
+		sign  string
+		names []string
+	}{{"+", e.Added}, {"~", e.Changed}, {"-", e.Removed}} {
+		for _, name := range group.names {
+			b.WriteString(" " + group.sign + OneLine(name, 60))
+			if b.Len() > 300 {
+				b.WriteString(" …")
+				break
+			}
+		}
+	}
+	failed := 0
+	for _, d := range e.Diagnostics {
+		var finding struct{ Severity string }
+		if json.Unmarshal(d, &finding) == nil && finding.Severity == "error" {
+			failed++
+		}
+	}
+	fmt.Fprintf(&b, " (version %d, %s", e.Version, count(len(e.Agents), "agent"))
+	if failed > 0 {
+		b.WriteString(", " + count(failed, "error"))
+	}
+	return b.String() + ")"
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
 
 // summary shows the arguments that say what a call is about, whatever the tool.
 func summary(tool, arguments string) string {

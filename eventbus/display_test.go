@@ -1,6 +1,7 @@
 package eventbus_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -59,4 +60,31 @@ func FuzzOneLine(f *testing.F) {
 			t.Errorf("OneLine(%q, %d) = %q", s, limit, got)
 		}
 	})
+}
+
+func TestAgentsChangedSummary(t *testing.T) {
+	many := make([]string, 1000)
+	for i := range many {
+		many[i] = "reviewer"
+	}
+	for _, tt := range []struct {
+		event eventbus.AgentsChanged
+		want  string
+	}{
+		{
+			eventbus.AgentsChanged{
+				Version: 4, Agents: make([]string, 12), Added: []string{"a"}, Changed: []string{"b"}, Removed: []string{"c", "d\x1b[2J"},
+				Diagnostics: []json.RawMessage{[]byte(`{"severity":"error"}`), []byte(`{"severity":"warning"}`), []byte(`?`)},
+			},
+			"agents changed: +a ~b -c -d[2J (version 4, 12 agents, 1 error)",
+		},
+		{eventbus.AgentsChanged{Version: 1, Agents: []string{"a"}}, "agents changed: (version 1, 1 agent)"},
+	} {
+		if got := tt.event.Summary(); got != tt.want {
+			t.Errorf("Summary of %+v = %q, want %q", tt.event, got, tt.want)
+		}
+	}
+	if got := (eventbus.AgentsChanged{Added: many, Removed: many}).Summary(); len(got) > 500 || !strings.Contains(got, "…") {
+		t.Errorf("Summary of many: %d bytes: %s", len(got), got)
+	}
 }

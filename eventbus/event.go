@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Event is one fact about a session or a workspace. Its JSON is camelCase with
@@ -87,6 +88,9 @@ type ToolApprovalRequired struct {
 	SessionID      string   `json:"sessionId"`
 	Patterns       []string `json:"patterns"`       // what the call wants, as rules see it
 	AlwaysPatterns []string `json:"alwaysPatterns"` // what "always" would allow from now on
+
+	// ExpiresAt is when no answer becomes a denial.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 }
 
 // ApprovalOutcome is how an approval ended.
@@ -155,10 +159,24 @@ type SubagentEvent struct {
 
 // AgentsChanged tells, on the workspace's own stream, that a new snapshot of
 // agent definitions is in force.
+// The lists are never nil, so that their JSON is one.
 type AgentsChanged struct {
-	Version     uint64            `json:"version"`
-	Agents      []string          `json:"agents"`
-	Diagnostics []json.RawMessage `json:"diagnostics"`
+	Version uint64   `json:"version"` // counted by the process, from 1
+	Agents  []string `json:"agents"`  // all names, sorted
+
+	// Added, Changed and Removed are names, sorted: the difference to the event
+	// before. What was changed while no worker ran is not known.
+	Added   []string `json:"added"`
+	Changed []string `json:"changed"`
+	Removed []string `json:"removed"`
+
+	// Diagnostics is what was found about the files, the worst first;
+	// DiagnosticsOmitted of them are left out where there are many.
+	Diagnostics        []json.RawMessage `json:"diagnostics"`
+	DiagnosticsOmitted int               `json:"diagnosticsOmitted,omitempty"`
+
+	// Fingerprint is the same for the same definitions.
+	Fingerprint string `json:"fingerprint"`
 }
 
 // Unknown is an event of a type that this version does not know.

@@ -43,8 +43,11 @@ func TestEncode(t *testing.T) {
 			`{"type":"subagent_event","agentType":"e","sessionId":"s","event":{"type":"session_end","status":"failed"}}`,
 		},
 		{
-			eventbus.AgentsChanged{Version: 2, Agents: []string{"a"}, Diagnostics: []json.RawMessage{}},
-			`{"type":"agents_changed","version":2,"agents":["a"],"diagnostics":[]}`,
+			eventbus.AgentsChanged{
+				Version: 2, Agents: []string{"a"}, Added: []string{}, Changed: []string{"a"}, Removed: []string{"b"},
+				Diagnostics: []json.RawMessage{}, Fingerprint: "f",
+			},
+			`{"type":"agents_changed","version":2,"agents":["a"],"added":[],"changed":["a"],"removed":["b"],"diagnostics":[],"fingerprint":"f"}`,
 		},
 		{
 			eventbus.Unknown{TypeName: "from_the_future", Raw: json.RawMessage(`{"type":"from_the_future","x":1}`)},

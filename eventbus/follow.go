@@ -48,6 +48,23 @@ func (b *Bus) Follow(ctx context.Context, path Path, opts FollowOptions) iter.Se
 	}
 }
 
+// Last returns the newest stored event of a type that the session at the end of
+// path has published itself; nil: there is none.
+func (b *Bus) Last(ctx context.Context, path Path, eventType string) (json.RawMessage, error) {
+	subject, err := b.Subject(path)
+	if err != nil {
+		return nil, err
+	}
+	msg, err := b.events.GetLastMsgForSubject(ctx, subject+"."+eventType)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the last %s event: %w", eventType, err)
+	}
+	return strip(msg.Data, len(path)-1)
+}
+
 func (b *Bus) follow(ctx context.Context, path Path, opts FollowOptions, yield func(Delivery, error) bool) error {
 	subject, err := b.Subject(path)
 	if err != nil {

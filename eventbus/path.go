@@ -16,6 +16,14 @@ type Hop struct {
 // itself last. It says where the session's events stand.
 type Path []Hop
 
+// WorkspaceStream is what stands in place of a session's id for the stream of
+// the workspace as a whole. No session has it: their ids begin with "ses_".
+const WorkspaceStream = "workspace"
+
+// WorkspacePath leads to the stream of the workspace as a whole, which has the
+// [AgentsChanged] events and never ends.
+func WorkspacePath() Path { return Path{{SessionID: WorkspaceStream}} }
+
 // Child returns the path of a child of p's session.
 func (p Path) Child(sessionID, agentType string) Path {
 	return append(p[:len(p):len(p)], Hop{sessionID, agentType})

@@ -22,10 +22,16 @@ const (
 
 // startServer starts a server that listens on no socket and keeps its streams
 // in dir.
-func startServer(dir string, log *slog.Logger) (*server.Server, *serverLog, error) {
+// startServer starts the embedded server. Nothing listens until somebody calls
+// its AcceptLoop, which then takes a free port of loopback; every connection,
+// also one within the process, needs the token.
+func startServer(dir, token string, log *slog.Logger) (*server.Server, *serverLog, error) {
 	srv, err := server.NewServer(&server.Options{
-		ServerName:             "agentworker",
+		ServerName:             serverName(token),
 		DontListen:             true,
+		Host:                   "127.0.0.1",
+		Port:                   server.RANDOM_PORT,
+		Authorization:          token,
 		JetStream:              true,
 		StoreDir:               dir,
 		SyncInterval:           syncInterval,

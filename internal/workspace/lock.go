@@ -30,19 +30,35 @@ const (
 // Lock takes the state folder's lock. If another process keeps it for longer
 // than two seconds, the error is [ErrLocked].
 func (w *Workspace) Lock(ctx context.Context) (*Lock, error) {
+	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	return w.lock(func(file *flock.Flock) (bool, error) {
+		ok, err := file.TryLockContext(waiting, lockRetry)
+		switch {
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case waiting.Err() != nil:
+			return ok, nil
+		}
+		return ok, err
+	})
+}
+
+// TryLock is Lock without the waiting.
+func (w *Workspace) TryLock() (*Lock, error) {
+	return w.lock((*flock.Flock).TryLock)
+}
+
+func (w *Workspace) lock(try func(*flock.Flock) (bool, error)) (*Lock, error) {
 	path := filepath.Join(w.StateDir, "worker.lock")
 	l := &Lock{flock.New(path, flock.SetPermissions(0o600))}
 	pid := filepath.Join(w.StateDir, "worker.pid") // beside it: on some systems a locked file can't be written
-	waiting, cancel := context.WithTimeout(ctx, lockWait)
-	defer cancel()
-	ok, err := l.file.TryLockContext(waiting, lockRetry)
+	ok, err := try(l.file)
 	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case !ok && waiting.Err() != nil:
-		return nil, fmt.Errorf("%w%s; it may be a 'worker mcp' or 'worker serve': wait until it has ended, or give this one its own --state-dir", ErrLocked, holder(pid))
 	case err != nil:
 		return nil, fmt.Errorf("locking %s: %w", path, err)
+	case !ok:
+		return nil, fmt.Errorf("%w%s; it may be a 'worker mcp' or 'worker serve': wait until it has ended, or give this one its own --state-dir", ErrLocked, holder(pid))
 	}
 	// The number is for the message above only.
 	if err := os.WriteFile(pid, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {

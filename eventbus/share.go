@@ -1,0 +1,151 @@
+package eventbus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// A process that has the store of a workspace open lets others of the same
+// user in, through a folder that only that user can read:
+//
+//   - Who wants in makes a file whose name ends in askSuffix there.
+//   - The host sees it, begins to listen on loopback, and writes the address
+//     and the token to doorFile. Before, nothing listens on any socket.
+//   - Both files are gone when their process has ended in order. What a killed
+//     one left is no harm: its port and token are nobody's.
+const (
+	askSuffix = ".ask"
+	doorFile  = "server.json"
+
+	// askPoll is how often the folder is looked at where it can't be watched.
+	askPoll = 250 * time.Millisecond
+)
+
+// doorway is what doorFile holds.
+type doorway struct {
+	URL   string `json:"url"`   // nats://127.0.0.1:PORT
+	Token string `json:"token"` // of the NATS connection
+	PID   int    `json:"pid"`   // for people
+}
+
+// share waits for others who want in, and lets them.
+type share struct {
+	dir    string
+	srv    *server.Server
+	token  string
+	log    *slog.Logger
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// startShare makes dir and begins to wait. It wants close before the server
+// stops.
+func startShare(dir string, srv *server.Server, token string, log *slog.Logger) (*share, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(filepath.Join(dir, doorFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	watcher, err := fsnotify.NewWatcher()
+	if err == nil {
+		if err = watcher.Add(dir); err != nil {
+			err = errors.Join(err, watcher.Close())
+			watcher = nil
+		}
+	}
+	if err != nil {
+		log.Warn("the folder for other processes is polled", "dir", dir, "err", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &share{dir: dir, srv: srv, token: token, log: log, cancel: cancel, done: make(chan struct{})}
+	go s.run(ctx, watcher)
+	return s, nil
+}
+
+func (s *share) run(ctx context.Context, watcher *fsnotify.Watcher) {
+	defer close(s.done)
+	var events <-chan fsnotify.Event
+	var failures <-chan error
+	var poll <-chan time.Time
+	if watcher != nil {
+		defer watcher.Close()
+		events, failures = watcher.Events, watcher.Errors
+	} else {
+		ticker := time.NewTicker(askPoll)
+		defer ticker.Stop()
+		poll = ticker.C
+	}
+	for !s.asked() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-events:
+		case <-failures: // an event may have been lost: look
+		case <-poll:
+		}
+	}
+	if err := s.open(); err != nil {
+		s.log.Error("other processes can't be let in", "err", err)
+		return
+	}
+	<-ctx.Done()
+	if err := os.Remove(filepath.Join(s.dir, doorFile)); err != nil {
+		s.log.Warn("the address for other processes stays behind", "err", err)
+	}
+}
+
+// asked reports whether somebody wants in.
+func (s *share) asked() bool {
+	entries, err := os.ReadDir(s.dir)
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), askSuffix) })
+}
+
+// open begins to listen, and says where.
+func (s *share) open() error {
+	s.srv.AcceptLoop(make(chan struct{})) // listens when it returns; the server owns what accepts
+	addr := s.srv.Addr()
+	if addr == nil {
+		return errors.New("listening on loopback failed")
+	}
+	data, err := json.Marshal(doorway{URL: "nats://" + addr.String(), Token: s.token, PID: os.Getpid()})
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(s.dir, doorFile), data)
+}
+
+// close ends the waiting, and takes the address back.
+func (s *share) close() {
+	s.cancel()
+	<-s.done
+}
+
+// writeFile writes a file for this user alone, at once: a reader sees all or
+// nothing of it.
+func writeFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("writing %s: %w", path, err), os.Remove(f.Name()))
+	}
+	return nil
+}
