@@ -43,6 +43,12 @@ type Decision struct {
 //
 // A call without values is asked about.
 func (l *Layers) Decide(values []Value) Decision {
+	return l.judge(values, nil)
+}
+
+// judge is [Layers.Decide]. It tells each, if it is not nil, what became of
+// every value by itself, and then judges all of them.
+func (l *Layers) judge(values []Value, each func(v *Value, d Decision)) Decision {
 	worst := Decision{}
 	for i := range values {
 		v := &values[i]
@@ -51,10 +57,14 @@ func (l *Layers) Decide(values []Value) Decision {
 			w.Text, w.Abs = text, abs
 			v = &w
 		}
-		if d := l.decide(v); d.Action > worst.Action {
+		d := l.decide(v)
+		if each != nil {
+			each(v, d)
+		}
+		if d.Action > worst.Action {
 			d.Value = values[i]
 			worst = d
-			if d.Action == Deny && d.Layer == LayerAgent {
+			if each == nil && d.Action == Deny && d.Layer == LayerAgent {
 				break
 			}
 		}
@@ -70,6 +80,15 @@ func (l *Layers) Decide(values []Value) Decision {
 
 // decide judges one value. The zero Decision: it has no say.
 func (l *Layers) decide(v *Value) Decision {
+	d := l.decideCertain(v)
+	if v.Possible && d.Action == Deny {
+		d.Action = Ask
+	}
+	return d
+}
+
+// decideCertain judges a value that the call does want.
+func (l *Layers) decideCertain(v *Value) Decision {
 	if v.DenyOnly && v.Unknown {
 		return l.suspect(v)
 	}
@@ -144,6 +163,10 @@ func (d Decision) Reason() string {
 		return fmt.Sprintf("What %s does cannot be known before it runs, so it is asked about.", what)
 	case d.Value.Unknown && d.Action == Ask:
 		return fmt.Sprintf("What %s does cannot be known before it runs, and the rule %v (%s) might deny it.", what, *d.Rule, d.Rule.Source)
+	case d.Value.Possible && d.Action == Ask && d.Rule != nil && d.Rule.Action == Deny:
+		return fmt.Sprintf("The call may want %s, which the rule %v (%s) denies, so it is asked about.", what, *d.Rule, d.Rule.Source)
+	case d.Value.Outside && d.Action == Ask && d.Rule == nil:
+		return fmt.Sprintf("%s is outside of the workspace, and no rule with an absolute pattern allows it, so it is asked about.", what)
 	case d.Rule == nil:
 		return fmt.Sprintf("No rule matches %s, so it is %s.", what, verdict)
 	}

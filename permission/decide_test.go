@@ -83,6 +83,13 @@ func TestDecide(t *testing.T) {
 		{"beginning that may be denied", `{}`, `{"*":"allow","a":{"rm -rf *":"deny"}}`, []Value{{Tool: "a", Text: "rm "}, {Tool: "a", Text: "rm ", DenyOnly: true, Unknown: true}}, Ask, LayerStatic},
 		{"beginning that may not", `{}`, `{"*":"allow","a":{"rm -rf *":"deny"}}`, []Value{{Tool: "a", Text: "ls "}, {Tool: "a", Text: "ls ", DenyOnly: true, Unknown: true}}, Allow, LayerStatic},
 		{"the empty text is part of all", `{"*":"deny"}`, `{}`, []Value{{Tool: "a"}}, Deny, LayerAgent},
+		{"possible: denied is asked", `{"a":{"x":"deny"}}`, `{"*":"allow"}`, []Value{{Tool: "b", Text: "y"}, {Tool: "a", Text: "x", DenyOnly: true, Possible: true}}, Ask, LayerAgent},
+		{"possible: allowed does not count", `{}`, `{"b":"allow","a":"ask"}`, []Value{{Tool: "b", Text: "y"}, {Tool: "a", Text: "x", DenyOnly: true, Possible: true}}, Allow, LayerStatic},
+		{"outside: no pattern of the workspace allows", `{}`, `{"*":"allow"}`, []Value{{Tool: "a", Text: "/r/x", Abs: "/r/x", Outside: true}}, Ask, LayerDefault},
+		{"outside: an absolute one does", `{}`, `{"a":{"/r/*":"allow","*":"allow"}}`, []Value{{Tool: "a", Text: "/r/x", Abs: "/r/x", Outside: true}}, Allow, LayerStatic},
+		{"outside: any denies", `{}`, `{"a":{"/r/*":"allow","*x":"deny"}}`, []Value{{Tool: "a", Text: "/r/x", Abs: "/r/x", Outside: true}}, Deny, LayerStatic},
+		{"folded: patterns in any case", `{}`, `{"*":"allow","a":{"*.ENV":"deny"}}`, []Value{{Tool: "a", Text: "x"}, {Tool: "a", Text: ".env", DenyOnly: true, Folded: true}}, Deny, LayerStatic},
+		{"folded: ranges that would turn round", `{}`, `{"*":"allow","a":{"[A-z]":"deny"}}`, []Value{{Tool: "a", Text: "X"}, {Tool: "a", Text: "x", DenyOnly: true, Folded: true}}, Deny, LayerStatic},
 		{"composed and decomposed", `{}`, `{"*":"allow","a":{"é*":"deny"}}`, []Value{{Tool: "a", Text: "e\u0301x"}}, Deny, LayerStatic},
 	} {
 		l := Layers{Agents: []*Ruleset{nil, rules(t, c.agent)}, Static: rules(t, c.static)}
@@ -148,6 +155,11 @@ var (
 		}
 		v.Unknown = rapid.IntRange(0, 5).Draw(t, "unknown") == 0
 		v.DenyOnly = rapid.IntRange(0, 5).Draw(t, "denyOnly") == 0
+		v.Possible = v.DenyOnly && rapid.Bool().Draw(t, "possible")
+		v.Outside = rapid.IntRange(0, 5).Draw(t, "outside") == 0
+		if rapid.IntRange(0, 5).Draw(t, "folded") == 0 {
+			v = v.folded()
+		}
 		return v
 	})
 	genValues = rapid.SliceOfN(genValue, 0, 4)
@@ -221,7 +233,7 @@ func TestOneMoreDenyNeverLoosens(t *testing.T) {
 func TestDecideAgainstPlainReading(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, v := genLayers.Draw(t, "layers"), genValue.Draw(t, "value")
-		v.DenyOnly, v.Unknown = false, false
+		v.DenyOnly, v.Unknown, v.Possible = false, false, false
 		last := func(sets ...*Ruleset) Action {
 			action := Ask
 			for _, s := range sets {

@@ -72,9 +72,14 @@ func (f *File) Rules() (*Ruleset, error) {
 	return f.reload()
 }
 
-// settleTime is how old a file has to be for its time of change to tell a
-// later change: file systems count in ticks.
+// settleTime is how old a change of the file has to be for its time to tell a
+// later one apart: file systems count in ticks.
 const settleTime = 2 * time.Second
+
+// unchanged reports whether two looks found the same file, not written since.
+func unchanged(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && changeTime(a).Equal(changeTime(b))
+}
 
 func (f *File) reload() (*Ruleset, error) {
 	info, err := os.Stat(f.path)
@@ -82,10 +87,10 @@ func (f *File) reload() (*Ruleset, error) {
 		f.info = nil
 		return f.rules, fmt.Errorf("reading permissions: %w", err)
 	}
-	if f.settled && f.info != nil && os.SameFile(info, f.info) && info.Size() == f.info.Size() && info.ModTime().Equal(f.info.ModTime()) {
+	if f.settled && f.info != nil && unchanged(info, f.info) {
 		return f.rules, f.err
 	}
-	settled := time.Since(info.ModTime()) > settleTime
+	settled := time.Since(changeTime(info)) > settleTime
 	data, err := os.ReadFile(f.path)
 	if err != nil {
 		f.info = nil
@@ -122,12 +127,23 @@ func (f *File) Allow(tool string, patterns []string) error {
 		return fmt.Errorf("adding a permission: locking %s: %w", path, err)
 	}
 	defer lock.Unlock()
-	if err := f.allow(path, tool, patterns); err != nil {
+	for range maxRetries {
+		if err = f.allow(path, tool, patterns); !errors.Is(err, errEdited) {
+			break
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("adding a permission: %w", err)
 	}
 	_, err = f.reload()
 	return err
 }
+
+// maxRetries bounds how often a file is edited again that someone else, who
+// does not know of the lock, has changed meanwhile.
+const maxRetries = 10
+
+var errEdited = errors.New("the file is being edited all the time")
 
 func (f *File) allow(path, tool string, patterns []string) error {
 	info, err := os.Stat(path)
@@ -151,6 +167,10 @@ func (f *File) allow(path, tool string, patterns []string) error {
 	tmp, err := writeTemp(path, edited, info.Mode().Perm())
 	if err != nil {
 		return err
+	}
+	if now, err := os.Stat(path); err != nil || !unchanged(now, info) {
+		os.Remove(tmp)
+		return errors.Join(errEdited, err)
 	}
 	if err := os.Rename(tmp, path); err != nil {
 		os.Remove(tmp)

@@ -2,11 +2,14 @@ package permission
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func TestAllowEditsText(t *testing.T) {
@@ -175,6 +178,99 @@ func TestFileAllowFromManySides(t *testing.T) {
 		if decideWith(rules, "shell_exec", name) != Allow {
 			t.Errorf("the rule for %q is lost", name)
 		}
+	}
+}
+
+// However an edit hides, the next call sees it.
+func TestFileSeesEveryEdit(t *testing.T) {
+	const before, after = `{"a": "allow"}`, `{"a": "ask"  }` // of one size
+	old := time.Now().Add(-time.Hour)
+	write := func(t *testing.T, path, text string, at time.Time) {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, edit := range map[string]func(t *testing.T, path string){
+		"the same size and time": func(t *testing.T, path string) { write(t, path, after, old) },
+		"another with an older time": func(t *testing.T, path string) {
+			write(t, path+".new", after, old.Add(-time.Hour))
+			rename(t, path+".new", path)
+		},
+		"another of the same time": func(t *testing.T, path string) { write(t, path+".new", after, old); rename(t, path+".new", path) },
+		"a time to come":           func(t *testing.T, path string) { write(t, path, after, time.Now().Add(time.Hour)) },
+		"a symlink": func(t *testing.T, path string) {
+			write(t, path+".elsewhere", after, old)
+			if err := os.Symlink(path+".elsewhere", path+".link"); err != nil {
+				t.Fatal(err)
+			}
+			rename(t, path+".link", path)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, path := openTemp(t)
+			write(t, path, before, old)
+			for range 2 {
+				if r, err := f.Rules(); err != nil || decideWith(r, "a", "x") != Allow {
+					t.Fatalf("before: %v", err)
+				}
+			}
+			f.settled = true // as if it had been read long after it was written
+			edit(t, path)
+			if r, err := f.Rules(); err != nil || decideWith(r, "a", "x") != Ask {
+				t.Errorf("the edit was not seen (%v)", err)
+			}
+		})
+	}
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two processes that answer "always" at once lose nothing, nor what else the
+// file says.
+func TestFileAllowByProcesses(t *testing.T) {
+	if path := os.Getenv("PERMISSION_TEST_FILE"); path != "" { // this is one of them
+		f, err := OpenFile(path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			if err := f.Allow("shell_exec", []string{fmt.Sprintf("%s %d", os.Getenv("PERMISSION_TEST_NAME"), i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return
+	}
+	f, path := openTemp(t)
+	var wg sync.WaitGroup
+	for _, name := range []string{"one", "two"} {
+		wg.Go(func() {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestFileAllowByProcesses$")
+			cmd.Env = append(os.Environ(), "PERMISSION_TEST_FILE="+path, "PERMISSION_TEST_NAME="+name)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, out)
+			}
+		})
+	}
+	wg.Wait()
+	r, err := f.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		for _, name := range []string{"one", "two"} {
+			if text := fmt.Sprintf("%s %d", name, i); decideWith(r, "shell_exec", text) != Allow {
+				t.Errorf("the rule for %q is lost", text)
+			}
+		}
+	}
+	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "// Files: all but those") {
+		t.Errorf("the comments are gone (%v):\n%s", err, text)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -16,6 +15,10 @@ import (
 type Workspace struct {
 	Root string // absolute, symlinks resolved
 	Home string // what "~/" and "$HOME/" stand for; "": the user's home folder
+
+	// folds tells of a folder whether it takes names in any case. nil: by
+	// trying; for tests.
+	folds func(dir string) bool
 }
 
 // PathValues returns the values of a file at path: its cleaned path, and every
@@ -25,6 +28,9 @@ type Workspace struct {
 //
 // "~/x" and "$HOME/x" are in the home folder. A path that is blank, holds a
 // NUL, has more than 4096 bytes or runs in a circle is an error.
+//
+// Where the file system takes names in any case, there are also values in lower
+// case, by which rules deny the file however it is written.
 func (w Workspace) PathValues(tool, path string) ([]Value, error) {
 	abs, err := w.absolute(path)
 	if err != nil {
@@ -39,11 +45,9 @@ func (w Workspace) PathValues(tool, path string) ([]Value, error) {
 	for _, form := range forms {
 		values = append(values, w.fileValue(tool, form))
 	}
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" { // .ENV is .env there
+	if slices.ContainsFunc(forms, w.foldsCase) {
 		for _, v := range slices.Clone(values) {
-			if low := strings.ToLower(v.Text); low != v.Text {
-				values = append(values, Value{Tool: tool, Text: low, Abs: strings.ToLower(v.Abs), DenyOnly: true})
-			}
+			values = append(values, v.folded())
 		}
 	}
 	return values, nil

@@ -87,6 +87,19 @@ type Value struct {
 	// is not known to its end: the call is asked about if a rule might deny it.
 	DenyOnly bool
 
+	// Possible says that the call may want the value, or may not: git shows the
+	// files that changed. What a rule denies then is asked about.
+	Possible bool
+
+	// Outside says that the value is a file outside of the workspace, where no
+	// rule about the workspace's files allows it: of the rules that allow, only
+	// those whose pattern is absolute are about it.
+	Outside bool
+
+	// Folded says that Text and Abs are in lower case, and patterns are compared
+	// as if they were too: the file system takes a name in any case.
+	Folded bool
+
 	// Written is the part of a shell command that the value stands for, as
 	// it is written there. Empty: it was not written as such, or Text says it.
 	Written string

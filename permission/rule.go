@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -66,9 +67,10 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 type compiled struct {
 	Rule
 	tool, pattern *Glob
-	absolute      bool   // the pattern begins with "/"
-	here          bool   // it begins with "./", as does the name of a program
-	begin         string // the text that every match begins with, as far as known
+	absolute      bool         // the pattern begins with "/"
+	here          bool         // it begins with "./", as does the name of a program
+	lower         func() *Glob // pattern, for what is in lower case
+	begin         string       // the text that every match begins with, as far as known
 }
 
 func compileRule(r Rule) (*compiled, error) {
@@ -89,6 +91,7 @@ func compileRule(r Rule) (*compiled, error) {
 	c := &compiled{Rule: r, tool: tool, pattern: pattern}
 	c.absolute = strings.HasPrefix(strings.TrimLeft(r.Pattern, "!"), "/")
 	c.here = strings.HasPrefix(r.Pattern, "./")
+	c.lower = sync.OnceValue(func() *Glob { return foldGlob(norm.NFC.String(r.Pattern), pattern) })
 	if !pattern.negated {
 		c.begin = r.Pattern[:len(r.Pattern)-len(strings.TrimLeft(r.Pattern, plainBytes))]
 	}
@@ -102,6 +105,9 @@ const plainBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 // matches reports whether the rule, whose tool matches, is about v. The text
 // is normalised already.
 func (c *compiled) matches(v *Value) bool {
+	if v.Outside && c.Action == Allow && !c.absolute {
+		return false
+	}
 	text := v.Text
 	if c.absolute && v.Abs != "" {
 		text = v.Abs
@@ -111,6 +117,9 @@ func (c *compiled) matches(v *Value) bool {
 	}
 	if c.here {
 		text = strings.TrimPrefix(text, "./")
+	}
+	if v.Folded {
+		return c.lower().Match(text)
 	}
 	return c.pattern.Match(text)
 }

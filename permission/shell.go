@@ -59,7 +59,6 @@ func (e shellError) Error() string { return string(e) }
 const (
 	errEmptyCommand shellError = "the command is empty"
 	errNULCommand   shellError = "the command holds a NUL"
-	errManyLooks    shellError = "more files than can be looked at"
 )
 
 // shell is the analysis of one command line.

@@ -1,46 +1,10 @@
 package permission
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-)
-
-// wordSet returns the words of s.
-func wordSet(s string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		set[w] = true
-	}
-	return set
-}
-
-var (
-	// pathless commands open none of their operands.
-	pathless = wordSet(`echo printf true false : cd pushd popd export unset read sleep exit return break continue shift wait
-		kill killall pkill date dirname basename seq expr pwd which type whoami id uname hostname uptime yes nproc tty clear
-		set umask ulimit jobs fg bg disown let getopts trap times ps df free env command builtin exec nohup timeout nice sudo eval
-		find fd xargs parallel time watch sh bash ls test [ mkdir rmdir stat readlink realpath`)
-
-	// readers open every operand, whether or not it is there yet.
-	readers = wordSet(`cat bat batcat head tail less more tac nl od xxd hexdump hd strings base64 base32 basenc wc sort uniq cut
-		paste join comm diff diff3 sdiff cmp colordiff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum rev
-		fold fmt column expand unexpand pr iconv view vi vim nvim nano emacs source . cp mv ln install scp rsync tar bsdtar zip gzip
-		bzip2 xz zstd zcat bzcat xzcat zless zgrep gunzip bunzip2 unxz 7z split csplit tsort shuf tee dos2unix unix2dos openssl gpg
-		mapfile readarray glow mdcat pygmentize highlight file od look`)
-
-	// recursive commands also open what is below a folder, with one of the
-	// letters or words as an option; "": always.
-	recursive = map[string]string{
-		"grep": "rR --recursive --dereference-recursive", "egrep": "rR --recursive", "fgrep": "rR --recursive", "zgrep": "rR",
-		"rg": "", "ag": "", "ack": "", "ugrep": "", "cp": "raR --recursive --archive", "mv": "", "scp": "r", "rsync": "ra --recursive --archive",
-		"tar": "", "bsdtar": "", "gtar": "", "zip": "r --recurse-paths", "7z": "", "diff": "r --recursive", "gzip": "r",
-	}
-
-	// searchers go through the folder they are in when they are given none.
-	searchers = wordSet(`rg ag ack ugrep grep egrep fgrep`)
 )
 
 // files adds the files that a command is given: those that rules deny it to
@@ -90,6 +54,9 @@ func (a *shell) files(st *state, name string, v argv) {
 			}
 		}
 	}
+	if re := listed[name]; re != nil && slices.ContainsFunc(v[1:], func(t text) bool { return re.MatchString(t.s) }) {
+		unknown = true
+	}
 	if unknown || len(st.cwd) == 0 && len(v) > 1 {
 		a.add(Value{Tool: "read_file", DenyOnly: true, Unknown: true})
 	}
@@ -98,7 +65,12 @@ func (a *shell) files(st *state, name string, v argv) {
 			folders = append(folders, st.dirs()...)
 		}
 		for _, dir := range folders {
-			a.tree(dir)
+			a.tree(dir, Value{Tool: "read_file", DenyOnly: true})
+		}
+	}
+	if uploaders[name] {
+		for _, dir := range folders {
+			a.tree(dir, Value{Tool: "read_file", DenyOnly: true, Possible: true})
 		}
 	}
 }
@@ -114,10 +86,11 @@ func goesDown(name string, v argv) bool {
 	}
 	letters, long, _ := strings.Cut(flags, " ")
 	return slices.ContainsFunc(v[1:], func(t text) bool {
-		if strings.HasPrefix(t.s, "--") {
-			return slices.Contains(strings.Fields(long), t.s) || strings.HasPrefix(t.s, "--directories=recurse")
+		if strings.HasPrefix(t.s, "--") { // which may be abbreviated
+			return len(t.s) > 2 && slices.ContainsFunc(strings.Fields(long), func(l string) bool { return strings.HasPrefix(l, t.s) }) ||
+				strings.HasPrefix(t.s, "--directories=recurse")
 		}
-		return len(t.s) > 1 && t.s[0] == '-' && strings.ContainsAny(t.s, letters) || !t.known
+		return t.s == "recurse" || len(t.s) > 1 && t.s[0] == '-' && strings.ContainsAny(t.s, letters) || !t.known
 	})
 }
 
@@ -175,6 +148,9 @@ func (a *shell) reads(st *state, name, word string, always bool, folders *[]stri
 				}
 				continue
 			}
+			if name != "ln" {
+				a.through(st, "read_file", dir, part)
+			}
 			if !a.look(2) {
 				a.add(Value{Tool: "read_file", DenyOnly: true, Unknown: true})
 				return
@@ -189,6 +165,17 @@ func (a *shell) reads(st *state, name, word string, always bool, folders *[]stri
 			}
 			a.file("read_file", dir, part, true)
 		}
+	}
+}
+
+// through adds an unknown file where the path leads through a symlink that the
+// script has made.
+func (a *shell) through(st *state, tool, dir, path string) {
+	if !rooted(path) {
+		path = filepath.Join(dir, path)
+	}
+	if st.throughLink(path) {
+		a.add(Value{Tool: tool, DenyOnly: true, Unknown: true})
 	}
 }
 
@@ -217,40 +204,4 @@ func fileParts(name, word string) []string {
 		parts = append(parts, word[2:])
 	}
 	return parts
-}
-
-// maxTree bounds the files below a folder that are looked at one by one.
-const maxTree = 5000
-
-// tree adds all files below a folder as files that are read.
-func (a *shell) tree(dir string) {
-	n := 0
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // it cannot be read by the command either
-		}
-		if n++; n > maxTree || !a.look(1) {
-			return fs.SkipAll
-		}
-		if d.IsDir() {
-			a.add(a.denied(path))
-			return nil
-		}
-		if d.Type()&fs.ModeSymlink != 0 {
-			a.file("read_file", dir, path, true)
-			return nil
-		}
-		a.add(a.denied(path))
-		return nil
-	})
-	if err != nil || n > maxTree || !a.look(0) || dir == "" {
-		a.add(Value{Tool: "read_file", DenyOnly: true, Unknown: true})
-	}
-}
-
-// denied returns the value of a file that is read, free of symlinks.
-func (a *shell) denied(path string) Value {
-	v := a.ws.fileValue("read_file", path)
-	v.DenyOnly = true
-	return v
 }

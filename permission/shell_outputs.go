@@ -142,30 +142,13 @@ func (a *shell) target(st *state, v, args argv) {
 			}
 		}
 	}
-}
-
-// gitOutputs adds the files that git is told to write in the work tree.
-func (a *shell) gitOutputs(st *state, v argv) {
-	after := false
-	sub := ""
-	for i, t := range v[1:] {
-		switch {
-		case sub == "" && !strings.HasPrefix(t.s, "-"):
-			sub = t.s
-		case t.s == "--":
-			after = true
-		case strings.HasPrefix(t.s, "--output="):
-			a.writes(st, text{s: strings.TrimPrefix(t.s, "--output="), known: t.known})
-		case t.s == "--output" || t.s == "-o" && (sub == "archive" || sub == "format-patch"):
-			if i+2 < len(v) {
-				a.writes(st, v[i+2])
+	if commandName(v) == "ln" && slices.ContainsFunc(from, func(t text) bool { return a.isFolder(st, t) || !t.known || t.glob }) {
+		for _, dir := range st.dirs() {
+			st.links(filepath.Join(dir, to.s))
+			for _, t := range from {
+				st.links(filepath.Join(dir, to.s, path.Base(t.s)))
 			}
-		case (sub == "checkout" && after || sub == "restore" || sub == "rm" || sub == "mv") && !strings.HasPrefix(t.s, "-"):
-			a.writes(st, t)
 		}
-	}
-	if sub == "apply" || sub == "am" {
-		a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true})
 	}
 }
 
@@ -190,6 +173,7 @@ func (a *shell) writes(st *state, t text) {
 			continue
 		}
 		for _, target := range targets {
+			a.through(st, "write_file", dir, target)
 			a.file("write_file", dir, target, true)
 			a.file("edit_file", dir, target, true)
 			if !rooted(target) {

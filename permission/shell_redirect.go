@@ -2,6 +2,7 @@ package permission
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -37,11 +38,11 @@ func (a *shell) redirect(st *state, r *syntax.Redirect) {
 		return
 	}
 	path := targets[0].s
-	switch path {
-	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty":
+	switch {
+	case freeDevice.MatchString(path): // what it leads to is judged where it is opened
 		return
-	}
-	if strings.HasPrefix(path, "/dev/fd/") && targets[0].proc {
+	case networkDevice.MatchString(path):
+		a.unknown(a.written(r))
 		return
 	}
 	for _, dir := range st.dirs() {
@@ -53,12 +54,17 @@ func (a *shell) redirect(st *state, r *syntax.Redirect) {
 			a.file("read_file", dir, path, false)
 		}
 		if write {
-			a.file("write_file", dir, path, false)
+			a.outside("write_file", dir, path, false)
 			a.file("edit_file", dir, path, true)
 			st.wrote(filepath.Join(dir, path))
 		}
 	}
 }
+
+var (
+	freeDevice    = regexp.MustCompile(`^/dev/(?:null|stdin|stdout|stderr|tty|fd/[0-9]+)$`)
+	networkDevice = regexp.MustCompile(`^/dev/(?:tcp|udp)/`) // bash opens a connection
+)
 
 func (a *shell) fileUnknown(read, write bool, text string) {
 	if read {
@@ -74,20 +80,33 @@ func rooted(path string) bool { return filepath.IsAbs(path) }
 
 // file adds the values of a file.
 func (a *shell) file(tool, dir, path string, denyOnly bool) {
+	for _, v := range a.fileValues(tool, dir, path) {
+		v.DenyOnly = v.DenyOnly || denyOnly && !v.Unknown
+		a.add(v)
+	}
+}
+
+// outside adds the values of a file that is written, of which those outside of
+// the workspace want a rule that names the place. onlyThere: those inside can
+// do no more than deny.
+func (a *shell) outside(tool, dir, path string, onlyThere bool) {
+	for _, v := range a.fileValues(tool, dir, path) {
+		v.Outside = rooted(v.Text) && !v.Unknown
+		v.DenyOnly = v.DenyOnly || onlyThere && !v.Outside && !v.Unknown
+		a.add(v)
+	}
+}
+
+// fileValues returns the values of a file; an unknown one where they cannot be
+// told.
+func (a *shell) fileValues(tool, dir, path string) []Value {
 	if !rooted(path) {
 		path = dir + "/" + path
 	}
-	var values []Value
-	err := error(errManyLooks)
 	if a.look(1 + strings.Count(path, "/")) {
-		values, err = a.ws.PathValues(tool, path)
+		if values, err := a.ws.PathValues(tool, path); err == nil {
+			return values
+		}
 	}
-	if err != nil {
-		a.add(Value{Tool: tool, Text: path, Unknown: true})
-		return
-	}
-	for _, v := range values {
-		v.DenyOnly = v.DenyOnly || denyOnly
-		a.add(v)
-	}
+	return []Value{{Tool: tool, Text: path, Unknown: true}}
 }

@@ -17,6 +17,8 @@ func (a *shell) env(st *state, v argv) {
 			if !trusted.MatchString(name) && (powerful.MatchString(name) || !rest[0].known || !plainValue.MatchString(value)) {
 				a.unknown(s)
 			}
+		case strings.Contains(s, "=") && !strings.HasPrefix(s, "-"): // a name that no shell would take
+			a.unknown(v.line())
 		case s == "-C" || s == "--chdir":
 			if len(rest) < 2 {
 				return
@@ -68,6 +70,9 @@ func (a *shell) find(st *state, v argv) {
 			a.inner(st.clone(), cmd)
 		case "-delete":
 			a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true})
+		case "-files0-from":
+			a.files(st, "cat", v[i:min(i+2, len(v))])
+			a.add(Value{Tool: "read_file", DenyOnly: true, Unknown: true})
 		case "-fprint", "-fprintf", "-fprint0", "-fls":
 			if i++; i < len(v) {
 				a.writes(st, v[i])
@@ -108,9 +113,19 @@ func (a *shell) xargs(st *state, name string, v argv) {
 
 // interpreter judges a run of an interpreter.
 func (a *shell) interpreter(name string, v argv) {
+	argument := false // of the option before
 	for i, t := range v[1:] {
+		if argument {
+			argument = false
+			continue
+		}
 		switch {
 		case t.s == "--version" || t.s == "-V" || t.s == "--help" || t.s == "-v" && i == 0:
+			return
+		case optionWords.MatchString(t.s) && t.known:
+			argument = true
+		case strings.HasPrefix(name, "py") && (gluedModule(t.s, "") || gluedModule(t.s, v.word(i+2))), name == "deno" && t.s == "run" && strings.Contains(v.line(), "://"):
+			a.unknown(v.line())
 			return
 		case t.s == "-m" && strings.HasPrefix(name, "py"), name == "bun" || name == "deno":
 			if t.s != "-e" && t.s != "eval" && t.s != "-p" && t.s != "repl" {
@@ -129,4 +144,11 @@ func (a *shell) interpreter(name string, v argv) {
 		}
 	}
 	a.unknown(v.line()) // what it reads
+}
+
+// gluedModule reports whether a word of Python's options, with the next word,
+// names a module that runs other code: "-m pdb", "-Impdb".
+func gluedModule(s, next string) bool {
+	m := moduleOption.FindStringSubmatch(s)
+	return m != nil && programModules[m[1]+next]
 }

@@ -17,12 +17,15 @@ type state struct {
 	funcs   map[string]*syntax.Stmt
 	inFunc  []*syntax.Stmt // the bodies being called
 	written []string       // files that the script has written
+	linked  []string       // symlinks to folders that it has made
+
+	gitChanged bool // git has taken up files since
 }
 
 func (st *state) clone() *state {
 	c := *st
 	c.vars, c.funcs = maps.Clone(st.vars), maps.Clone(st.funcs)
-	c.cwd, c.written, c.inFunc = slices.Clone(st.cwd), slices.Clone(st.written), slices.Clone(st.inFunc)
+	c.cwd, c.written, c.inFunc, c.linked = slices.Clone(st.cwd), slices.Clone(st.written), slices.Clone(st.inFunc), slices.Clone(st.linked)
 	return &c
 }
 
@@ -41,6 +44,23 @@ func (st *state) wrote(path string) {
 	if len(st.written) < 100 && !slices.Contains(st.written, path) {
 		st.written = append(st.written, path)
 	}
+}
+
+// links notes a symlink to a folder, which is not there yet.
+func (st *state) links(path string) {
+	if len(st.linked) < 100 && !slices.Contains(st.linked, path) {
+		st.linked = append(st.linked, path)
+	}
+}
+
+// throughLink reports whether a path leads through a symlink that the script
+// has made.
+func (st *state) throughLink(path string) bool {
+	path = filepath.Clean(path)
+	return slices.ContainsFunc(st.linked, func(link string) bool {
+		_, under := below(link, path)
+		return under || link == path
+	})
 }
 
 // maxDirs bounds the folders that a shell is followed in.
@@ -72,6 +92,10 @@ func (st *state) merge(branches ...*state) (changed bool) {
 		for _, path := range b.written {
 			st.wrote(path)
 		}
+		for _, path := range b.linked {
+			st.links(path)
+		}
+		st.gitChanged = st.gitChanged || b.gitChanged
 	}
 	return changed
 }

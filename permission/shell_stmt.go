@@ -2,6 +2,7 @@ package permission
 
 import (
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -80,6 +81,10 @@ func (a *shell) command(st *state, cmd syntax.Command) {
 	case *syntax.TimeClause:
 		a.stmt(st, c.Stmt)
 	case *syntax.CoprocClause:
+		if c.Name != nil && startsSimple(c.Stmt) { // no name: a word of the command, for bash
+			a.script(st.clone(), strings.TrimPrefix(a.written(c), "coproc"))
+			return
+		}
 		a.stmt(st.clone(), c.Stmt)
 	case *syntax.DeclClause:
 		a.decl(st, c)
@@ -94,6 +99,17 @@ func (a *shell) command(st *state, cmd syntax.Command) {
 	default:
 		a.unknown(a.written(cmd))
 	}
+}
+
+// startsSimple reports whether a statement begins with a simple command.
+func startsSimple(s *syntax.Stmt) bool {
+	switch c := s.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		return startsSimple(c.X)
+	case *syntax.CallExpr, nil:
+		return true
+	}
+	return false
 }
 
 func (a *shell) binary(st *state, c *syntax.BinaryCmd) {

@@ -18,7 +18,7 @@ var wrappers = map[string]wrapper{
 	"timeout": {short: "ks", long: []string{"--kill-after", "--signal"}, operands: 1}, "gtimeout": {short: "ks", operands: 1},
 	"stdbuf": {short: "ioe", long: []string{"--input", "--output", "--error"}}, "time": {short: "fo", long: []string{"--format", "--output"}},
 	"sudo": {short: "ugpCrtTURDh", long: []string{"--user", "--group", "--chdir", "--prompt", "--host", "--chroot"}},
-	"doas": {short: "uC"}, "pkexec": {long: []string{"--user"}}, "chroot": {operands: 1}, "chrt": {short: "TPD", operands: 1},
+	"doas": {short: "uC"}, "pkexec": {long: []string{"--user"}}, "chroot": {long: []string{"--userspec", "--groups"}, operands: 1}, "chrt": {short: "TPD", operands: 1},
 	"taskset": {operands: 1}, "unshare": {short: "SGR"}, "nsenter": {short: "tSG", long: []string{"--target"}},
 	"strace": {short: "aebEIoOpPsSuUX"}, "ltrace": {short: "aeoDFlnpsux"}, "valgrind": {}, "catchsegv": {}, "perf": {operands: 1},
 	"busybox": {}, "toybox": {}, "fakeroot": {}, "firejail": {}, "bwrap": {}, "unbuffer": {}, "caffeinate": {short: "tw"},
@@ -27,7 +27,7 @@ var wrappers = map[string]wrapper{
 	"coproc": {}, "rlwrap": {}, "chronic": {}, "ts": {}, "proot": {short: "rbw"}, "setpriv": {}, "capsh": {}, "runcon": {operands: 1},
 	"entr": {}, "daemonize": {}, "gosu": {operands: 1}, "su-exec": {operands: 1}, "tini": {}, "dumb-init": {}, "numactl": {},
 	"watch": {short: "nq", long: []string{"--interval"}}, "hyperfine": {short: "wrmMPLu"}, "dotenv": {short: "ef"}, "cross-env": {},
-	"nodemon": {short: "ew"}, "eatmydata": {}, "torsocks": {}, "proxychains": {short: "f"}, "torify": {}, "xargs": {short: "aEIdLnPs"},
+	"ssh-agent": {short: "aEt"}, "nodemon": {short: "ew"}, "eatmydata": {}, "torsocks": {}, "proxychains": {short: "f"}, "torify": {}, "xargs": {short: "aEIdLnPs"},
 }
 
 // joiners join their operands to a script, rather than run them as words.
@@ -51,3 +51,12 @@ var interpreters = regexp.MustCompile(`^(?:python|pypy|perl|ruby|node|nodejs|den
 
 // inlineFlags are the options by which interpreters take code.
 var inlineFlags = regexp.MustCompile(`^(?:-[a-zA-Z]*[ceErRpnCx]|-{1,2}(?:eval|print|command|cmd|require|import|execute|run|expr|code)(?:=.*)?|eval|repl|\+.*|-[ceErRp].+|-S|--batch|-batch|-f|--script|-init|-cmd)$`)
+
+// optionWords are the options of interpreters that take the next word.
+var optionWords = regexp.MustCompile(`^(?:-[WXQIl]|--check-hash-based-pycs|--loader|--conditions|--import-map|--config)$`)
+
+// programModules are the modules of Python that run other code, or read files
+// that no word names.
+var programModules = wordSet(`pdb timeit code cProfile profile trace runpy idlelib doctest zipfile tarfile zipapp http.server`)
+
+var moduleOption = regexp.MustCompile(`^-[a-zA-Z]*?m(.*)$`)

@@ -15,7 +15,7 @@ func (a *shell) unwrap(st *state, name string, v argv) {
 	case interpreters.MatchString(name):
 		a.interpreter(name, v)
 	case strings.HasPrefix(name, "ld-linux"), strings.HasPrefix(name, "ld-musl"), strings.HasPrefix(name, "ld.so"):
-		a.inner(st, skipOptions(v[1:], wrapper{}))
+		a.inner(st, skipOptions(v[1:], wrapper{long: []string{"--preload", "--library-path", "--audit", "--argv0", "--inhibit-rpath"}}))
 		return
 	}
 	switch name {
@@ -34,25 +34,53 @@ func (a *shell) unwrap(st *state, name string, v argv) {
 	case "xargs", "parallel":
 		a.xargs(st, name, v)
 	case "script", "su", "runuser":
-		a.dashC(st, v, "c", "--command", "--session-command")
+		if !a.dashC(st, v, "c", "--command", "--session-command") && name == "runuser" {
+			a.inner(st, skipOptions(v[1:], wrapper{short: "ugGs", long: []string{"--user", "--group"}}))
+		} else if name == "script" && len(st.dirs()) > 0 && !slices.ContainsFunc(v, func(t text) bool { return strings.Contains(t.s, "c") && strings.HasPrefix(t.s, "-") }) {
+			a.unknown(v.line()) // a shell that reads its input
+		}
+	case "nix-shell", "vagrant":
+		a.dashC(st, v, "c", "--run", "--command")
+	case "jobs":
+		if v.word(1) == "-x" {
+			a.inner(st, v[2:])
+		}
+	case "cmake":
+		a.cmake(st, v)
+	case "docker", "podman", "nerdctl", "kubectl":
+		a.remote(st, name, v)
 	case "flock":
 		if !a.dashC(st, v, "c", "--command") {
 			a.inner(st, skipOptions(v[1:], wrappers[name]))
 		}
 	case "ssh", "scp", "sftp", "rsync", "tar", "bsdtar", "gtar", "zip", "make", "gmake", "sort", "split", "go", "man", "nc", "ncat", "socat",
-		"gcc", "g++", "cc", "clang", "cargo", "less", "more", "tmux", "screen", "at", "batch", "crontab", "curl", "wget", "docker", "kubectl", "dd", "npm", "pip":
+		"gcc", "g++", "cc", "clang", "cargo", "less", "more", "tmux", "screen", "at", "batch", "crontab", "curl", "wget", "dd", "npm", "pnpm", "yarn", "pip",
+		"ssh-keygen", "ssh-add", "sqlite3", "psql", "mysql", "mariadb", "ansible", "lftp", "gnuplot", "dc", "apt-get", "apt", "latex", "pdflatex", "xelatex", "lualatex", "tex", "pdftex":
 		if a.escapes(name, v) {
 			a.unknown(v.line())
+		}
+		switch name {
+		case "ssh":
+			a.remote(st, name, v)
+		case "npm", "pnpm", "yarn":
+			a.project(st, name, v)
 		}
 	case "git":
 		a.git(st, v)
 	case "awk", "gawk", "mawk", "nawk":
-		a.program(v, regexp.MustCompile(`system|getline|[|>]|@|-f`), "vF")
+		a.program(v, regexp.MustCompile(`system|getline|[|>]|@|-f|ARGV`), "vF")
 	case "sed", "gsed":
 		a.sed(st, v)
 	default:
 		if w, ok := wrappers[name]; ok {
 			rest := skipOptions(v[1:], w)
+			if name == "sudo" && slices.ContainsFunc(v[1:len(v)-len(rest)], func(t text) bool { return t.s == "-e" || t.s == "--edit" }) {
+				for _, t := range rest {
+					a.writes(st, t)
+				}
+				a.files(st, "sudoedit", v)
+				return
+			}
 			if name == "sudo" || name == "doas" || name == "cross-env" || name == "dotenv" || name == "systemd-run" {
 				for len(rest) > 0 && assignment.MatchString(rest[0].s) {
 					a.assigned(strings.SplitN(rest[0].s, "=", 2)[0], rest[0].s)
@@ -79,6 +107,33 @@ func (a *shell) unwrap(st *state, name string, v argv) {
 }
 
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+
+// cmake follows cmake -E, which runs commands and does some itself.
+func (a *shell) cmake(st *state, v argv) {
+	if v.word(1) != "-E" || len(v) < 3 {
+		return
+	}
+	switch v.word(2) {
+	case "env":
+		a.env(st, v[2:])
+	case "time":
+		a.inner(st, v[3:])
+	default:
+		a.denyOnly(v[2:])
+	}
+}
+
+// project judges the folder whose scripts npm and its like run.
+func (a *shell) project(st *state, name string, v argv) {
+	for _, dir := range a.workFolders(st, name, v) {
+		if _, ok := below(a.ws.Root, dir); !ok && dir != a.ws.Root {
+			a.unknown(v.line())
+		}
+	}
+	if slices.ContainsFunc(v, func(t text) bool { return t.s == "config" || t.s == "set" }) && len(v) > 3 && v.word(2) != "get" && v.word(2) != "list" && v.word(1) != "run" {
+		a.unknown(v.line())
+	}
+}
 
 // inner runs what a wrapper runs.
 func (a *shell) inner(st *state, v argv) {

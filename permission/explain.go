@@ -1,0 +1,57 @@
+package permission
+
+// Explanation is a decision with all that led to it.
+type Explanation struct {
+	Decision Decision // what [Layers.Decide] says of the same values
+	Values   []ValueExplanation
+}
+
+// ValueExplanation says what became of one value of a call.
+type ValueExplanation struct {
+	Value Value
+
+	// Decision is that of the value by itself. The zero Action: it has no say,
+	// since it can only deny and nothing denies it.
+	Decision Decision
+
+	// Matches are the rules about the value, in the order in which they are
+	// judged: of each layer the last one counts.
+	Matches []Match
+}
+
+// Match is a rule that is about a value.
+type Match struct {
+	Layer Layer
+	Agent int // of [Layers.Agents] the index, for a rule of the agent layer
+	Rule  Rule
+	Wins  bool // it decided on the value
+}
+
+// Explain judges the values of one call as [Layers.Decide] does, and keeps what
+// led to the decision. Every value is judged, also behind one that is denied.
+func (l *Layers) Explain(values []Value) Explanation {
+	e := Explanation{Values: make([]ValueExplanation, 0, len(values))}
+	e.Decision = l.judge(values, func(v *Value, d Decision) {
+		d.Value = values[len(e.Values)]
+		e.Values = append(e.Values, ValueExplanation{Value: d.Value, Decision: d, Matches: l.matches(v, d.Rule)})
+	})
+	return e
+}
+
+// matches returns the rules about v. Of them the one that winner points to wins.
+func (l *Layers) matches(v *Value, winner *Rule) []Match {
+	var all []Match
+	add := func(layer Layer, agent int, r *Ruleset) {
+		for _, c := range r.of(v.Tool) {
+			if c.matches(v) || v.DenyOnly && v.Unknown && c.Action == Deny && c.mayMatch(v) {
+				all = append(all, Match{Layer: layer, Agent: agent, Rule: c.Rule, Wins: &c.Rule == winner})
+			}
+		}
+	}
+	for i, r := range l.Agents {
+		add(LayerAgent, i, r)
+	}
+	add(LayerStatic, 0, l.Static)
+	add(LayerRuntime, 0, l.Runtime)
+	return all
+}
