@@ -1,6 +1,8 @@
 package agentdefs
 
 import (
+	"slices"
+
 	"gopkg.in/yaml.v3"
 
 	"github.com/agentworker/worker/permission"
@@ -28,16 +30,19 @@ func (a *access) add(e entry) {
 // A subagent gets "task: deny" last. An agent that may be a primary does not:
 // that is for calling task. Where it is run as a child, the task tool adds it.
 func (p *parser) ruleset(a *access, mode Mode) *permission.Ruleset {
-	var rules []permission.Rule
+	var listed []clause
 	if e, ok := a.fields[fieldTools]; ok {
-		rules = append(rules, p.tools(e)...)
+		listed = p.tools(e)
 	}
+	clauses := slices.Clip(listed)
 	if e, ok := a.fields[fieldPermission]; ok {
-		rules = append(rules, p.permission(e)...)
+		clauses = append(clauses, p.permission(e)...)
 	}
 	if e, ok := a.fields[fieldDisallowedTools]; ok {
-		rules = append(rules, p.disallowedTools(e)...)
+		clauses = append(clauses, p.disallowedTools(e)...)
 	}
+	p.checkShadows(clauses, len(listed), a.fields[fieldTools].lists())
+	rules := []permission.Rule(slices.Concat(clauses...))
 	if e, ok := a.fields[fieldPermissionMode]; ok {
 		rules = p.permissionMode(e, rules)
 	}
@@ -80,7 +85,7 @@ func (p *parser) rule(n *yaml.Node, tool string, action permission.Action) permi
 
 // permission reads the compact format, in our tool names or those of another
 // tool, a pair at a time and in file order.
-func (p *parser) permission(e entry) []permission.Rule {
+func (p *parser) permission(e entry) []clause {
 	const fix = "write a mapping such as {\"*\": deny, read_file: allow}, with allow, deny or ask"
 	n := e.node
 	switch {
@@ -93,7 +98,7 @@ func (p *parser) permission(e entry) []permission.Rule {
 		p.refuse(codePermissionInvalid, n.Line, n.Column, fix, "%s is no mapping of tools to actions", e.key)
 		return nil
 	}
-	var rules []permission.Rule
+	var clauses []clause
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -113,6 +118,7 @@ func (p *parser) permission(e entry) []permission.Rule {
 		case kind == toolUnknown && own != "":
 			p.report(codeToolUnknown, key.Line, key.Column, "write "+own+" if that is meant", "%s is not a built-in tool here; its rule is kept as written", key.Value)
 		}
+		first := len(clauses)
 		for _, name := range tools {
 			k := *key
 			k.Value, k.Style = name, yaml.DoubleQuotedStyle
@@ -121,12 +127,17 @@ func (p *parser) permission(e entry) []permission.Rule {
 				p.refusePermission(key, err)
 				break
 			}
-			for r := range set.Rules() {
-				rules = append(rules, r)
+			at := first
+			for r := range set.Rules() { // the same patterns for each of the tools
+				if at == len(clauses) {
+					clauses = append(clauses, nil)
+				}
+				clauses[at] = append(clauses[at], r)
+				at++
 			}
 		}
 	}
-	return rules
+	return clauses
 }
 
 // mapping is a mapping of one pair at the place of n.

@@ -12,8 +12,8 @@ var builtinFiles embed.FS
 
 // builtins returns the agents that come with the worker. They are agent files
 // like any other, read by the same code.
-func builtins(opts *Options) ([]*Definition, error) {
-	var defs []*Definition
+func builtins(opts *Options) ([]served, error) {
+	var out []served
 	for _, name := range []string{"explore", "general"} {
 		data, err := builtinFiles.ReadFile("builtin/" + name + ".md")
 		if err != nil {
@@ -32,7 +32,7 @@ func builtins(opts *Options) ([]*Definition, error) {
 			return nil, fmt.Errorf("reading built-in agent %s: %w", name, err)
 		}
 		res.def.BuiltIn, res.def.File, res.def.Line = true, "", 0
-		defs = append(defs, res.def)
+		out = append(out, served{def: res.def, base: res.def, digest: digestOf(res.def, opts.Home)})
 	}
-	return defs, nil
+	return out, nil
 }

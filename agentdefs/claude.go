@@ -11,7 +11,7 @@ import (
 
 // allow returns the rules that let s happen. What is not understood to the
 // last letter grants nothing.
-func (p *parser) allow(s toolSpec) []permission.Rule {
+func (p *parser) allow(s toolSpec) clause {
 	tools, kind := lookUp(s.name)
 	line, column := s.at.Line, s.at.Column
 	switch {
@@ -33,7 +33,7 @@ func (p *parser) allow(s toolSpec) []permission.Rule {
 		p.unknownTools([]toolSpec{s})
 		return nil
 	}
-	var rules []permission.Rule
+	var rules clause
 	for _, tool := range tools {
 		patterns, ok := []string{anything}, true
 		if s.scoped {
@@ -56,7 +56,7 @@ var plainToolName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
 // deny returns the rules that forbid s, and more where it cannot be said
 // exactly.
-func (p *parser) deny(s toolSpec) []permission.Rule {
+func (p *parser) deny(s toolSpec) clause {
 	tools, kind := lookUp(s.name)
 	line, column := s.at.Line, s.at.Column
 	switch {
@@ -74,7 +74,7 @@ func (p *parser) deny(s toolSpec) []permission.Rule {
 		p.refuse(codePermissionInvalid, line, column, "name tools one by one", "what %q forbids is not clear, so nothing of this file is served", s.text)
 		return nil
 	}
-	var rules []permission.Rule
+	var rules clause
 	for _, tool := range tools {
 		patterns, ok := []string{anything}, true
 		if s.scoped {

@@ -4,31 +4,26 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
 
-const (
-	maxName         = 200  // characters; longer ones make no usable enum value
-	longDescription = 1024 // characters; the longest that other tools take
-)
+// longDescription is the longest description, in characters, that other tools
+// take.
+const longDescription = 1024
 
-var (
-	slug = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-
-	// guardLine finds a field that decides about permission in a text that was
-	// only judged to be the body.
-	guardLine = regexp.MustCompile(`(?m)^(?:permissions?|tools|allowed-?[tT]ools|disallowed-?[tT]ools|permissionMode|readonly)[ \t]*:`)
-)
+// guardLine finds a field that decides about permission in a text that was
+// only judged to be the body.
+var guardLine = regexp.MustCompile(`(?m)^(?:permissions?|tools|allowed-?[tT]ools|disallowed-?[tT]ools|permissionMode|readonly|callers?)[ \t]*:`)
 
 // definition makes res of the header's fields. Whatever keeps the file from
 // being served is said with refuse, and the rest is read all the same, so that
 // an author sees all that is wrong at once.
 func (p *parser) definition(h header, res *parsed) {
 	d := &Definition{
-		Name: fileName(p.file), Prompt: h.body, Mode: Subagent, MaxSteps: DefaultMaxSteps, File: p.file, Line: h.line,
+		Name: fileName(p.file), Prompt: h.body, Mode: Subagent, MaxSteps: DefaultMaxSteps, Inspectable: true,
+		File: p.file, Line: h.line,
 	}
 	entries := p.entries(h)
 	if h.guessed {
@@ -71,6 +66,7 @@ func (p *parser) definition(h header, res *parsed) {
 		p.refuseUndescribed(description)
 		return
 	}
+	p.checkFences(h)
 	if d.Prompt == "" {
 		p.report(codeBodyEmpty, h.line, 0, "write below the frontmatter how the agent should work", "the file has no text below its frontmatter")
 	}
@@ -129,9 +125,14 @@ func (p *parser) set(d *Definition, grants *access, e entry) {
 	case fieldHidden:
 		d.Hidden, _ = p.boolOf(e)
 	case fieldAliases:
-		d.Aliases = p.textsOf(e)
+		d.Aliases = p.aliases(e)
+	case fieldCaller:
+		d.Callers = p.callers(e)
+	case fieldInspectable:
+		value, ok := p.boolOf(e)
+		d.Inspectable = value && ok
 	case fieldOutput:
-		d.Output = p.jsonOf(e)
+		d.Output = p.output(e)
 	case fieldDisable:
 		value, ok := p.boolOf(e)
 		grants.disabled = value || !ok
@@ -173,22 +174,6 @@ func (p *parser) model(e entry) string {
 		p.report(codeModelUnknown, e.line, e.column, "name a configured model or alias, or inherit", "the model %q is not known; the caller's is used", names[0])
 	}
 	return ""
-}
-
-// checkName judges the name of d, which stands at e.
-func (p *parser) checkName(d *Definition, e entry) {
-	own := fileName(p.file)
-	switch {
-	case strings.ContainsFunc(d.Name, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
-		p.refuse(codeNameInvalid, e.line, e.column, "write it in one line of printable characters", "the name %q holds control characters", cutShort(d.Name))
-	case utf8.RuneCountInString(d.Name) > maxName:
-		p.refuse(codeNameInvalid, e.line, e.column, "shorten it", "the name %q has more than %d characters", cutShort(d.Name), maxName)
-	case !slug.MatchString(d.Name):
-		p.report(codeNameNotSlug, e.line, e.column, "", "the name %q is not of the form lower-case-words", d.Name)
-	}
-	if d.Name != own {
-		p.report(codeNameDiffers, e.line, e.column, "", "the name %q differs from the file's, %q", cutShort(d.Name), own)
-	}
 }
 
 func (p *parser) refuseUndescribed(e entry) {

@@ -19,6 +19,9 @@ const (
 	All      Mode = "all"      // both
 )
 
+// Host is the caller that is no agent: a connected host, or the command line.
+const Host = "host"
+
 // Limits of the steps of one run, and what holds where a file is silent.
 const (
 	DefaultMaxSteps = 10
@@ -49,6 +52,14 @@ type Definition struct {
 	Aliases         []string      // other names a task call may use
 	Color           string        // for display, as written
 
+	// Callers are the agents that a task call must come from, in lower case;
+	// [Host] is whoever is no agent of ours. nil: any.
+	Callers []string
+
+	// Inspectable says that the model that called the agent may look into the
+	// transcript of the run. People may always.
+	Inspectable bool
+
 	// Output is the JSON Schema that the result must satisfy; nil: any text.
 	Output json.RawMessage
 
@@ -62,6 +73,10 @@ type Definition struct {
 	// Shadows is the File of the definition of the same name that this one
 	// replaced, "built-in" for a built-in one, empty for none.
 	Shadows string
+
+	// Stale says that the file has since been changed to something that can't
+	// be served, and this is what it held before.
+	Stale bool
 }
 
 // callable reports whether the task tool offers d.

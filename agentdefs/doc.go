@@ -5,6 +5,17 @@
 // which is immutable and says with each [Diagnostic] what was wrong, where, and
 // what to do about it. [Load] makes one; a [Registry] holds the newest.
 //
+// # Hot reload
+//
+// A Registry watches every folder that a path to an agent file leads through,
+// symlinks included, and makes a new snapshot when what is there has changed: a
+// single save within milliseconds, a checkout as one. [Registry.Changes] yields
+// each of them, in order, however slow the reader. Only changed files are read
+// again. A file that breaks keeps its last good version, marked as
+// [Definition.Stale]; one that is well formed and has no agent any more is gone
+// at once. Where the system cannot tell of changes, the Registry looks for them
+// every [Options.PollEvery] and says so with a diagnostic.
+//
 // # Where files are
 //
 // In a workspace .agents/agents is read, flat, or else .claude/agents with its

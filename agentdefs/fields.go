@@ -30,6 +30,8 @@ const (
 	fieldAliases         fieldID = "aliases"
 	fieldOutput          fieldID = "output"
 	fieldColor           fieldID = "color"
+	fieldCaller          fieldID = "caller"
+	fieldInspectable     fieldID = "inspectable"
 	fieldPrompt          fieldID = "prompt"
 	fieldMerge           fieldID = "<<"      // YAML's merge key, which is not followed
 	fieldKept            fieldID = "kept"    // known, without a meaning here
@@ -63,12 +65,13 @@ var spellings = map[fieldID][]string{
 	fieldAliases:         {"aliases"},
 	fieldOutput:          {"output"},
 	fieldColor:           {"color"},
+	fieldCaller:          {"caller"},
+	fieldInspectable:     {"inspectable"},
 	fieldPrompt:          {"prompt", "instructions", "developer_instructions"},
 	fieldMerge:           {"<<"},
 	fieldKept: {
 		"skills", "mcpServers", "mcp-servers", "mcp_servers", "hooks", "memory", "isolation", "initialPrompt",
 		"variant", "options", "target", "user-invocable", "handoffs", "argument-hint", "kind", "display_name",
-		"inspectable", "caller",
 	},
 }
 
@@ -81,6 +84,7 @@ var misspellings = map[string]fieldID{
 	"tool":         fieldTools,
 	"denytools":    fieldDisallowedTools,
 	"deniedtools":  fieldDisallowedTools,
+	"callers":      fieldCaller,
 }
 
 // canonicals maps the canonical form of every spelling to its field.
@@ -101,7 +105,7 @@ var canonicals = func() map[string]fieldID {
 // agent or a restriction. Short ones are left out: too much else is near them.
 var vital = []string{
 	"description", "permission", "permissions", "allowedtools", "disallowedtools", "permissionmode", "readonly",
-	"disable", "disablemodelinvocation",
+	"disable", "disablemodelinvocation", "inspectable",
 }
 
 // canonical is a name without capitals, "-" and "_".
@@ -133,12 +137,12 @@ func fieldOf(name string) (id fieldID, exact bool) {
 	return id, false
 }
 
-// guards reports whether id decides what the agent may do. A file in which such
-// a field cannot be read exactly is refused.
+// guards reports whether id decides what the agent may do, or who may call it.
+// A file in which such a field cannot be read exactly is refused.
 func (id fieldID) guards() bool {
 	switch id {
 	case fieldPermission, fieldTools, fieldDisallowedTools, fieldPermissionMode, fieldReadonly, fieldAgents,
-		fieldDisable, fieldNoModelCall, fieldMerge:
+		fieldDisable, fieldNoModelCall, fieldCaller, fieldMerge:
 		return true
 	}
 	return false

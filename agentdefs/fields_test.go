@@ -2,6 +2,7 @@ package agentdefs_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ Work.
 	}
 	if d.Model != "sonnet" || *d.Temperature != 0.5 || *d.TopP != 0.9 || d.MaxOutputTokens != 4000 || d.MaxSteps != 7 ||
 		d.Timeout != 90*time.Second || d.Effort != "high" || !d.Background || !d.Hidden || !slices.Equal(d.Aliases, []string{"x", "y"}) ||
-		d.Color != "red" || string(d.Output) != `{"required":["a"],"type":"object"}` || d.Line != 2 {
+		d.Color != "red" || string(d.Output) != `{"type":"object","required":["a"]}` || d.Line != 2 {
 		t.Errorf("%+v", d)
 	}
 	var skills []string
@@ -70,11 +71,14 @@ func TestFieldValues(t *testing.T) {
 		{"temperature: 3", 10, "field-range"},
 		{"temperature: .nan", 10, "field-type"},
 		{"temperature: NaN", 10, "field-type"},
+		{"temperature: .inf", 10, "field-type"},
+		{"temperature: Infinity", 10, "field-range"},
+		{"temperature: -0.5", 10, "field-range"},
+		{"temperature: 1e999", 10, "field-type"},
+		{"top_p: .NaN", 10, "field-type"},
 		{"hidden: perhaps", 10, "field-type"},
 		{"model: inherit", 10, ""},
 		{"model: gpt-99", 10, "model-unknown"},
-		{"output: text", 10, "field-type"},
-		{"output: {1: a}", 10, "field-type"},
 		{"aliases: {a: b}", 10, "field-type"},
 	} {
 		opts := &agentdefs.Options{KnownModel: func(name string) bool { return name != "gpt-99" }}
@@ -86,5 +90,79 @@ func TestFieldValues(t *testing.T) {
 		if codes := codesOf(s); (tt.code == "") != (len(codes) == 0) || tt.code != "" && !slices.Contains(codes, tt.code) {
 			t.Errorf("%q: diagnostics %v, want %q", tt.field, s.Diagnostics(), tt.code)
 		}
+	}
+}
+
+func TestCallers(t *testing.T) {
+	for _, tt := range []struct {
+		caller string
+		want   []string // nil: refused
+	}{
+		{"host", []string{"host"}},
+		{"Planner, HOST ,planner", []string{"planner", "host"}},
+		{"[planner, 'Ä b', 7]", []string{"planner", "ä b", "7"}},
+		{"\n- planner\n- host", []string{"planner", "host"}},
+		{"", nil},
+		{"~", nil},
+		{"[]", nil},
+		{"[a, ~]", nil},
+		{"[a, [b]]", nil},
+		{"{a: b}", nil},
+		{"','", nil},
+		{"a,,b", nil},
+		{"'*'", nil},
+		{"\"a\\nb\"", nil},
+		{"!!binary YQ==", nil},
+		{"&x a\nz: *x", []string{"a"}},
+		{"*x\nz: &x a", nil},
+		{"a\ncallers: b", nil},
+		{"\"a", nil},
+	} {
+		s := load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\ncaller: " + tt.caller + "\n---\nx"}, nil)
+		d, ok := s.Agent("a")
+		if tt.want == nil {
+			if ok || !slices.Contains(codesOf(s), "permission-invalid") {
+				t.Errorf("%q: served %v, %v; want it refused", tt.caller, ok, s.Diagnostics())
+			}
+			continue
+		}
+		if !ok || !slices.Equal(d.Callers, tt.want) {
+			t.Errorf("%q: %+v, %v, want %q", tt.caller, d, s.Diagnostics(), tt.want)
+		}
+	}
+	s := load(t, map[string]string{".claude/agents/a.md": plain}, nil)
+	for _, d := range s.Agents() {
+		if d.Callers != nil || !d.Inspectable {
+			t.Errorf("%s: callers %v, inspectable %v; want any, and true", d.Name, d.Callers, d.Inspectable)
+		}
+	}
+}
+
+func TestInspectable(t *testing.T) {
+	for _, tt := range []struct {
+		field string
+		want  bool
+		code  string // empty: none
+	}{
+		{"inspectable: true", true, ""},
+		{"inspectable: no", false, ""},
+		{"inspectable: perhaps", false, "field-type"},
+		{"inspectable:", false, "field-type"},
+		{"inspectable: *x", false, "yaml-invalid"},
+		{"inspectible: false", false, "field-misspelled"},
+	} {
+		s := load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\n" + tt.field + "\n---\nx"}, nil)
+		d, ok := s.Agent("a")
+		if codes := codesOf(s); !ok || d.Inspectable != tt.want || (tt.code == "") != (len(codes) == 0) || tt.code != "" && !slices.Contains(codes, tt.code) {
+			t.Errorf("%q: %+v, %v, want %v and %q", tt.field, d, s.Diagnostics(), tt.want, tt.code)
+		}
+	}
+}
+
+func TestAliases(t *testing.T) {
+	s := load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\naliases: [b, B, \"c\\td\", " + strings.Repeat("e", 201) + ", f]\n---\nx"}, nil)
+	d, ok := s.Agent("a")
+	if codes := codesOf(s); !ok || !slices.Equal(d.Aliases, []string{"b", "f"}) || !slices.Equal(codes, []string{"field-type", "field-type"}) {
+		t.Errorf("%+v, %v; want the aliases b and f, and field-type twice", d, s.Diagnostics())
 	}
 }

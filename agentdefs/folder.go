@@ -1,10 +1,7 @@
 package agentdefs
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -14,20 +11,13 @@ import (
 	"syscall"
 )
 
-const (
-	maxFile  = 1 << 20 // bytes; the longest of several thousand real ones has 127 KB
-	maxDepth = 32      // folders below one another
-)
+const maxDepth = 32 // folders below one another
 
 // folder is a place where agent files are.
 type folder struct {
-	path   string // for the file system
 	shown  string // for people: relative to the root, or as it was given
 	nested bool   // its subfolders are read too
 }
-
-// source is a file of a folder.
-type source struct{ path, shown string }
 
 // workspaceFolders are searched in this order below the root; the first that
 // exists is served.
@@ -36,101 +26,169 @@ var workspaceFolders = []folder{
 	{shown: ".claude/agents", nested: true},
 }
 
-// findWorkspace returns the folder of root that is served, if there is one, and
-// a diagnostic for one that is not because of it.
-func findWorkspace(root string) (served folder, ok bool, out []Diagnostic) {
-	for _, f := range workspaceFolders {
-		f.path = filepath.Join(root, filepath.FromSlash(f.shown))
-		info, err := os.Stat(f.path)
-		switch {
-		case err == nil && !info.IsDir(), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		case ok:
-			out = append(out, finding(f.shown, codeDirectoryShadowed, "move its files to "+served.shown+", or remove that folder", "the folder is not read, because "+served.shown+" exists"))
-		default: // a folder, or one that cannot be looked at: list says so
-			served, ok = f, true
-		}
-	}
-	return served, ok, out
+// source is a file of a folder.
+type source struct {
+	shown string
+	real  string      // where its symlinks lead
+	info  fs.FileInfo // of real
+	err   error       // why they lead nowhere; then the above are empty
 }
 
-// list returns the agent files of f in the order of their paths. Symlinks to
-// files and folders count; a folder that can be reached twice is read once.
-func (f folder) list() (files []source, out []Diagnostic) {
+// listing is the files of one folder, in the order of their paths.
+type listing struct {
+	files       []source
+	diagnostics []Diagnostic // of folders
+}
+
+// scan is what is to be read.
+type scan struct {
+	*trail
+	listings []listing // in the order of merging
+	dir      string    // the workspace's folder that is served, as shown
+	root     string    // the workspace's real path; empty: there is none
+
+	// known returns the info of a file at a real path that has not changed
+	// since it was read, as far as changes are told of; nil: it may have.
+	known func(key fileKey, real string) fs.FileInfo
+}
+
+// count returns how many files s has.
+func (s *scan) count() (n int) {
+	for _, l := range s.listings {
+		n += len(l.files)
+	}
+	return n
+}
+
+// look finds the agent files of the workspace at root. It reads none of them.
+// enter and known may be nil.
+func look(root string, opts *Options, enter enterFunc, known func(key fileKey, real string) fs.FileInfo) *scan {
+	s := &scan{trail: newTrail(enter), known: known}
+	if opts.UserDir != "" {
+		s.further(opts.UserDir, true)
+	}
+	s.workspace(root)
+	for _, dir := range opts.Dirs {
+		s.further(dir, false)
+	}
+	return s
+}
+
+// workspace lists the folder of root that is served, if there is one, with a
+// diagnostic for one that is not because of it.
+func (s *scan) workspace(root string) {
+	var l listing
+	defer func() { s.listings = append(s.listings, l) }()
+	real, info, err := s.outside(root)
+	if err != nil || !info.IsDir() {
+		return
+	}
+	s.root = real
+	for _, f := range workspaceFolders {
+		at, dir, err := s.follow(real, info, f.shown)
+		switch {
+		case err == nil && !dir.IsDir(), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		case s.dir != "":
+			l.diagnostics = append(l.diagnostics, finding(f.shown, codeDirectoryShadowed, "move its files to "+s.dir+", or remove that folder", "the folder is not read, because "+s.dir+" exists"))
+		case err != nil:
+			s.dir = f.shown
+			l.diagnostics = append(l.diagnostics, unreadable(f.shown, err))
+		default:
+			s.dir = f.shown
+			s.list(&l, f, at, dir)
+		}
+	}
+}
+
+// further lists a folder outside of the workspace.
+func (s *scan) further(dir string, optional bool) {
+	var l listing
+	f := folder{shown: filepath.ToSlash(dir), nested: true}
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		var info fs.FileInfo
+		abs, info, err = s.outside(abs)
+		switch {
+		case err != nil:
+		case info.IsDir():
+			s.list(&l, f, abs, info)
+		default:
+			err, optional = syscall.ENOTDIR, false
+		}
+	}
+	if err != nil && !optional {
+		l.diagnostics = append(l.diagnostics, unreadable(f.shown, err))
+	}
+	s.listings = append(s.listings, l)
+}
+
+// outside is resolve for a path that leads to agent files.
+func (s *scan) outside(path string) (real string, info fs.FileInfo, err error) {
+	s.above = true
+	defer func() { s.above = false }()
+	return s.resolve(path)
+}
+
+// list adds the agent files of f, which is at dir. Symlinks to files and folders
+// count; a folder that can be reached twice is read once.
+func (s *scan) list(l *listing, f folder, dir string, info fs.FileInfo) {
 	seen := map[string]bool{}
-	var walk func(dir, shown string, depth int)
-	walk = func(dir, shown string, depth int) {
-		real, err := filepath.EvalSymlinks(dir)
-		if err == nil && seen[real] {
+	var walk func(dir, shown string, info fs.FileInfo, depth int)
+	walk = func(dir, shown string, info fs.FileInfo, depth int) {
+		if seen[dir] {
 			return
 		}
-		seen[real] = true
+		seen[dir] = true
+		here := s.in(dir, info)
+		here.listed, here.nested = true, here.nested || f.nested
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			out = append(out, finding(shown, codeFileUnreadable, "make it readable", "the folder cannot be read: "+cause(err)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // gone since it was found: then it is no folder
+			l.diagnostics = append(l.diagnostics, unreadable(shown, err))
 		}
 		for _, e := range entries {
 			name := e.Name()
-			if strings.HasPrefix(name, ".") { // editors' own files, for example
+			isFile := strings.HasSuffix(name, ".md")
+			if strings.HasPrefix(name, ".") || !isFile && !f.nested { // editors' own files, for example
 				continue
 			}
-			at := source{filepath.Join(dir, name), path.Join(shown, name)}
-			isDir := e.IsDir()
-			if e.Type()&fs.ModeSymlink != 0 {
-				if info, err := os.Stat(at.path); err == nil {
-					isDir = info.IsDir()
+			at := source{shown: path.Join(shown, name)}
+			switch {
+			case e.Type()&fs.ModeSymlink != 0:
+				at.real, at.info, at.err = s.follow(dir, info, name)
+			case isFile || e.IsDir():
+				at.real = filepath.Join(dir, name)
+				if here.told && s.known != nil && e.Type().IsRegular() {
+					at.info = s.known(fileKey{len(s.listings), at.shown}, at.real)
 				}
+				if at.info == nil {
+					if at.info, err = e.Info(); err != nil { // gone since the folder was read
+						continue
+					}
+				}
+			default:
+				continue
 			}
 			switch {
-			case isDir && f.nested && depth < maxDepth:
-				walk(at.path, at.shown, depth+1)
-			case !isDir && strings.HasSuffix(name, ".md"):
-				files = append(files, at)
+			case at.err == nil && at.info.IsDir():
+				if f.nested && depth < maxDepth {
+					walk(at.real, at.shown, at.info, depth+1)
+				}
+			case isFile:
+				l.files = append(l.files, at)
 			}
 		}
 	}
-	walk(f.path, f.shown, 0)
-	slices.SortFunc(files, func(a, b source) int { return strings.Compare(a.shown, b.shown) })
-	return files, out
-}
-
-// read parses the file at s.
-func (s source) read(opts *Options) parsed {
-	data, err := readFile(s.path)
-	if err != nil {
-		return parsed{file: s.shown, name: fileName(s.shown), diagnostics: []Diagnostic{
-			finding(s.shown, codeFileUnreadable, "make it a readable text file, or remove it", "the file cannot be read: "+cause(err)),
-		}}
-	}
-	return parse(s.shown, data, opts)
-}
-
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path) // before opening it: a pipe would block
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	var data bytes.Buffer
-	data.Grow(int(min(info.Size(), maxFile)) + bytes.MinRead)
-	if _, err := data.ReadFrom(io.LimitReader(file, maxFile+1)); err != nil {
-		return nil, err
-	}
-	if data.Len() > maxFile {
-		return nil, fmt.Errorf("it is larger than %d KiB", maxFile>>10)
-	}
-	return data.Bytes(), nil
+	walk(dir, f.shown, info, 0)
+	slices.SortFunc(l.files, func(a, b source) int { return strings.Compare(a.shown, b.shown) })
 }
 
 // finding is a diagnostic of a file or folder as a whole.
 func finding(shown, code, fix, message string) Diagnostic {
 	return Diagnostic{File: shown, Severity: severities[code], Code: code, Message: message, Fix: fix}
+}
+
+func unreadable(shown string, err error) Diagnostic {
+	return finding(shown, codeFileUnreadable, "make it readable", "the folder cannot be read: "+cause(err))
 }
 
 // cause is err without the operation and path that a diagnostic names itself.

@@ -15,6 +15,7 @@ type header struct {
 	line   int    // of text's first line, 1-based
 	indent int    // what was cut off each line, in bytes
 	body   string // trimmed
+	below  int    // the line in which body begins, 1-based
 
 	// guessed says that no closing fence was found: where the body begins is
 	// then a matter of judgement.
@@ -83,7 +84,7 @@ func (p *parser) split(text string) (header, bool) {
 		p.refuse(codeFileUnreadable, start+1, 0, "move text from the frontmatter to the body", "the frontmatter is longer than %d KiB", maxHeader>>10)
 		return header{}, false
 	}
-	h.body = body(rest, wrapper)
+	h.body, h.below = body(rest, wrapper), len(lines)-len(rest)+skipBlank(rest, 0)+1
 	return h, true
 }
 

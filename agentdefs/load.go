@@ -3,11 +3,11 @@ package agentdefs
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
+	"time"
 )
 
 // Options configures loading. The zero value is ready to use.
@@ -21,17 +21,24 @@ type Options struct {
 	Home string
 
 	// UserDir is the user's own folder of agent files, read with its subfolders
-	// before the workspace's; empty or absent: none.
+	// before the workspace's; empty or absent: none. It may come later.
 	UserDir string
 
 	// Dirs are further folders, read with their subfolders after the
-	// workspace's; each must exist.
+	// workspace's; each must exist. One that vanishes from below a [Registry]
+	// is a diagnostic until it is back.
 	Dirs []string
 
 	// KnownModel reports whether a file may name this model or alias; nil: any.
 	KnownModel func(name string) bool
 
+	// PollEvery is how often a [Registry] looks for changes where the system
+	// cannot tell it of them; 0: 2 s.
+	PollEvery time.Duration
+
 	Logger *slog.Logger // nil: discard
+
+	platform platform
 }
 
 // complete returns a copy of opts with its defaults filled in.
@@ -43,9 +50,13 @@ func (opts *Options) complete() *Options {
 	if o.Home == "" {
 		o.Home, _ = os.UserHomeDir() // without one, patterns with "~/" are refused
 	}
+	if o.PollEvery <= 0 {
+		o.PollEvery = defaultPoll
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.platform = o.platform.complete()
 	return &o
 }
 
@@ -53,64 +64,87 @@ func (opts *Options) complete() *Options {
 // file is a diagnostic of the snapshot; an error means that root, or a folder
 // of [Options.Dirs], cannot be read at all.
 func Load(root string, opts *Options) (*Snapshot, error) {
-	return load(context.Background(), root, opts.complete(), 1)
-}
-
-func load(ctx context.Context, root string, opts *Options, version uint64) (*Snapshot, error) {
-	for _, dir := range append([]string{root}, opts.Dirs...) {
-		if _, err := os.ReadDir(dir); err != nil {
-			return nil, fmt.Errorf("loading agent files: %w", err)
-		}
-	}
-	base, err := builtins(opts)
+	l, err := newLoader(root, opts)
 	if err != nil {
 		return nil, fmt.Errorf("loading agent files: %w", err)
 	}
-	m := newMerge(base)
-	if opts.UserDir != "" {
-		if _, err := os.Stat(opts.UserDir); err == nil {
-			m.folder(ctx, folder{path: opts.UserDir, shown: filepath.ToSlash(opts.UserDir), nested: true}, opts)
-		}
-	}
-	served, ok, diagnostics := findWorkspace(root)
-	m.diagnostics = append(m.diagnostics, diagnostics...)
-	if ok {
-		m.folder(ctx, served, opts)
-	}
-	for _, dir := range opts.Dirs {
-		m.folder(ctx, folder{path: dir, shown: filepath.ToSlash(dir), nested: true}, opts)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("loading agent files: %w", err)
-	}
-	s := m.snapshot(version, served.shown)
-	for _, d := range s.diagnostics {
-		if d.Severity != Information {
-			opts.Logger.Debug("agent file", "finding", d.String())
-		}
-	}
+	s := l.load(context.Background(), nil)
+	l.log(s)
 	return s, nil
 }
 
-// readAll parses files, several at once; the results are in their order.
-func readAll(ctx context.Context, files []source, opts *Options) []parsed {
-	out := make([]parsed, len(files))
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(files)) {
-		wg.Go(func() {
-			for i := range next {
-				out[i] = files[i].read(opts)
-			}
-		})
-	}
-	for i := range files {
-		if ctx.Err() != nil {
-			break
+// loader makes snapshots, each from what has changed since the one before.
+type loader struct {
+	root    string // absolute
+	opts    *Options
+	builtin []served
+	watch   *watch // nil: each load is for itself
+
+	scan     *scan     // the last one
+	files    *files    // of it
+	snapshot *Snapshot // made of them
+}
+
+// newLoader checks that what must exist does.
+func newLoader(root string, opts *Options) (*loader, error) {
+	l := &loader{opts: opts.complete()}
+	for _, dir := range append([]string{root}, l.opts.Dirs...) {
+		if _, err := os.ReadDir(dir); err != nil {
+			return nil, err
 		}
-		next <- i
 	}
-	close(next)
-	wg.Wait()
-	return out
+	var err error
+	if l.root, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	l.builtin, err = builtins(l.opts)
+	return l, err
+}
+
+// load reads what has changed since the last time and puts it all together.
+// changed is [reader.changed]. The result is of no use if ctx has ended.
+func (l *loader) load(ctx context.Context, changed func(real string) bool) *Snapshot {
+	var enter enterFunc
+	if l.watch != nil {
+		enter = l.watch.enter
+	}
+	var known func(fileKey, string) fs.FileInfo
+	if before := l.files; before != nil && changed != nil {
+		known = func(key fileKey, real string) fs.FileInfo {
+			if r := before.records[key]; r != nil && r.settled && r.real == real && !changed(real) {
+				return r.info
+			}
+			return nil
+		}
+	}
+	l.scan = look(l.root, l.opts, enter, known)
+	r := &reader{opts: l.opts, known: l.files, changed: changed}
+	l.files = r.read(ctx, l.scan)
+	m := newMerge(l.builtin, l.snapshot)
+	for i, records := range l.files.ordered {
+		m.diagnostics = append(m.diagnostics, l.scan.listings[i].diagnostics...)
+		m.add(records)
+	}
+	if l.watch != nil {
+		m.diagnostics = append(m.diagnostics, l.watch.done(l.scan)...)
+	}
+	return m.snapshot(l.scan.dir)
+}
+
+// log tells the logger what s has found that the snapshot before had not.
+func (l *loader) log(s *Snapshot) {
+	if !l.opts.Logger.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
+	known := map[Diagnostic]bool{}
+	if l.snapshot != nil {
+		for _, d := range l.snapshot.diagnostics {
+			known[d] = true
+		}
+	}
+	for _, d := range s.diagnostics {
+		if d.Severity != Information && !known[d] {
+			l.opts.Logger.Debug("agent file", "finding", d.String())
+		}
+	}
 }

@@ -7,12 +7,12 @@ import (
 )
 
 // toolSwitches reads opencode's map of tools, "write: false", in file order.
-func (p *parser) toolSwitches(e entry) []permission.Rule {
+func (p *parser) toolSwitches(e entry) []clause {
 	if tagged(e.node) {
 		p.refuse(codePermissionInvalid, e.line, e.column, "write true or false for each tool", "%s cannot be read exactly, so nothing of this file is served", e.key)
 		return nil
 	}
-	var rules []permission.Rule
+	var clauses []clause
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(e.node.Content); i += 2 {
 		key, value := e.node.Content[i], e.node.Content[i+1]
@@ -34,9 +34,11 @@ func (p *parser) toolSwitches(e entry) []permission.Rule {
 		if on {
 			action = permission.Allow
 		}
+		var c clause
 		for _, tool := range tools {
-			rules = append(rules, p.rule(key, tool, action))
+			c = append(c, p.rule(key, tool, action))
 		}
+		clauses = append(clauses, c)
 	}
-	return rules
+	return clauses
 }

@@ -1,6 +1,8 @@
 package agentdefs
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"path"
 	"strings"
@@ -17,7 +19,12 @@ type parsed struct {
 	line, column int         // of the name, or of the frontmatter
 	def          *Definition // nil: none to serve
 	disabled     bool        // the file switches its name off
+	bare         bool        // there is no frontmatter
+	empty        bool        // there is nothing at all
 	diagnostics  []Diagnostic
+
+	// digest is that of def; nil only where def is.
+	digest func() [sha256.Size]byte
 }
 
 // parser holds the state of reading one file.
@@ -38,9 +45,14 @@ func parse(file string, data []byte, opts *Options) parsed {
 		p.definition(head, &res)
 	} else if p.refused {
 		res.name = fileName(file)
+	} else {
+		res.bare, res.empty = true, len(bytes.TrimSpace(data)) == 0
 	}
 	if p.refused {
 		res.def = nil
+	}
+	if res.def != nil {
+		res.digest = digestOf(res.def, opts.Home)
 	}
 	res.diagnostics = p.out
 	return res

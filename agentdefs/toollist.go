@@ -159,38 +159,43 @@ func trimPair(s, left, right string) string {
 }
 
 // tools turns a list of tools into an allow-list: deny all, then allow each.
-func (p *parser) tools(e entry) []permission.Rule {
-	if e.node != nil && e.node.Kind == yaml.MappingNode {
+func (p *parser) tools(e entry) []clause {
+	if !e.lists() {
 		return p.toolSwitches(e)
 	}
 	specs, ok := p.toolList(e)
 	if !ok {
 		return nil
 	}
-	rules := []permission.Rule{p.rule(&yaml.Node{Line: e.line, Column: e.column}, "*", permission.Deny)}
+	clauses := []clause{{p.rule(&yaml.Node{Line: e.line, Column: e.column}, "*", permission.Deny)}}
 	var unknown []toolSpec
 	for _, s := range specs {
 		if _, kind := lookUp(s.name); kind == toolUnknown && s.name != "*" {
 			unknown = append(unknown, s)
 			continue
 		}
-		rules = append(rules, p.allow(s)...)
+		if c := p.allow(s); len(c) > 0 {
+			clauses = append(clauses, c)
+		}
 	}
 	p.unknownTools(unknown)
-	if len(specs) > 0 && len(rules) == 1 {
+	if len(specs) > 0 && len(clauses) == 1 {
 		p.report(codeToolsNoneRecognized, e.line, e.column, "name at least one of "+strings.Join(ownTools, ", "), "none of the names in %s is a tool here; it allows none", e.key)
 	}
-	return rules
+	return clauses
 }
 
+// lists reports whether e is a list of tools, and not opencode's mapping.
+func (e entry) lists() bool { return e.node == nil || e.node.Kind != yaml.MappingNode }
+
 // disallowedTools turns a list of tools into deny rules.
-func (p *parser) disallowedTools(e entry) []permission.Rule {
+func (p *parser) disallowedTools(e entry) []clause {
 	specs, _ := p.toolList(e)
-	var rules []permission.Rule
+	var clauses []clause
 	for _, s := range specs {
-		rules = append(rules, p.deny(s)...)
+		clauses = append(clauses, p.deny(s))
 	}
-	return rules
+	return clauses
 }
 
 // unknownTools reports, at once, the names of a tools list that are no tools.

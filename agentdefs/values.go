@@ -1,7 +1,6 @@
 package agentdefs
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -39,6 +38,8 @@ func inConsequence(id fieldID) string {
 	switch id {
 	case fieldDisable, fieldNoModelCall:
 		return ", and is taken as true"
+	case fieldInspectable:
+		return ", and is taken as false"
 	case fieldReadonly: // the file is refused, which is said apart
 		return ""
 	}
@@ -146,22 +147,6 @@ func (p *parser) textsOf(e entry) []string {
 		}
 	}
 	return out
-}
-
-// jsonOf returns the value of e, a mapping, as JSON.
-func (p *parser) jsonOf(e entry) json.RawMessage {
-	if e.node == nil {
-		p.unparsed(e)
-		return nil
-	}
-	var v any
-	if e.node.Kind == yaml.MappingNode && e.node.Decode(&v) == nil {
-		if data, err := json.Marshal(v); err == nil {
-			return data
-		}
-	}
-	p.wrongType(e, "a mapping")
-	return nil
 }
 
 func isNull(n *yaml.Node) bool {

@@ -1,0 +1,106 @@
+package agentdefs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// directory finds agents by what they are called.
+type directory struct {
+	folded    map[string][]*Definition // by name, upper and lower case being one
+	aliases   map[string]*Definition   // by alias, likewise
+	conflicts []conflict
+}
+
+// conflict is something about the name of an agent that its author should know.
+type conflict struct{ name, code, fix, message string }
+
+// newDirectory indexes agents, which are in the order of their names.
+func newDirectory(agents []*Definition) *directory {
+	dir := &directory{folded: make(map[string][]*Definition, len(agents)), aliases: map[string]*Definition{}}
+	for i, d := range agents {
+		key := fold(d.Name)
+		if same := dir.folded[key]; len(same) > 0 {
+			dir.folded[key] = append(same, d)
+		} else {
+			dir.folded[key] = agents[i : i+1 : i+1] // nothing is appended to agents
+		}
+	}
+	for _, d := range agents {
+		if same := dir.folded[fold(d.Name)]; len(same) > 1 {
+			// The built-in one has no file to say it of, and was there first.
+			same = slices.SortedStableFunc(slices.Values(same), func(a, b *Definition) int { return cmp.Compare(number(b.BuiltIn), number(a.BuiltIn)) })
+			if d != same[0] {
+				dir.conflicts = append(dir.conflicts, conflict{d.Name, codeNameCase, "give one of them another name",
+					fmt.Sprintf("the name %q differs from %q, of %s, in upper and lower case only", d.Name, same[0].Name, shownFile(same[0]))})
+			}
+		}
+		if !d.callable() {
+			continue
+		}
+		for _, alias := range d.Aliases {
+			key := fold(alias)
+			var other *Definition
+			if names := dir.folded[key]; slices.Contains(names, d) {
+				continue // its own name
+			} else if len(names) > 0 {
+				other = names[0]
+			} else if other = dir.aliases[key]; other == nil {
+				dir.aliases[key] = d
+			}
+			if other != nil && other != d {
+				dir.conflicts = append(dir.conflicts, conflict{d.Name, codeAliasTaken, "choose another alias",
+					fmt.Sprintf("the alias %q stands for %q, of %s, and not for this agent", alias, other.Name, shownFile(other))})
+			}
+		}
+	}
+	return dir
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// fold maps texts that differ in upper and lower case only, as
+// [strings.EqualFold] has it, to one.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		if least <= unicode.MaxASCII {
+			return unicode.ToLower(least)
+		}
+		return least
+	}, s)
+}
+
+// Resolve returns the agent that a call means by name: the one of that very
+// name; else the only one whose name differs in upper and lower case alone; else
+// the one of that alias, in any case, if the task tool offers it. nil if there
+// is none. Then candidates holds the names between which the call would have to
+// choose, if there are several.
+func (s *Snapshot) Resolve(name string) (d *Definition, candidates []string) {
+	if exact, ok := s.byName[name]; ok {
+		return exact.def, nil
+	}
+	key := fold(name)
+	same := s.called.folded[key]
+	switch len(same) {
+	case 0:
+		return s.called.aliases[key], nil
+	case 1:
+		return same[0], nil
+	}
+	for _, d := range same {
+		candidates = append(candidates, d.Name)
+	}
+	return nil, candidates
+}

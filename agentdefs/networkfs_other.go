@@ -1,0 +1,6 @@
+//go:build !linux
+
+package agentdefs
+
+// networkFS is not known here.
+func networkFS(string) string { return "" }
