@@ -45,8 +45,21 @@ type Request struct {
 	// whose tools they do not know.
 	NoToolCalls bool
 
+	Params
+}
+
+// Params say how a model is to answer. The zero value leaves all of it to the
+// adapter and the provider. What a provider is known to refuse, alone or
+// together, its adapter leaves out: the package of each says what that is.
+type Params struct {
 	MaxOutputTokens int      // 0: the adapter's default
-	Temperature     *float64 // nil: the provider's default
+	Temperature     *float64 // 0 to 2; nil: the provider's default
+	TopP            *float64 // 0 to 1; nil: the provider's default
+
+	// Effort is how hard the model is to think: none, minimal, low, medium,
+	// high, xhigh or max, in any case. Empty, or any other word: the
+	// provider's default.
+	Effort string
 }
 
 // ToolSpec describes a tool to the model.

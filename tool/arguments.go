@@ -41,6 +41,17 @@ func DecodeArgs(raw json.RawMessage, into any) error {
 	return d.Decode(into)
 }
 
+// CheckJSON reports what keeps raw from being one JSON value with one meaning:
+// that it is none, that something stands behind it, or that a key of an object
+// in it is given twice.
+func CheckJSON(raw []byte) error {
+	var whole json.RawMessage // refuses what is behind the value, and nesting without end
+	if err := json.Unmarshal(raw, &whole); err != nil {
+		return err
+	}
+	return checkKeys(json.NewDecoder(bytes.NewReader(raw)), nil)
+}
+
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 // checkKeys reads the next value from d, which is to be decoded into a t, and

@@ -50,6 +50,10 @@ type Spec struct {
 	InputSchema json.RawMessage // a JSON Schema whose type is object
 	ReadOnly    bool            // changes nothing, whatever the arguments
 
+	// Unavailable says that there is nothing to call at the moment: the model
+	// is not offered the tool.
+	Unavailable bool
+
 	// OwnTimeLimit says that Run bounds its own time; else the session does.
 	OwnTimeLimit bool
 }
@@ -60,6 +64,9 @@ type Call struct {
 	SessionID string // the session whose model made the call
 	MessageID string // the assistant message that holds the call
 	Args      json.RawMessage
+
+	// Values are what Values returned for Args, and what was judged.
+	Values []permission.Value
 
 	// Readable reports whether the session may see the file at path, which is
 	// slash-separated and relative to the workspace. Tools that list or search leave out what

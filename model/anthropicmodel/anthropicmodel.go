@@ -9,6 +9,10 @@
 // breakpoints, so that the next call of a conversation reads from the cache
 // what this one has sent
 // (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
+//
+// Temperature and top_p are not sent to models that refuse them, Claude Opus 4.7
+// and Claude 5 and later, nor top_p beside a temperature to those before. Effort
+// is output_config.effort, from Claude Opus 4.5 and Sonnet 4.6 on.
 package anthropicmodel
 
 import (

@@ -19,9 +19,7 @@ func (m *Model) params(req *model.Request) (anthropic.MessageNewParams, error) {
 	if req.MaxOutputTokens > 0 {
 		params.MaxTokens = int64(req.MaxOutputTokens)
 	}
-	if req.Temperature != nil {
-		params.Temperature = anthropic.Float(*req.Temperature)
-	}
+	m.sampling(&params, req.Params)
 	if !blank(req.System) {
 		params.System = []anthropic.TextBlockParam{{Text: req.System, CacheControl: anthropic.NewCacheControlEphemeralParam()}}
 	}

@@ -26,7 +26,7 @@ func TestRequests(t *testing.T) {
 		req  model.Request
 		want string
 	}{
-		{"text", model.Request{Messages: []model.Message{user("hello")}, Temperature: &half, MaxOutputTokens: 99}, `{
+		{"text", model.Request{Messages: []model.Message{user("hello")}, Params: model.Params{Temperature: &half, MaxOutputTokens: 99}}, `{
 			"model": "claude-test", "max_tokens": 99, "temperature": 0.5, "stream": true,
 			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
 		}`},
@@ -201,11 +201,11 @@ func conversation(t *rapid.T) *model.Request {
 	text := rapid.StringN(1, 20, -1).Filter(func(s string) bool { return strings.TrimSpace(s) != "" })
 	id := rapid.StringMatching(`toolu_[A-Za-z0-9]{1,8}`)
 	req := &model.Request{
-		System:          text.Draw(t, "system"),
-		Messages:        []model.Message{{Role: model.User, Text: text.Draw(t, "prompt")}},
-		Tools:           []model.ToolSpec{{Name: "grep", Description: text.Draw(t, "description"), InputSchema: json.RawMessage(`{"type":"object"}`)}},
-		NoToolCalls:     rapid.Bool().Draw(t, "noToolCalls"),
-		MaxOutputTokens: rapid.IntRange(1, 9999).Draw(t, "maxOutputTokens"),
+		System:      text.Draw(t, "system"),
+		Messages:    []model.Message{{Role: model.User, Text: text.Draw(t, "prompt")}},
+		Tools:       []model.ToolSpec{{Name: "grep", Description: text.Draw(t, "description"), InputSchema: json.RawMessage(`{"type":"object"}`)}},
+		NoToolCalls: rapid.Bool().Draw(t, "noToolCalls"),
+		Params:      model.Params{MaxOutputTokens: rapid.IntRange(1, 9999).Draw(t, "maxOutputTokens")},
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "steps") {
 		answer := model.Message{Role: model.Assistant, Text: text.Draw(t, "answer")}

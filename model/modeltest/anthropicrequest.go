@@ -20,6 +20,9 @@ type anthropicRequest struct {
 	ToolChoice  *struct{ Type string } `json:"tool_choice"`
 	Stream      bool
 	Temperature *float64
+	TopP        *float64 `json:"top_p"`
+
+	OutputConfig struct{ Effort string } `json:"output_config"`
 }
 
 type anthropicMessage struct {
@@ -97,8 +100,11 @@ func (anthropicWire) parse(header http.Header, body []byte) (*parsed, *refusal) 
 		return nil, refused
 	}
 	out := &parsed{model: req.Model, Request: &model.Request{
-		System: req.System.text(), MaxOutputTokens: req.MaxTokens, Temperature: req.Temperature,
+		System:      req.System.text(),
 		NoToolCalls: req.ToolChoice != nil && req.ToolChoice.Type == "none",
+		Params: model.Params{
+			MaxOutputTokens: req.MaxTokens, Temperature: req.Temperature, TopP: req.TopP, Effort: req.OutputConfig.Effort,
+		},
 	}}
 	for _, tool := range req.Tools {
 		if len(tool.InputSchema) == 0 {

@@ -22,6 +22,8 @@ type openaiRequest struct {
 	MaxTokens           int `json:"max_tokens"`
 	MaxCompletionTokens int `json:"max_completion_tokens"`
 	Temperature         *float64
+	TopP                *float64 `json:"top_p"`
+	ReasoningEffort     string   `json:"reasoning_effort"`
 }
 
 type openaiTool struct {
@@ -76,8 +78,11 @@ func (openaiWire) parse(_ http.Header, body []byte) (*parsed, *refusal) {
 		return nil, refuse(400, "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 	}
 	out := &parsed{model: req.Model, includeUsage: req.StreamOptions.IncludeUsage, Request: &model.Request{
-		NoToolCalls: req.ToolChoice == "none", Temperature: req.Temperature,
-		MaxOutputTokens: max(req.MaxTokens, req.MaxCompletionTokens),
+		NoToolCalls: req.ToolChoice == "none",
+		Params: model.Params{
+			MaxOutputTokens: max(req.MaxTokens, req.MaxCompletionTokens),
+			Temperature:     req.Temperature, TopP: req.TopP, Effort: req.ReasoningEffort,
+		},
 	}}
 	for _, tool := range req.Tools {
 		if tool.Type != "function" || tool.Function.Name == "" {

@@ -139,7 +139,7 @@ func TestNilRequest(t *testing.T) {
 }
 
 func TestMaxOutputTokens(t *testing.T) {
-	req := &model.Request{Messages: []model.Message{{Role: model.User, Text: "Where is the bulk rebate?"}}, MaxOutputTokens: 10}
+	req := &model.Request{Messages: []model.Message{{Role: model.User, Text: "Where is the bulk rebate?"}}, Params: model.Params{MaxOutputTokens: 10}}
 	answer, stop := collect(t, req)
 	if len(answer.Text) > 40 || stop != model.StopMaxTokens {
 		t.Errorf("10 tokens: %d bytes and stop %q, want at most 40 and %q", len(answer.Text), stop, model.StopMaxTokens)

@@ -20,6 +20,9 @@
 //     get it.
 //   - A tool result has no place to say that it is an error: its text begins
 //     with "Error: ".
+//   - OpenAI and Azure refuse temperature and top_p of a model that reasons, and
+//     from gpt-5.4 on reasoning_effort beside tools: they are left out there. All
+//     others get them.
 //   - Servers that ignore tool_choice may answer with tool calls nevertheless.
 package openaimodel
 

@@ -29,9 +29,7 @@ func (m *Model) params(req *model.Request) (openai.ChatCompletionNewParams, erro
 			params.MaxTokens = limit
 		}
 	}
-	if req.Temperature != nil {
-		params.Temperature = openai.Float(*req.Temperature)
-	}
+	m.sampling(&params, req)
 	for _, spec := range req.Tools {
 		tool, err := toolParam(spec)
 		if err != nil {

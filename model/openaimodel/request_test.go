@@ -57,14 +57,14 @@ func TestRequests(t *testing.T) {
 		req        model.Request
 		want       string // without model, stream and stream_options
 	}{
-		{"text for OpenAI", "", model.Request{System: "Be brief.", Messages: []model.Message{user("hello")}, Temperature: &half, MaxOutputTokens: 99}, `{
+		{"text for OpenAI", "", model.Request{System: "Be brief.", Messages: []model.Message{user("hello")}, Params: model.Params{Temperature: &half, MaxOutputTokens: 99}}, `{
 			"max_completion_tokens": 99, "temperature": 0.5,
 			"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
 		}`},
-		{"a limit for Azure", "https://name.openai.azure.com/openai/v1", model.Request{Messages: []model.Message{user("hello")}, MaxOutputTokens: 99}, `{
+		{"a limit for Azure", "https://name.openai.azure.com/openai/v1", model.Request{Messages: []model.Message{user("hello")}, Params: model.Params{MaxOutputTokens: 99}}, `{
 			"max_completion_tokens": 99, "messages": [{"role": "user", "content": "hello"}]
 		}`},
-		{"a limit for others", "https://api.deepseek.com", model.Request{Messages: []model.Message{user("hello")}, MaxOutputTokens: 99}, `{
+		{"a limit for others", "https://api.deepseek.com", model.Request{Messages: []model.Message{user("hello")}, Params: model.Params{MaxOutputTokens: 99}}, `{
 			"max_tokens": 99, "messages": [{"role": "user", "content": "hello"}]
 		}`},
 		{"tools", "", model.Request{
@@ -196,11 +196,11 @@ func TestRoundTrip(t *testing.T) {
 func conversation(t *rapid.T) *model.Request {
 	text := rapid.StringN(1, 20, -1)
 	req := &model.Request{
-		System:          text.Draw(t, "system"),
-		Messages:        []model.Message{{Role: model.User, Text: text.Draw(t, "prompt")}},
-		Tools:           []model.ToolSpec{{Name: "grep", Description: text.Draw(t, "description"), InputSchema: json.RawMessage(`{"type":"object"}`)}},
-		NoToolCalls:     rapid.Bool().Draw(t, "noToolCalls"),
-		MaxOutputTokens: rapid.IntRange(1, 9999).Draw(t, "maxOutputTokens"),
+		System:      text.Draw(t, "system"),
+		Messages:    []model.Message{{Role: model.User, Text: text.Draw(t, "prompt")}},
+		Tools:       []model.ToolSpec{{Name: "grep", Description: text.Draw(t, "description"), InputSchema: json.RawMessage(`{"type":"object"}`)}},
+		NoToolCalls: rapid.Bool().Draw(t, "noToolCalls"),
+		Params:      model.Params{MaxOutputTokens: rapid.IntRange(1, 9999).Draw(t, "maxOutputTokens")},
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "steps") {
 		answer := model.Message{Role: model.Assistant, Text: text.Draw(t, "answer")}

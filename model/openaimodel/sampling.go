@@ -1,0 +1,68 @@
+package openaimodel
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/shared"
+
+	"github.com/agentworker/worker/model"
+)
+
+// sampling adds what req says of temperature, top_p and reasoning_effort, but
+// for what OpenAI and Azure refuse:
+//
+//   - temperature and top_p of a model that reasons: the o models and gpt-5
+//     always, later ones with an effort other than none
+//   - reasoning_effort beside tools, from gpt-5.4 on: there it is for the
+//     Responses API alone
+//
+// Other servers get all of it.
+func (m *Model) sampling(params *openai.ChatCompletionNewParams, req *model.Request) {
+	version, alwaysReasons := generation(m.name)
+	effort := effort(req.Effort)
+	if m.official && version >= 504 && len(req.Tools) > 0 {
+		effort = ""
+	}
+	params.ReasoningEffort = effort
+	if m.official && (alwaysReasons || effort != "" && effort != shared.ReasoningEffortNone) {
+		return
+	}
+	if req.Temperature != nil {
+		params.Temperature = openai.Float(*req.Temperature)
+	}
+	if req.TopP != nil {
+		params.TopP = openai.Float(*req.TopP)
+	}
+}
+
+// effort returns the API's word for an effort.
+func effort(word string) shared.ReasoningEffort {
+	switch e := shared.ReasoningEffort(strings.ToLower(strings.TrimSpace(word))); e {
+	case shared.ReasoningEffortNone, shared.ReasoningEffortMinimal, shared.ReasoningEffortLow, shared.ReasoningEffortMedium,
+		shared.ReasoningEffortHigh, shared.ReasoningEffortXhigh, shared.ReasoningEffortMax:
+		return e
+	default:
+		return ""
+	}
+}
+
+var (
+	gptName = regexp.MustCompile(`^gpt-(\d{1,2})(?:\.(\d{1,2}))?(?:-|$)`)
+	oName   = regexp.MustCompile(`^o\d(?:-|$)`)
+)
+
+// generation returns the version of a model, 504 for gpt-5.4 and 0 for those of
+// other names, and whether it reasons whatever is asked for.
+func generation(name string) (version int, alwaysReasons bool) {
+	part := gptName.FindStringSubmatch(name)
+	if part == nil {
+		return 0, oName.MatchString(name)
+	}
+	major, _ := strconv.Atoi(part[1]) // digits, or nothing: 0
+	minor, _ := strconv.Atoi(part[2])
+	version = 100*major + minor
+	return version, version == 500
+}
