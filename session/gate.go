@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,8 +65,10 @@ func (s *Session) guard(ctx context.Context, call model.ToolCall, messageID stri
 }
 
 func (s *Session) judgeAndRun(ctx context.Context, call model.ToolCall, messageID string) CallResult {
-	if status := s.Record().Status; status.Ended() {
-		return refuse("%s is refused, since the session is %s", call.Name, status)
+	for at := s; at != nil; at = at.parent {
+		if status := at.Record().Status; status.Ended() {
+			return s.refuseUnjudged(call, "%s is refused, since session %s is %s", call.Name, at.id, status)
+		}
 	}
 	t, ok := s.tools[call.Name]
 	if !ok {
@@ -77,15 +80,18 @@ func (s *Session) judgeAndRun(ctx context.Context, call model.ToolCall, messageI
 	}
 	layers, err := s.layers()
 	if err != nil {
-		return refuse("%s is refused, since the permission rules can't be read: %v", call.Name, err)
+		return s.refuseUnjudged(call, "%s is refused, since the permission rules can't be read: %v", call.Name, err)
 	}
 	// A tool that is denied whatever its arguments gets no better hint.
 	if slices.ContainsFunc(layers.Agents, func(r *permission.Ruleset) bool { return r.DeniesAll(call.Name) }) {
-		return refuse("%s", layers.Decide([]permission.Value{{Tool: call.Name, Text: call.Name}}).Reason())
+		whole := []permission.Value{{Tool: call.Name, Text: call.Name}}
+		decision := layers.Decide(whole)
+		s.audit(s.auditEntry(call, whole, decision))
+		return refuse("%s", decision.Reason())
 	}
 	values, err := t.Values(args)
 	if err != nil {
-		return refuse("%s is refused: %v", call.Name, err)
+		return s.refuseUnjudged(call, "%s is refused: %v", call.Name, err)
 	}
 	if res, ok := s.judge(ctx, layers, call, values); !ok {
 		return res
@@ -98,6 +104,7 @@ func (s *Session) judgeAndRun(ctx context.Context, call model.ToolCall, messageI
 		SessionID: s.id,
 		MessageID: messageID,
 		Args:      args,
+		Values:    values,
 		Readable:  s.readable,
 	})}
 }
@@ -106,42 +113,57 @@ func (s *Session) judgeAndRun(ctx context.Context, call model.ToolCall, messageI
 // the call may not run.
 func (s *Session) judge(ctx context.Context, layers *permission.Layers, call model.ToolCall, values []permission.Value) (CallResult, bool) {
 	decision := layers.Decide(values)
-	switch decision.Action {
-	case permission.Allow:
+	entry := s.auditEntry(call, values, decision)
+	switch {
+	case decision.Action == permission.Allow:
+		s.audit(entry)
 		return CallResult{}, true
-	case permission.Ask:
-	default:
+	case decision.Action != permission.Ask:
+		s.audit(entry)
 		return refuse("%s", decision.Reason()), false
-	}
-	always := permission.AlwaysPatterns(call.Name, values)
-	approver := s.approver
-	if approver == nil {
+	case s.approver == nil && s.m.unattended:
+		s.audit(entry.answered(eventbus.Denied, "nobody"))
 		return refuse("%s Nobody can answer here, so the call is refused.%s", decision.Reason(), s.m.ruleHint(decision.Value)), false
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
+		s.audit(entry.answered(eventbus.Cancelled, ""))
 		return refuse("%s was not run: %v", call.Name, context.Cause(ctx)), false
 	}
-	answer, err := s.ask(ctx, approver, &ApprovalRequest{
+	allowed := func() bool {
+		layers, err := s.layers()
+		return err == nil && layers.Decide(values).Action == permission.Allow
+	}
+	answered, err := s.ask(ctx, &ApprovalRequest{
 		ID:             newID("apr"),
 		SessionID:      s.id,
+		ToolCallID:     call.ID,
 		Agent:          s.agent,
 		Tool:           call.Name,
 		Arguments:      call.Arguments,
 		Decision:       decision,
 		Patterns:       permission.Patterns(values),
-		AlwaysPatterns: always,
-	}, call.ID)
-	switch {
-	case err != nil:
+		AlwaysPatterns: permission.AlwaysPatterns(call.Name, values),
+	}, allowed)
+	if err != nil {
+		s.audit(entry.answered(eventbus.Cancelled, ""))
 		return refuse("%s was not approved: %v", call.Name, err), false
-	case answer.Verdict == DenyCall && answer.Feedback != "":
-		return refuse("The user denied %s: %s", call.Name, answer.Feedback), false
-	case answer.Verdict == DenyCall:
+	}
+	s.audit(entry.answered(answered.Outcome, answered.AnsweredBy))
+	switch {
+	case answered.Outcome == eventbus.Cancelled && ctx.Err() != nil:
+		return refuse("%s was not run: %v", call.Name, context.Cause(ctx)), false
+	case answered.Outcome == eventbus.Cancelled:
+		return refuse("%s was not approved: %s", call.Name, cmp.Or(answered.Feedback, "the question was cancelled")), false
+	case answered.Outcome == eventbus.Expired:
+		return refuse("%s was not approved: nobody has answered within %s.%s", call.Name, s.m.limits.Approval, s.m.ruleHint(decision.Value)), false
+	case answered.Outcome != eventbus.Approved && answered.Feedback != "":
+		return refuse("The user denied %s: %s", call.Name, answered.Feedback), false
+	case answered.Outcome != eventbus.Approved:
 		return refuse("The user denied %s.", call.Name), false
-	case answer.Verdict == ApproveAlways:
-		if err := s.allowAlways(call.Name, always); err != nil {
+	case answered.Always:
+		if err := s.allowAlways(call.Name, answered.AlwaysPatterns); err != nil {
 			s.m.log.Error("the rule for \"always\" was not stored", "session", s.id, "err", err)
 		}
+		s.m.rechecks.tell()
 	}
 	return CallResult{}, true
 }
@@ -203,6 +225,13 @@ func (s *Session) run(ctx context.Context, t tool.Tool, call *tool.Call) tool.Re
 		}
 		return tool.Errorf("%s: %v", spec.Name, err)
 	}
+	return res
+}
+
+// refuseUnjudged refuses a call that no rule was asked about.
+func (s *Session) refuseUnjudged(call model.ToolCall, format string, args ...any) CallResult {
+	res := refuse(format, args...)
+	s.auditRefusal(call, res.Text)
 	return res
 }
 

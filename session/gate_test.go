@@ -72,7 +72,7 @@ func TestGate(t *testing.T) {
 				result = req.Messages[len(req.Messages)-1].ToolResults[0]
 				say("ok")(ctx, req, yield)
 			}}
-			e := newEnv(t, m, func(o *session.Options) { o.Approver = tt.approver })
+			e := newEnv(t, m, func(o *session.Options) { o.Approver, o.Unattended = tt.approver, tt.approver == nil })
 			e.static.rules = permission.MustRuleset(tt.static...)
 			var parent *session.Session
 			if tt.parent != nil {

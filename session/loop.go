@@ -20,6 +20,23 @@ const maxParallelCalls = 16
 const concludeNow = "You have used all of your steps, and no tool can be called any more. " +
 	"Conclude now: give your answer with what you have found, and say what is left open."
 
+// maxCorrections is how often the model may answer again in a turn after an
+// answer that was not accepted.
+const maxCorrections = 2
+
+// answerAgain is what the model reads after such an answer.
+const answerAgain = "Your answer is not accepted: %v\nAnswer again, with the corrected answer alone."
+
+// UnacceptedError tells that a turn ended with an answer that [Spec.Accept] did
+// not take.
+type UnacceptedError struct {
+	Answer string // the last one, as the model gave it
+	Err    error  // of Accept
+}
+
+func (e *UnacceptedError) Error() string { return e.Err.Error() }
+func (e *UnacceptedError) Unwrap() error { return e.Err }
+
 // Outcome is how a turn of a session ended.
 type Outcome struct {
 	Status Status // Completed, Failed, Cancelled or TimedOut
@@ -81,6 +98,7 @@ func (s *Session) turn(ctx context.Context, prompt string) (string, error) {
 	if err := s.remember(newID("msg"), model.Message{Role: model.User, Text: prompt}); err != nil {
 		return "", err
 	}
+	corrections := 0
 	for step := 1; ; step++ {
 		final := step > s.maxSteps
 		messageID, answer, stop, err := s.callModel(ctx, final)
@@ -88,7 +106,15 @@ func (s *Session) turn(ctx context.Context, prompt string) (string, error) {
 			return "", err
 		}
 		if len(answer.ToolCalls) == 0 || final {
-			text, err := conclude(answer.Text, stop)
+			text, err := s.conclude(answer.Text, stop)
+			if unaccepted, ok := errors.AsType[*UnacceptedError](err); ok && !final && corrections < maxCorrections {
+				corrections++
+				correction := model.Message{Role: model.User, Text: fmt.Sprintf(answerAgain, unaccepted)}
+				if err := cmp.Or(s.remember(newID("msg"), correction), ctx.Err()); err != nil {
+					return "", err
+				}
+				continue
+			}
 			if err != nil {
 				return "", err
 			}
@@ -109,10 +135,18 @@ func (s *Session) turn(ctx context.Context, prompt string) (string, error) {
 }
 
 // conclude makes the result of the model's last message.
-func conclude(text string, stop model.StopReason) (string, error) {
+func (s *Session) conclude(text string, stop model.StopReason) (string, error) {
 	switch {
 	case stop == model.StopRefusal:
 		return "", fmt.Errorf("the model refused to answer: %s", strings.TrimSpace(text))
+	case s.accept != nil && stop == model.StopMaxTokens:
+		return "", &UnacceptedError{Answer: text, Err: errors.New("it was cut off at the model's output limit")}
+	case s.accept != nil:
+		result, err := s.accept(text)
+		if err != nil {
+			return "", &UnacceptedError{Answer: text, Err: err}
+		}
+		return result, nil
 	case strings.TrimSpace(text) == "":
 		return "", errors.New("the agent ended without an answer")
 	case stop == model.StopMaxTokens:
@@ -141,6 +175,7 @@ func (s *Session) callModel(ctx context.Context, final bool) (id string, answer 
 		Messages:    s.messages,
 		Tools:       s.offeredTools(),
 		NoToolCalls: final,
+		Params:      s.params,
 	}) {
 		if err != nil {
 			if ctx.Err() != nil {

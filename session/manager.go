@@ -19,6 +19,7 @@ import (
 type Limits struct {
 	ModelCall time.Duration // one model call; 120 s
 	ToolCall  time.Duration // one call of a tool without a limit of its own; 30 s
+	Approval  time.Duration // how long a call waits for an answer; 10 min
 }
 
 func (l Limits) withDefaults() Limits {
@@ -27,6 +28,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.ToolCall == 0 {
 		l.ToolCall = 30 * time.Second
+	}
+	if l.Approval == 0 {
+		l.Approval = 10 * time.Minute
 	}
 	return l
 }
@@ -41,9 +45,16 @@ type Options struct {
 	// Model returns the model of a name; the empty name is the default's.
 	Model func(name string) (model.Model, error)
 
-	// Approver answers what the rules ask; nil: nobody can, and the call is
-	// refused.
+	// Approver answers what the rules ask, beside whoever calls [Store.Answer],
+	// from whatever process; nil: only those.
 	Approver Approver
+
+	// Unattended says that nobody is there to answer: without an Approver a
+	// call that the rules ask about is refused at once.
+	Unattended bool
+
+	// Audit takes every decision of the gate; nil: only the log does.
+	Audit *AuditLog
 
 	Limits Limits
 	Logger *slog.Logger // nil: discard
@@ -51,16 +62,19 @@ type Options struct {
 
 // Manager opens sessions and knows those that run in this process.
 type Manager struct {
-	bus       *eventbus.Bus
-	store     *Store
-	paths     permission.Workspace
-	static    StaticRules
-	rulesFile string
-	model     func(string) (model.Model, error)
-	approver  Approver
-	limits    Limits
-	log       *slog.Logger
-	bootID    string
+	bus        *eventbus.Bus
+	store      *Store
+	paths      permission.Workspace
+	static     StaticRules
+	rulesFile  string
+	model      func(string) (model.Model, error)
+	approver   Approver
+	unattended bool
+	audit      *AuditLog
+	limits     Limits
+	log        *slog.Logger
+	bootID     string
+	rechecks   rechecks
 
 	mu   sync.Mutex
 	live map[string]*Session
@@ -73,23 +87,28 @@ func NewManager(ctx context.Context, opts Options) (*Manager, error) {
 		return nil, err
 	}
 	m := &Manager{
-		bus:       opts.Bus,
-		store:     store,
-		paths:     opts.Workspace,
-		static:    opts.Static,
-		rulesFile: opts.RulesFile,
-		model:     opts.Model,
-		approver:  opts.Approver,
-		limits:    opts.Limits.withDefaults(),
-		log:       opts.Logger,
-		bootID:    newID("boot"),
-		live:      make(map[string]*Session),
+		bus:        opts.Bus,
+		store:      store,
+		paths:      opts.Workspace,
+		static:     opts.Static,
+		rulesFile:  opts.RulesFile,
+		model:      opts.Model,
+		approver:   opts.Approver,
+		unattended: opts.Unattended,
+		audit:      opts.Audit,
+		limits:     opts.Limits.withDefaults(),
+		log:        opts.Logger,
+		bootID:     newID("boot"),
+		live:       make(map[string]*Session),
 	}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
 	return m, nil
 }
+
+// Params say how an agent's model is to answer.
+type Params = model.Params
 
 // Spec says what session to open.
 type Spec struct {
@@ -98,8 +117,15 @@ type Spec struct {
 	Agent           string // empty: the session stands for a caller, and has no model
 	Description     string
 	System          string // the system prompt
-	Model           string // empty: the default
+	Model           string // empty: the parent's, or the default where that has none
+	Params          Params
 	Tools           []tool.Tool
+
+	// Accept takes an answer of the model and returns what of it is the result
+	// of a turn. With an error the model is told why, and answers again, twice
+	// at most and within the turn's limits; then the turn fails with an
+	// [UnacceptedError]. nil: any answer is the result.
+	Accept func(answer string) (result string, err error)
 
 	// Rules is the agent's ruleset. It is judged beside those of the session's
 	// ancestors: a child is never allowed more than its parent.
@@ -122,6 +148,8 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 		id:         newID("ses"),
 		agent:      spec.Agent,
 		system:     spec.System,
+		params:     spec.Params,
+		accept:     spec.Accept,
 		tools:      tools,
 		toolNames:  names,
 		maxSteps:   spec.MaxSteps,
@@ -138,7 +166,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	}
 	var modelName string
 	if spec.Agent != "" {
-		if s.model, err = m.model(spec.Model); err != nil {
+		if s.model, err = m.modelOf(spec); err != nil {
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
 		modelName = s.model.Name()
@@ -190,6 +218,14 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 		return nil, errors.Join(err, s.End(Failed, err))
 	}
 	return s, nil
+}
+
+// modelOf returns the model of a session that is to be opened.
+func (m *Manager) modelOf(spec Spec) (model.Model, error) {
+	if p := spec.Parent; spec.Model == "" && p != nil && p.model != nil {
+		return p.model, nil
+	}
+	return m.model(spec.Model)
 }
 
 // Live returns a session that runs in this process.

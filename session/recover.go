@@ -16,9 +16,9 @@ import (
 // other process can have a session running: with the embedded store. It
 // returns how many sessions it has ended.
 func (s *Store) Recover(ctx context.Context, bus *eventbus.Bus) (int, error) {
-	entries, err := s.entries(ctx)
+	entries, err := s.entries(ctx, s.records)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("listing sessions: %w", err)
 	}
 	type left struct {
 		record *Record
@@ -62,6 +62,9 @@ func (s *Store) finish(ctx context.Context, bus *eventbus.Bus, r *Record, rev ui
 			return err
 		}
 	}
+	if err := s.cancelApprovals(ctx, publisher, r.ID); err != nil {
+		return err
+	}
 	err = publisher.End(ctx, eventbus.SessionEnd{Status: string(r.Status)})
 	if err != nil && !errors.Is(err, eventbus.ErrEnded) {
 		return err
@@ -69,4 +72,25 @@ func (s *Store) finish(ctx context.Context, bus *eventbus.Bus, r *Record, rev ui
 	r.Closed = true
 	_, err = s.update(ctx, r, rev)
 	return err
+}
+
+// cancelApprovals ends the questions that a session has left open.
+func (s *Store) cancelApprovals(ctx context.Context, publisher *eventbus.Publisher, sessionID string) error {
+	pending, err := s.Approvals(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range pending {
+		if a.SessionID != sessionID {
+			continue
+		}
+		won, err := s.resolve(ctx, a.ID, eventbus.Cancelled, Answer{})
+		if err != nil {
+			return err
+		}
+		if err := publisher.Publish(ctx, eventbus.ToolApprovalResolved{ApprovalID: a.ID, Outcome: won.Outcome}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -36,6 +36,8 @@ type Session struct {
 	path       eventbus.Path
 	system     string
 	model      model.Model // nil: stands for a caller
+	params     Params
+	accept     func(answer string) (string, error) // nil: any answer
 	tools      map[string]tool.Tool
 	toolNames  []string // in the order in which the model sees them
 	rulesets   []*permission.Ruleset
@@ -179,8 +181,8 @@ func errorEvent(status Status, why error) eventbus.Error {
 	return ev
 }
 
-// offeredTools describes the tools that the model may call: those that are not
-// denied whatever their arguments.
+// offeredTools describes the tools that the model may call: those that are
+// there at the moment, and not denied whatever their arguments.
 func (s *Session) offeredTools() []model.ToolSpec {
 	var specs []model.ToolSpec
 	for _, name := range s.toolNames {
@@ -188,6 +190,9 @@ func (s *Session) offeredTools() []model.ToolSpec {
 			continue
 		}
 		spec := s.tools[name].Spec()
+		if spec.Unavailable {
+			continue
+		}
 		specs = append(specs, model.ToolSpec{Name: spec.Name, Description: spec.Description, InputSchema: spec.InputSchema})
 	}
 	return specs

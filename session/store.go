@@ -7,33 +7,41 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
 )
 
-// The bucket and the stream that hold the sessions of all workspaces.
+// The buckets and the stream that hold the sessions of all workspaces.
 const (
-	recordBucket  = "AGENT_SESSIONS"
-	messageStream = "AGENT_MESSAGES"
+	recordBucket   = "AGENT_SESSIONS"
+	approvalBucket = "AGENT_APPROVALS"
+	messageStream  = "AGENT_MESSAGES"
 )
 
-// ErrNotFound is returned for a session that is not stored.
-var ErrNotFound = errors.New("no such session")
+// approvalAge is how long approvals are kept: long enough to tell who comes
+// late that the question is answered.
+const approvalAge = 7 * 24 * time.Hour
+
+// ErrNotFound is returned for a session or an approval that is not stored.
+var ErrNotFound = errors.New("not found")
 
 // ErrAmbiguous is returned for a part of an id that several ids begin with.
-var ErrAmbiguous = errors.New("give more of the session id")
+var ErrAmbiguous = errors.New("give more of the id")
 
-// Store keeps the records and messages of a workspace's sessions.
+// Store keeps the records and messages of a workspace's sessions, and the
+// approvals that they wait for.
 type Store struct {
 	workspace string
 	js        jetstream.JetStream
 	records   jetstream.KeyValue
+	approvals jetstream.KeyValue
 	messages  jetstream.Stream
 }
 
-// OpenStore makes sure of the bucket and the stream and returns the store of
+// OpenStore makes sure of the buckets and the stream and returns the store of
 // the bus's workspace.
 func OpenStore(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 	s := &Store{workspace: bus.Workspace(), js: bus.JetStream()}
@@ -45,6 +53,15 @@ func OpenStore(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the bucket %s: %w", recordBucket, err)
+	}
+	s.approvals, err = bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
+		Bucket:      approvalBucket,
+		Description: "tool calls that wait for an answer, and how they were answered, keyed by workspace and id",
+		History:     1,
+		TTL:         approvalAge,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the bucket %s: %w", approvalBucket, err)
 	}
 	s.messages, err = bus.EnsureStream(ctx, jetstream.StreamConfig{
 		Name:        messageStream,
@@ -108,14 +125,18 @@ func (s *Store) update(ctx context.Context, r *Record, rev uint64) (uint64, erro
 // do where only one session's id begins with it; else it is [ErrAmbiguous].
 func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
 	if strings.ContainsAny(id, ".*> \t\r\n") || id == "" {
-		return nil, fmt.Errorf("%w: %q is no session id", ErrNotFound, id)
+		return nil, &NotFoundError{"session", id}
 	}
 	entry, err := s.records.Get(ctx, s.key(id))
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
-		return s.byPrefix(ctx, id)
+		records, err := s.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return byPrefix(records, id, "session", func(r *Record) string { return r.ID })
 	case errors.Is(err, jetstream.ErrInvalidKey):
-		return nil, fmt.Errorf("%w: %q is no session id", ErrNotFound, id)
+		return nil, &NotFoundError{"session", id}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading session %s: %w", id, err)
@@ -123,34 +144,11 @@ func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
 	return decodeRecord(entry.Value())
 }
 
-func (s *Store) byPrefix(ctx context.Context, prefix string) (*Record, error) {
-	records, err := s.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var found []string
-	var match *Record
-	for _, r := range records {
-		if strings.HasPrefix(r.ID, prefix) {
-			found = append(found, r.ID)
-			match = r
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, fmt.Errorf("%w: %s", ErrNotFound, prefix)
-	case 1:
-		return match, nil
-	default:
-		return nil, fmt.Errorf("%s is the start of %d session ids (%s, …): %w", prefix, len(found), found[0], ErrAmbiguous)
-	}
-}
-
 // List returns the records of all sessions, the newest first.
 func (s *Store) List(ctx context.Context) ([]*Record, error) {
-	entries, err := s.entries(ctx)
+	entries, err := s.entries(ctx, s.records)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("listing sessions: %w", err)
 	}
 	records := make([]*Record, 0, len(entries))
 	for _, e := range entries {
@@ -164,27 +162,30 @@ func (s *Store) List(ctx context.Context) ([]*Record, error) {
 	return records, nil
 }
 
-func (s *Store) entries(ctx context.Context) ([]jetstream.KeyValueEntry, error) {
-	watch, err := s.records.Watch(ctx, s.workspace+".*", jetstream.IgnoreDeletes())
+// entries returns what a bucket holds of this workspace.
+func (s *Store) entries(ctx context.Context, bucket jetstream.KeyValue) ([]jetstream.KeyValueEntry, error) {
+	watch, err := bucket.Watch(ctx, s.workspace+".*", jetstream.IgnoreDeletes())
 	if err != nil {
-		return nil, fmt.Errorf("listing sessions: %w", err)
+		return nil, err
 	}
 	var entries []jetstream.KeyValueEntry
 	for {
 		select {
 		case e, ok := <-watch.Updates():
 			if !ok {
-				return nil, errors.New("listing sessions: the connection to the event store was closed")
+				return nil, errClosed
 			}
 			if e == nil { // all that is stored has been read
 				return entries, watch.Stop()
 			}
 			entries = append(entries, e)
 		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("listing sessions: %w", context.Cause(ctx)), watch.Stop())
+			return nil, errors.Join(context.Cause(ctx), watch.Stop())
 		}
 	}
 }
+
+var errClosed = errors.New("the connection to the event store was closed")
 
 // append stores a message at the end of its session's conversation.
 func (s *Store) append(ctx context.Context, m *Message) error {
@@ -229,6 +230,34 @@ func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 		messages = append(messages, m)
 	}
 	return messages, nil
+}
+
+// NotFoundError is an [ErrNotFound] that says what is not stored.
+type NotFoundError struct{ What, ID string }
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("no such %s: %q", e.What, e.ID) }
+
+// Is reports whether target is [ErrNotFound].
+func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
+
+// byPrefix returns the item whose id is prefix, or alone begins with it.
+func byPrefix[T any](items []*T, prefix, what string, id func(*T) string) (*T, error) {
+	var found []*T
+	for _, item := range items {
+		switch {
+		case id(item) == prefix:
+			return item, nil
+		case strings.HasPrefix(id(item), prefix):
+			found = append(found, item)
+		}
+	}
+	switch {
+	case len(found) == 0 || prefix == "":
+		return nil, &NotFoundError{what, prefix}
+	case len(found) == 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("%s is the start of %d %s ids (%s, …): %w", prefix, len(found), what, id(found[0]), ErrAmbiguous)
 }
 
 func decodeRecord(data []byte) (*Record, error) {

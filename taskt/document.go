@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/session"
 )
@@ -45,8 +46,8 @@ func (r *Result) Document() Document {
 }
 
 // ReadInput reads a call as a front door gets it, one JSON object and nothing
-// else, for an agent that there is now: that there isn't one of its name is an
-// [UnknownAgentError].
+// else, for an agent that a host may call now: that there isn't one of its name is
+// an [UnknownAgentError].
 func (s *Service) ReadInput(data []byte) (Input, error) {
 	var whole json.RawMessage // refuses what follows the object
 	if err := json.Unmarshal(data, &whole); err != nil {
@@ -56,6 +57,6 @@ func (s *Service) ReadInput(data []byte) (Input, error) {
 	if err != nil {
 		return Input{}, err
 	}
-	_, err = s.find(in.AgentType)
+	_, err = s.find(agentdefs.Host, in.AgentType)
 	return in, err
 }

@@ -55,7 +55,7 @@ func TestReadInput(t *testing.T) {
 		`{"prompt":"p","agentType":"explore"}x`: false,
 		`{"prompt":"p","agentType":"explore"}{"prompt":"q","agentType":"explore"}`: false,
 		`{"prompt":"p","agentType":"explore","x":1}`:                               false,
-		`{"prompt":"p","agentType":"Explore"}`:                                     true,
+		`{"prompt":"p","agentType":"Explorer"}`:                                    true,
 	} {
 		in, err := e.ReadInput([]byte(data))
 		var is *taskt.UnknownAgentError

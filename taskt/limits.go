@@ -7,10 +7,14 @@ import (
 	"time"
 )
 
+// maxChildTime is the longest time limit of a run.
+const maxChildTime = 24 * time.Hour
+
 // Limits bound the children of a worker. A zero value means the default.
 type Limits struct {
 	// ChildTime is how long a child may run, not counting the time it waits
-	// for a place or an approval: 1 s to 24 h; 5 min.
+	// for a place or an approval, where its file does not say: 1 s to 24 h;
+	// 5 min.
 	ChildTime time.Duration
 
 	// Depth is how deep sessions may nest: 1 to 5; 1, so that a child makes no
@@ -47,7 +51,7 @@ func (l Limits) withDefaults() Limits {
 func (l Limits) Check() error {
 	l = l.withDefaults()
 	switch {
-	case l.ChildTime < time.Second || l.ChildTime > 24*time.Hour:
+	case l.ChildTime < time.Second || l.ChildTime > maxChildTime:
 		return fmt.Errorf("the child's time limit of %s is not within 1s and 24h", l.ChildTime)
 	case l.Depth < 1 || l.Depth > 5:
 		return fmt.Errorf("the nesting depth %d is not within 1 and 5", l.Depth)

@@ -7,9 +7,11 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 )
 
-// systemPrompt returns the system prompt of an agent in a workspace: what
-// holds for every child, then the agent's own prompt.
-func systemPrompt(root string, def *agentdefs.Definition, child bool) string {
+// SystemPrompt returns the system prompt of an agent in the workspace at root:
+// what holds for every agent, what holds for one that runs as a child, how its
+// output must look where its file says so, and the agent's own prompt. It
+// depends on its arguments alone.
+func SystemPrompt(root string, def *agentdefs.Definition, child bool) string {
 	var b strings.Builder
 	if child {
 		fmt.Fprintf(&b, "You are the subagent %q. Another agent has given you a task and waits for your answer.\n\n", def.Name)
@@ -24,6 +26,9 @@ func systemPrompt(root string, def *agentdefs.Definition, child bool) string {
 `, root)
 	if child {
 		b.WriteString("- Your last message is your whole answer; nothing else of yours is seen. It must stand by itself: answer the task, with evidence, and say what you could not find out.\n")
+	}
+	if len(def.Output) > 0 {
+		b.WriteString("- Your last message must be one JSON value and nothing else, no text around it, that satisfies this JSON Schema: " + compact(def.Output) + "\n")
 	}
 	if def.Prompt != "" {
 		b.WriteString("\n")

@@ -1,6 +1,8 @@
 package taskt
 
 import (
+	"context"
+	"errors"
 	"regexp"
 	"strings"
 	"time"
@@ -18,6 +20,19 @@ type Result struct {
 	Refused   bool   // the gate did not let the call through
 	Record    session.Record
 	Duration  time.Duration
+}
+
+// fail makes err the outcome. Where no session was opened, the end of ctx is a
+// cancelled call.
+func (r *Result) fail(ctx context.Context, err error) {
+	r.Err, r.Text = err, err.Error()
+	if ctx.Err() != nil && r.SessionID == "" {
+		r.Status = session.Cancelled
+	}
+	var unaccepted *session.UnacceptedError
+	if errors.As(err, &unaccepted) {
+		r.Text += "\n\nThe last answer:\n" + unaccepted.Answer
+	}
 }
 
 // XML returns the result as the caller's model reads it: a <task_result> or

@@ -35,6 +35,21 @@ func describe(agents []*agentdefs.Definition) string {
 	return b.String()
 }
 
+// newSpec describes the task tool for a caller that is offered these agents.
+func newSpec(agents []*agentdefs.Definition) tool.Spec {
+	input, err := schema(agents)
+	if err != nil { // strings and constants always have a JSON form
+		panic(err)
+	}
+	return tool.Spec{
+		Name:         toolName,
+		Description:  describe(agents),
+		InputSchema:  input,
+		Unavailable:  len(agents) == 0,
+		OwnTimeLimit: true,
+	}
+}
+
 // schema returns the input's JSON Schema, whose agentType enum is the agents.
 func schema(agents []*agentdefs.Definition) (json.RawMessage, error) {
 	names := make([]any, 0, len(agents))

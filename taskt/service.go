@@ -1,13 +1,16 @@
 package taskt
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
@@ -19,6 +22,10 @@ import (
 // Agents is where the agents of the moment come from.
 type Agents interface {
 	Snapshot() *agentdefs.Snapshot
+
+	// Changes yields the snapshot in force, and then each later one, until ctx
+	// ends or there will be none any more.
+	Changes(ctx context.Context) iter.Seq[agentdefs.Change]
 }
 
 // Options configures a [Service].
@@ -41,10 +48,11 @@ type Service struct {
 	sessions *session.Manager
 	agents   Agents
 	root     string
-	tools    []tool.Tool
+	tools    []tool.Tool // without task
 	rules    []permission.Rule
 	limits   Limits
 	places   *places
+	made     atomic.Pointer[rosters] // of the snapshot that was asked for last
 	log      *slog.Logger
 }
 
@@ -62,30 +70,52 @@ func New(opts Options) (*Service, error) {
 		log:      opts.Logger,
 	}
 	s.places = newPlaces(s.limits)
-	s.tools = append(append(s.tools, opts.Tools...), &taskTool{s})
+	s.tools = slices.Clone(opts.Tools)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	return s, nil
 }
 
-// Tools returns all tools of a session, the task tool among them.
-func (s *Service) Tools() []tool.Tool { return s.tools }
+// toolsOf returns all tools of a caller's session, its task tool among them.
+func (s *Service) toolsOf(caller string) []tool.Tool {
+	return append(slices.Clone(s.tools), &taskTool{s, caller})
+}
 
 // Spec describes the task tool as of now, for front doors that offer it to a
-// host: its name, text and input schema.
-func (s *Service) Spec() tool.Spec { return (&taskTool{s}).Spec() }
+// host: its name, text and input schema. It is made once for each snapshot.
+func (s *Service) Spec() tool.Spec { return s.rosters().of(agentdefs.Host).spec }
 
-// Agent is an agent that task may call, as hosts see it.
+// OfferChanges yields each time that hosts are offered another task tool than
+// before, for the first time than when it is called. It ends with ctx.
+func (s *Service) OfferChanges(ctx context.Context) iter.Seq[struct{}] {
+	offered := s.Spec()
+	return func(yield func(struct{}) bool) {
+		last := offered
+		for range s.agents.Changes(ctx) {
+			spec := s.Spec()
+			if spec.Description == last.Description && bytes.Equal(spec.InputSchema, last.InputSchema) {
+				continue
+			}
+			if last = spec; !yield(struct{}{}) {
+				return
+			}
+		}
+	}
+}
+
+// Agent is an agent that a host may call, as hosts see it.
 type Agent struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 }
 
-// Agents returns the agents that task may call now, in the order of their names.
+// Agents returns the agents that a host is offered now, in the order of their
+// names: those whose files let a host call them, without hidden ones. A hidden
+// one can be called by its name all the same.
 func (s *Service) Agents() []Agent {
 	var agents []Agent
-	for _, d := range s.agents.Snapshot().Subagents() {
+	for _, d := range s.rosters().of(agentdefs.Host).agents {
 		agents = append(agents, Agent{Name: d.Name, Description: d.Description})
 	}
 	return agents
@@ -97,32 +127,26 @@ func (s *Service) Agents() []Agent {
 func (s *Service) OpenCaller(ctx context.Context, description string) (*session.Session, error) {
 	return s.sessions.Open(ctx, session.Spec{
 		Description: description,
-		Tools:       s.tools,
+		Tools:       s.toolsOf(agentdefs.Host),
 		Approver:    session.AlwaysYes,
 	})
 }
 
 // OpenPrimary opens the root session of a primary agent, which may call task.
 func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, description string) (*session.Session, error) {
-	rules, err := def.Permission.Append(s.rules...)
+	spec, err := s.spec(def, s.rules, false)
 	if err != nil {
 		return nil, err
 	}
-	return s.sessions.Open(ctx, session.Spec{
-		Agent:       def.Name,
-		Description: description,
-		System:      systemPrompt(s.root, def, false),
-		Tools:       s.tools,
-		Rules:       rules,
-		MaxSteps:    def.MaxSteps,
-	})
+	spec.Description = description
+	return s.sessions.Open(ctx, spec)
 }
 
 // Call makes a task call in a caller's root session and returns its result
 // once all of the child's events are stored. The result is never nil.
 func (s *Service) Call(ctx context.Context, caller *session.Session, in Input) *Result {
 	failed := func(err error, refused bool) *Result {
-		return &Result{Agent: in.AgentType, Status: session.Failed, Text: err.Error(), Err: err, Refused: refused}
+		return &Result{Agent: s.nameOf(in.AgentType), Status: session.Failed, Text: err.Error(), Err: err, Refused: refused}
 	}
 	args, err := json.Marshal(in)
 	if err != nil {
@@ -142,46 +166,28 @@ func (s *Service) Call(ctx context.Context, caller *session.Session, in Input) *
 	return result
 }
 
-// run runs a task as a child of parent.
-func (s *Service) run(ctx context.Context, parent *session.Session, messageID string, in Input) *Result {
-	result := &Result{Agent: in.AgentType, Status: session.Failed}
-	fail := func(err error) *Result {
-		result.Err, result.Text = err, err.Error()
-		if ctx.Err() != nil && result.SessionID == "" {
-			result.Status = session.Cancelled
-		}
-		return result
-	}
-	def, err := s.find(in.AgentType)
-	if err != nil {
-		return fail(err)
-	}
-	result.Agent = def.Name
+// run runs a task as a child of parent and fills in its result.
+func (s *Service) run(ctx context.Context, parent *session.Session, messageID string, def *agentdefs.Definition, in Input, result *Result) {
 	depth := len(parent.Path())
 	if depth > s.limits.Depth {
-		return fail(fmt.Errorf("agents may nest %d deep, and this one already does", s.limits.Depth))
+		result.fail(ctx, fmt.Errorf("agents may nest %d deep, and this one already does", s.limits.Depth))
+		return
 	}
 	last := s.rules
 	if depth == s.limits.Depth {
 		last = append(slices.Clone(last), noTask)
 	}
-	rules, err := def.Permission.Append(last...)
+	spec, err := s.spec(def, last, true)
 	if err != nil {
-		return fail(err)
+		result.fail(ctx, err)
+		return
 	}
-	child, err := s.sessions.Open(ctx, session.Spec{
-		Parent:          parent,
-		ParentMessageID: messageID,
-		Agent:           def.Name,
-		Description:     in.Description,
-		System:          systemPrompt(s.root, def, true),
-		Tools:           s.tools,
-		Rules:           rules,
-		MaxSteps:        def.MaxSteps,
-		TimeLimit:       s.limits.ChildTime,
-	})
+	spec.Parent, spec.ParentMessageID, spec.Description = parent, messageID, in.Description
+	spec.TimeLimit = cmp.Or(spec.TimeLimit, s.limits.ChildTime)
+	child, err := s.sessions.Open(ctx, spec)
 	if err != nil {
-		return fail(err)
+		result.fail(ctx, err)
+		return
 	}
 	outcome := s.prompt(ctx, parent, child, depth, in.Prompt)
 	if err := child.End(outcome.Status, outcome.Err); err != nil {
@@ -195,10 +201,39 @@ func (s *Service) run(ctx context.Context, parent *session.Session, messageID st
 	result.Status = outcome.Status
 	result.Duration = result.Record.Duration(time.Now())
 	if outcome.Err != nil {
-		return fail(outcome.Err)
+		result.fail(ctx, outcome.Err)
+		return
 	}
 	result.Text = outcome.Text
-	return result
+}
+
+// spec returns the session in which an agent runs: what its definition says,
+// with rules behind its own.
+func (s *Service) spec(def *agentdefs.Definition, last []permission.Rule, child bool) (session.Spec, error) {
+	rules, err := def.Permission.Append(last...)
+	if err != nil {
+		return session.Spec{}, err
+	}
+	accept, err := acceptor(def.Output)
+	if err != nil {
+		return session.Spec{}, err
+	}
+	return session.Spec{
+		Agent:  def.Name,
+		System: SystemPrompt(s.root, def, child),
+		Model:  def.Model,
+		Params: session.Params{
+			MaxOutputTokens: def.MaxOutputTokens,
+			Temperature:     def.Temperature,
+			TopP:            def.TopP,
+			Effort:          def.Effort,
+		},
+		Tools:     s.toolsOf(callerOf(def)),
+		Accept:    accept,
+		Rules:     rules,
+		MaxSteps:  def.MaxSteps,
+		TimeLimit: min(def.Timeout, maxChildTime),
+	}, nil
 }
 
 // prompt runs the child once it has a place.
@@ -211,29 +246,6 @@ func (s *Service) prompt(ctx context.Context, parent, child *session.Session, de
 	}
 	defer release()
 	return child.Prompt(ctx, prompt)
-}
-
-// find returns the agent of a name, or an error that lists those there are.
-func (s *Service) find(name string) (*agentdefs.Definition, error) {
-	agents := s.agents.Snapshot().Subagents()
-	names := make([]string, 0, len(agents))
-	for _, a := range agents {
-		if a.Name == name {
-			return a, nil
-		}
-		names = append(names, a.Name)
-	}
-	return nil, &UnknownAgentError{Name: name, Accepted: names}
-}
-
-// UnknownAgentError tells that an agentType names no agent that task may call.
-type UnknownAgentError struct {
-	Name     string
-	Accepted []string
-}
-
-func (e *UnknownAgentError) Error() string {
-	return fmt.Sprintf("unknown agentType %q; accepted: %s", e.Name, strings.Join(e.Accepted, ", "))
 }
 
 var noTask = permission.Rule{

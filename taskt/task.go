@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -17,31 +18,32 @@ const (
 	metaResult = "taskResult"
 )
 
-// taskTool is the task tool. Its schema follows the snapshot.
-type taskTool struct{ service *Service }
+// taskTool is the task tool of one caller. Its schema follows the snapshot.
+type taskTool struct {
+	service *Service
+	caller  string // as [agentdefs.Definition.Callers] has it; empty: an agent that none names
+}
 
 var _ tool.Tool = (*taskTool)(nil)
 
 // Spec implements [tool.Tool].
 func (t *taskTool) Spec() tool.Spec {
-	agents := t.service.agents.Snapshot().Subagents()
-	input, err := schema(agents)
-	if err != nil { // strings and constants always have a JSON form
-		panic(err)
-	}
-	return tool.Spec{Name: toolName, Description: describe(agents), InputSchema: input, OwnTimeLimit: true}
+	return t.service.rosters().of(t.caller).spec
 }
 
-// Values implements [tool.Tool]: the value is the agent's name.
+// Values implements [tool.Tool]: the value is the name of the agent that the
+// call means, so that a rule about it holds for its aliases too, and in any
+// case of the letters. A name of no agent is a value as it stands.
 func (t *taskTool) Values(args json.RawMessage) ([]permission.Value, error) {
 	in, err := parseInput(args)
 	if err != nil {
 		return nil, err
 	}
-	return []permission.Value{{Tool: toolName, Text: in.AgentType}}, nil
+	return []permission.Value{{Tool: toolName, Text: t.service.nameOf(in.AgentType)}}, nil
 }
 
 // Run implements [tool.Tool]: it runs the child, in the caller's own goroutine.
+// The agent is the one that was judged.
 func (t *taskTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	in, err := parseInput(call.Args)
 	if err != nil {
@@ -51,7 +53,16 @@ func (t *taskTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error
 	if !ok {
 		return tool.Result{}, fmt.Errorf("session %s does not run here", call.SessionID)
 	}
-	result := t.service.run(ctx, parent, call.MessageID, in)
+	result := &Result{Agent: t.service.nameOf(in.AgentType), Status: session.Failed}
+	def, err := t.service.find(t.caller, in.AgentType)
+	if err == nil && (len(call.Values) != 1 || call.Values[0].Text != def.Name) {
+		err = fmt.Errorf("the agents have changed meanwhile, and %q now is the agent %q: call again if that is the one you mean", in.AgentType, def.Name)
+	}
+	if err != nil {
+		result.fail(ctx, err)
+	} else {
+		t.service.run(ctx, parent, call.MessageID, def, in, result)
+	}
 	return tool.Result{
 		Text:    result.XML(),
 		IsError: result.Err != nil,

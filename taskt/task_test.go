@@ -3,11 +3,8 @@ package taskt_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,10 +15,8 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
@@ -57,61 +52,6 @@ func answer(text string) modelFunc {
 		_ = yield(model.TextDelta{Text: text}) && yield(model.Stop{Reason: model.StopEnd})
 		return nil
 	}
-}
-
-type allowAll struct{}
-
-func (allowAll) Rules() (*permission.Ruleset, error) {
-	return permission.NewRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})
-}
-func (allowAll) Allow(string, []string) error { return nil }
-
-type env struct {
-	*taskt.Service
-	bus      *eventbus.Bus
-	sessions *session.Manager
-	root     *session.Session
-}
-
-// newEnv returns a task service over a workspace with these agent files
-// (name to content), and a caller's root session.
-func newEnv(t testing.TB, m model.Model, limits taskt.Limits, files map[string]string) *env {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(dir, ".agents", "agents", name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	agents, err := agentdefs.Open(t.Context(), dir, &agentdefs.Options{Nesting: limits.Depth > 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		agents.Close()
-		if err := bus.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	e := &env{bus: bus}
-	e.sessions, err = session.NewManager(t.Context(), session.Options{
-		Bus: bus, Static: allowAll{}, Model: func(string) (model.Model, error) { return m, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: agents, Root: dir, Limits: limits}); err != nil {
-		t.Fatal(err)
-	}
-	if e.root, err = e.OpenCaller(t.Context(), "test"); err != nil {
-		t.Fatal(err)
-	}
-	return e
 }
 
 func (e *env) stream(t testing.TB, path eventbus.Path) []eventbus.Delivery {
@@ -168,7 +108,7 @@ func TestUnknownAgent(t *testing.T) {
 		"boss.md": "---\ndescription: Leads.\nmode: primary\n---\n",
 		"aide.md": "---\ndescription: Helps.\n---\n",
 	})
-	for _, name := range []string{"nobody", "boss", "Explore", ""} {
+	for _, name := range []string{"nobody", "boss", "explorer", ""} {
 		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: name})
 		if res.Err == nil || res.SessionID != "" {
 			t.Errorf("%q: %+v", name, res)
@@ -185,8 +125,7 @@ func TestUnknownAgent(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	e := newEnv(t, answer("x"), taskt.Limits{}, map[string]string{"aide.md": "---\ndescription: Helps with \"all\".\n---\n"})
-	tools := e.Tools()
-	spec := tools[len(tools)-1].Spec()
+	spec := e.Spec()
 	var got struct {
 		Type       string
 		Required   []string

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
+	"sync"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
@@ -16,18 +16,13 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// store is the open state of a workspace: what commands that only look need.
-type store struct {
-	ws   *workspace.Workspace
-	bus  *eventbus.Bus
-	lock *workspace.Lock // nil: external NATS
-}
-
 // app is a worker that can run tasks.
 type app struct {
 	*store
 	agents   *agentdefs.Registry
+	told     sync.WaitGroup // until all changes of agents are announced
 	files    *tool.Workspace
+	audit    *session.AuditLog
 	sessions *session.Manager
 	tasks    *taskt.Service
 }
@@ -45,57 +40,10 @@ func (p *program) workspace() (*workspace.Workspace, error) {
 	return ws, nil
 }
 
-// openStore opens the workspace's state, and marks as interrupted the sessions
-// that a killed process left running.
-func (p *program) openStore(ctx context.Context) (_ *store, err error) {
-	ws, err := p.workspace()
-	if err != nil {
-		return nil, err
-	}
-	if err := ws.MakeStateDir(); err != nil {
-		return nil, err
-	}
-	s := &store{ws: ws}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
-	opts := &eventbus.Options{URL: p.settings.nats, StoreDir: filepath.Join(ws.StateDir, "nats"), Logger: p.logger()}
-	if opts.URL == "" {
-		if s.lock, err = ws.Lock(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if s.bus, err = eventbus.Open(ctx, ws.ID, opts); err != nil {
-		return nil, err
-	}
-	if s.bus.Embedded() {
-		records, err := session.OpenStore(ctx, s.bus)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := records.Recover(ctx, s.bus); err != nil {
-			return nil, fmt.Errorf("ending the sessions of an earlier process: %w", err)
-		}
-	}
-	return s, nil
-}
-
-func (s *store) close() error {
-	var errs []error
-	if s.bus != nil {
-		errs = append(errs, s.bus.Close())
-	}
-	if s.lock != nil {
-		errs = append(errs, s.lock.Unlock())
-	}
-	return errors.Join(errs...)
-}
-
-// openApp opens everything that a task needs. approver answers what rules ask;
-// nil: nobody can.
-func (p *program) openApp(ctx context.Context, approver session.Approver) (_ *app, err error) {
+// openApp opens everything that a task needs. approver answers what rules ask,
+// beside 'worker approvals' in other processes; attended says that somebody may
+// use that, and the answer is worth waiting for.
+func (p *program) openApp(ctx context.Context, approver session.Approver, attended bool) (_ *app, err error) {
 	s, err := p.openStore(ctx)
 	if err != nil {
 		return nil, err
@@ -112,20 +60,27 @@ func (p *program) openApp(ctx context.Context, approver session.Approver) (_ *ap
 	if err != nil {
 		return nil, err
 	}
-	if a.agents, err = agentdefs.Open(ctx, ws.Root, &agentdefs.Options{Nesting: p.settings.maxDepth > 1, Home: ws.Home, Logger: p.logger()}); err != nil {
+	if a.agents, err = agentdefs.Open(ctx, ws.Root, p.agentOptions(ws)); err != nil {
 		return nil, err
 	}
+	a.told.Go(func() { taskt.Announce(context.WithoutCancel(ctx), a.agents, s.bus, p.logger()) })
 	if a.files, err = tool.OpenWorkspace(ws.Root, &tool.Options{Env: p.environ, Home: ws.Home}); err != nil {
 		return nil, err
 	}
+	if a.audit, err = session.OpenAuditLog(filepath.Join(ws.StateDir, "audit.jsonl")); err != nil {
+		return nil, err
+	}
 	a.sessions, err = session.NewManager(ctx, session.Options{
-		Bus:       s.bus,
-		Workspace: permission.Workspace{Root: ws.Root, Home: ws.Home},
-		Static:    rules,
-		RulesFile: rulesFile,
-		Model:     models{p.getenv, p.settings.model}.get,
-		Approver:  approver,
-		Logger:    p.logger(),
+		Bus:        s.bus,
+		Workspace:  permission.Workspace{Root: ws.Root, Home: ws.Home},
+		Static:     rules,
+		RulesFile:  rulesFile,
+		Model:      p.models().get,
+		Approver:   approver,
+		Unattended: !attended && p.settings.approvalTimeout == 0,
+		Audit:      a.audit,
+		Limits:     session.Limits{Approval: p.settings.approvalTimeout},
+		Logger:     p.logger(),
 	})
 	if err != nil {
 		return nil, err
@@ -135,7 +90,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver) (_ *ap
 		Agents:   a.agents,
 		Root:     ws.Root,
 		Tools:    tool.Builtin(a.files),
-		Rules:    ownFolders(ws),
+		Rules:    ownFolders(ws, p.settings.agentsDirs...),
 		Limits:   taskt.Limits{Depth: p.settings.maxDepth, ChildTime: p.settings.timeout},
 		Logger:   p.logger(),
 	})
@@ -152,6 +107,10 @@ func (a *app) close() error {
 	}
 	if a.agents != nil {
 		a.agents.Close()
+		a.told.Wait()
+	}
+	if a.audit != nil {
+		errs = append(errs, a.audit.Close())
 	}
 	return errors.Join(append(errs, a.store.close())...)
 }
@@ -169,28 +128,37 @@ func (p *program) reportDiagnostics(snapshot *agentdefs.Snapshot) {
 // settings: with those an agent could give itself what the rules deny it.
 //
 // The same for git's own folder, where a file can be a program that the user's
-// next git command runs: no file tool writes there.
-func ownFolders(ws *workspace.Workspace) []permission.Rule {
+// next git command runs: no file tool writes there. And for agentsDirs, the
+// further folders of agent files, which serve other workspaces too.
+func ownFolders(ws *workspace.Workspace, agentsDirs ...string) []permission.Rule {
 	var rules []permission.Rule
-	for _, name := range []string{"write_file", "edit_file"} {
-		for _, pattern := range []string{".git", ".git/**", "**/.git", "**/.git/**"} {
-			rules = append(rules, permission.Rule{
-				Tool: name, Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "git's own folder"},
-			})
+	deny := func(source string, patterns []string, tools ...string) {
+		for _, name := range tools {
+			for _, pattern := range patterns {
+				rules = append(rules, permission.Rule{
+					Tool: name, Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: source},
+				})
+			}
 		}
 	}
-	dirs := []string{ws.StateDir, ws.StateHome, ws.ConfigDir}
-	for _, dir := range slices.Clone(dirs) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
-			dirs = append(dirs, real)
-		}
-	}
-	for _, dir := range dirs {
-		for _, pattern := range []string{permission.QuoteGlob(dir), permission.QuoteGlob(dir) + "/**"} {
-			rules = append(rules, permission.Rule{
-				Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "the worker's own folders"},
-			})
-		}
-	}
+	deny("git's own folder", []string{".git", ".git/**", "**/.git", "**/.git/**"}, "write_file", "edit_file")
+	deny("the agent files of --agents-dir", below(agentsDirs...), "write_file", "edit_file")
+	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
 	return rules
+}
+
+// below returns the patterns of folders and of all below them, by the names
+// that they are given by and by those that they really have.
+func below(dirs ...string) []string {
+	var patterns []string
+	for _, dir := range dirs {
+		names := []string{dir}
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+			names = append(names, real)
+		}
+		for _, name := range names {
+			patterns = append(patterns, permission.QuoteGlob(name), permission.QuoteGlob(name)+"/**")
+		}
+	}
+	return patterns
 }

@@ -21,7 +21,7 @@ func (p *program) approver(yes bool) session.Approver {
 	case yes:
 		return session.AlwaysYes
 	case p.stdinTTY && p.errTTY:
-		return &terminalApprover{p: p}
+		return &terminalApprover{p: p, turn: make(chan struct{}, 1)}
 	default:
 		return nil
 	}
@@ -30,18 +30,22 @@ func (p *program) approver(yes bool) session.Approver {
 // terminalApprover asks the user, one question at a time.
 type terminalApprover struct {
 	p     *program
+	turn  chan struct{} // held by the question that is open
 	once  sync.Once
 	lines chan string // what the user types; closed at its end
 }
 
 // Approve implements [session.Approver].
 func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalRequest) (session.Answer, error) {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done(): // answered elsewhere, or over, while another question was open
+		return session.Answer{}, context.Cause(ctx)
+	}
 	t.p.screen.Lock() // progress waits, and loses nothing: it reads from the store
 	defer t.p.screen.Unlock()
 	t.once.Do(t.read)
-	if ctx.Err() != nil { // while another question was open
-		return session.Answer{}, context.Cause(ctx)
-	}
 	select { // what was typed before there was this question is no answer to it
 	case <-t.lines:
 	default:
@@ -61,7 +65,7 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 		fmt.Fprintf(w, "  [y] yes, this time%s   [n REASON] no > ", always)
 		select {
 		case <-ctx.Done():
-			fmt.Fprintln(w)
+			fmt.Fprintln(w, "\n  this question is over")
 			return session.Answer{}, context.Cause(ctx)
 		case line, ok := <-t.lines:
 			if !ok {
@@ -69,6 +73,7 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 			}
 			answer, ok := parseAnswer(line)
 			if ok && (answer.Verdict != session.ApproveAlways || always != "") {
+				answer.By = "the terminal"
 				return answer, nil
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,9 +32,12 @@ func TestMain(m *testing.M) {
 //	exits STATUS COMMAND…      run it and check its exit status
 //	modelserver SCRIPT         start a model server that plays SCRIPT; sets $MODEL_URL
 //	modelcalls N               wait until it has got N requests
+//	modelsent N REGEXP         check the body of its Nth request
 //	session VAR AGENT FLAGS…   set $VAR to the newest session of AGENT ("-": of a caller)
+//	approval VAR FLAGS…        wait until a call waits for approval; set $VAR to its id
 //	start NAME COMMAND…        start it in the background
-//	signal NAME SIGNAL STATUS  send it a signal, wait, check; NAME.out and NAME.err hold its output
+//	ended NAME STATUS          wait for its end and check; NAME.out and NAME.err hold its output
+//	signal NAME SIGNAL STATUS  send it a signal first
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -48,8 +52,11 @@ func TestScript(t *testing.T) {
 			"exits":       exits,
 			"modelserver": modelServer,
 			"modelcalls":  modelCalls,
+			"modelsent":   modelSent,
 			"session":     sessionID,
+			"approval":    approval,
 			"start":       start,
+			"ended":       ended,
 			"signal":      sendSignal,
 		},
 	})
@@ -114,6 +121,23 @@ func modelCalls(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(state(ts).server.Await(ctx, n))
 }
 
+func modelSent(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: [!] modelsent N REGEXP")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	got := state(ts).server.Received()
+	if n < 1 || n > len(got) {
+		ts.Fatalf("the model server has got %d requests", len(got))
+	}
+	if body := got[n-1].Body; pattern.Match(body) == neg {
+		ts.Fatalf("request %d: %s", n, body)
+	}
+}
+
 func sessionID(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: session VAR AGENT FLAGS…")
@@ -128,6 +152,22 @@ func sessionID(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("there is no session of %s", args[1])
+}
+
+func approval(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: approval VAR FLAGS…")
+	}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		ts.Check(ts.Exec("worker", append([]string{"approvals", "list", "--json"}, args[1:]...)...))
+		var pending []session.Approval
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &pending))
+		if len(pending) > 0 {
+			ts.Setenv(args[0], pending[0].ID)
+			return
+		}
+	}
+	ts.Fatalf("no call waits for approval")
 }
 
 func start(ts *testscript.TestScript, neg bool, args []string) {
@@ -157,12 +197,19 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 || signals[args[1]] == nil || state(ts).procs[args[0]] == nil {
 		ts.Fatalf("usage: signal NAME INT|TERM|KILL STATUS")
 	}
+	ts.Check(state(ts).procs[args[0]].Process.Signal(signals[args[1]]))
+	ended(ts, false, []string{args[0], args[2]})
+}
+
+func ended(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || state(ts).procs[args[0]] == nil {
+		ts.Fatalf("usage: ended NAME STATUS")
+	}
 	p := state(ts).procs[args[0]]
-	ts.Check(p.Process.Signal(signals[args[1]]))
 	err := p.Wait()
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), p.out.Bytes(), 0o644))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), p.err.Bytes(), 0o644))
-	if got := p.ProcessState.ExitCode(); strconv.Itoa(got) != args[2] {
-		ts.Fatalf("%s: exit status %d (%v), want %s\n%s", args[0], got, err, args[2], p.err.String())
+	if got := p.ProcessState.ExitCode(); strconv.Itoa(got) != args[1] {
+		ts.Fatalf("%s: exit status %d (%v), want %s\n%s", args[0], got, err, args[1], p.err.String())
 	}
 }

@@ -22,8 +22,8 @@ func (p *program) mcpCommand() *cobra.Command {
 command: docs/hosts.md says how each is told to. It ends with its stdin, or when it gets
 SIGTERM, and what its subagents run ends with it.
 
-Nobody can be asked here: what the permission rules ask is refused, and the refusal says
-which rule would allow it.`,
+What the permission rules ask about waits for 'worker approvals' in a terminal, for up to
+--approval-timeout (10m), and is then refused with the rule that would allow it.`,
 		Example:           `  claude mcp add worker -- worker mcp`,
 		Args:              usageArgs(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -38,7 +38,7 @@ func (p *program) mcp(ctx context.Context) (err error) {
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
 
-	a, err := p.openApp(ctx, nil)
+	a, err := p.openApp(ctx, nil, true)
 	if err != nil {
 		return err
 	}

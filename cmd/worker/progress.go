@@ -69,7 +69,9 @@ func (p *progress) event(at time.Time, agent, session string, ev eventbus.Event)
 		if p.terminal {
 			return // the question itself stands there
 		}
-		p.line(at, agent, "waits for approval of "+ev.Summary())
+		p.line(at, agent, fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary()))
+	case eventbus.AgentsChanged:
+		p.line(at, agent, ev.Summary())
 	case eventbus.Error:
 		p.line(at, agent, "error: "+eventbus.OneLine(ev.Message, 300))
 	case eventbus.SessionEnd:

@@ -92,7 +92,7 @@ func (p *program) runPrimary(ctx context.Context, name, prompt string, opts runO
 // prompt opens the session of a primary agent, prompts it, and returns the
 // result, together with what went wrong; nil: there is no session.
 func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptions) (_ *taskt.Document, err error) {
-	a, err := p.openApp(ctx, p.approver(opts.yes))
+	a, err := p.openApp(ctx, p.approver(opts.yes), false)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,11 @@ func primaryAgent(snapshot *agentdefs.Snapshot, name string) (*agentdefs.Definit
 	if name == "" {
 		return primary, nil
 	}
-	def, ok := snapshot.Agent(name)
-	if !ok || def.Mode == agentdefs.Subagent {
+	def, candidates := snapshot.Resolve(name)
+	if len(candidates) > 0 {
+		return nil, fmt.Errorf("the agent %q could be any of %s: write it in the same case", name, strings.Join(candidates, ", "))
+	}
+	if def == nil || def.Mode == agentdefs.Subagent {
 		var names []string
 		for _, d := range snapshot.Agents() {
 			if d.Mode != agentdefs.Subagent {

@@ -29,7 +29,8 @@ NATS micro service, until it is interrupted. It says on stderr where it listens 
 which file holds the token that HTTP callers send. SIGINT or SIGTERM ends it in order:
 no more calls, running ones are cancelled and answered. Exit status: 0 ended so.
 
-Nobody is there to be asked: what the permission rules ask about is refused.`,
+What the permission rules ask about waits for 'worker approvals', for up to
+--approval-timeout (10m), and is then refused.`,
 		Example: `  worker serve
   curl -H "Authorization: Bearer $(cat STATE/serve.token)" -H 'Content-Type: application/json' \
     -d '{"description":"a look","prompt":"Where is the configuration loaded?","agentType":"explore"}' \
@@ -51,7 +52,7 @@ type door interface {
 }
 
 func (p *program) serve(ctx context.Context, listen string) (err error) {
-	a, err := p.openApp(ctx, nil)
+	a, err := p.openApp(ctx, nil, true)
 	if err != nil {
 		return err
 	}

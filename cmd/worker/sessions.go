@@ -55,7 +55,7 @@ func (p *program) sessionsShowCommand() *cobra.Command {
 }
 
 func (p *program) withSessions(ctx context.Context, f func(context.Context, *session.Store) error) (err error) {
-	s, err := p.openStore(ctx)
+	s, err := p.openView(ctx)
 	if err != nil {
 		return err
 	}

@@ -26,10 +26,18 @@ type settings struct {
 	workspace string
 	stateDir  string
 	model     string
-	nats      string
-	logLevel  slog.Level
-	maxDepth  int
-	timeout   time.Duration
+
+	modelAliases modelAliases
+	agentsDirs   folders
+
+	nats     string
+	logLevel slog.Level
+	maxDepth int
+	timeout  time.Duration
+
+	// approvalTimeout is how long a call waits for approval. 0: the default
+	// where somebody may answer, and no waiting where nobody is.
+	approvalTimeout time.Duration
 }
 
 func (s *settings) register(flags *pflag.FlagSet) {
@@ -37,15 +45,19 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
 	flags.StringVar(&s.workspace, "workspace", "", "name of the workspace (default: the folder's name and a hash of its path)")
 	flags.StringVar(&s.stateDir, "state-dir", "", "folder for sessions, events and permissions.jsonc (default: $XDG_STATE_HOME/agentworker/<workspace>)")
-	flags.StringVar(&s.model, "model", "", "offline, anthropic/NAME, openai/NAME or replay/FILE (default: by the API key that is set, else offline)")
+	flags.StringVar(&s.model, "model", "", "offline, anthropic/NAME, openai/NAME, replay/FILE or an alias (default: by the API key that is set, else offline)")
+	s.modelAliases = modelAliases{}
+	flags.Var(s.modelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
+	flags.Var(&s.agentsDirs, "agents-dir", "a further folder of agent files, read after the workspace's; can be given more than once")
 	flags.StringVar(&s.nats, "nats", "", "URL of a NATS server with JetStream (default: a server within this process)")
 	flags.TextVar(&s.logLevel, "log-level", s.logLevel, "debug, info, warn or error")
 	flags.IntVar(&s.maxDepth, "max-depth", 1, "how deep agents may call agents, 1 to 5; 1: subagents call none")
 	flags.DurationVar(&s.timeout, "timeout", 5*time.Minute, "how long a subagent may run, 1s to 24h")
+	flags.DurationVar(&s.approvalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
 }
 
 // names are the settings' flags.
-var settingNames = []string{"dir", "workspace", "state-dir", "model", "nats", "log-level", "max-depth", "timeout"}
+var settingNames = []string{"dir", "workspace", "state-dir", "model", "model-alias", "agents-dir", "nats", "log-level", "max-depth", "timeout", "approval-timeout"}
 
 // resolve fills in, from the environment and the config file, what no flag has set.
 func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) error {
@@ -55,32 +67,70 @@ func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) err
 	}
 	for _, name := range settingNames {
 		flag := flags.Lookup(name)
-		if flag == nil || flag.Changed {
+		if flag == nil {
 			continue
 		}
+		_, adds := flag.Value.(modelAliases) // to those of a flag, and these to those of the file
+		done := flag.Changed
 		env := "WORKER_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		value, source := getenv(env), env
-		if value == "" {
-			value, source = file[configKey(name)], path+": "+configKey(name)
+		if text := getenv(env); text != "" && (adds || !done) {
+			done = true
+			if err := setEnv(flag.Value, text); err != nil {
+				return usageError{fmt.Errorf("%s: %q: %w", env, text, err)}
+			}
 		}
-		if value == "" {
-			continue
+		if value, ok := file[configKey(name)]; ok && (adds || !done) {
+			if err := setConfig(flag.Value, value, filepath.Dir(path)); err != nil {
+				return usageError{fmt.Errorf("%s: %s: %s: %w", path, configKey(name), value, err)}
+			}
 		}
-		if err := flag.Value.Set(value); err != nil {
-			return usageError{fmt.Errorf("%s: %q: %w", source, value, err)}
-		}
+	}
+	if err := s.modelAliases.check(); err != nil {
+		return usageError{err}
 	}
 	switch {
 	case s.timeout < time.Second || s.timeout > 24*time.Hour:
 		return usageError{fmt.Errorf("timeout %s is not within 1s and 24h", s.timeout)}
+	case s.approvalTimeout != 0 && (s.approvalTimeout < time.Second || s.approvalTimeout > 24*time.Hour):
+		return usageError{fmt.Errorf("approval-timeout %s is not within 1s and 24h", s.approvalTimeout)}
 	case s.maxDepth < 1 || s.maxDepth > 5:
 		return usageError{fmt.Errorf("max-depth %d is not within 1 and 5", s.maxDepth)}
 	}
 	return nil
 }
 
+// setEnv sets a flag to what its environment variable says.
+func setEnv(flag pflag.Value, text string) error {
+	if own, ok := flag.(interface{ setEnv(list string) error }); ok {
+		return own.setEnv(text)
+	}
+	return flag.Set(text)
+}
+
+// setConfig sets a flag to what the config file, in dir, says: a text, which may
+// be empty for the default, or a number.
+func setConfig(flag pflag.Value, value json.RawMessage, dir string) error {
+	type listed interface {
+		setConfig(value json.RawMessage, dir string) error
+	}
+	if own, ok := flag.(listed); ok {
+		return own.setConfig(value, dir)
+	}
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	if text == "" {
+		return nil
+	}
+	return flag.Set(text)
+}
+
 // configKey returns a flag's key in the config file: state-dir is stateDir.
 func configKey(flag string) string {
+	if flag == "model-alias" {
+		return "modelAliases" // an object
+	}
 	parts := strings.Split(flag, "-")
 	for i := range parts[1:] {
 		parts[i+1] = strings.ToUpper(parts[i+1][:1]) + parts[i+1][1:]
@@ -89,7 +139,7 @@ func configKey(flag string) string {
 }
 
 // readConfig reads the config file, JSON with comments, if there is one.
-func readConfig(getenv func(string) string) (values map[string]string, path string, err error) {
+func readConfig(getenv func(string) string) (values map[string]json.RawMessage, path string, err error) {
 	dir, err := workspace.ConfigDir(getenv)
 	if err != nil {
 		return nil, "", err
@@ -106,20 +156,13 @@ func readConfig(getenv func(string) string) (values map[string]string, path stri
 	if err != nil {
 		return nil, path, fmt.Errorf("%s: %w", path, err)
 	}
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(plain, &raw); err != nil {
+	if err := json.Unmarshal(plain, &values); err != nil {
 		return nil, path, fmt.Errorf("%s: %w", path, err)
 	}
-	values = make(map[string]string, len(raw))
-	for key, value := range raw {
+	for key := range values {
 		if !slices.ContainsFunc(settingNames, func(name string) bool { return configKey(name) == key }) {
 			return nil, path, fmt.Errorf("%s: unknown key %q (known: %s)", path, key, strings.Join(configKeys(), ", "))
 		}
-		var text string
-		if json.Unmarshal(value, &text) != nil {
-			text = string(value) // a number
-		}
-		values[key] = text
 	}
 	return values, path, nil
 }

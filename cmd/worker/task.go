@@ -69,7 +69,7 @@ func (p *program) task(ctx context.Context, agent, prompt string, opts runOption
 }
 
 func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOptions) (_ *taskt.Result, err error) {
-	a, err := p.openApp(ctx, p.approver(opts.yes))
+	a, err := p.openApp(ctx, p.approver(opts.yes), false)
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func (s *Server) record(r *http.Request) (*session.Record, error) {
 	id := r.PathValue("id")
 	record, err := s.sessions.Get(r.Context(), id)
 	if errors.Is(err, session.ErrAmbiguous) || err == nil && record.ID != id {
-		return nil, fmt.Errorf("%w: %s", session.ErrNotFound, id)
+		return nil, &session.NotFoundError{What: "session", ID: id}
 	}
 	return record, err
 }

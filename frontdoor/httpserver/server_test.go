@@ -78,8 +78,8 @@ func TestErrors(t *testing.T) {
 		{"GET", "/v1/sessions/", "", "", 404, "not_found", ""},
 		{"GET", "/v1/sessions/ses_none", "", "", 404, "not_found", "no such session"},
 		{"GET", "/v1/sessions/ses_", "", "", 404, "not_found", "no such session"}, // the start of two ids
-		{"GET", "/v1/sessions/ses_%24", "", "", 404, "not_found", "no session id"},
-		{"GET", "/v1/sessions/*", "", "", 404, "not_found", "no session id"},
+		{"GET", "/v1/sessions/ses_%24", "", "", 404, "not_found", "no such session"},
+		{"GET", "/v1/sessions/*", "", "", 404, "not_found", "no such session"},
 		{"GET", "/v1/sessions/%2e%2e%2fx", "", "", 404, "not_found", ""},
 		{"GET", "/v1/sessions/ses_none/events", "", "", 404, "not_found", "no such session"},
 		{"GET", "/v1/sessions/ses_none/events?from=-1", "", "", 400, "bad_request", "from="},

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 
@@ -19,6 +20,7 @@ type connection struct {
 	cancel  context.CancelFunc
 	tracker tracker
 	follows sync.WaitGroup
+	changes iter.Seq[struct{}] // of the tools that the host is offered
 
 	mu   sync.Mutex
 	root *session.Session // nil: there was no call yet
@@ -39,13 +41,21 @@ func (c *connection) server() *mcp.Server {
 		&mcp.ServerOptions{
 			Instructions: instructions,
 			Logger:       c.log,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 		},
 	)
+	c.changes = c.tasks.OfferChanges(c.ctx)
 	server.AddTool(c.taskTool(), c.task)
 	server.AddTool(agentsListTool(), c.agentsList)
 	server.AddReceivingMiddleware(c.listNow)
 	return server
+}
+
+// announce tells the host each time that it is offered another task tool.
+func (c *connection) announce(server *mcp.Server) {
+	for range c.changes {
+		server.AddTool(c.taskTool(), c.task) // sends tools/list_changed
+	}
 }
 
 // caller returns the root session. The first call opens it, in the name of the

@@ -106,6 +106,7 @@ type env struct {
 	bus      *eventbus.Bus
 	sessions *session.Manager
 	server   *mcpserver.Server
+	dir      string // of the agent files
 }
 
 // newEnv returns a server over a workspace with these agent files (name to
@@ -137,7 +138,7 @@ func newEnv(t testing.TB, m model.Model, silence time.Duration, files map[string
 			t.Error(err)
 		}
 	})
-	e := &env{bus: bus}
+	e := &env{bus: bus, dir: filepath.Join(dir, ".agents", "agents")}
 	e.sessions, err = session.NewManager(t.Context(), session.Options{
 		Bus: bus, Static: allowAll{}, Model: func(string) (model.Model, error) { return m, nil },
 		Workspace: permission.Workspace{Root: dir},

@@ -24,7 +24,7 @@ func describe(agent string, ev eventbus.Event) string {
 	case eventbus.ToolCallStart:
 		what = fmt.Sprintf("step %d: %s", ev.Step, ev.Summary())
 	case eventbus.ToolApprovalRequired:
-		what = "waits for approval of " + ev.Summary()
+		what = fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary())
 	case eventbus.Error:
 		what = "error: " + ev.Message
 	case eventbus.SubagentEvent:

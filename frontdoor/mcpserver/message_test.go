@@ -33,7 +33,7 @@ func TestDescribe(t *testing.T) {
 		{eventbus.ToolCallStart{ToolName: "grep", Step: 3, Arguments: `not JSON`}, "aide: step 3: grep"},
 		{eventbus.ToolCallStart{ToolName: "shell_exec", Step: 1, Arguments: `{"command":"ls\n-l \u001b[2Jx\u202e"}`}, "aide: step 1: shell_exec ls -l [2Jx"},
 		{eventbus.ToolCallStart{ToolName: "read_file", Step: 1, Arguments: long}, "aide: step 1: read_file " + strings.Repeat("a/", 29) + "a…"},
-		{eventbus.ToolApprovalRequired{ToolName: "shell_exec", Arguments: `{"command":"rm x"}`}, "aide: waits for approval of shell_exec rm x"},
+		{eventbus.ToolApprovalRequired{ApprovalID: "apr_1", ToolName: "shell_exec", Arguments: `{"command":"rm x"}`}, "aide: waits for 'worker approvals approve apr_1': shell_exec rm x"},
 		{eventbus.Error{Message: "no model"}, "aide: error: no model"},
 		{eventbus.SessionEnd{Status: "completed"}, ""},
 		{eventbus.SubagentEvent{AgentType: "explore", SessionID: "s", Event: encode(t, eventbus.StatusChange{Status: eventbus.StatusStreaming})}, "aide > explore: thinking"},

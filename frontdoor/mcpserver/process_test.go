@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -248,20 +249,41 @@ rubbish
 	}
 }
 
-// TestProcessAsk: what the rules ask is refused with the rule that would allow
-// it, since nobody can be asked.
+// TestProcessAsk: what the rules ask waits for an answer by another process,
+// and the host is told how to give it.
 func TestProcessAsk(t *testing.T) {
 	p := newProcess(t, `
-{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "go version"}}]}
-{"match": {"result": "permissions.jsonc"}, "text": "told which rule"}
+{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "echo asked"}}]}
+{"match": {"result": "asked"}, "text": "it ran"}
 `, map[string]string{})
 	rules := filepath.Join(p.state, "permissions.jsonc")
 	if err := os.WriteFile(rules, []byte(`{"*": "allow", "shell_exec": "ask"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	res, err := p.connect(t, nil).CallTool(t.Context(), call("general", "p"))
-	if err != nil || !strings.Contains(text(t, res), "told which rule") {
+	approve := regexp.MustCompile(`worker approvals approve (apr_\w+)`)
+	answered := make(chan error, 1)
+	var once sync.Once
+	host := p.connect(t, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+		if id := approve.FindStringSubmatch(req.Params.Message); id != nil {
+			once.Do(func() {
+				cmd := exec.Command(p.Path, "approvals", "approve", id[1], "--state-dir", p.state)
+				cmd.Dir, cmd.Env = p.Dir, p.Env
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					err = fmt.Errorf("%w: %s", err, out)
+				}
+				answered <- err
+			})
+		}
+	}})
+	params := call("general", "p")
+	params.Meta = mcp.Meta{"progressToken": "1"}
+	res, err := host.CallTool(t.Context(), params)
+	if err != nil || !strings.Contains(text(t, res), "it ran") {
 		t.Errorf("%+v, %v", res, err)
+	}
+	if err := <-answered; err != nil {
+		t.Error(err)
 	}
 }
 

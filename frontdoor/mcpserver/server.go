@@ -63,10 +63,12 @@ func New(opts Options) *Server {
 // the host still reads, and returns when the connection's sessions have ended.
 func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	c := newConnection(ctx, s)
-	session, err := c.server().Connect(ctx, &draining{Transport: t, ctx: ctx, cancelCalls: c.cancel, log: s.log}, nil)
+	server := c.server()
+	session, err := server.Connect(ctx, &draining{Transport: t, ctx: ctx, cancelCalls: c.cancel, log: s.log}, nil)
 	if err != nil {
 		return errors.Join(err, c.close())
 	}
+	c.follows.Go(func() { c.announce(server) })
 	err = session.Wait()
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) { // the host has gone
 		c.log.Warn("the host does not read any more", "err", err)

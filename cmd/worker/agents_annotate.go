@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/eventbus"
+)
+
+// annotationLevels are GitHub's words for severities.
+var annotationLevels = map[agentdefs.Severity]string{
+	agentdefs.Error: "error", agentdefs.Warning: "warning", agentdefs.Information: "notice",
+}
+
+// What GitHub's workflow commands escape in a message and, besides, in the
+// value of a property.
+var (
+	escapeMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// printAnnotations prints workflow commands that show findings beside the lines
+// of a pull request.
+func (p *program) printAnnotations(r *lintReport) error {
+	for _, d := range r.Diagnostics {
+		if _, err := fmt.Fprintln(p.stdout, annotation(d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func annotation(d agentdefs.Diagnostic) string {
+	place := "file=" + escapeProperty.Replace(d.File)
+	if d.Line > 0 {
+		place += fmt.Sprintf(",line=%d,col=%d", d.Line, d.Column)
+	}
+	message := d.Message
+	if d.Fix != "" {
+		message += "; " + d.Fix
+	}
+	return fmt.Sprintf("::%s %s,title=%s::%s", annotationLevels[d.Severity], place, escapeProperty.Replace(d.Code),
+		escapeMessage.Replace(eventbus.OneLine(message, 2000)))
+}

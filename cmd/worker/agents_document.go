@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/permission"
+)
+
+// agentDocument is an agent as --json prints it.
+type agentDocument struct {
+	Name            string          `json:"name"`
+	Description     string          `json:"description"`
+	Mode            agentdefs.Mode  `json:"mode"`
+	MaxSteps        int             `json:"maxSteps"`
+	Source          string          `json:"source"`
+	State           string          `json:"state"`             // ok or stale
+	Shadows         string          `json:"shadows,omitempty"` // the file that it replaces, or "built-in"
+	Aliases         []string        `json:"aliases"`
+	Callers         []string        `json:"callers"` // null: any
+	Model           string          `json:"model,omitempty"`
+	Temperature     *float64        `json:"temperature,omitempty"`
+	TopP            *float64        `json:"topP,omitempty"`
+	MaxOutputTokens int             `json:"maxOutputTokens,omitempty"`
+	Effort          string          `json:"effort,omitempty"`
+	TimeoutSeconds  int             `json:"timeoutSeconds,omitempty"` // 0: the worker's
+	Background      bool            `json:"background"`
+	Hidden          bool            `json:"hidden"`
+	Inspectable     bool            `json:"inspectable"`
+	Color           string          `json:"color,omitempty"`
+	Output          json.RawMessage `json:"output,omitempty"`
+	May             string          `json:"may"`        // its rules in a few words
+	Permission      []ruleDocument  `json:"permission"` // in the order in which the last match wins
+	Prompt          string          `json:"prompt"`
+}
+
+type ruleDocument struct {
+	Tool    string            `json:"tool"`
+	Pattern string            `json:"pattern"`
+	Action  permission.Action `json:"action"`
+	Source  string            `json:"source"`
+}
+
+func newAgentDocument(d *agentdefs.Definition) agentDocument {
+	doc := agentDocument{
+		Name: d.Name, Description: d.Description, Mode: d.Mode, MaxSteps: d.MaxSteps,
+		Source: source(d), State: agentState(d), Shadows: d.Shadows, Aliases: append([]string{}, d.Aliases...), Callers: d.Callers,
+		Model: d.Model, Temperature: d.Temperature, TopP: d.TopP, MaxOutputTokens: d.MaxOutputTokens, Effort: d.Effort,
+		TimeoutSeconds: int(d.Timeout / time.Second), Background: d.Background, Hidden: d.Hidden, Inspectable: d.Inspectable,
+		Color: d.Color, Output: d.Output, May: d.May(), Permission: []ruleDocument{}, Prompt: d.Prompt,
+	}
+	for r := range d.Permission.Rules() {
+		doc.Permission = append(doc.Permission, ruleDocument{r.Tool, r.Pattern, r.Action, r.Source.String()})
+	}
+	return doc
+}
+
+// agentState says whether an agent is what its file says.
+func agentState(d *agentdefs.Definition) string {
+	if d.Stale {
+		return "stale"
+	}
+	return "ok"
+}
+
+// agentsDocument is a snapshot as --json prints it.
+type agentsDocument struct {
+	Folder      string                 `json:"folder"` // empty: no agent folder
+	Agents      []agentDocument        `json:"agents"`
+	Unserved    []agentdefs.Unserved   `json:"unserved"`
+	Diagnostics []agentdefs.Diagnostic `json:"diagnostics"`
+}
+
+func newAgentsDocument(s *agentdefs.Snapshot) agentsDocument {
+	doc := agentsDocument{
+		s.Dir(), []agentDocument{}, append([]agentdefs.Unserved{}, s.Unserved()...), append([]agentdefs.Diagnostic{}, s.Diagnostics()...),
+	}
+	for _, d := range s.Agents() {
+		doc.Agents = append(doc.Agents, newAgentDocument(d))
+	}
+	return doc
+}

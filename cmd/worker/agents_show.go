@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/taskt"
+)
+
+func (p *program) agentsShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show an agent as it was resolved",
+		Long: `Shows the agent that a task call would get by NAME, in any case or by an alias: what
+its file amounts to, each rule with the line that it comes from, and the whole system
+prompt that its model reads.`,
+		Args:              usageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: p.completeAgents(func(*agentdefs.Definition) bool { return true }),
+		RunE: func(_ *cobra.Command, args []string) error {
+			ws, err := p.workspace()
+			if err != nil {
+				return err
+			}
+			snapshot, err := p.loadAgents()
+			if err != nil {
+				return err
+			}
+			d, candidates := snapshot.Resolve(args[0])
+			if d == nil {
+				return p.noAgent(snapshot, args[0], candidates)
+			}
+			p.reportOf(snapshot, d.File)
+			prompt := taskt.SystemPrompt(ws.Root, d, d.Mode != agentdefs.Primary)
+			if asJSON {
+				return p.printJSON(struct {
+					agentDocument
+					SystemPrompt string `json:"systemPrompt"`
+				}{newAgentDocument(d), prompt}, true)
+			}
+			return p.showAgent(d, prompt)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the agent as one JSON document")
+	return cmd
+}
+
+// noAgent says why there is no agent of a name: with its diagnostics if a file
+// has one that is not served.
+func (p *program) noAgent(snapshot *agentdefs.Snapshot, name string, candidates []string) error {
+	if len(candidates) > 0 {
+		return usageError{fmt.Errorf("%q may be each of %s; write the one that is meant as it is", name, strings.Join(candidates, ", "))}
+	}
+	for _, u := range snapshot.Unserved() {
+		if strings.EqualFold(u.Name, name) && u.File != "built-in" {
+			p.reportOf(snapshot, u.File)
+			return usageError{fmt.Errorf("the agent %q of %s is not served: %s", u.Name, u.File, u.Reason)}
+		}
+	}
+	var names []string
+	for _, d := range snapshot.Agents() {
+		names = append(names, d.Name)
+	}
+	return usageError{fmt.Errorf("there is no agent %q; accepted: %s", name, strings.Join(names, ", "))}
+}
+
+// reportOf says on stderr what was found about one file.
+func (p *program) reportOf(snapshot *agentdefs.Snapshot, file string) {
+	for _, d := range snapshot.Diagnostics() {
+		if d.File == file {
+			fmt.Fprintln(p.stderr, eventbus.OneLine(d.String(), 2000))
+		}
+	}
+}
+
+func (p *program) showAgent(d *agentdefs.Definition, prompt string) error {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s\n%s\n\n", eventbus.OneLine(d.Name, 200), eventbus.Printable(d.Description))
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, f := range p.inForce(d) {
+		fmt.Fprintf(w, "%s\t%s\n", f[0], eventbus.OneLine(f[1], 500))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(d.Output) > 0 {
+		var schema bytes.Buffer
+		if err := json.Indent(&schema, d.Output, "", "  "); err != nil {
+			return fmt.Errorf("showing the output schema: %w", err)
+		}
+		fmt.Fprintf(&out, "\noutput, the JSON Schema of its result:\n%s\n", eventbus.Printable(schema.String()))
+	}
+	fmt.Fprintln(&out, "\npermission, the last match wins:")
+	if d.Permission.Len() == 0 {
+		fmt.Fprintln(&out, "  no rules: those of the workspace decide")
+	}
+	for r := range d.Permission.Rules() {
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", r.Action, eventbus.OneLine(r.Tool, 200), eventbus.OneLine(r.Pattern, 500), eventbus.OneLine(r.Source.String(), 500))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(&out, "\nsystem prompt:\n%s\n", eventbus.Printable(prompt))
+	_, err := p.stdout.Write(out.Bytes())
+	return err
+}
+
+// inForce returns the fields of an agent, with what holds where its file is
+// silent.
+func (p *program) inForce(d *agentdefs.Definition) [][2]string {
+	at := source(d)
+	if d.Line > 0 {
+		at += ":" + strconv.Itoa(d.Line)
+	}
+	list := [][2]string{
+		{"source", at},
+		{"state", agentState(d)},
+		{"mode", string(d.Mode)},
+		{"may", d.May()},
+		{"steps", strconv.Itoa(d.MaxSteps)},
+		{"time limit", p.settings.timeout.String() + " (the worker's)"},
+		{"model", "the caller's"},
+		{"callers", "any"},
+		{"inspectable", strconv.FormatBool(d.Inspectable)},
+		{"hidden", strconv.FormatBool(d.Hidden)},
+	}
+	set := func(name, value string) {
+		if i := slices.IndexFunc(list, func(f [2]string) bool { return f[0] == name }); i >= 0 {
+			list[i][1] = value
+		} else {
+			list = append(list, [2]string{name, value})
+		}
+	}
+	if d.Stale {
+		set("state", "stale: the file has changed to something that can't be served, this is what it held before")
+	}
+	if d.Shadows != "" {
+		set("replaces", d.Shadows)
+	}
+	if d.Timeout > 0 {
+		set("time limit", d.Timeout.String())
+	}
+	if d.Model != "" {
+		set("model", d.Model)
+	}
+	if d.Temperature != nil {
+		set("temperature", strconv.FormatFloat(*d.Temperature, 'g', -1, 64))
+	}
+	if d.TopP != nil {
+		set("top p", strconv.FormatFloat(*d.TopP, 'g', -1, 64))
+	}
+	if d.MaxOutputTokens > 0 {
+		set("max output tokens", strconv.Itoa(d.MaxOutputTokens))
+	}
+	if d.Effort != "" {
+		set("effort", d.Effort)
+	}
+	if len(d.Aliases) > 0 {
+		set("aliases", strings.Join(d.Aliases, ", "))
+	}
+	if d.Callers != nil {
+		set("callers", strings.Join(d.Callers, ", "))
+	}
+	if d.Background {
+		set("background", "true")
+	}
+	if d.Color != "" {
+		set("color", d.Color)
+	}
+	if len(d.Fields) > 0 {
+		var names []string
+		for _, f := range d.Fields {
+			names = append(names, f.Name)
+		}
+		set("kept", strings.Join(names, ", "))
+	}
+	return list
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/user"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/session"
+)
+
+func (p *program) approvalsCommand() *cobra.Command {
+	cmd := group("approvals", "Answer the tool calls that wait for approval", p.approvalsListCommand(), p.approvalsApproveCommand(), p.approvalsDenyCommand())
+	cmd.Long = `A tool call that the permission rules ask about waits until somebody answers, on the
+terminal it was asked on or here, or until it expires. The first answer counts.`
+	return cmd
+}
+
+func (p *program) approvalsListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the calls that wait, the oldest first",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+				pending, err := sessions.Approvals(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return p.printJSON(append([]*session.Approval{}, pending...), true)
+				}
+				return p.listApprovals(pending)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the approvals as a JSON array")
+	return cmd
+}
+
+func (p *program) approvalsApproveCommand() *cobra.Command {
+	var always bool
+	cmd := &cobra.Command{
+		Use:   "approve APPROVAL",
+		Short: "Let a call through",
+		Long: `Lets the call APPROVAL through: an id, or the start of one. With --always calls like it
+are allowed from now on: the patterns that 'worker approvals list' shows for it are added
+to permissions.jsonc.`,
+		Args:              usageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: p.completeApprovals,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			answer := session.Answer{Verdict: session.ApproveOnce}
+			if always {
+				answer.Verdict = session.ApproveAlways
+			}
+			return p.answerApproval(cmd.Context(), args[0], answer)
+		},
+	}
+	cmd.Flags().BoolVar(&always, "always", false, "allow calls like it from now on")
+	return cmd
+}
+
+func (p *program) approvalsDenyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "deny APPROVAL [REASON]",
+		Short:             "Refuse a call; the model is told the reason",
+		Args:              usageArgs(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: p.completeApprovals,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.answerApproval(cmd.Context(), args[0], session.Answer{Feedback: strings.TrimSpace(strings.Join(args[1:], " "))})
+		},
+	}
+}
+
+func (p *program) listApprovals(pending []*session.Approval) error {
+	if len(pending) == 0 {
+		fmt.Fprintln(p.stderr, "no call waits for approval")
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tAGENT\tTOOL\tWANTS\tALWAYS WOULD ALLOW\tEXPIRES IN\tSESSION")
+	for _, a := range pending {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, dash(eventbus.OneLine(a.Agent, 40)), eventbus.OneLine(a.Tool, 40),
+			eventbus.OneLine(strings.Join(a.Patterns, ", "), 200), dash(eventbus.OneLine(strings.Join(a.AlwaysPatterns, ", "), 100)),
+			max(0, time.Until(a.ExpiresAt)).Round(time.Second), a.SessionID)
+	}
+	return w.Flush()
+}
+
+func (p *program) answerApproval(ctx context.Context, id string, answer session.Answer) error {
+	answer.By = "worker approvals"
+	if u, err := user.Current(); err == nil {
+		answer.By = u.Username + " by worker approvals"
+	}
+	return p.withSessions(ctx, func(ctx context.Context, sessions *session.Store) error {
+		a, err := sessions.Answer(ctx, id, answer)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(p.stderr, "%s: %s %s\n", a.Outcome, eventbus.OneLine(a.Tool, 40), eventbus.OneLine(strings.Join(a.Patterns, ", "), 200))
+		return nil
+	})
+}
+
+func (p *program) completeApprovals(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 || p.settings.resolve(cmd.Flags(), p.getenv) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var ids []string
+	_ = p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error { // no answer: nothing to complete
+		pending, err := sessions.Approvals(ctx)
+		for _, a := range pending {
+			ids = append(ids, a.ID+"\t"+eventbus.OneLine(a.Tool+" "+strings.Join(a.Patterns, ", "), 80))
+		}
+		return err
+	})
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/workspace"
+)
+
+// agentOptions says where the agents of a workspace come from: besides its own
+// folder the user's, which is below their settings, and those of --agents-dir.
+func (p *program) agentOptions(ws *workspace.Workspace) *agentdefs.Options {
+	return &agentdefs.Options{
+		Nesting:    p.settings.maxDepth > 1,
+		Home:       ws.Home,
+		UserDir:    filepath.Join(ws.ConfigDir, "agents"),
+		Dirs:       p.settings.agentsDirs,
+		KnownModel: p.models().known,
+		Logger:     p.logger(),
+	}
+}
+
+// folders is a flag that names folders, one at a time. They are absolute; what
+// is relative on the command line and in the environment is so to the current
+// folder.
+type folders []string
+
+// String implements [pflag.Value].
+func (f *folders) String() string { return strings.Join(*f, string(os.PathListSeparator)) }
+
+// Type implements [pflag.Value].
+func (f *folders) Type() string { return "folder" }
+
+// Set implements [pflag.Value].
+func (f *folders) Set(path string) error {
+	if path == "" {
+		return errors.New("a folder without a name")
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(abs)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the folder can't be read: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("%s is no folder", abs)
+	}
+	*f = append(*f, abs)
+	return nil
+}
+
+// setEnv takes a list like that of PATH.
+func (f *folders) setEnv(list string) error {
+	for _, path := range filepath.SplitList(list) {
+		if path == "" {
+			continue
+		}
+		if err := f.Set(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setConfig takes a text or a list of texts; relative folders are below dir.
+func (f *folders) setConfig(value json.RawMessage, dir string) error {
+	var paths []string
+	var one string
+	if json.Unmarshal(value, &one) == nil {
+		paths = []string{one}
+	} else if json.Unmarshal(value, &paths) != nil {
+		return errors.New("write a folder, or a list of them")
+	}
+	for _, path := range paths {
+		if path != "" && !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if err := f.Set(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/permission"
+)
+
+// explainDocument is an explanation as --json prints it.
+type explainDocument struct {
+	Tool   string            `json:"tool"`
+	Action permission.Action `json:"action"`
+	Layer  permission.Layer  `json:"layer"` // layerTool: the tool refuses the arguments
+	Reason string            `json:"reason"`
+	Layers []layerDocument   `json:"layers"`
+	Values []valueDocument   `json:"values"`
+}
+
+// layerDocument is a layer, whether or not a rule in it matches.
+type layerDocument struct {
+	Layer  permission.Layer `json:"layer"`
+	Agent  string           `json:"agent,omitempty"`
+	Source string           `json:"source"`
+	Rules  int              `json:"rules"`
+}
+
+// valueDocument is what became of one value.
+type valueDocument struct {
+	Tool     string          `json:"tool"`
+	Text     string          `json:"text"`
+	Action   string          `json:"action"` // "none": it has no say
+	Layer    string          `json:"layer,omitempty"`
+	Unknown  bool            `json:"unknown"`  // it cannot be known before the call runs
+	DenyOnly bool            `json:"denyOnly"` // it can deny the call and nothing else
+	Decides  bool            `json:"decides"`  // it decides on the call
+	Reason   string          `json:"reason,omitempty"`
+	Matches  []matchDocument `json:"matches"` // in the order in which the last one wins
+}
+
+type matchDocument struct {
+	ruleDocument
+	Layer permission.Layer `json:"layer"`
+	Agent string           `json:"agent,omitempty"`
+	Wins  bool             `json:"wins"`
+}
+
+// refuse is the outcome where the tool itself refuses the arguments.
+func (doc *explainDocument) refuse(err error) {
+	doc.Action, doc.Layer, doc.Values = permission.Deny, layerTool, []valueDocument{}
+	doc.Reason = fmt.Sprintf("The tool refuses the arguments, so the rules are not asked: %v.", err)
+}
+
+func (doc *explainDocument) fill(e permission.Explanation) {
+	doc.Action, doc.Layer, doc.Reason = e.Decision.Action, e.Decision.Layer, e.Decision.Reason()
+	doc.Values = make([]valueDocument, 0, len(e.Values))
+	decided := false
+	for _, v := range e.Values {
+		value := valueDocument{
+			Tool: v.Value.Tool, Text: v.Value.Text, Action: v.Decision.Action.String(), Layer: string(v.Decision.Layer),
+			Unknown: v.Value.Unknown, DenyOnly: v.Value.DenyOnly, Matches: []matchDocument{},
+		}
+		if v.Decision.Action != 0 {
+			value.Reason = v.Decision.Reason()
+			value.Decides = !decided && v.Decision.Action == e.Decision.Action && v.Value == e.Decision.Value
+			decided = decided || value.Decides
+		}
+		for _, m := range v.Matches {
+			match := matchDocument{
+				ruleDocument: ruleDocument{m.Rule.Tool, m.Rule.Pattern, m.Rule.Action, m.Rule.Source.String()},
+				Layer:        m.Layer, Wins: m.Wins,
+			}
+			if m.Layer == permission.LayerAgent {
+				match.Agent = doc.Layers[m.Agent].Agent // agents come first
+			}
+			value.Matches = append(value.Matches, match)
+		}
+		doc.Values = append(doc.Values, value)
+	}
+}
+
+// printExplanation prints the document for people. Values that could only deny
+// and do not are counted.
+func (p *program) printExplanation(doc *explainDocument) error {
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "%s: %s\n\nlayers:\n", doc.Action, eventbus.Printable(doc.Reason))
+	for _, l := range doc.Layers {
+		fmt.Fprintf(w, "  %s\t%s\t%d rules\t%s\n", l.Layer, eventbus.OneLine(l.Agent, 60), l.Rules, eventbus.OneLine(l.Source, 500))
+	}
+	silent := 0
+	for _, v := range doc.Values {
+		if v.Action == permission.Action(0).String() {
+			silent++
+			continue
+		}
+		fmt.Fprintf(w, "\n%s %q\n", eventbus.OneLine(v.Tool, 60), eventbus.OneLine(v.Text, 2000))
+		for _, m := range v.Matches {
+			won := ""
+			if m.Wins {
+				won = "<- wins"
+			}
+			layer := string(m.Layer)
+			if m.Agent != "" {
+				layer += " " + eventbus.OneLine(m.Agent, 60)
+			}
+			fmt.Fprintf(w, "  %s\t%s\t%s: %q\t%s\t%s\n", layer, m.Action, eventbus.OneLine(m.Tool, 60), eventbus.OneLine(m.Pattern, 500), eventbus.OneLine(m.Source, 500), won)
+		}
+		if len(v.Matches) == 0 {
+			fmt.Fprintln(w, "  no rule matches")
+		}
+		outcome := v.Action
+		if v.Decides {
+			outcome += ", which decides on the call"
+		}
+		fmt.Fprintf(w, "  = %s: %s\n", outcome, eventbus.Printable(v.Reason))
+	}
+	if silent > 0 {
+		fmt.Fprintf(w, "\n%d more values could only deny the call, and no rule does (--json shows them)\n", silent)
+	}
+	return w.Flush()
+}

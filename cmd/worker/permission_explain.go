@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/permission"
+)
+
+type explainOptions struct {
+	agents []string
+	args   string
+	json   bool
+	expect string
+}
+
+func (p *program) permissionExplainCommand() *cobra.Command {
+	var opts explainOptions
+	cmd := &cobra.Command{
+		Use:   "explain TOOL [ARG]",
+		Short: "Show which rules match a call, which one decides, and why",
+		Long: `explain shows what the rules in force say of one call: every layer, every rule
+that matches with the place it is written at, and which one wins.
+
+ARG is what the tool is about: a path, a command line, the name of an agent. Of
+a tool that is not built in it is the value itself, "*" (the call as such) if
+left out. --json-args gives all arguments instead.
+
+The layers are those of a new session of --agent; given twice, the second is
+called by the first. Without --agent only permissions.jsonc is asked. The exit
+status is 0 whatever the answer; with --expect it is 1 if the answer differs.`,
+		Args: usageArgs(cobra.RangeArgs(1, 2)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return p.explain(args, opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&opts.agents, "agent", nil, "the agent that makes the call; again for one that it calls")
+	flags.StringVar(&opts.args, "json-args", "", "the arguments of the call, a JSON object, in place of ARG")
+	flags.BoolVar(&opts.json, "json", false, "print one JSON document")
+	flags.StringVar(&opts.expect, "expect", "", "allow, ask or deny: exit with status 1 if the answer is another")
+	_ = cmd.RegisterFlagCompletionFunc("agent", p.completeAgents(func(*agentdefs.Definition) bool { return true }))
+	return cmd
+}
+
+func (p *program) explain(args []string, opts explainOptions) (err error) {
+	var want permission.Action
+	if opts.expect != "" {
+		if want, err = permission.ParseAction(opts.expect); err != nil {
+			return usageError{fmt.Errorf("--expect: %w", err)}
+		}
+	}
+	if opts.args != "" && len(args) > 1 {
+		return usageError{errors.New("--json-args stands in place of ARG: give one of them")}
+	}
+	j, err := p.openJudge()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.close()) }()
+	doc := explainDocument{Tool: args[0]}
+	layers, err := p.explainLayers(j, opts.agents, &doc)
+	if err != nil {
+		return err
+	}
+	values, err := j.explainValues(args, opts.args)
+	if err != nil {
+		doc.refuse(err)
+	} else {
+		doc.fill(layers.Explain(values))
+	}
+	if opts.json {
+		err = p.printJSON(doc, true)
+	} else {
+		err = p.printExplanation(&doc)
+	}
+	if err != nil {
+		return err
+	}
+	if want != 0 && doc.Action != want {
+		p.complain(fmt.Errorf("the answer is %v, expected %v", doc.Action, want))
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+// explainLayers builds the layers of a new session, and notes in doc where each
+// is from.
+func (p *program) explainLayers(j *judge, names []string, doc *explainDocument) (*permission.Layers, error) {
+	doc.Layers = []layerDocument{}
+	layers := &permission.Layers{}
+	if len(names) > 0 {
+		snapshot, err := p.loadAgents()
+		if err != nil {
+			return nil, err
+		}
+		p.reportDiagnostics(snapshot)
+		depth := 1
+		for i, name := range names {
+			def, ok := snapshot.Agent(name)
+			if !ok {
+				return nil, usageError{fmt.Errorf("there is no agent %q; 'worker agents list' shows those there are, and what is wrong with the others", name)}
+			}
+			added := ownFolders(j.ws, p.settings.agentsDirs...)
+			if i == 0 && def.Mode == agentdefs.Primary {
+				depth-- // a session of its own, which may call task
+			} else if depth >= p.settings.maxDepth {
+				added = append(added, permission.Rule{
+					Tool: "task", Pattern: "*", Action: permission.Deny, Source: permission.Source{File: "nesting limit"},
+				})
+			}
+			depth++
+			rules, err := def.Permission.Append(added...)
+			if err != nil {
+				return nil, err
+			}
+			layers.Agents = append(layers.Agents, rules)
+			doc.Layers = append(doc.Layers, layerDocument{permission.LayerAgent, name, source(def), rules.Len()})
+		}
+	}
+	static, from, err := staticRules(j)
+	if err != nil {
+		return nil, err
+	}
+	layers.Static = static
+	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerStatic, Source: from, Rules: static.Len()},
+		layerDocument{Layer: permission.LayerRuntime, Source: "none in a new session"})
+	return layers, nil
+}
+
+// staticRules reads permissions.jsonc, without making it: where there is none,
+// the rules that it would begin with count.
+func staticRules(j *judge) (rules *permission.Ruleset, from string, err error) {
+	path := filepath.Join(j.ws.StateDir, "permissions.jsonc")
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return permission.SeedRules(), path + " (not made yet: the defaults)", nil
+	}
+	if err == nil {
+		rules, err = permission.ParseJSON(data, path, &permission.ParseOptions{Home: j.ws.Home})
+	}
+	return rules, path, err
+}
+
+// mainArgument is the argument that ARG stands for.
+var mainArgument = map[string]string{
+	"read_file": "path", "write_file": "path", "edit_file": "path", "list_dir": "path", "glob": "path", "grep": "path",
+	"shell_exec": "command", "task": "agentType",
+}
+
+// explainValues returns the values of the call. An error: the tool refuses it.
+func (j *judge) explainValues(args []string, object string) ([]permission.Value, error) {
+	name := args[0]
+	if object != "" {
+		return j.values(name, json.RawMessage(object))
+	}
+	key, known := mainArgument[name]
+	switch {
+	case !known && len(args) > 1:
+		return []permission.Value{{Tool: name, Text: args[1]}}, nil
+	case len(args) == 1:
+		return j.values(name, json.RawMessage("{}"))
+	}
+	raw, err := json.Marshal(map[string]string{key: args[1]})
+	if err != nil {
+		return nil, err
+	}
+	return j.values(name, raw)
+}

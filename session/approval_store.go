@@ -1,0 +1,201 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// approvalSchema is the version of the stored form of an [Approval].
+const approvalSchema = 1
+
+// Approval is a tool call that waits for an answer, or has got one, as it is
+// stored. Its JSON is camelCase.
+type Approval struct {
+	Schema         int           `json:"schema"`
+	ID             string        `json:"id"`
+	SessionID      string        `json:"sessionId"`
+	Path           eventbus.Path `json:"path"` // from the root down to the session
+	Agent          string        `json:"agent,omitempty"`
+	ToolCallID     string        `json:"toolCallId"`
+	Tool           string        `json:"tool"`
+	Arguments      string        `json:"arguments"`      // JSON, as the model wrote it
+	Patterns       []string      `json:"patterns"`       // what the call wants, as rules see it
+	AlwaysPatterns []string      `json:"alwaysPatterns"` // what "always" would allow from now on
+	Reason         string        `json:"reason"`         // why it is asked about
+	CreatedAt      time.Time     `json:"createdAt"`
+	ExpiresAt      time.Time     `json:"expiresAt"` // then nobody's answer is a denial
+
+	// The answer. Outcome is empty while there is none.
+	Outcome    eventbus.ApprovalOutcome `json:"outcome,omitempty"`
+	Always     bool                     `json:"always,omitempty"`
+	Feedback   string                   `json:"feedback,omitempty"` // what the model is told
+	AnsweredBy string                   `json:"answeredBy,omitempty"`
+	AnsweredAt time.Time                `json:"answeredAt,omitzero"`
+}
+
+// Pending reports whether the call still waits.
+func (a *Approval) Pending() bool { return a.Outcome == "" }
+
+// outcome is how an approval ends by the answer.
+func (a Answer) outcome() eventbus.ApprovalOutcome {
+	if a.Verdict == DenyCall {
+		return eventbus.Denied
+	}
+	return eventbus.Approved
+}
+
+// AnsweredError tells that an approval had its answer already.
+type AnsweredError struct{ Approval *Approval }
+
+func (e *AnsweredError) Error() string {
+	a := e.Approval
+	by := ""
+	if a.AnsweredBy != "" {
+		by = " by " + a.AnsweredBy
+	}
+	return fmt.Sprintf("approval %s does not wait any more: it was %s%s at %s", a.ID, a.Outcome, by, a.AnsweredAt.Local().Format(time.DateTime))
+}
+
+// Approvals returns the approvals that wait for an answer, the oldest first.
+func (s *Store) Approvals(ctx context.Context) ([]*Approval, error) {
+	all, err := s.allApprovals(ctx)
+	return slices.DeleteFunc(all, func(a *Approval) bool { return !a.Pending() }), err
+}
+
+func (s *Store) allApprovals(ctx context.Context) ([]*Approval, error) {
+	entries, err := s.entries(ctx, s.approvals)
+	if err != nil {
+		return nil, fmt.Errorf("listing approvals: %w", err)
+	}
+	var all []*Approval
+	for _, e := range entries {
+		a, err := decodeApproval(e.Value())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	slices.SortStableFunc(all, func(a, b *Approval) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// Approval returns the approval of an id, waiting or not, or [ErrNotFound].
+// Part of an id will do where only one begins with it; else it is [ErrAmbiguous].
+func (s *Store) Approval(ctx context.Context, id string) (*Approval, error) {
+	all, err := s.allApprovals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return byPrefix(all, id, "approval", func(a *Approval) string { return a.ID })
+}
+
+// Answer answers a waiting approval and returns it as answered. The first answer counts: for any later one, and for an
+// approval that has expired or was cancelled, the error is an [*AnsweredError].
+// ErrNotFound and ErrAmbiguous are as for [Store.Approval].
+func (s *Store) Answer(ctx context.Context, id string, answer Answer) (*Approval, error) {
+	a, err := s.Approval(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	won, err := s.resolve(ctx, a.ID, answer.outcome(), answer)
+	if err == nil && !won.ours {
+		err = &AnsweredError{won.Approval}
+	}
+	return won.Approval, err
+}
+
+// resolved is an approval with its answer.
+type resolved struct {
+	*Approval
+	ours bool // this answer was the first
+}
+
+// resolve stores an answer unless there is one, and returns the one that counts.
+func (s *Store) resolve(ctx context.Context, id string, outcome eventbus.ApprovalOutcome, answer Answer) (resolved, error) {
+	for {
+		entry, err := s.approvals.Get(ctx, s.key(id))
+		if err != nil {
+			return resolved{}, fmt.Errorf("answering approval %s: %w", id, err)
+		}
+		a, err := decodeApproval(entry.Value())
+		if err != nil || !a.Pending() {
+			return resolved{Approval: a}, err
+		}
+		a.Outcome, a.Always, a.Feedback = outcome, answer.Verdict == ApproveAlways, answer.Feedback
+		a.AnsweredBy, a.AnsweredAt = answer.By, time.Now().UTC()
+		data, err := json.Marshal(a)
+		if err != nil {
+			return resolved{}, fmt.Errorf("answering approval %s: %w", id, err)
+		}
+		_, err = s.approvals.Update(ctx, s.key(id), data, entry.Revision())
+		switch {
+		case eventbus.IsConflict(err): // somebody else's came first: which?
+		case err != nil:
+			return resolved{}, fmt.Errorf("answering approval %s: %w", id, err)
+		default:
+			return resolved{a, true}, nil
+		}
+	}
+}
+
+// openApproval stores an approval that waits.
+func (s *Store) openApproval(ctx context.Context, a *Approval) error {
+	data, err := json.Marshal(a)
+	if err == nil {
+		_, err = s.approvals.Create(ctx, s.key(a.ID), data)
+	}
+	if err != nil {
+		return fmt.Errorf("storing approval %s: %w", a.ID, err)
+	}
+	return nil
+}
+
+// awaitAnswer returns an approval once it has its answer.
+func (s *Store) awaitAnswer(ctx context.Context, id string) (*Approval, error) {
+	watch, err := s.approvals.Watch(ctx, s.key(id))
+	if err != nil {
+		return nil, fmt.Errorf("waiting for approval %s: %w", id, err)
+	}
+	defer watch.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case e, ok := <-watch.Updates():
+			switch {
+			case !ok && ctx.Err() != nil:
+				return nil, context.Cause(ctx)
+			case !ok:
+				return nil, fmt.Errorf("waiting for approval %s: %w", id, errClosed)
+			case e == nil: // what was stored has been seen
+				continue
+			case e.Operation() != jetstream.KeyValuePut:
+				return nil, fmt.Errorf("waiting for approval %s: it was removed", id)
+			}
+			if a, err := decodeApproval(e.Value()); err != nil || !a.Pending() {
+				return a, err
+			}
+		}
+	}
+}
+
+func decodeApproval(data []byte) (*Approval, error) {
+	a := new(Approval)
+	if err := json.Unmarshal(data, a); err != nil {
+		return nil, fmt.Errorf("reading an approval: %w", err)
+	}
+	if a.Schema > approvalSchema {
+		return nil, newer("approval "+a.ID, a.Schema, approvalSchema)
+	}
+	return a, nil
+}

@@ -1,0 +1,312 @@
+package session_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/tool"
+)
+
+// waiting is a session whose model has made calls that nobody at hand answers.
+type waiting struct {
+	*env
+	session *session.Session
+	out     chan session.Outcome
+	results chan []model.ToolResult // what the model was told
+	cancel  context.CancelFunc
+	asked   []eventbus.ToolApprovalRequired
+}
+
+// wait runs a session up to where all its calls wait.
+func wait(t *testing.T, change func(*session.Options), toolCalls ...model.ToolCall) *waiting {
+	t.Helper()
+	w := &waiting{out: make(chan session.Outcome, 1), results: make(chan []model.ToolResult, 1)}
+	w.env = newEnv(t, turns{calls(toolCalls...), func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+		w.results <- req.Messages[len(req.Messages)-1].ToolResults
+		say("ok")(ctx, req, yield)
+	}}, change)
+	w.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
+	w.session = w.open(session.Spec{Tools: []tool.Tool{echo("touch")}})
+	ctx, cancel := context.WithCancel(t.Context())
+	w.cancel = cancel
+	go func() { w.out <- w.session.Prompt(ctx, "go") }()
+	for d, err := range w.bus.Follow(t.Context(), w.session.Path(), eventbus.FollowOptions{Live: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := eventbus.Decode(d.Raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asked, ok := ev.(eventbus.ToolApprovalRequired); ok {
+			w.asked = append(w.asked, asked)
+		}
+		if len(w.asked) == len(toolCalls) {
+			break
+		}
+	}
+	return w
+}
+
+// finish ends the session and returns how its approvals were resolved.
+func (w *waiting) finish() map[string]eventbus.ApprovalOutcome {
+	w.t.Helper()
+	w.end(w.session, <-w.out)
+	w.cancel()
+	outcomes := make(map[string]eventbus.ApprovalOutcome)
+	for _, ev := range w.events(w.session) {
+		if r, ok := ev.(eventbus.ToolApprovalResolved); ok {
+			outcomes[r.ApprovalID] = r.Outcome
+		}
+	}
+	pending, err := w.Store().Approvals(w.t.Context())
+	if err != nil || len(pending) > 0 {
+		w.t.Errorf("after the end %d approvals wait, %v", len(pending), err)
+	}
+	return outcomes
+}
+
+func TestAnswerFromElsewhere(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer session.Answer
+		want   eventbus.ApprovalOutcome
+		told   string
+		added  int
+	}{
+		{"approved", session.Answer{Verdict: session.ApproveOnce, By: "somebody"}, eventbus.Approved, "touch {", 0},
+		{"always", session.Answer{Verdict: session.ApproveAlways}, eventbus.Approved, "touch {", 1},
+		{"denied", session.Answer{}, eventbus.Denied, "The user denied touch.", 0},
+		{"denied with a reason", session.Answer{Feedback: "use the copy"}, eventbus.Denied, "The user denied touch: use the copy", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := wait(t, nil, call("1", "touch", "a file"))
+			pending, err := w.Store().Approvals(t.Context())
+			if err != nil || len(pending) != 1 {
+				t.Fatalf("%d approvals wait, %v, want 1", len(pending), err)
+			}
+			p := pending[0]
+			if p.ID != w.asked[0].ApprovalID || p.SessionID != w.session.ID() || p.Agent != "agent" || p.Tool != "touch" ||
+				p.Arguments != `{"v":"a file"}` || !slices.Equal(p.Patterns, []string{"a file"}) || p.Reason == "" || !p.Pending() ||
+				p.ExpiresAt.Sub(p.CreatedAt) != 10*time.Minute || !p.ExpiresAt.Equal(w.asked[0].ExpiresAt) {
+				t.Errorf("what waits: %+v", p)
+			}
+			a, err := w.Store().Answer(t.Context(), p.ID[:8], tt.answer)
+			if err != nil || a.Outcome != tt.want || a.AnsweredBy != tt.answer.By {
+				t.Errorf("Answer(%+v) = %+v, %v", tt.answer, a, err)
+			}
+			if told := <-w.results; !strings.HasPrefix(told[0].Text, tt.told) {
+				t.Errorf("the model is told %q, want %q", told[0].Text, tt.told)
+			}
+			if outcomes := w.finish(); outcomes[p.ID] != tt.want || len(w.static.added) != tt.added {
+				t.Errorf("outcomes %v, rules added %v", outcomes, w.static.added)
+			}
+			var late *session.AnsweredError
+			if _, err := w.Store().Answer(t.Context(), p.ID, session.Answer{}); !errors.As(err, &late) || late.Approval.Outcome != tt.want {
+				t.Errorf("a late answer: %v", err)
+			}
+			if _, err := w.Store().Answer(t.Context(), "apr_none", session.Answer{}); !errors.Is(err, session.ErrNotFound) {
+				t.Errorf("an answer to nothing: %v", err)
+			}
+		})
+	}
+}
+
+// TestFirstAnswerWins: of many answers at once one counts, and the others are
+// told so.
+func TestFirstAnswerWins(t *testing.T) {
+	w := wait(t, nil, call("1", "touch", "x"))
+	const n = 16
+	errs := make([]error, n)
+	var answers sync.WaitGroup
+	for i := range n {
+		answers.Go(func() {
+			verdict := session.ApproveOnce
+			if i%2 == 0 {
+				verdict = session.DenyCall
+			}
+			_, errs[i] = w.Store().Answer(t.Context(), w.asked[0].ApprovalID, session.Answer{Verdict: verdict})
+		})
+	}
+	answers.Wait()
+	won := -1
+	for i, err := range errs {
+		var late *session.AnsweredError
+		switch {
+		case err == nil && won < 0:
+			won = i
+		case !errors.As(err, &late):
+			t.Errorf("answer %d: %v", i, err)
+		}
+	}
+	if told := <-w.results; won < 0 || told[0].IsError != (won%2 == 0) {
+		t.Errorf("answer %d won, and the model was told %+v", won, told)
+	}
+	w.finish()
+}
+
+// TestAlwaysResolvesOthers: an "always" answers the other calls that its rule
+// covers, and no more.
+func TestAlwaysResolvesOthers(t *testing.T) {
+	w := wait(t, nil, call("1", "touch", "x"), call("2", "touch", "y"), call("3", "touch", "x"))
+	byValue := make(map[string][]string)
+	for _, a := range w.asked {
+		byValue[a.Patterns[0]] = append(byValue[a.Patterns[0]], a.ApprovalID)
+	}
+	if _, err := w.Store().Answer(t.Context(), byValue["x"][1], session.Answer{Verdict: session.ApproveAlways}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Store().Answer(t.Context(), byValue["y"][0], session.Answer{}); err != nil {
+		t.Fatal(err)
+	}
+	told := <-w.results
+	if told[0].IsError || !told[1].IsError || told[2].IsError {
+		t.Errorf("the model is told %+v", told)
+	}
+	outcomes := w.finish()
+	if outcomes[byValue["x"][0]] != eventbus.Approved || outcomes[byValue["y"][0]] != eventbus.Denied {
+		t.Errorf("outcomes %v", outcomes)
+	}
+	if a, err := w.Store().Approval(t.Context(), byValue["x"][0]); err != nil || a.AnsweredBy != "the rules" {
+		t.Errorf("the one that the rule covers: %+v, %v", a, err)
+	}
+}
+
+func TestApprovalExpires(t *testing.T) {
+	w := wait(t, func(o *session.Options) { o.Limits.Approval = 50 * time.Millisecond }, call("1", "touch", "x"))
+	if told := <-w.results; !told[0].IsError || !strings.Contains(told[0].Text, "nobody has answered within 50ms") {
+		t.Errorf("the model is told %+v", told)
+	}
+	if outcomes := w.finish(); outcomes[w.asked[0].ApprovalID] != eventbus.Expired {
+		t.Errorf("outcomes %v", outcomes)
+	}
+}
+
+// TestAbortCancelsApprovals: with its session an approval is gone.
+func TestAbortCancelsApprovals(t *testing.T) {
+	w := wait(t, nil, call("1", "touch", "x"), call("2", "touch", "y"))
+	w.cancel()
+	outcomes := w.finish()
+	for _, a := range w.asked {
+		if outcomes[a.ApprovalID] != eventbus.Cancelled {
+			t.Errorf("outcomes %v", outcomes)
+		}
+		var late *session.AnsweredError
+		if _, err := w.Store().Answer(t.Context(), a.ApprovalID, session.Answer{Verdict: session.ApproveOnce}); !errors.As(err, &late) {
+			t.Errorf("an answer after the end: %v", err)
+		}
+	}
+}
+
+// TestRecoverCancelsApprovals: what a killed process has asked is over, and the
+// stream says so before its end.
+func TestRecoverCancelsApprovals(t *testing.T) {
+	w := wait(t, nil, call("1", "touch", "x"))
+	if _, err := w.Store().Recover(t.Context(), w.bus); err != nil { // as the next process would
+		t.Fatal(err)
+	}
+	var types []string
+	for _, ev := range w.events(w.session) {
+		types = append(types, ev.Type())
+	}
+	if r, end := slices.Index(types, "tool_approval_resolved"), slices.Index(types, "session_end"); r < 0 || r > end {
+		t.Errorf("the stream: %v", types)
+	}
+	if pending, err := w.Store().Approvals(t.Context()); err != nil || len(pending) > 0 {
+		t.Errorf("%d approvals wait, %v", len(pending), err)
+	}
+	w.cancel()
+	if out := <-w.out; out.Err == nil {
+		t.Errorf("the session that was taken away: %+v", out)
+	}
+}
+
+// TestApproverLearns: who is asked at hand learns that the answer has come from
+// elsewhere.
+func TestApproverLearns(t *testing.T) {
+	asked, left := make(chan string, 1), make(chan struct{})
+	approver := session.ApproverFunc(func(ctx context.Context, req *session.ApprovalRequest) (session.Answer, error) {
+		asked <- req.ID
+		<-ctx.Done()
+		close(left)
+		return session.Answer{}, ctx.Err()
+	})
+	e := newEnv(t, turns{calls(call("1", "touch", "x")), say("ok")}, func(o *session.Options) { o.Approver = approver })
+	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
+	s := e.open(session.Spec{Tools: []tool.Tool{echo("touch")}})
+	out := make(chan session.Outcome, 1)
+	go func() { out <- s.Prompt(t.Context(), "go") }()
+	if _, err := e.Store().Answer(t.Context(), <-asked, session.Answer{Verdict: session.ApproveOnce}); err != nil {
+		t.Fatal(err)
+	}
+	<-left
+	e.end(s, <-out)
+}
+
+func TestAudit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log, err := session.OpenAuditLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := turns{calls(
+		call("1", "touch", "free"), call("2", "touch", "never"), call("3", "touch", "perhaps"),
+		model.ToolCall{ID: "4", Name: "touch", Arguments: `{}`},
+	), say("ok")}
+	approver := &answers{answer: session.Answer{Verdict: session.ApproveOnce, By: "somebody"}}
+	e := newEnv(t, m, func(o *session.Options) { o.Approver, o.Audit = approver, log })
+	e.static.rules = permission.MustRuleset(rule("touch", "free", permission.Allow), rule("touch", "never", permission.Deny))
+	s := e.open(session.Spec{Tools: []tool.Tool{echo("touch")}})
+	e.end(s, s.Prompt(t.Context(), "go"))
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	got := make(map[string]string)
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var entry session.AuditEntry
+		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
+			t.Fatalf("%s: %v", lines.Text(), err)
+		}
+		if entry.Time.IsZero() || entry.SessionID != s.ID() || entry.Agent != "agent" || entry.Tool != "touch" {
+			t.Errorf("line %s", lines.Text())
+		}
+		value := ""
+		if len(entry.Values) > 0 {
+			value = entry.Values[0].Text
+		}
+		got[entry.ToolCallID] = strings.Join([]string{value, entry.Action.String(), string(entry.Layer), entry.Source, string(entry.Outcome), entry.AnsweredBy}, "|")
+	}
+	want := map[string]string{
+		"1": "free|allow|static|rules:1||",
+		"2": "never|deny|static|rules:1||",
+		"3": "perhaps|ask|default||approved|somebody",
+		"4": "|deny|default|||",
+	}
+	for id, line := range want {
+		if got[id] != line {
+			t.Errorf("call %s: %q, want %q", id, got[id], line)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v, want 0600", info.Mode(), err)
+	}
+}

@@ -1,0 +1,145 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// recheckEvery is how often a waiting call is judged again, for rules that
+// another process or a person has changed.
+const recheckEvery = time.Second
+
+// ask stores the request as one that waits, publishes it, waits for the first
+// answer, and publishes the outcome. Answers come from the session's approver,
+// from [Store.Answer] in whatever process, and from rules that meanwhile allow
+// the call, which allowed reports. Meanwhile the session's clock stands still.
+// An error means that the store has failed.
+func (s *Session) ask(ctx context.Context, req *ApprovalRequest, allowed func() bool) (*Approval, error) {
+	s.waitForApproval(+1)
+	defer s.waitForApproval(-1)
+	now := time.Now().UTC()
+	a := &Approval{
+		Schema: approvalSchema, ID: req.ID, SessionID: req.SessionID, Path: s.path, Agent: req.Agent,
+		ToolCallID: req.ToolCallID, Tool: req.Tool, Arguments: req.Arguments,
+		Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Decision.Reason(),
+		CreatedAt: now, ExpiresAt: now.Add(s.m.limits.Approval),
+	}
+	if err := s.storing(func(ctx context.Context) error { return s.m.store.openApproval(ctx, a) }); err != nil {
+		return nil, err
+	}
+	s.publish(eventbus.ToolApprovalRequired{
+		ApprovalID:     a.ID,
+		ToolCallID:     a.ToolCallID,
+		ToolName:       a.Tool,
+		Arguments:      a.Arguments,
+		SessionID:      a.SessionID,
+		Patterns:       a.Patterns,
+		AlwaysPatterns: a.AlwaysPatterns,
+		ExpiresAt:      a.ExpiresAt,
+	})
+	answered, err := s.await(ctx, req, a, allowed)
+	if err != nil {
+		return nil, err
+	}
+	s.publish(eventbus.ToolApprovalResolved{ApprovalID: a.ID, Outcome: answered.Outcome})
+	return answered, nil
+}
+
+// await returns the approval with the answer that counts. It returns when all
+// that it has started has ended.
+func (s *Session) await(ctx context.Context, req *ApprovalRequest, a *Approval, allowed func() bool) (*Approval, error) {
+	waiting, stop := context.WithCancel(ctx)
+	var askers sync.WaitGroup
+	defer askers.Wait()
+	defer stop()
+
+	resolve := func(outcome eventbus.ApprovalOutcome, answer Answer) (answered *Approval, err error) {
+		err = s.storing(func(ctx context.Context) error {
+			won, err := s.m.store.resolve(ctx, a.ID, outcome, answer)
+			answered = won.Approval
+			return err
+		})
+		return answered, err
+	}
+	// Whoever comes first stores the answer; all learn of it here.
+	type outcome struct {
+		answered *Approval
+		err      error
+	}
+	outcomes := make(chan outcome, 2)
+	askers.Go(func() {
+		answered, err := s.m.store.awaitAnswer(waiting, a.ID)
+		outcomes <- outcome{answered, err}
+	})
+	if s.approver != nil {
+		askers.Go(func() {
+			answer, err := s.approver.Approve(waiting, req)
+			switch {
+			case waiting.Err() != nil:
+				return
+			case err != nil: // whoever sat there has gone
+				answered, err := resolve(eventbus.Cancelled, Answer{Feedback: err.Error()})
+				outcomes <- outcome{answered, err}
+				return
+			}
+			answered, err := resolve(answer.outcome(), answer)
+			outcomes <- outcome{answered, err}
+		})
+	}
+	recheck, forget := s.m.rechecks.add()
+	defer forget()
+	expiry := time.NewTimer(time.Until(a.ExpiresAt))
+	defer expiry.Stop()
+	look := time.NewTicker(recheckEvery)
+	defer look.Stop()
+	for {
+		select {
+		case o := <-outcomes:
+			if o.err != nil && ctx.Err() != nil {
+				return resolve(eventbus.Cancelled, Answer{})
+			}
+			return o.answered, o.err
+		case <-ctx.Done():
+			return resolve(eventbus.Cancelled, Answer{})
+		case <-expiry.C:
+			return resolve(eventbus.Expired, Answer{})
+		case <-recheck:
+		case <-look.C:
+		}
+		if allowed() {
+			return resolve(eventbus.Approved, Answer{Verdict: ApproveOnce, By: "the rules"})
+		}
+	}
+}
+
+// storing runs f, which writes to the store, whatever has become of the
+// session's own context. Where that fails the session is broken.
+func (s *Session) storing(f func(context.Context) error) error {
+	ctx, cancel := s.storeContext()
+	defer cancel()
+	err := f(ctx)
+	s.note(err)
+	return err
+}
+
+// waitForApproval counts the calls that wait: the session waits while any
+// does. It returns once the state that follows is stored.
+func (s *Session) waitForApproval(delta int) {
+	s.waitMu.Lock()
+	defer s.waitMu.Unlock()
+	before := s.waiting
+	s.waiting += delta
+	switch {
+	case before == 0:
+		s.resumeTime = s.HoldTime()
+		s.status(eventbus.StatusWaitingApproval)
+		s.note(s.become(WaitingApproval, nil))
+	case s.waiting == 0:
+		s.note(s.become(Running, nil))
+		s.status(eventbus.StatusExecutingTool)
+		s.resumeTime()
+	}
+}

@@ -1,0 +1,128 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+)
+
+// Bounds of an audit line: what is left out is counted.
+const (
+	maxAuditValues = 50
+	maxAuditText   = 2000 // bytes of one value
+)
+
+// AuditEntry is one decision of the gate. Its JSON, in a line, is the audit file's.
+type AuditEntry struct {
+	Time       time.Time         `json:"time"`
+	SessionID  string            `json:"sessionId"`
+	Agent      string            `json:"agent,omitempty"`
+	ToolCallID string            `json:"toolCallId"`
+	Tool       string            `json:"tool"`
+	Values     []AuditValue      `json:"values"`
+	LeftOut    int               `json:"valuesLeftOut,omitempty"`
+	Action     permission.Action `json:"action"` // what the rules say
+	Layer      permission.Layer  `json:"layer"`
+	Rule       string            `json:"rule,omitempty"` // empty: none matched
+	Source     string            `json:"source,omitempty"`
+	Reason     string            `json:"reason,omitempty"` // why, where it is no rule
+
+	// With Action ask: how it ended, and who answered.
+	Outcome    eventbus.ApprovalOutcome `json:"outcome,omitempty"`
+	AnsweredBy string                   `json:"answeredBy,omitempty"`
+}
+
+// AuditValue is one thing that a call wanted.
+type AuditValue struct {
+	Tool string `json:"tool"`
+	Text string `json:"text"`
+}
+
+// AuditLog is a file of audit lines, one JSON object each. It is safe for
+// concurrent use, also by several processes.
+type AuditLog struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+// OpenAuditLog opens the file at path to add to it, and makes it, readable by
+// the user alone, where it isn't there. It wants Close.
+func OpenAuditLog(path string) (*AuditLog, error) {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the audit log: %w", err)
+	}
+	return &AuditLog{file: file}, nil
+}
+
+// Add writes a line.
+func (l *AuditLog) Add(e AuditEntry) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("writing the audit log: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := l.file.Write(append(line, '\n')); err != nil { // one write: lines of processes don't mix
+		return fmt.Errorf("writing the audit log: %w", err)
+	}
+	return nil
+}
+
+// Close closes the file.
+func (l *AuditLog) Close() error { return l.file.Close() }
+
+func (s *Session) auditEntry(call model.ToolCall, values []permission.Value, d permission.Decision) AuditEntry {
+	e := AuditEntry{
+		Time: time.Now().UTC(), SessionID: s.id, Agent: s.agent, ToolCallID: call.ID, Tool: call.Name,
+		Values: []AuditValue{}, Action: d.Action, Layer: d.Layer,
+	}
+	if d.Rule != nil {
+		e.Rule, e.Source = d.Rule.String(), d.Rule.Source.String()
+	}
+	for i, v := range values {
+		if i == maxAuditValues {
+			e.LeftOut = len(values) - i
+			break
+		}
+		text := v.Text
+		if len(text) > maxAuditText {
+			text = strings.ToValidUTF8(text[:maxAuditText], "") + "…"
+		}
+		e.Values = append(e.Values, AuditValue{v.Tool, text})
+	}
+	return e
+}
+
+// auditRefusal notes a call that is refused before any rule is asked.
+func (s *Session) auditRefusal(call model.ToolCall, reason string) {
+	e := s.auditEntry(call, nil, permission.Decision{Action: permission.Deny, Layer: permission.LayerDefault})
+	e.Reason = reason
+	s.audit(e)
+}
+
+func (e AuditEntry) answered(outcome eventbus.ApprovalOutcome, by string) AuditEntry {
+	e.Outcome, e.AnsweredBy = outcome, by
+	return e
+}
+
+// audit notes a decision. That it can't be noted does not change it, and is
+// said.
+func (s *Session) audit(e AuditEntry) {
+	s.m.log.Info("decision", "session", e.SessionID, "agent", e.Agent, "tool", e.Tool, "action", e.Action.String(),
+		"layer", e.Layer, "rule", e.Rule, "source", e.Source, "outcome", e.Outcome, "by", e.AnsweredBy)
+	if s.m.audit == nil {
+		return
+	}
+	if err := s.m.audit.Add(e); err != nil && !errors.Is(err, os.ErrClosed) {
+		s.m.log.Error("a decision is not in the audit log", "err", err)
+	}
+}

@@ -1,0 +1,129 @@
+package taskt
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/eventbus"
+)
+
+// maxDiagnostics bounds the diagnostics of one agents_changed event, which has
+// to fit into a message.
+const maxDiagnostics = 200
+
+// flushTime bounds the wait for the last events to be stored.
+const flushTime = 10 * time.Second
+
+// Announce publishes each new snapshot as an agents_changed event on the
+// workspace's own stream. The one in force at the start is left out where the
+// last event that is stored is of the same definitions. It returns when
+// [Agents.Changes] has ended, by ctx or by itself, and all events are stored;
+// one that can't be is logged.
+func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.Logger) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	var publisher *eventbus.Publisher // nil: there is none, or it has failed
+	var err error
+	first := true
+	for change := range agents.Changes(ctx) {
+		ev := agentsChanged(change)
+		if first {
+			first = false
+			last, err := lastAnnounced(ctx, bus)
+			if err != nil {
+				log.Error("announcing the agents", "err", err)
+			}
+			if last != nil && last.Fingerprint == ev.Fingerprint {
+				continue
+			}
+			if last != nil {
+				ev.Added, ev.Removed = without(ev.Agents, last.Agents), without(last.Agents, ev.Agents)
+			}
+		}
+		if publisher == nil {
+			if publisher, err = bus.Publisher(eventbus.WorkspacePath()); err != nil {
+				log.Error("announcing the agents", "err", err)
+				continue
+			}
+		}
+		if err := publisher.Publish(context.WithoutCancel(ctx), ev); err != nil {
+			log.Error("announcing the agents", "version", ev.Version, "err", err)
+			publisher = nil
+		}
+	}
+	if publisher == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	if err := publisher.Flush(ctx); err != nil {
+		log.Error("announcing the agents", "err", err)
+	}
+}
+
+// lastAnnounced returns the newest stored event; nil: there is none.
+func lastAnnounced(ctx context.Context, bus *eventbus.Bus) (*eventbus.AgentsChanged, error) {
+	raw, err := bus.Last(ctx, eventbus.WorkspacePath(), eventbus.AgentsChanged{}.Type())
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	ev, err := eventbus.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	last, ok := ev.(eventbus.AgentsChanged)
+	if !ok {
+		return nil, fmt.Errorf("the last event of the workspace is a %s", ev.Type())
+	}
+	return &last, nil
+}
+
+func agentsChanged(c agentdefs.Change) eventbus.AgentsChanged {
+	ev := eventbus.AgentsChanged{
+		Version:     c.Snapshot.Version,
+		Agents:      []string{},
+		Added:       append([]string{}, c.Added...),
+		Changed:     append([]string{}, c.Changed...),
+		Removed:     append([]string{}, c.Removed...),
+		Diagnostics: []json.RawMessage{},
+		Fingerprint: c.Snapshot.Fingerprint(),
+	}
+	for _, d := range c.Snapshot.Agents() {
+		ev.Agents = append(ev.Agents, d.Name)
+	}
+	rank := []agentdefs.Severity{agentdefs.Error, agentdefs.Warning, agentdefs.Information}
+	found := c.Snapshot.Diagnostics()
+	slices.SortStableFunc(found, func(a, b agentdefs.Diagnostic) int {
+		return cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity))
+	})
+	if len(found) > maxDiagnostics {
+		ev.DiagnosticsOmitted = len(found) - maxDiagnostics
+		found = found[:maxDiagnostics]
+	}
+	for _, d := range found {
+		data, err := json.Marshal(d)
+		if err != nil { // texts and numbers always have a JSON form
+			panic(err)
+		}
+		ev.Diagnostics = append(ev.Diagnostics, data)
+	}
+	return ev
+}
+
+// without returns the names that are not among others. Both are sorted.
+func without(names, others []string) []string {
+	left := []string{}
+	for _, name := range names {
+		if _, found := slices.BinarySearch(others, name); !found {
+			left = append(left, name)
+		}
+	}
+	return left
+}

@@ -1,0 +1,123 @@
+package taskt_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+// static are the user's rules of a test.
+type static []permission.Rule
+
+func (s static) Rules() (*permission.Ruleset, error) { return permission.NewRuleset(s...) }
+func (static) Allow(string, []string) error          { return nil }
+
+var allowAll = static{{Tool: "*", Pattern: "*", Action: permission.Allow}}
+
+type env struct {
+	*taskt.Service
+	bus      *eventbus.Bus
+	registry *agentdefs.Registry
+	sessions *session.Manager
+	root     *session.Session
+	dir      string // of the agent files
+}
+
+// setup is what a test's environment is made of. The zero value allows all and
+// has no model.
+type setup struct {
+	model    model.Model
+	models   func(name string) (model.Model, error) // nil: model, whatever the name
+	limits   taskt.Limits
+	files    map[string]string // agent files, name to content
+	static   static            // nil: all is allowed
+	approver session.Approver
+	agents   taskt.Agents // nil: those of files
+}
+
+func newEnv(t testing.TB, m model.Model, limits taskt.Limits, files map[string]string) *env {
+	t.Helper()
+	return setup{model: m, limits: limits, files: files}.open(t)
+}
+
+// open returns a task service over a workspace, and a caller's root session.
+func (s setup) open(t testing.TB) *env {
+	t.Helper()
+	root := t.TempDir()
+	e := &env{dir: filepath.Join(root, ".agents", "agents")}
+	if err := os.MkdirAll(e.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range s.files {
+		e.write(t, name, content)
+	}
+	var err error
+	if e.bus, err = eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
+	if e.registry, err = agentdefs.Open(t.Context(), root, &agentdefs.Options{Nesting: s.limits.Depth > 1}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		e.registry.Close()
+		if err := e.bus.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if s.static == nil {
+		s.static = allowAll
+	}
+	if s.models == nil {
+		s.models = func(string) (model.Model, error) { return s.model, nil }
+	}
+	if s.agents == nil {
+		s.agents = e.registry
+	}
+	e.sessions, err = session.NewManager(t.Context(), session.Options{
+		Bus: e.bus, Static: s.static, Model: s.models, Approver: s.approver,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits}); err != nil {
+		t.Fatal(err)
+	}
+	if e.root, err = e.OpenCaller(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// write writes an agent file, as an editor does.
+func (e *env) write(t testing.TB, name, content string) {
+	t.Helper()
+	path := filepath.Join(e.dir, name)
+	if err := errors.Join(os.WriteFile(path+".new", []byte(content), 0o644), os.Rename(path+".new", path)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// snapshot returns the agents of these files.
+func snapshot(t testing.TB, files map[string]string) *agentdefs.Snapshot {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, ".agents", "agents", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := agentdefs.Load(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,155 @@
+package taskt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/tool"
+)
+
+// rosters are the agents of one snapshot, as each caller is offered them.
+type rosters struct {
+	snapshot *agentdefs.Snapshot
+	agents   []*agentdefs.Definition // those that task may call
+	named    map[string]bool         // the callers that an agent names
+
+	mu       sync.Mutex
+	byCaller map[string]*roster
+}
+
+// roster is what a caller is offered. It is immutable.
+type roster struct {
+	agents []*agentdefs.Definition // by name, without hidden ones
+	spec   tool.Spec               // of the task tool
+}
+
+func newRosters(snapshot *agentdefs.Snapshot) *rosters {
+	r := &rosters{
+		snapshot: snapshot,
+		agents:   snapshot.Subagents(),
+		named:    make(map[string]bool),
+		byCaller: make(map[string]*roster),
+	}
+	for _, d := range r.agents {
+		for _, caller := range d.Callers {
+			r.named[caller] = true
+		}
+	}
+	return r
+}
+
+// of returns what a caller is offered. It is made once: to all whom no agent
+// names, the same.
+func (r *rosters) of(caller string) *roster {
+	if !r.named[caller] {
+		caller = ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if made := r.byCaller[caller]; made != nil {
+		return made
+	}
+	made := new(roster)
+	for _, d := range r.agents {
+		if !d.Hidden && mayCall(caller, d) {
+			made.agents = append(made.agents, d)
+		}
+	}
+	made.spec = newSpec(made.agents)
+	r.byCaller[caller] = made
+	return made
+}
+
+// callerOf returns what agent files know a session of def by. An agent that is
+// neither built in nor from a file is the host's own.
+func callerOf(def *agentdefs.Definition) string {
+	if def.File == "" && !def.BuiltIn {
+		return agentdefs.Host
+	}
+	name := strings.ToLower(def.Name)
+	if name == agentdefs.Host {
+		return "" // an agent of that name is not the host
+	}
+	return name
+}
+
+func mayCall(caller string, def *agentdefs.Definition) bool {
+	return def.Callers == nil || caller != "" && slices.Contains(def.Callers, caller)
+}
+
+// rosters returns those of the snapshot in force.
+func (s *Service) rosters() *rosters {
+	snapshot := s.agents.Snapshot()
+	if r := s.made.Load(); r != nil && r.snapshot == snapshot {
+		return r
+	}
+	r := newRosters(snapshot)
+	s.made.Store(r)
+	return r
+}
+
+// find returns the agent that a caller means by a name, in any case, or an
+// alias. An error lists those that the caller may name.
+func (s *Service) find(caller, name string) (*agentdefs.Definition, error) {
+	r := s.rosters()
+	def, candidates := r.resolve(name)
+	if def != nil && mayCall(caller, def) {
+		return def, nil
+	}
+	unknown := &UnknownAgentError{Name: name, Candidates: candidates}
+	if def != nil {
+		unknown.Name, unknown.Callers = def.Name, def.Callers
+	}
+	for _, a := range r.of(caller).agents {
+		accepted := a.Name
+		if len(a.Aliases) > 0 {
+			accepted += " (" + strings.Join(a.Aliases, ", ") + ")"
+		}
+		unknown.Accepted = append(unknown.Accepted, accepted)
+	}
+	return nil, unknown
+}
+
+// nameOf returns the name of the agent that name stands for; name itself where
+// there is none.
+func (s *Service) nameOf(name string) string {
+	if def, _ := s.rosters().resolve(name); def != nil {
+		return def.Name
+	}
+	return name
+}
+
+// resolve returns what [agentdefs.Snapshot.Resolve] does, if task may call it.
+func (r *rosters) resolve(name string) (def *agentdefs.Definition, candidates []string) {
+	def, candidates = r.snapshot.Resolve(name)
+	if def != nil && def.Mode == agentdefs.Primary {
+		def = nil
+	}
+	return def, candidates
+}
+
+// UnknownAgentError tells that an agentType names no agent that its caller may
+// call.
+type UnknownAgentError struct {
+	Name       string
+	Callers    []string // those that may call the agent of that name; nil: there is none
+	Candidates []string // names that differ from Name in upper and lower case alone, if there are several
+	Accepted   []string // names, their aliases in brackets
+}
+
+func (e *UnknownAgentError) Error() string {
+	what := fmt.Sprintf("unknown agentType %q", e.Name)
+	switch {
+	case len(e.Candidates) > 0:
+		what = fmt.Sprintf("the agentType %q could be any of %s: write it in the same case", e.Name, strings.Join(e.Candidates, ", "))
+	case e.Callers != nil:
+		what = fmt.Sprintf("the agent %q may be called by %s only", e.Name, strings.Join(e.Callers, ", "))
+	}
+	if len(e.Accepted) == 0 {
+		return what + "; no agent is accepted here"
+	}
+	return what + "; accepted: " + strings.Join(e.Accepted, ", ")
+}
