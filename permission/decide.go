@@ -93,7 +93,7 @@ func (l *Layers) decideCertain(v *Value) Decision {
 		return l.suspect(v)
 	}
 	for _, a := range l.Agents {
-		if c := a.last(v); c != nil && c.Action == Deny {
+		if c := a.last(v); c != nil && c.Action == Deny && c.means(v) {
 			return Decision{Action: Deny, Layer: LayerAgent, Rule: &c.Rule}
 		}
 	}
@@ -110,10 +110,10 @@ func (l *Layers) decideCertain(v *Value) Decision {
 // combined judges v by agent, static and runtime rules together.
 func (l *Layers) combined(v *Value) Decision {
 	if c := l.Runtime.last(v); c != nil {
-		return Decision{Action: c.Action, Layer: LayerRuntime, Rule: &c.Rule}
+		return c.decision(v, LayerRuntime)
 	}
 	if c := l.Static.last(v); c != nil {
-		return Decision{Action: c.Action, Layer: LayerStatic, Rule: &c.Rule}
+		return c.decision(v, LayerStatic)
 	}
 	worst := Decision{Action: Ask, Layer: LayerDefault}
 	any := false
@@ -123,13 +123,26 @@ func (l *Layers) combined(v *Value) Decision {
 		}
 		d := Decision{Action: Ask, Layer: LayerDefault}
 		if c := a.last(v); c != nil {
-			d = Decision{Action: c.Action, Layer: LayerAgent, Rule: &c.Rule}
+			d = c.decision(v, LayerAgent)
 		}
 		if !any || d.Action > worst.Action {
 			worst, any = d, true
 		}
 	}
 	return worst
+}
+
+// decision is what c, the last rule that matches v, says of it.
+func (c *compiled) decision(v *Value, layer Layer) Decision {
+	if !c.means(v) {
+		return Decision{}
+	}
+	return Decision{Action: c.Action, Layer: layer, Rule: &c.Rule}
+}
+
+// means reports whether c, which matches v, speaks of it: see [Value.Spelling].
+func (c *compiled) means(v *Value) bool {
+	return !v.Spelling || c.Action != Deny || !c.pattern.matchesAll()
 }
 
 // suspect judges a value of which only the beginning is known, and which is

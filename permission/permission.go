@@ -100,6 +100,11 @@ type Value struct {
 	// as if they were too: the file system takes a name in any case.
 	Folded bool
 
+	// Spelling says that the value is another way to write a command that is a
+	// value by itself. A rule may mean it that names such a command; one that
+	// denies everything has spoken of the command as it is written.
+	Spelling bool
+
 	// Written is the part of a shell command that the value stands for, as
 	// it is written there. Empty: it was not written as such, or Text says it.
 	Written string

@@ -15,6 +15,10 @@ var longFlags = map[string]map[string]string{
 	"mv":  {"--force": "f"}, "ln": {"--force": "f", "--symbolic": "s"},
 }
 
+// ownFlags are the programs whose subcommands have flags of their own: git log
+// -p is not git -p log. Others take a flag in any place.
+var ownFlags = wordSet(`git go`)
+
 // spellings adds other ways to write a command that a rule may mean: without
 // the folder of the program, without the options before a subcommand, and
 // with its flags in any order, bundled or not. They can only deny.
@@ -26,7 +30,7 @@ func (a *shell) spellings(v argv) {
 	own := v.line()
 	add := func(words ...string) {
 		if line := strings.Join(words, " "); line != own {
-			a.add(Value{Tool: a.tool, Text: line, DenyOnly: true})
+			a.add(Value{Tool: a.tool, Text: line, DenyOnly: true, Spelling: true})
 		}
 	}
 	words := []string{name}
@@ -48,7 +52,9 @@ func (a *shell) spellings(v argv) {
 			}
 		}
 	}
-	a.flagSpellings(words, 1, add)
+	if !ownFlags[name] || strings.HasPrefix(words[min(1, len(words)-1)], "-") {
+		a.flagSpellings(words, 1, add)
+	}
 	if _, ok := arity[name]; ok && len(words) > 2 {
 		a.flagSpellings(words, 2, add)
 	}
@@ -81,12 +87,12 @@ func (a *shell) globbedSpelling(v argv, name string) {
 		}
 		for _, f := range files {
 			if len(files) > 1 {
-				a.add(Value{Tool: a.tool, Text: strings.Join(append(slices.Clone(words), f), " "), DenyOnly: true})
+				a.add(Value{Tool: a.tool, Text: strings.Join(append(slices.Clone(words), f), " "), DenyOnly: true, Spelling: true})
 			}
 		}
 		words = append(words, files...)
 	}
-	a.add(Value{Tool: a.tool, Text: strings.Join(words, " "), DenyOnly: true})
+	a.add(Value{Tool: a.tool, Text: strings.Join(words, " "), DenyOnly: true, Spelling: true})
 }
 
 // subcommands returns the command without the options before its subcommand,
