@@ -115,6 +115,8 @@ func (p *parser) permission(e entry) []clause {
 		switch own := nearOwnTool(key.Value); {
 		case kind == toolAbsent:
 			p.report(codeToolNoCounterpart, key.Line, key.Column, "", "%s has no counterpart here; its rule is kept as written", key.Value)
+		case kind == toolUnknown && !ascii(key.Value):
+			p.refuse(codePermissionInvalid, key.Line, key.Column, "write it in plain letters", "%s: no tool has such a name as %s", e.key, shownKey(key.Value))
 		case kind == toolUnknown && own != "":
 			p.report(codeToolUnknown, key.Line, key.Column, "write "+own+" if that is meant", "%s is not a built-in tool here; its rule is kept as written", key.Value)
 		}

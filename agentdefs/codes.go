@@ -11,6 +11,7 @@ const (
 	codeToolsNoneRecognized = "tools-none-recognized"
 	codePermissionInvalid   = "permission-invalid"
 	codeOutputInvalid       = "output-invalid"
+	codeFolderTooLarge      = "folder-too-large"
 
 	codeYAMLInvalid          = "yaml-invalid"
 	codeFieldRepaired        = "field-repaired"
@@ -70,10 +71,11 @@ var codes = []Code{
 	{codeFileUnreadable, Error, "the file or folder cannot be read, is no regular file, has over 1 MiB, or its frontmatter over 128 KiB", "make it a readable text file, or move text below the frontmatter"},
 	{codeDescriptionMissing, Error, "there is no description, or it is empty", "add `description:`"},
 	{codeNameDuplicate, Error, "a file before it in the folder has the same name", "give one of them another name"},
-	{codeNameInvalid, Error, "the name holds control characters or has over 200 characters", "write a short name in one line"},
+	{codeNameInvalid, Error, "the name holds characters that control or cannot be seen, or has over 200", "write a short name in one line"},
 	{codeToolsNoneRecognized, Error, "none of the names in `tools` is a tool here; the file is served, and the list allows nothing", "name at least one tool"},
 	{codePermissionInvalid, Error, "what decides about permission, or about who may call the agent, cannot be read exactly; the file is refused", "see the message, and \"What is refused\" in docs/agent-files.md"},
 	{codeOutputInvalid, Error, "`output` is no JSON Schema that can be kept to; the file is refused", "correct it, or remove it"},
+	{codeFolderTooLarge, Error, "the folder has more than 5,000 folders or 20,000 agent files below it; the rest is not read", "name a smaller folder, or remove a symlink that leads elsewhere"},
 
 	{codeYAMLInvalid, Warning, "the frontmatter is no valid YAML and was read field by field", "quote the text, or write `description: |` and indent it"},
 	{codeFieldRepaired, Warning, "the text or list of one field was taken as it stands", "the same; `tools` as a YAML list"},
@@ -88,8 +90,8 @@ var codes = []Code{
 	{codeModelUnknown, Warning, "none of the models is known, or none has the key here that it needs; the caller's is used", "name a configured model, or `inherit`"},
 	{codeDirectoryShadowed, Warning, "the folder is not read, because one before it exists", "move its files there, or remove the other folder"},
 	{codeAgentShadowsBuiltin, Warning, "the agent replaces a built-in one", "nothing if it is meant; else another name"},
-	{codeAliasTaken, Warning, "the alias is the name or an alias of another agent, which keeps it", "choose another alias, or remove it"},
-	{codeNameCase, Warning, "two agents have names that differ in case alone", "rename one of them"},
+	{codeAliasTaken, Warning, "the alias is the name or an alias of another agent, which keeps it, also while its file is not served", "choose another alias, or remove it"},
+	{codeNameCase, Warning, "two agents have names that differ in case, or in how Unicode writes a letter, alone", "rename one of them"},
 	{codeAgentStale, Warning, "the file cannot be served as it is now; the version before stays in force", "correct the file, or remove it to stop the agent"},
 	{codeWatchPolling, Warning, "the system does not tell of changes in the folder, so it is looked at every 2 seconds", "see the message: raise a limit, or use a local disk"},
 	{codeBodyFenceUnclosed, Warning, "a code fence in the text below the frontmatter is never closed, so the rest is code", "close it"},

@@ -15,7 +15,7 @@ const longDescription = 1024
 
 // guardLine finds a field that decides about permission in a text that was
 // only judged to be the body.
-var guardLine = regexp.MustCompile(`(?m)^(?:permissions?|tools|allowed-?[tT]ools|disallowed-?[tT]ools|permissionMode|readonly|callers?)[ \t]*:`)
+var guardLine = regexp.MustCompile(`(?m)^(?:permissions?|tools|allowed-?[tT]ools|disallowed-?[tT]ools|permissionMode|readonly|callers?|disable(?:-model-invocation)?)[ \t]*:`)
 
 // definition makes res of the header's fields. Whatever keeps the file from
 // being served is said with refuse, and the rest is read all the same, so that
@@ -32,6 +32,10 @@ func (p *parser) definition(h header, res *parsed) {
 				"the end of the frontmatter is not clear, and %q stands behind where it seems to be", m)
 		}
 	}
+	if m := secondHeader(h.body); m != "" {
+		p.refuse(codePermissionInvalid, h.below, 0, "write all fields into one frontmatter",
+			"%q stands below the frontmatter, which does not count, as if it were a field", m)
+	}
 	var grants access
 	name, description := entry{line: h.line}, entry{line: h.line}
 	for _, e := range entries {
@@ -40,7 +44,7 @@ func (p *parser) definition(h header, res *parsed) {
 			continue
 		}
 		if e.misspelled {
-			p.report(codeFieldMisspelled, e.line, e.column, "write "+spellings[e.id][0], "%s is taken as %s", e.key, spellings[e.id][0])
+			p.report(codeFieldMisspelled, e.line, e.column, "write "+spellings[e.id][0], "%s is taken as %s", shownKey(e.key), spellings[e.id][0])
 		}
 		switch e.id {
 		case fieldName:
@@ -73,6 +77,27 @@ func (p *parser) definition(h header, res *parsed) {
 	if d.Permission = p.ruleset(&grants, d.Mode); d.Permission != nil {
 		res.def = d
 	}
+}
+
+// secondHeader returns the field that restricts in a body which begins as a
+// frontmatter does, with or without a fence; empty: there is none.
+func secondHeader(body string) string {
+	first, rest, _ := strings.Cut(body, "\n")
+	if dashes.MatchString(first) {
+		body = strings.TrimSpace(rest)
+	}
+	if _, id, _, ok := keyOf(strings.SplitN(body, "\n", 2)[0]); !ok || id == fieldUnknown {
+		return ""
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		if strings.TrimSpace(line) == "" || dashes.MatchString(line) || heading.MatchString(line) {
+			break
+		}
+		if m := guardLine.FindString(line); m != "" {
+			return m
+		}
+	}
+	return ""
 }
 
 // set takes the value of one field into d or grants.
@@ -171,7 +196,7 @@ func (p *parser) model(e entry) string {
 		}
 	}
 	if len(names) > 0 {
-		p.report(codeModelUnknown, e.line, e.column, "name a configured model or alias, or inherit", "the model %q is not known; the caller's is used", names[0])
+		p.report(codeModelUnknown, e.line, e.column, "name a configured model or alias, or inherit", "the model %q is not known here, or lacks its key; the caller's is used", cutShort(names[0]))
 	}
 	return ""
 }

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 )
 
+const byteOrderMark = "\uFEFF"
+
 // text returns data as UTF-8 with "\n" line ends, whatever it was, and reports
 // what had to be changed. Bytes that are no text become U+FFFD, and p.damaged
 // is set: what decides about permission must not contain one of those.
@@ -16,9 +18,11 @@ func (p *parser) text(data []byte) string {
 	case order != nil:
 		p.report(codeEncodingUTF16, 1, 0, "save it as UTF-8", "the file is encoded as UTF-16")
 		data = fromUTF16(data[skip:], order)
-	case bytes.HasPrefix(data, []byte("\xEF\xBB\xBF")):
+	case bytes.HasPrefix(data, []byte(byteOrderMark)):
 		p.report(codeEncodingBOM, 1, 0, "save it as UTF-8 without a byte order mark", "the file begins with a byte order mark")
-		data = data[3:]
+		for bytes.HasPrefix(data, []byte(byteOrderMark)) { // files that were put together have several
+			data = data[len(byteOrderMark):]
+		}
 	}
 	s := string(data)
 	if !utf8.ValidString(s) {

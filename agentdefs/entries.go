@@ -39,12 +39,15 @@ func (p *parser) entries(h header) []entry {
 		place(key, h.line-1, h.indent)
 		place(value, h.line-1, h.indent)
 		e := entry{key: key.Value, line: key.Line, column: key.Column, node: value}
-		if key.Kind != yaml.ScalarNode {
+		if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 {
 			p.refuse(codePermissionInvalid, e.line, e.column, "write it as name: value", "a field's name is no plain word, so what it says cannot be read")
 			continue
 		}
 		id, exact := fieldOf(e.key)
 		e.id, e.misspelled = id, !exact
+		if looks, ok := lookalike(e.key); ok && id == fieldUnknown {
+			p.refuse(codePermissionInvalid, e.line, e.column, "write "+spellings[looks][0]+" in plain letters", "%s looks like %s and is not, so whether it is meant is not clear", shownKey(e.key), spellings[looks][0])
+		}
 		if hasAlias(value) {
 			e.node = nil
 		}

@@ -1,7 +1,5 @@
 package agentdefs
 
-import "strings"
-
 // fieldID names a field by what it means here, however a file spells it.
 type fieldID string
 
@@ -102,18 +100,11 @@ var canonicals = func() map[string]fieldID {
 }()
 
 // vital holds, in the form of canonical, the spellings whose loss would lose the
-// agent or a restriction. Short ones are left out: too much else is near them.
+// agent or a restriction. "agents" is left out: too much else is near it.
 var vital = []string{
-	"description", "permission", "permissions", "allowedtools", "disallowedtools", "permissionmode", "readonly",
-	"disable", "disablemodelinvocation", "inspectable",
+	"description", "permission", "permissions", "tools", "allowedtools", "disallowedtools", "permissionmode", "readonly",
+	"disable", "disablemodelinvocation", "inspectable", "caller", "callers",
 }
-
-// canonical is a name without capitals, "-" and "_".
-func canonical(name string) string {
-	return separators.Replace(strings.ToLower(name))
-}
-
-var separators = strings.NewReplacer("-", "", "_", "")
 
 // fieldOf returns the field that name stands for, and whether it is spelt as it
 // should be. A single slip of the pen is forgiven where overlooking the field

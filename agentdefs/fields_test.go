@@ -60,7 +60,7 @@ func TestFieldValues(t *testing.T) {
 		{"maxSteps: 0", 10, "field-range"},
 		{"maxSteps: -3", 10, "field-range"},
 		{"maxSteps: 1001", 1000, "field-range"},
-		{"maxSteps: 99999999999999999999", 10, "field-type"},
+		{"maxSteps: 99999999999999999999", 1000, "field-range"},
 		{"maxSteps: many", 10, "field-type"},
 		{"maxSteps: 1.5", 10, "field-type"},
 		{"maxSteps:", 10, "field-type"},

@@ -2,6 +2,7 @@ package agentdefs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -11,7 +12,13 @@ import (
 	"syscall"
 )
 
-const maxDepth = 32 // folders below one another
+// Bounds of one place of agent files. A symlink may lead anywhere: to "/", for
+// example.
+const (
+	maxDepth   = 32     // folders below one another
+	maxFolders = 5_000  // that are looked into
+	maxFiles   = 20_000 // that are read
+)
 
 // folder is a place where agent files are.
 type folder struct {
@@ -133,9 +140,19 @@ func (s *scan) outside(path string) (real string, info fs.FileInfo, err error) {
 // count; a folder that can be reached twice is read once.
 func (s *scan) list(l *listing, f folder, dir string, info fs.FileInfo) {
 	seen := map[string]bool{}
+	full := false
+	stop := func(shown string) {
+		full = true
+		l.diagnostics = append(l.diagnostics, finding(f.shown, codeFolderTooLarge, "name a smaller folder, or remove the symlink that leads elsewhere",
+			fmt.Sprintf("the folder has more than %d folders or %d agent files; from %s on nothing is read", maxFolders, maxFiles, shown)))
+	}
 	var walk func(dir, shown string, info fs.FileInfo, depth int)
 	walk = func(dir, shown string, info fs.FileInfo, depth int) {
-		if seen[dir] {
+		if seen[dir] || full {
+			return
+		}
+		if len(seen) == maxFolders {
+			stop(shown)
 			return
 		}
 		seen[dir] = true
@@ -146,6 +163,9 @@ func (s *scan) list(l *listing, f folder, dir string, info fs.FileInfo) {
 			l.diagnostics = append(l.diagnostics, unreadable(shown, err))
 		}
 		for _, e := range entries {
+			if full {
+				return
+			}
 			name := e.Name()
 			isFile := strings.HasSuffix(name, ".md")
 			if strings.HasPrefix(name, ".") || !isFile && !f.nested { // editors' own files, for example
@@ -173,6 +193,8 @@ func (s *scan) list(l *listing, f folder, dir string, info fs.FileInfo) {
 				if f.nested && depth < maxDepth {
 					walk(at.real, at.shown, at.info, depth+1)
 				}
+			case isFile && len(l.files) == maxFiles:
+				stop(at.shown)
 			case isFile:
 				l.files = append(l.files, at)
 			}

@@ -3,6 +3,7 @@ package agentdefs_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -195,6 +196,29 @@ func TestSymlinks(t *testing.T) {
 	}
 	if got := s.Diagnostics(); len(got) != 1 || got[0].Code != "file-unreadable" || got[0].File != ".claude/agents/gone.md" {
 		t.Errorf("diagnostics %v, want file-unreadable for gone.md", got)
+	}
+}
+
+// TestFolderTooLarge: a symlink that leads to very many folders does not keep
+// the worker, and what comes before it is served.
+func TestFolderTooLarge(t *testing.T) {
+	root, away := t.TempDir(), t.TempDir()
+	write(t, root, map[string]string{".claude/agents/a.md": plain})
+	for i := range 5001 {
+		if err := os.Mkdir(filepath.Join(away, fmt.Sprint(i)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, away, map[string]string{"9999/b.md": plain})
+	if err := os.Symlink(away, filepath.Join(root, ".claude/agents/away")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := agentdefs.Load(root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(s.Agents()); !slices.Equal(got, []string{"a", "explore", "general"}) || !slices.Equal(codesOf(s), []string{"folder-too-large"}) {
+		t.Errorf("agents %v, %v; want a alone, and folder-too-large once", got, s.Diagnostics())
 	}
 }
 

@@ -2,6 +2,7 @@ package agentdefs
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -11,11 +12,12 @@ type merge struct {
 	byName      map[string]served
 	diagnostics []Diagnostic
 	unserved    []Unserved
-	before      *Snapshot // the snapshot before, whose copies are used again; nil: none
+	withheld    map[string]bool // names that a file takes without serving them
+	before      *Snapshot       // the snapshot before, whose copies are used again; nil: none
 }
 
 func newMerge(builtin []served, before *Snapshot) *merge {
-	m := &merge{before: before}
+	m := &merge{before: before, withheld: map[string]bool{}}
 	if before == nil {
 		m.byName = map[string]served{}
 	} else { // about as large again
@@ -63,6 +65,7 @@ func (m *merge) place(f *parsed) {
 		// come back with permissions they did not write.
 		m.withhold(f, f.name, "")
 		delete(m.byName, f.name)
+		m.withheld[f.name] = true
 		if replaces {
 			why := "switched off by "
 			if !f.disabled {
@@ -85,6 +88,7 @@ func (m *merge) place(f *parsed) {
 		m.unserved = append(m.unserved, Unserved{f.name, shownFile(old.def), code, "replaced by " + f.file})
 	}
 	m.byName[f.name] = now
+	delete(m.withheld, f.name)
 }
 
 // shadowing is f's definition with the mark of what it replaced.
@@ -135,7 +139,7 @@ func (m *merge) snapshot(dir string) *Snapshot {
 		s.agents = append(s.agents, at.def)
 	}
 	slices.SortFunc(s.agents, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
-	s.called = newDirectory(s.agents)
+	s.called = newDirectory(s.agents, slices.Collect(maps.Keys(m.withheld)))
 	for _, c := range s.called.conflicts {
 		of := m.byName[c.name]
 		m.report(&parsed{file: of.def.File, line: of.line, column: of.column}, c.code, c.fix, "%s", c.message)

@@ -6,21 +6,31 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // directory finds agents by what they are called.
 type directory struct {
 	folded    map[string][]*Definition // by name, upper and lower case being one
 	aliases   map[string]*Definition   // by alias, likewise
+	withheld  map[string]bool          // names, likewise, whose files are refused or switched off
 	conflicts []conflict
 }
 
 // conflict is something about the name of an agent that its author should know.
 type conflict struct{ name, code, fix, message string }
 
-// newDirectory indexes agents, which are in the order of their names.
-func newDirectory(agents []*Definition) *directory {
-	dir := &directory{folded: make(map[string][]*Definition, len(agents)), aliases: map[string]*Definition{}}
+// newDirectory indexes agents, which are in the order of their names. Nobody
+// stands in under a withheld name: neither an agent with such an alias, nor one
+// whose name differs in upper and lower case alone.
+func newDirectory(agents []*Definition, withheld []string) *directory {
+	dir := &directory{
+		folded: make(map[string][]*Definition, len(agents)), aliases: map[string]*Definition{}, withheld: make(map[string]bool, len(withheld)),
+	}
+	for _, name := range withheld {
+		dir.withheld[fold(name)] = true
+	}
 	for i, d := range agents {
 		key := fold(d.Name)
 		if same := dir.folded[key]; len(same) > 0 {
@@ -35,7 +45,7 @@ func newDirectory(agents []*Definition) *directory {
 			same = slices.SortedStableFunc(slices.Values(same), func(a, b *Definition) int { return cmp.Compare(number(b.BuiltIn), number(a.BuiltIn)) })
 			if d != same[0] {
 				dir.conflicts = append(dir.conflicts, conflict{d.Name, codeNameCase, "give one of them another name",
-					fmt.Sprintf("the name %q differs from %q, of %s, in upper and lower case only", d.Name, same[0].Name, shownFile(same[0]))})
+					fmt.Sprintf("the name %q differs from %q, of %s, in upper and lower case or in the form of a letter only", d.Name, same[0].Name, shownFile(same[0]))})
 			}
 		}
 		if !d.callable() {
@@ -44,6 +54,11 @@ func newDirectory(agents []*Definition) *directory {
 		for _, alias := range d.Aliases {
 			key := fold(alias)
 			var other *Definition
+			if dir.withheld[key] {
+				dir.conflicts = append(dir.conflicts, conflict{d.Name, codeAliasTaken, "choose another alias",
+					fmt.Sprintf("the alias %q is the name of an agent whose file is not served, and does not stand for this one", alias)})
+				continue
+			}
 			if names := dir.folded[key]; slices.Contains(names, d) {
 				continue // its own name
 			} else if len(names) > 0 {
@@ -68,7 +83,8 @@ func number(b bool) int {
 }
 
 // fold maps texts that differ in upper and lower case only, as
-// [strings.EqualFold] has it, to one.
+// [strings.EqualFold] has it, or in how Unicode writes a letter with its accents,
+// to one.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -79,19 +95,22 @@ func fold(s string) string {
 			return unicode.ToLower(least)
 		}
 		return least
-	}, s)
+	}, norm.NFC.String(s))
 }
 
 // Resolve returns the agent that a call means by name: the one of that very
 // name; else the only one whose name differs in upper and lower case alone; else
 // the one of that alias, in any case, if the task tool offers it. nil if there
-// is none. Then candidates holds the names between which the call would have to
+// is none, or if the name is that of a file which is refused or switched off. Then candidates holds the names between which the call would have to
 // choose, if there are several.
 func (s *Snapshot) Resolve(name string) (d *Definition, candidates []string) {
 	if exact, ok := s.byName[name]; ok {
 		return exact.def, nil
 	}
 	key := fold(name)
+	if s.called.withheld[key] {
+		return nil, nil
+	}
 	same := s.called.folded[key]
 	switch len(same) {
 	case 0:

@@ -23,10 +23,19 @@ func nameFault(name string) (fault, fix string) {
 	switch {
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
 		return "holds control characters", "write it in one line of printable characters"
+	case strings.ContainsFunc(name, unseen):
+		return "holds characters that cannot be seen", "write it in printable characters"
 	case utf8.RuneCountInString(name) > maxName:
 		return fmt.Sprintf("has more than %d characters", maxName), "shorten it"
 	}
 	return "", ""
+}
+
+// unseen reports whether r has no form of its own, so that a name with it reads
+// like another one: a mark of direction, a space without width. The joiners are
+// left out, which some scripts and emoji need.
+func unseen(r rune) bool {
+	return unicode.Is(unicode.Cf, r) && r != '\u200C' && r != '\u200D'
 }
 
 // checkName judges the name of d, which stands at e.

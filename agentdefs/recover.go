@@ -12,7 +12,7 @@ var (
 
 	// guardInside finds a line inside of a text that looks like a field which
 	// decides about permission.
-	guardInside = regexp.MustCompile(`(?m)(?:^|[\n\x{85}\x{2028}\x{2029}])[ \t]*["']?(?:permissions?|tools|allowed-?[tT]ools|disallowed-?[tT]ools|permissionMode|readonly|callers?)["']?[ \t]*:`)
+	guardInside = regexp.MustCompile(`(?m)(?:^|[\n\x{85}\x{2028}\x{2029}])[ \t]*["']?(?:permissions?|tools|allowed-?[tT]ools|disallowed-?[tT]ools|permissionMode|readonly|callers?|disable(?:-model-invocation)?)["']?[ \t]*:`)
 
 	// oddKey finds a line that YAML may read as such a field, and keyLine does not.
 	oddKey = regexp.MustCompile(`(?i)^[?!&{].*(?:permission|tools|readonly)`)
@@ -74,8 +74,8 @@ func (p *parser) cut(lines []string, first int) []chunk {
 	for i, line := range lines {
 		key, id, exact, ok := keyOf(line)
 		switch {
-		case !ok && oddKey.MatchString(line):
-			p.refuse(codePermissionInvalid, first+i, 1, "write it as name: value", "a field's name is no plain word, so what it says cannot be read")
+		case !ok && (oddKey.MatchString(line) || hidesField(line)):
+			p.refuse(codePermissionInvalid, first+i, 1, "write it as name: value, in plain letters", "%q may be meant as a field that restricts, and cannot be read as one", cutShort(line))
 		case !ok:
 		case id == fieldUnknown:
 			ok = !open && !runOn && !speech[strings.ToLower(key)]

@@ -38,7 +38,8 @@ func (p *parser) checkShadows(clauses []clause, listed int, list bool) {
 		if i == 0 && listed > 0 && list {
 			continue
 		}
-		if by, ok := shadowed(c, clauses[i+1:]); ok && (i >= listed || by.Action == permission.Deny) {
+		by, ok := shadowed(c, clauses[i+1:])
+		if ok && (i >= listed || c[0].Action == permission.Deny || by.Action == permission.Deny) {
 			p.report(codePermissionShadowed, c[0].Source.Line, c[0].Source.Column, "write the wider rule first and the narrower one behind it, or remove this one",
 				"the rule %v never counts: %v in %s matches all that it does, and comes later", c[0], by, by.Source)
 		}

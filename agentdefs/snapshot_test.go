@@ -121,13 +121,58 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	want := []string{
-		`.agents/agents/Explore.md:2:1: warning: the name "Explore" differs from "explore", of built-in, in upper and lower case only (name-case); give one of them another name`,
+		`.agents/agents/Explore.md:2:1: warning: the name "Explore" differs from "explore", of built-in, in upper and lower case or in the form of a letter only (name-case); give one of them another name`,
 		`.agents/agents/auditor.md:2:1: warning: the alias "plan" stands for "Plan", of .agents/agents/Plan.md, and not for this agent (alias-taken); choose another alias`,
-		`.agents/agents/review.md:2:1: warning: the name "review" differs from "Review", of .agents/agents/Review.md, in upper and lower case only (name-case); give one of them another name`,
+		`.agents/agents/review.md:2:1: warning: the name "review" differs from "Review", of .agents/agents/Review.md, in upper and lower case or in the form of a letter only (name-case); give one of them another name`,
 		`.agents/agents/review.md:2:1: warning: the alias "look" stands for "auditor", of .agents/agents/auditor.md, and not for this agent (alias-taken); choose another alias`,
 		`.agents/agents/review.md:2:1: warning: the alias "audit" stands for "auditor", of .agents/agents/auditor.md, and not for this agent (alias-taken); choose another alias`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("diagnostics\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestNobodyStandsIn: the name of a file that is refused or switched off is
+// nobody else's, by an alias or in another case.
+func TestNobodyStandsIn(t *testing.T) {
+	files := map[string]string{
+		".agents/agents/deploy.md":  "---\ndescription: x\npermission: {\"*\": dney}\n---\nx",
+		".agents/agents/General.md": "---\ndescription: x\ndisable: true\n---\nx",
+		".agents/agents/other.md":   "---\ndescription: x\naliases: [Deploy, ship]\n---\nx",
+	}
+	s := load(t, files, nil)
+	for name, want := range map[string]string{"deploy": "", "DEPLOY": "", "ship": "other", "General": "", "GENERAL": "", "general": "general"} {
+		got := ""
+		if d, _ := s.Resolve(name); d != nil {
+			got = d.Name
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+	if !slices.Contains(codesOf(s), "alias-taken") {
+		t.Errorf("diagnostics %v, want alias-taken", s.Diagnostics())
+	}
+	delete(files, ".agents/agents/deploy.md")
+	if d, _ := load(t, files, nil).Resolve("deploy"); d == nil || d.Name != "other" {
+		t.Errorf("without the file deploy is %v, want other", d)
+	}
+}
+
+// TestForms: a name is one in each form that Unicode has for its letters.
+func TestForms(t *testing.T) {
+	s := load(t, map[string]string{".agents/agents/a.md": "---\nname: caf\u00e9\ndescription: x\n---\nx"}, nil)
+	if d, _ := s.Resolve("CAFE\u0301"); d == nil {
+		t.Error("the other form of the name is no agent")
+	}
+	s = load(t, map[string]string{
+		".agents/agents/a.md": "---\nname: caf\u00e9\ndescription: x\n---\nx",
+		".agents/agents/b.md": "---\nname: cafe\u0301\ndescription: x\n---\nx",
+	}, nil)
+	if !slices.Contains(codesOf(s), "name-case") {
+		t.Errorf("diagnostics %v, want name-case", s.Diagnostics())
+	}
+	if d, _ := s.Resolve("Caf\u00e9"); d != nil {
+		t.Errorf("Café is %q, want neither", d.Name)
 	}
 }

@@ -138,7 +138,7 @@ func TestHeld(t *testing.T) {
 		_, err = f.WriteString(whole[:end])
 		must(t, err)
 		other := filepath.Join(root, ".agents/agents/b.md")
-		put(t, other, agent("B", whole[:end])) // makes a snapshot while a.md is cut
+		put(t, other, agent("B", "Cut:\n"+whole[:end])) // makes a snapshot while a.md is cut
 		l.until("b is there", func(s *agentdefs.Snapshot) bool { _, ok := s.Agent("b"); return ok })
 		_, err = f.WriteString(whole[end:])
 		must(t, err)

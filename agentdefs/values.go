@@ -1,6 +1,7 @@
 package agentdefs
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -68,16 +69,16 @@ func (p *parser) intOf(e entry, least, most int) (int, bool) {
 		return 0, false
 	}
 	n, err := strconv.Atoi(s)
-	if err != nil {
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // one out of range is the nearest int
 		p.wrongType(e, "a whole number")
 		return 0, false
 	}
 	switch {
 	case n < least:
-		p.report(codeFieldRange, e.line, e.column, "write a number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most), "%s is %d, less than %d, and is ignored", e.key, n, least)
+		p.report(codeFieldRange, e.line, e.column, "write a number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most), "%s is %s, less than %d, and is ignored", e.key, cutShort(s), least)
 		return 0, false
 	case n > most:
-		p.report(codeFieldRange, e.line, e.column, "write a number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most), "%s is %d; %d is used", e.key, n, most)
+		p.report(codeFieldRange, e.line, e.column, "write a number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most), "%s is %s; %d is used", e.key, cutShort(s), most)
 		return most, true
 	}
 	return n, true
