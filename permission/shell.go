@@ -14,6 +14,7 @@ const (
 	maxShellNesting = 30        // of shells in shells and calls in calls
 	maxShellValues  = 20000
 	maxShellBytes   = 16 << 20 // of the texts of the values
+	maxWords        = 10000 // of a command
 	maxVariable     = 4 << 10  // bytes of a word with variables in it
 	maxBraces       = 10       // groups of braces in a word
 	maxLooks        = 20000    // at files and entries of folders
@@ -133,24 +134,6 @@ func (a *shell) script(st *state, text string) {
 		a.unknown(text)
 	}
 	a.stmts(st, stmts)
-}
-
-// parseShell returns the statements of a script up to the first that is no
-// shell; ok is false if there is one.
-func parseShell(text string) (stmts []*syntax.Stmt, ok bool) {
-	defer func() {
-		if recover() != nil { // some malformed texts make the parser panic
-			ok = false
-		}
-	}()
-	p := syntax.NewParser(syntax.Variant(syntax.LangBash))
-	for stmt, err := range p.StmtsSeq(strings.NewReader(text)) {
-		if err != nil {
-			return stmts, false
-		}
-		stmts = append(stmts, stmt)
-	}
-	return stmts, true
 }
 
 // written returns the source of a node.

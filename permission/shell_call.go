@@ -21,16 +21,6 @@ func (v argv) line() string {
 	return strings.Join(words, " ")
 }
 
-// upTo cuts v after as many bytes: what follows is not known.
-func (v argv) upTo(size int) argv {
-	for i, t := range v {
-		if size -= len(t.s) + 1; size < -1 {
-			return append(v[:i:i], text{split: true})
-		}
-	}
-	return v
-}
-
 // word returns the i-th word, "" if there is none or it is not certain.
 func (v argv) word(i int) string {
 	if i < len(v) && v[i].known && !v[i].glob {
@@ -45,8 +35,17 @@ func (a *shell) call(st *state, c *syntax.CallExpr) {
 	mark := len(a.values)
 	a.assigns(st, c.Assigns, len(c.Args) > 0)
 	var args argv
+	size := 0
 	for _, w := range c.Args {
-		args = append(args, a.fields(st, w)...).upTo(maxCommand)
+		for _, t := range a.fields(st, w) {
+			if size += len(t.s) + 1; size <= maxCommand+1 && len(args) < maxWords {
+				args = append(args, t)
+			}
+		}
+		if size > maxCommand+1 || len(args) == maxWords { // what follows is not known
+			args = append(args, text{split: true})
+			break
+		}
 	}
 	inner := slices.Clone(a.values[mark:])
 	a.values = a.values[:mark]
@@ -62,6 +61,9 @@ func (a *shell) call(st *state, c *syntax.CallExpr) {
 func (a *shell) run(st *state, v argv, written string) {
 	if a.depth >= maxShellNesting {
 		a.unknown(written)
+		return
+	}
+	if !a.spend(1 + len(v)/256) {
 		return
 	}
 	a.depth++
@@ -113,21 +115,6 @@ func commandName(v argv) string {
 		return ""
 	}
 	return name
-}
-
-// suspects looks at what follows a command that is not known, as if it ran it.
-func (a *shell) suspects(st *state, v argv) {
-	if len(v) > 1 && commandName(v[1:]) != "" {
-		a.denyOnly(v[1:])
-	}
-	a.files(st, "", v)
-}
-
-// denyOnly adds a command that may or may not be run: if a rule denies it,
-// that holds.
-func (a *shell) denyOnly(v argv) {
-	a.add(Value{Tool: a.tool, Text: v.line(), DenyOnly: true})
-	a.spellings(v)
 }
 
 // nested looks at a word that a shell runs as a script.

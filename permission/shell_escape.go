@@ -32,6 +32,7 @@ var escapeFlags = map[string]*regexp.Regexp{
 	"psql":    regexp.MustCompile(`\\(?:!|i|ir|o|g|s|copy|w|e)|(?i)pg_read|copy`), "mysql": regexp.MustCompile(`(?i)system|source|\\!|load_file|infile|outfile|--pager`),
 	"ansible": regexp.MustCompile(`^-[am]|^--(?:args|module-name)`), "lftp": regexp.MustCompile(``), "gnuplot": regexp.MustCompile(`^-e`), "dc": regexp.MustCompile(`!`),
 	"apt-get": regexp.MustCompile(`^-o|^--option|^-c|^--config-file`), "latex": regexp.MustCompile(`^\\|shell-escape|enable-write18`),
+	"ftp": regexp.MustCompile(``), "rpm": regexp.MustCompile(`^--eval|^--define|^-[DE]`), "run-parts": regexp.MustCompile(``),
 	"tmux": regexp.MustCompile(``), "screen": regexp.MustCompile(``), "at": regexp.MustCompile(``),
 	"batch": regexp.MustCompile(``), "crontab": regexp.MustCompile(`^[^-]|^-$|^-[er]`),
 }
@@ -51,7 +52,7 @@ func (a *shell) escapes(name string, v argv) bool {
 		return false
 	}
 	if len(v) == 1 {
-		return slices.Contains([]string{"tmux", "screen", "at", "batch", "crontab"}, name)
+		return slices.Contains([]string{"tmux", "screen", "at", "batch", "crontab", "ftp"}, name)
 	}
 	words := v[1:]
 	if name == "npm" { // what follows is for the script

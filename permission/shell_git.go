@@ -126,11 +126,14 @@ func (a *shell) gitOutputs(st *state, v argv) {
 			if i+2 < len(v) {
 				a.puts(st, v[i+2])
 			}
+		case stagedOnly(sub, v):
+		case sub == "bundle" && i > 0 && v[i].s == "create":
+			a.puts(st, t)
 		case (sub == "checkout" && after || sub == "restore" || sub == "rm" || sub == "mv") && !strings.HasPrefix(t.s, "-"):
 			a.writes(st, t)
 		}
 	}
-	if sub == "apply" || sub == "am" {
+	if (sub == "apply" || sub == "am") && !stagedOnly(sub, v) {
 		a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true})
 	}
 }

@@ -48,11 +48,12 @@ func (a *shell) gitFiles(st *state, sub string, v argv) {
 		if len(args) == 0 {
 			a.workTree(st, reads)
 		}
+	case stagedOnly(sub, v):
+	case sub == "rm", sub == "mv", sub == "restore":
+		a.replaces(st, append(argv{{s: "--", known: true}}, args...))
 	case sub == "reset" && word("--hard"), sub == "checkout-index", sub == "read-tree",
-		(sub == "checkout" || sub == "restore") && (word("--") || slices.ContainsFunc(args, func(t text) bool { return a.isFolder(st, t) })),
-		(sub == "rm" || sub == "mv"):
-		a.tracked(st, v, Value{Tool: "write_file", DenyOnly: true, Possible: true})
-		a.tracked(st, v, Value{Tool: "edit_file", DenyOnly: true, Possible: true})
+		sub == "checkout" && (word("--") || slices.ContainsFunc(args, func(t text) bool { return a.isFolder(st, t) })):
+		a.replaces(st, v)
 	case sub == "clean" && !word("-n") && !word("--dry-run"):
 		a.below(st, text{s: ".", known: true}, Value{Tool: "write_file", DenyOnly: true, Possible: true})
 	}
@@ -69,6 +70,28 @@ func (a *shell) gitFiles(st *state, sub string, v argv) {
 			}
 		}
 	}
+}
+
+// replaces adds the tracked files that git writes or removes.
+func (a *shell) replaces(st *state, v argv) {
+	a.tracked(st, v, Value{Tool: "write_file", DenyOnly: true, Possible: true})
+	a.tracked(st, v, Value{Tool: "edit_file", DenyOnly: true, Possible: true})
+}
+
+// stagedOnly reports whether a command of git changes the index and no file.
+func stagedOnly(sub string, v argv) bool {
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(v, func(t text) bool { return slices.Contains(words, t.s) })
+	}
+	switch sub {
+	case "restore":
+		return has("--staged", "-S") && !slices.ContainsFunc(v, func(t text) bool {
+			return !t.known || strings.HasPrefix(t.s, "--w") || strings.HasPrefix(t.s, "-") && !strings.HasPrefix(t.s, "--") && strings.Contains(t.s, "W")
+		})
+	case "apply":
+		return has("--check", "--stat", "--numstat", "--summary") && !has("--apply")
+	}
+	return false
 }
 
 // gitTarget returns the folder that a subcommand makes.

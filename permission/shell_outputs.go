@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -10,16 +11,19 @@ import (
 )
 
 // outputFlags are the options whose argument a command writes to.
-var outputFlags = regexp.MustCompile(`^(?:-o|-O|--output|--output-file|--output-document|--out|--outfile|--outFile|-out|--log-file|--logfile|-w|--write-out-file|--dump-header|--cookie-jar|--trace|--report)$`)
+var outputFlags = regexp.MustCompile(`^(?:-o|-O|--output|--output-file|--output-document|--out|--outfile|--outFile|-out|--log-file|--logfile|-w|--write-out-file|--dump-header|--cookie-jar|--trace|--trace-ascii|--etag-save|--save-cookies|--stderr|--report|--?(?:cover|cpu|mem|block|mutex)profile)$`)
+
+// bundledOutput is -o behind other letters, as in "sort -uo x".
+var bundledOutput = regexp.MustCompile(`^-[a-zA-Z]+[oO]$`)
 
 // gluedOutput finds the file in "--output=x", "of=x" and "-ox".
-var gluedOutput = regexp.MustCompile(`^(?:--(?:output|output-file|output-document|out|outfile|log-file|logfile|dump-header|cookie-jar|trace)=|of=|-o|-O)(.+)$`)
+var gluedOutput = regexp.MustCompile(`^(?:--(?:output|output-file|output-document|out|outfile|log-file|logfile|dump-header|cookie-jar|trace|trace-ascii|etag-save|save-cookies|stderr)=|of=|-o|-O|--?(?:cover|cpu|mem|block|mutex)profile=)(.+)$`)
 
 // changed are commands that write each operand; lastChanged those that write
 // the last, or into it; both after the options.
 var (
 	changed     = wordSet(`tee touch truncate rm unlink shred mkdir rmdir chmod chown chgrp sponge gzip gunzip bzip2 bunzip2 xz unxz zstd dos2unix unix2dos mkfifo mknod setfacl chattr xattr rename mv`)
-	lastChanged = wordSet(`cp mv ln install scp rsync link symlink`)
+	lastChanged = wordSet(`cp mv ln install scp rsync link symlink objcopy ffmpeg convert magick`)
 	optionArgs  = map[string]string{"truncate": "sr", "touch": "drt", "install": "mogtS", "cp": "tS", "mv": "tS", "ln": "tS", "mkdir": "m",
 		"scp": "PiFolcSJ", "rsync": "efB", "tee": "", "shred": "ns", "split": "abCln"}
 )
@@ -31,7 +35,7 @@ func (a *shell) outputs(st *state, name string, v argv) {
 		if i == 0 {
 			continue
 		}
-		if outputFlags.MatchString(t.s) && i+1 < len(v) && !readOnlyO && !(t.s == "-w" && name != "xxd") {
+		if (outputFlags.MatchString(t.s) || name == "curl" && (t.s == "-D" || t.s == "-c") || bundledOutput.MatchString(t.s)) && i+1 < len(v) && !readOnlyO && !(t.s == "-w" && name != "tcpdump" && name != "tshark" && name != "dumpcap") {
 			a.writes(st, v[i+1])
 		} else if m := gluedOutput.FindStringSubmatch(t.s); m != nil && !readOnlyO {
 			a.writes(st, text{s: m[1], known: t.known})
@@ -50,9 +54,26 @@ func (a *shell) outputs(st *state, name string, v argv) {
 		a.target(st, v, args)
 	}
 	switch name {
-	case "uniq":
+	case "uniq", "xxd":
 		if len(args) > 1 {
 			a.writes(st, args[1])
+		}
+	case "gunzip", "gzip", "bunzip2", "bzip2", "unxz", "xz", "zstd": // which take an ending away
+		for _, t := range args {
+			a.writes(st, text{s: strings.TrimSuffix(t.s, path.Ext(t.s)), known: t.known && !t.glob})
+		}
+	case "zip", "script":
+		if len(args) > 0 {
+			a.writes(st, args[0])
+			a.writes(st, args[len(args)-1])
+		}
+	case "ssh-keygen", "logrotate":
+		for _, t := range args {
+			a.writes(st, t)
+		}
+	case "docker", "podman", "nerdctl", "kubectl", "oc", "aws", "gsutil", "gcloud", "rclone", "s3cmd", "mc":
+		if i := slices.IndexFunc(args, func(t text) bool { return t.s == "cp" || t.s == "sync" || t.s == "copy" }); i >= 0 {
+			a.target(st, v, args[i+1:])
 		}
 	case "curl", "wget":
 		for _, t := range v[1:] {
@@ -132,13 +153,20 @@ func (a *shell) target(st *state, v, args argv) {
 		if !rooted(full) {
 			full = filepath.Join(dir, full)
 		}
+		into := false
 		if info, err := os.Stat(full); err == nil && info.IsDir() {
+			into = true
 			for _, f := range from {
 				if f.known && !f.glob {
 					a.writes(st, text{s: filepath.Join(to.s, path.Base(f.s)), known: true})
 				} else {
 					a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true})
 				}
+			}
+		}
+		for _, f := range from {
+			if commandName(v) != "ln" && f.known && !f.glob && (dir != "" || rooted(f.s)) {
+				a.copies(dir, f.s, full, into)
 			}
 		}
 	}
@@ -150,6 +178,37 @@ func (a *shell) target(st *state, v, args argv) {
 			}
 		}
 	}
+}
+
+// copies adds the files that come of copying a folder to another place, or
+// into it.
+func (a *shell) copies(dir, from, to string, into bool) {
+	if !rooted(from) {
+		from = filepath.Join(dir, from)
+	}
+	if info, err := os.Lstat(from); err != nil || !info.IsDir() || !a.look(1) {
+		return
+	}
+	n := 0
+	_ = filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+		if n++; n > maxTree || !a.look(1) {
+			a.add(Value{Tool: "write_file", DenyOnly: true, Unknown: true})
+			return fs.SkipAll
+		}
+		rel, relErr := filepath.Rel(from, p)
+		if err != nil || relErr != nil {
+			return nil // nor can the command read it
+		}
+		places := []string{filepath.Join(to, rel)}
+		if into {
+			places = append(places, filepath.Join(to, filepath.Base(from), rel))
+		}
+		for _, place := range places {
+			a.add(a.like(Value{Tool: "write_file", DenyOnly: true}, place))
+			a.add(a.like(Value{Tool: "edit_file", DenyOnly: true}, place))
+		}
+		return nil
+	})
 }
 
 // writes adds a file that a command writes.

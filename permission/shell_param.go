@@ -36,7 +36,13 @@ func (a *shell) parts(st *state, b *wordBuilder, parts []syntax.WordPart, quoted
 			b.unknown(a.written(p), true)
 		case *syntax.ProcSubst:
 			a.stmts(st.clone(), p.Stmts)
-			b.literal("/dev/fd/63")
+			switch {
+			case len(p.Stmts) == 0: // bash puts nothing in its place
+			case len(parts) > 1:
+				b.unknown(a.written(p), true)
+			default:
+				b.literal("/dev/fd/63")
+			}
 		case *syntax.ExtGlob:
 			b.unknown(a.written(p), false)
 		default:

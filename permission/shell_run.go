@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,7 +15,7 @@ func (a *shell) env(st *state, v argv) {
 		switch {
 		case assignment.MatchString(s):
 			name, value, _ := strings.Cut(s, "=")
-			if !trusted.MatchString(name) && (powerful.MatchString(name) || !rest[0].known || !plainValue.MatchString(value)) {
+			if !tame(name, text{s: value, known: rest[0].known}) && (powerful.MatchString(name) || !rest[0].known || !plainValue.MatchString(value)) {
 				a.unknown(s)
 			}
 		case strings.Contains(s, "=") && !strings.HasPrefix(s, "-"): // a name that no shell would take
@@ -59,13 +60,14 @@ func (a *shell) find(st *state, v argv) {
 	for i := 1; i < len(v); i++ {
 		switch v[i].s {
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
+			adds := !strings.HasSuffix(v[i].s, "dir") && v[i].s != "-exec" && v[i].s != "-ok" // as fd does, at the end
 			var cmd argv
 			for i++; i < len(v) && v[i].s != ";" && !(v[i].s == "+" && len(cmd) > 0 && cmd[len(cmd)-1].s == "{}"); i++ {
-				t := v[i]
-				if strings.Contains(t.s, "{}") {
-					t.known, t.prefix = false, strings.Index(t.s, "{}")
-				}
-				cmd = append(cmd, t)
+				cmd = append(cmd, v[i])
+			}
+			cmd = replaced(cmd, "{}")
+			if adds && known(cmd) {
+				cmd = append(cmd, text{s: "{}", split: true})
 			}
 			a.inner(st.clone(), cmd)
 		case "-delete":
@@ -88,6 +90,8 @@ func (a *shell) xargs(st *state, name string, v argv) {
 		w = wrapper{short: "jIaNnLlSd", long: []string{"--jobs", "--colsep", "--arg-file", "--delay", "--timeout", "--joblog", "--workdir"}}
 	}
 	rest := skipOptions(v[1:], w)
+	a.files(st, "cat", argumentFiles(v[:len(v)-len(rest)]))
+	item := placeholder(v[1 : len(v)-len(rest)])
 	if i := slices.IndexFunc(rest, func(t text) bool { return strings.HasPrefix(t.s, ":::") }); i >= 0 {
 		if i == 0 { // the items are the commands
 			for _, t := range rest[1:] {
@@ -104,11 +108,64 @@ func (a *shell) xargs(st *state, name string, v argv) {
 		return
 	}
 	if name == "parallel" { // it gives them to a shell
-		a.joined(st.clone(), rest)
+		script := slices.Clone(rest)
+		for i, t := range script {
+			script[i].s = parallelItem.ReplaceAllLiteralString(t.s, `"$item"`)
+		}
+		a.joined(st.clone(), script)
 	}
-	cmd := append(slices.Clone(rest), text{s: "{}", split: true})
+	cmd := append(replaced(rest, item), text{s: "{}", split: true})
 	a.inner(st.clone(), cmd)
 	a.add(Value{Tool: a.tool, Text: rest.line(), DenyOnly: true})
+}
+
+// argumentFiles returns the files that xargs and parallel read their items
+// from, behind the name of a command.
+func argumentFiles(v argv) argv {
+	files := v[:1:1]
+	for i, t := range v[1:] {
+		switch {
+		case t.s == "-a" || t.s == "--arg-file":
+			files = append(files, v[min(i+2, len(v)):min(i+3, len(v))]...)
+		case strings.HasPrefix(t.s, "-a"):
+			files = append(files, text{s: t.s[2:], known: t.known})
+		case strings.HasPrefix(t.s, "--arg-file="):
+			files = append(files, text{s: strings.TrimPrefix(t.s, "--arg-file="), known: t.known})
+		}
+	}
+	return files
+}
+
+// parallelItem is what parallel puts an item, or a part of one, in place of.
+var parallelItem = regexp.MustCompile(`\{[^{} ]*\}`)
+
+// placeholder returns what xargs puts its items in place of, as its options say.
+func placeholder(options argv) string {
+	for i, t := range options {
+		switch {
+		case (t.s == "-I" || t.s == "-J") && i+1 < len(options):
+			return options[i+1].s
+		case strings.HasPrefix(t.s, "-I"), strings.HasPrefix(t.s, "-J"):
+			return t.s[2:]
+		case strings.HasPrefix(t.s, "--replace="):
+			return strings.TrimPrefix(t.s, "--replace=")
+		case strings.HasPrefix(t.s, "-i") && len(t.s) > 2:
+			return t.s[2:]
+		}
+	}
+	return "{}"
+}
+
+// replaced returns v, of which the words that hold the placeholder are known up
+// to there.
+func replaced(v argv, placeholder string) argv {
+	v = slices.Clone(v)
+	for i, t := range v {
+		if at := strings.Index(t.s, placeholder); at >= 0 && t.known {
+			v[i].known, v[i].prefix = false, at
+		}
+	}
+	return v
 }
 
 // interpreter judges a run of an interpreter.

@@ -9,7 +9,16 @@ import (
 
 // trusted are variables whose value changes nothing but what a program says or
 // for whom it builds.
-var trusted = regexp.MustCompile(`^(?:CI|NODE_ENV|DEBUG|VERBOSE|TERM|TZ|LANG|LANGUAGE|LC_[A-Z]+|NO_COLOR|FORCE_COLOR|CLICOLOR(?:_FORCE)?|COLUMNS|LINES|GOOS|GOARCH|GOARM|CGO_ENABLED|GOMAXPROCS|GOMEMLIMIT|GOGC|RUST_BACKTRACE|RUST_LOG|LOG_LEVEL|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|PORT|SOURCE_DATE_EPOCH)$`)
+var trusted = regexp.MustCompile(`^(?:CI|NODE_ENV|DEBUG|VERBOSE|TERM|TZ|LANG|LANGUAGE|LC_[A-Z]+|NO_COLOR|FORCE_COLOR|CLICOLOR(?:_FORCE)?|COLUMNS|LINES|GOOS|GOARCH|GOARM|CGO_ENABLED|GOMAXPROCS|GOMEMLIMIT|GOGC|RUST_BACKTRACE|RUST_LOG|LOG_LEVEL|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|PYTHONHASHSEED|PORT|SOURCE_DATE_EPOCH|GO111MODULE|GOAMD64|GIT_TERMINAL_PROMPT|GIT_OPTIONAL_LOCKS|GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|CARGO_TERM_COLOR|NODE_NO_WARNINGS)$`)
+
+// tameValues are the values of variables that can do much, by which they do
+// little: no pager, no editor, plain flags.
+var tameValues = regexp.MustCompile(`^(?:(?:GIT_|MAN)?PAGER=(?:cat)?|(?:(?:GIT_|GIT_SEQUENCE_)?EDITOR|VISUAL)=(?:true|:)?|GOFLAGS=(?: *-(?:count|mod|tags|race|v|short|p|timeout|trimpath|buildvcs)(?:=[a-zA-Z0-9_.,]+)?)*|NODE_OPTIONS=--max-old-space-size=[0-9]+)$`)
+
+// tame reports whether a variable may have a value without a question.
+func tame(name string, value text) bool {
+	return value.known && (trusted.MatchString(name) || tameValues.MatchString(name+"="+value.s))
+}
 
 // powerful are names of variables that decide what programs run, load or
 // read. Whatever looks like one counts as one.
@@ -39,9 +48,11 @@ func (a *shell) assigns(st *state, list []*syntax.Assign, forCommand bool) {
 		name := as.Name.Value
 		switch {
 		case !forCommand:
-			a.assigned(name, a.written(as))
+			if !tame(name, value) {
+				a.assigned(name, a.written(as))
+			}
 			st.set(name, value)
-		case trusted.MatchString(name) && value.known:
+		case tame(name, value):
 		case powerful.MatchString(name), !value.known, !plainValue.MatchString(value.s):
 			a.unknown(a.written(as))
 			if value.known && strings.ContainsAny(value.s, " \t") { // it may be a command
@@ -88,9 +99,11 @@ func (a *shell) decl(st *state, c *syntax.DeclClause) {
 				st.set(as.Name.Value, text{})
 			}
 		default:
-			a.assigned(as.Name.Value, a.written(c))
-			if c.Variant.Value == "export" && !trusted.MatchString(as.Name.Value) && (!value.known || !plainValue.MatchString(value.s)) {
-				a.unknown(a.written(c))
+			if !tame(as.Name.Value, value) {
+				a.assigned(as.Name.Value, a.written(c))
+				if c.Variant.Value == "export" && (!value.known || !plainValue.MatchString(value.s)) {
+					a.unknown(a.written(c))
+				}
 			}
 			st.set(as.Name.Value, value)
 		}

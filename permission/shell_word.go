@@ -48,14 +48,17 @@ func (a *shell) fields(st *state, w *syntax.Word) []text {
 	if w == nil {
 		return nil
 	}
+	tooMany := func() []text {
+		a.word(st, w) // for what it would run
+		return []text{{s: a.written(w), split: true}}
+	}
+	if openBraces(w.Parts) > maxOpenBraces {
+		return tooMany()
+	}
 	clone := *w
 	clone.Parts = slices.Clone(w.Parts)
 	if !syntax.SplitBraces(&clone) {
 		return splitFields(a.word(st, w))
-	}
-	tooMany := func() []text {
-		a.word(st, w) // for what it would run
-		return []text{{s: a.written(w), split: true}}
 	}
 	if braces(clone.Parts) > maxBraces {
 		return tooMany()
@@ -68,6 +71,19 @@ func (a *shell) fields(st *state, w *syntax.Word) []text {
 		all = append(all, splitFields(a.word(st, word))...)
 	}
 	return all
+}
+
+// maxOpenBraces bounds the braces of a word that is searched for groups, which
+// takes time and memory quadratic in their number.
+const maxOpenBraces = 100
+
+func openBraces(parts []syntax.WordPart) (n int) {
+	for _, p := range parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(lit.Value, "{")
+		}
+	}
+	return n
 }
 
 // braces returns the number of groups of braces, up to one more than allowed.

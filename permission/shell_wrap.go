@@ -55,7 +55,7 @@ func (a *shell) unwrap(st *state, name string, v argv) {
 		}
 	case "ssh", "scp", "sftp", "rsync", "tar", "bsdtar", "gtar", "zip", "make", "gmake", "sort", "split", "go", "man", "nc", "ncat", "socat",
 		"gcc", "g++", "cc", "clang", "cargo", "less", "more", "tmux", "screen", "at", "batch", "crontab", "curl", "wget", "dd", "npm", "pnpm", "yarn", "pip",
-		"ssh-keygen", "ssh-add", "sqlite3", "psql", "mysql", "mariadb", "ansible", "lftp", "gnuplot", "dc", "apt-get", "apt", "latex", "pdflatex", "xelatex", "lualatex", "tex", "pdftex":
+		"ssh-keygen", "ssh-add", "ftp", "rpm", "run-parts", "sqlite3", "psql", "mysql", "mariadb", "ansible", "lftp", "gnuplot", "dc", "apt-get", "apt", "latex", "pdflatex", "xelatex", "lualatex", "tex", "pdftex":
 		if a.escapes(name, v) {
 			a.unknown(v.line())
 		}
@@ -92,6 +92,8 @@ func (a *shell) unwrap(st *state, name string, v argv) {
 				return
 			}
 			a.inner(st, rest)
+		} else if !runners[name] && !takesWords(name) && !interpreters.MatchString(name) {
+			a.mayRun(v)
 		}
 	}
 	if runners[name] {
@@ -110,6 +112,9 @@ var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // cmake follows cmake -E, which runs commands and does some itself.
 func (a *shell) cmake(st *state, v argv) {
+	if slices.ContainsFunc(v, func(t text) bool { return t.s == "-P" }) {
+		a.unknown(v.line()) // a script
+	}
 	if v.word(1) != "-E" || len(v) < 3 {
 		return
 	}
