@@ -141,6 +141,25 @@ func TestLostEvents(t *testing.T) {
 	}
 }
 
+// TestErrorWhileAdding: the watcher may report an error, with its lock held,
+// while folders are added to it; nobody must wait for the other.
+func TestErrorWhileAdding(t *testing.T) {
+	root := t.TempDir()
+	put(t, filepath.Join(root, ".agents/agents/a.md"), agent("A", "a"))
+	l := openT(t, root, new(agentdefs.Options).On(agentdefs.Platform{Add: func(w *fsnotify.Watcher, dir string) error {
+		for range 3 {
+			select {
+			case w.Errors <- syscall.EINVAL:
+			case <-time.After(patience):
+				t.Error("nobody takes the error")
+			}
+		}
+		return w.Add(dir)
+	}}))
+	put(t, filepath.Join(root, ".agents/agents/a.md"), agent("B", "a"))
+	l.untilFresh("a save")
+}
+
 // TestWhatDoesNotMatter: events of files that can't be agents cost no look at
 // the folders. Each look tries anew to watch the one that can't be.
 func TestWhatDoesNotMatter(t *testing.T) {

@@ -86,9 +86,8 @@ func (r *Registry) run(ctx context.Context, l *loader) {
 			timer.Reset(time.Until(due))
 		}
 		var events <-chan fsnotify.Event
-		var errs <-chan error
 		if l.watch.notify != nil {
-			events, errs = l.watch.notify.Events, l.watch.notify.Errors
+			events = l.watch.notify.Events
 		}
 		select {
 		case <-ctx.Done():
@@ -100,7 +99,7 @@ func (r *Registry) run(ctx context.Context, l *loader) {
 			if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
 				l.watch.forget(e.Name)
 			}
-		case err := <-errs:
+		case err := <-l.watch.errs:
 			l.opts.Logger.Warn("watching agent files", "err", err)
 			pending.lost(time.Now())
 		case <-timer.C:

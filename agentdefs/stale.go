@@ -43,6 +43,12 @@ func (f *parsed) broken() bool {
 	return false
 }
 
+// lostItsEnd reports whether f's frontmatter is not closed while that of the last
+// good version was: however long ago f was written, what is missing may be a deny.
+func (f *parsed) lostItsEnd(before *record) bool {
+	return f.says(codeFrontmatterUnclosed) && before != nil && before.good != nil && !before.good.says(codeFrontmatterUnclosed)
+}
+
 func (f *parsed) says(code string) bool {
 	for _, d := range f.diagnostics {
 		if d.Code == code {
@@ -56,10 +62,11 @@ func (f *parsed) says(code string) bool {
 // that there is no such file any more.
 func (r *record) decide(before *record, gone bool) {
 	r.force = r.latest
+	cut := r.latest.lostItsEnd(before)
 	switch {
-	case r.latest.def != nil:
+	case r.latest.def != nil && !cut:
 		r.good = &r.latest
-	case gone || before == nil || before.good == nil || !r.latest.broken():
+	case gone || before == nil || before.good == nil || !cut && !r.latest.broken():
 	default:
 		r.good = before.good
 		r.force = r.good.stale(r.latest.diagnostics)

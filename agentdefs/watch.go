@@ -50,6 +50,8 @@ type watch struct {
 	platform platform
 	every    time.Duration
 	notify   *fsnotify.Watcher // nil: the system gives none
+	errs     chan error        // what notify reports; each means that events may be lost, so one is kept
+	drained  chan struct{}     // closed when notify reports no more
 	dirs     map[string]watched
 	blind    *blindness // why changes must be looked for; nil: they are told of
 }
@@ -64,7 +66,7 @@ type watched struct {
 type blindness struct{ dir, why, fix string }
 
 func newWatch(opts *Options) *watch {
-	w := &watch{platform: opts.platform, every: opts.PollEvery, dirs: map[string]watched{}}
+	w := &watch{platform: opts.platform, every: opts.PollEvery, dirs: map[string]watched{}, errs: make(chan error, 1)}
 	w.begin()
 	return w
 }
@@ -75,10 +77,25 @@ func (w *watch) begin() {
 	if w.notify != nil {
 		return
 	}
-	var err error
-	if w.notify, err = w.platform.newWatcher(); err != nil {
-		w.notify = nil
+	notify, err := w.platform.newWatcher()
+	if err != nil {
 		w.blind = &blindness{"", "the system gives no watcher: " + cause(err), "raise fs.inotify.max_user_instances, or end programs that watch files"}
+		return
+	}
+	w.notify, w.drained = notify, make(chan struct{})
+	go w.drain()
+}
+
+// drain takes in the watcher's errors until it is closed. They can't wait for
+// the end of a scan: the watcher may hold its lock while it reports one, and
+// the scan needs that lock to add a folder.
+func (w *watch) drain() {
+	defer close(w.drained)
+	for err := range w.notify.Errors {
+		select {
+		case w.errs <- err:
+		default:
+		}
 	}
 }
 
@@ -152,6 +169,7 @@ func (w *watch) done(s *scan) []Diagnostic {
 func (w *watch) close() {
 	if w.notify != nil {
 		_ = w.notify.Close() // it holds nothing that could be lost
+		<-w.drained
 	}
 }
 

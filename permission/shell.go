@@ -14,7 +14,7 @@ const (
 	maxShellNesting = 30        // of shells in shells and calls in calls
 	maxShellValues  = 20000
 	maxShellBytes   = 16 << 20 // of the texts of the values
-	maxWords        = 10000 // of a command
+	maxWords        = 10000    // of a command
 	maxVariable     = 4 << 10  // bytes of a word with variables in it
 	maxBraces       = 10       // groups of braces in a word
 	maxLooks        = 20000    // at files and entries of folders
@@ -76,6 +76,7 @@ type shell struct {
 	looks   int // at the file system
 	bytes   int // of values
 	full    bool
+	cut     bool // a command has been
 	spent   bool
 }
 

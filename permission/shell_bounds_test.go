@@ -22,6 +22,13 @@ func TestShellBounds(t *testing.T) {
 		"arithmetic":    "echo " + strings.Repeat("$((1+", 15000) + "1" + strings.Repeat("))", 15000),
 		"files":         strings.Repeat("rg x /usr /opt /var;", 1000),
 		"deep":          "cat " + strings.Repeat("a/", 50000) + "b",
+		"open braces":   "cat " + strings.Repeat("{", 120000),
+		"folders":       "tar " + strings.Repeat("-C a ", 20000) + "x",
+		"remote":        strings.Repeat("ssh h ", 20000) + "rm",
+		"patterns":      "cat " + strings.Repeat("* ", 60000),
+		"parts":         "cat " + strings.Repeat("a=", 60000),
+		"many words":    "cp " + strings.Repeat("a ", 60000),
+		"hidden":        "cat " + strings.Repeat("a ", 20000) + "$(rm x) .env",
 	} {
 		values, err := w.ShellValues("shell_exec", command)
 		size := 0

@@ -35,17 +35,21 @@ func (a *shell) call(st *state, c *syntax.CallExpr) {
 	mark := len(a.values)
 	a.assigns(st, c.Assigns, len(c.Args) > 0)
 	var args argv
-	size := 0
+	size, cut := 0, false
 	for _, w := range c.Args {
 		for _, t := range a.fields(st, w) {
-			if size += len(t.s) + 1; size <= maxCommand+1 && len(args) < maxWords {
+			size += len(t.s) + 1
+			switch cut = cut || size > maxCommand+1 || len(args) == maxWords; {
+			case !cut:
 				args = append(args, t)
+			case !a.cut:
+				a.cut = true
+				a.unknown("a command with more words than can be looked at")
 			}
 		}
-		if size > maxCommand+1 || len(args) == maxWords { // what follows is not known
-			args = append(args, text{split: true})
-			break
-		}
+	}
+	if cut {
+		args = append(args, text{split: true})
 	}
 	inner := slices.Clone(a.values[mark:])
 	a.values = a.values[:mark]

@@ -46,6 +46,7 @@ func (a *shell) files(st *state, name string, v argv) {
 	}
 	dirs := a.workFolders(st, name, v)
 	if dirs != nil {
+		unknown = unknown || slices.Contains(dirs, "")
 		other := st.clone()
 		other.cwd = dirs
 		for _, t := range v[1:] {
@@ -95,7 +96,7 @@ func goesDown(name string, v argv) bool {
 }
 
 // workFolders returns the folders that an option such as "-C" makes the
-// command start in.
+// command start in; "" stands for any.
 func (a *shell) workFolders(st *state, name string, v argv) []string {
 	switch name {
 	case "tar", "bsdtar", "gtar", "git", "make", "gmake", "go", "npm", "pnpm", "yarn", "cargo", "ninja":
@@ -123,6 +124,10 @@ func (a *shell) workFolders(st *state, name string, v argv) []string {
 				dirs = append(dirs, filepath.Join(dir, to))
 			}
 		}
+		if slices.Sort(dirs); len(slices.Compact(dirs)) > maxDirs {
+			return []string{""}
+		}
+		dirs = slices.Compact(dirs)
 	}
 	return dirs
 }
@@ -133,7 +138,11 @@ func (a *shell) reads(st *state, name, word string, always bool, folders *[]stri
 	if word == "" || word == "-" || word == "--" {
 		return
 	}
-	for _, part := range fileParts(name, word) {
+	parts, ok := fileParts(word)
+	if !ok {
+		a.add(Value{Tool: "read_file", DenyOnly: true, Unknown: true})
+	}
+	for _, part := range parts {
 		for _, dir := range st.dirs() {
 			if dir == "" && !rooted(part) {
 				continue // files adds an unknown one
@@ -180,14 +189,18 @@ func (a *shell) through(st *state, tool, dir, path string) {
 }
 
 // fileParts returns the parts of a word that may be a file: "x" of "if=x",
-// "--file=x", "-fx", "@x", "file://x" and "HEAD:x".
-func fileParts(name, word string) []string {
-	parts := []string{word}
+// "--file=x", "-fx", "@x", "file://x" and "HEAD:x". ok is false where there are
+// more than can be looked at.
+func fileParts(word string) (parts []string, ok bool) {
+	parts = []string{word}
 	if rest, ok := strings.CutPrefix(word, "file://"); ok {
-		return append(parts, strings.TrimPrefix(rest, "localhost"))
+		return append(parts, strings.TrimPrefix(rest, "localhost")), true
 	}
 	for i := 0; i < len(word); i++ {
 		if strings.IndexByte("=:,@<", word[i]) >= 0 {
+			if len(parts) > maxParts {
+				return parts[:1], false
+			}
 			from := i + 1
 			if rest := word[from:]; rest != "" {
 				parts = append(parts, rest)
@@ -203,5 +216,8 @@ func fileParts(name, word string) []string {
 	if len(word) > 2 && word[0] == '-' && word[1] != '-' {
 		parts = append(parts, word[2:])
 	}
-	return parts
+	return parts, true
 }
+
+// maxParts bounds the parts of a word that may be files.
+const maxParts = 200

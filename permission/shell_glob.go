@@ -37,6 +37,9 @@ func (a *shell) globbed(dir string, t text) (files []string, ok bool) {
 				}
 			}
 		} else {
+			if !a.look(10 + len(seg)/16) { // which a pattern costs
+				return nil, false
+			}
 			expr, err := pattern.Regexp(seg, pattern.Filenames|pattern.EntireString)
 			if err != nil {
 				return nil, false

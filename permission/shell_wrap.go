@@ -20,7 +20,13 @@ func (a *shell) unwrap(st *state, name string, v argv) {
 	}
 	switch name {
 	case "eval":
-		rest := skipOptions(v[1:], wrapper{})
+		rest := v[1:]
+		switch {
+		case rest.word(0) == "--":
+			rest = rest[1:]
+		case strings.HasPrefix(rest.word(0), "-"): // an option, which it has none of
+			a.unknown(v.line())
+		}
 		a.joined(st, rest)
 	case "command":
 		if w := v.word(1); strings.HasPrefix(w, "-") && strings.ContainsAny(w, "vV") && w != "--" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -51,6 +52,10 @@ func (a Answer) outcome() eventbus.ApprovalOutcome {
 	}
 	return eventbus.Approved
 }
+
+// ErrNoAlways is the error of an answer "always" to a call that no rule of its
+// tool would let through from then on.
+var ErrNoAlways = errors.New("no rule for calls like it would let it through, so there is no \"always\": approve this call alone, or edit permissions.jsonc")
 
 // AnsweredError tells that an approval had its answer already.
 type AnsweredError struct{ Approval *Approval }
@@ -101,11 +106,14 @@ func (s *Store) Approval(ctx context.Context, id string) (*Approval, error) {
 
 // Answer answers a waiting approval and returns it as answered. The first answer counts: for any later one, and for an
 // approval that has expired or was cancelled, the error is an [*AnsweredError].
-// ErrNotFound and ErrAmbiguous are as for [Store.Approval].
+// ErrNotFound and ErrAmbiguous are as for [Store.Approval]; with [ErrNoAlways] the call still waits.
 func (s *Store) Answer(ctx context.Context, id string, answer Answer) (*Approval, error) {
 	a, err := s.Approval(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if answer.Verdict == ApproveAlways && a.Pending() && len(a.AlwaysPatterns) == 0 {
+		return nil, fmt.Errorf("approval %s: %w", a.ID, ErrNoAlways)
 	}
 	won, err := s.resolve(ctx, a.ID, answer.outcome(), answer)
 	if err == nil && !won.ours {

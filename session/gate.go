@@ -65,10 +65,8 @@ func (s *Session) guard(ctx context.Context, call model.ToolCall, messageID stri
 }
 
 func (s *Session) judgeAndRun(ctx context.Context, call model.ToolCall, messageID string) CallResult {
-	for at := s; at != nil; at = at.parent {
-		if status := at.Record().Status; status.Ended() {
-			return s.refuseUnjudged(call, "%s is refused, since session %s is %s", call.Name, at.id, status)
-		}
+	if err := s.over(); err != nil {
+		return s.refuseUnjudged(call, "%s is refused, since %v", call.Name, err)
 	}
 	t, ok := s.tools[call.Name]
 	if !ok {
@@ -109,6 +107,16 @@ func (s *Session) judgeAndRun(ctx context.Context, call model.ToolCall, messageI
 	})}
 }
 
+// over returns an error if the session, or one that it descends from, has ended.
+func (s *Session) over() error {
+	for at := s; at != nil; at = at.parent {
+		if status := at.Record().Status; status.Ended() {
+			return fmt.Errorf("session %s is %s", at.id, status)
+		}
+	}
+	return nil
+}
+
 // judge decides on a call. It reports false with what the model is told where
 // the call may not run.
 func (s *Session) judge(ctx context.Context, layers *permission.Layers, call model.ToolCall, values []permission.Value) (CallResult, bool) {
@@ -141,31 +149,50 @@ func (s *Session) judge(ctx context.Context, layers *permission.Layers, call mod
 		Arguments:      call.Arguments,
 		Decision:       decision,
 		Patterns:       permission.Patterns(values),
-		AlwaysPatterns: permission.AlwaysPatterns(call.Name, values),
+		AlwaysPatterns: alwaysPatterns(layers, call.Name, values),
 	}, allowed)
 	if err != nil {
 		s.audit(entry.answered(eventbus.Cancelled, ""))
 		return refuse("%s was not approved: %v", call.Name, err), false
 	}
 	s.audit(entry.answered(answered.Outcome, answered.AnsweredBy))
-	switch {
-	case answered.Outcome == eventbus.Cancelled && ctx.Err() != nil:
-		return refuse("%s was not run: %v", call.Name, context.Cause(ctx)), false
-	case answered.Outcome == eventbus.Cancelled:
-		return refuse("%s was not approved: %s", call.Name, cmp.Or(answered.Feedback, "the question was cancelled")), false
-	case answered.Outcome == eventbus.Expired:
-		return refuse("%s was not approved: nobody has answered within %s.%s", call.Name, s.m.limits.Approval, s.m.ruleHint(decision.Value)), false
-	case answered.Outcome != eventbus.Approved && answered.Feedback != "":
-		return refuse("The user denied %s: %s", call.Name, answered.Feedback), false
-	case answered.Outcome != eventbus.Approved:
-		return refuse("The user denied %s.", call.Name), false
-	case answered.Always:
+	if answered.Outcome != eventbus.Approved {
+		return s.unapproved(ctx, call, decision, answered), false
+	}
+	// What happened while the call waited counts: an end, and a deny, which no
+	// answer lifts.
+	if err := s.over(); err != nil {
+		return s.refuseUnjudged(call, "%s is refused, since %v", call.Name, err), false
+	}
+	if layers, err := s.layers(); err != nil {
+		return s.refuseUnjudged(call, "%s is refused, since the permission rules can't be read: %v", call.Name, err), false
+	} else if decision := layers.Decide(values); decision.Action == permission.Deny {
+		s.audit(s.auditEntry(call, values, decision))
+		return refuse("%s", decision.Reason()), false
+	}
+	if answered.Always {
 		if err := s.allowAlways(call.Name, answered.AlwaysPatterns); err != nil {
 			s.m.log.Error("the rule for \"always\" was not stored", "session", s.id, "err", err)
 		}
 		s.m.rechecks.tell()
 	}
 	return CallResult{}, true
+}
+
+// unapproved refuses a call that was asked about, and says why.
+func (s *Session) unapproved(ctx context.Context, call model.ToolCall, decision permission.Decision, answered *Approval) CallResult {
+	switch {
+	case answered.Outcome == eventbus.Cancelled && ctx.Err() != nil:
+		return refuse("%s was not run: %v", call.Name, context.Cause(ctx))
+	case answered.Outcome == eventbus.Cancelled:
+		return refuse("%s was not approved: %s", call.Name, cmp.Or(answered.Feedback, "the question was cancelled"))
+	case answered.Outcome == eventbus.Expired:
+		return refuse("%s was not approved: nobody has answered within %s.%s", call.Name, s.m.limits.Approval, s.m.ruleHint(decision.Value))
+	case answered.Feedback != "":
+		return refuse("The user denied %s: %s", call.Name, answered.Feedback)
+	default:
+		return refuse("The user denied %s.", call.Name)
+	}
 }
 
 // layers returns the rulesets that judge the session's calls now.
@@ -193,21 +220,6 @@ func (s *Session) readable(path string) bool {
 		return false
 	}
 	return layers.Decide(values).Action != permission.Deny
-}
-
-// allowAlways adds the runtime rules of this session and the static ones.
-func (s *Session) allowAlways(name string, patterns []string) error {
-	var rules []permission.Rule
-	for _, p := range patterns {
-		rules = append(rules, permission.Rule{Tool: name, Pattern: p, Action: permission.Allow, Source: permission.Source{File: "runtime"}})
-	}
-	s.mu.Lock()
-	runtime, err := s.runtime.Append(rules...)
-	if err == nil {
-		s.runtime = runtime
-	}
-	s.mu.Unlock()
-	return errors.Join(err, s.m.static.Allow(name, patterns))
 }
 
 // run runs a tool within its time limit.

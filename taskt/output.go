@@ -37,11 +37,21 @@ func acceptor(output json.RawMessage) (func(answer string) (string, error), erro
 		if err := json.Unmarshal([]byte(text), &value); err != nil {
 			return "", fmt.Errorf("the answer can't be read: %w", err)
 		}
-		if err := resolved.Validate(value); err != nil {
+		if err := validate(resolved, value); err != nil {
 			return "", fmt.Errorf("the answer does not satisfy the output schema: %w", err)
 		}
 		return text, nil
 	}, nil
+}
+
+// validate reports why value does not satisfy schema.
+func validate(schema *jsonschema.Resolved, value any) (err error) {
+	defer func() {
+		if r := recover(); r != nil { // the library's own slips must not end the worker
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return schema.Validate(value)
 }
 
 // jsonFence matches a code fence marked as JSON. No line of JSON within can

@@ -103,6 +103,9 @@ func (s *Service) find(caller, name string) (*agentdefs.Definition, error) {
 	if def != nil {
 		unknown.Name, unknown.Callers = def.Name, def.Callers
 	}
+	if def == nil && len(candidates) == 0 {
+		unknown.Unserved = r.unserved(name)
+	}
 	for _, a := range r.of(caller).agents {
 		accepted := a.Name
 		if len(a.Aliases) > 0 {
@@ -131,6 +134,20 @@ func (r *rosters) resolve(name string) (def *agentdefs.Definition, candidates []
 	return def, candidates
 }
 
+// unserved returns the file that has an agent of that name, in any case, which
+// is not served; nil: there is none, or another has the name.
+func (r *rosters) unserved(name string) *agentdefs.Unserved {
+	if def, _ := r.snapshot.Resolve(name); def != nil {
+		return nil
+	}
+	for _, u := range r.snapshot.Unserved() {
+		if u.File != "built-in" && strings.EqualFold(u.Name, name) {
+			return &u
+		}
+	}
+	return nil
+}
+
 // UnknownAgentError tells that an agentType names no agent that its caller may
 // call.
 type UnknownAgentError struct {
@@ -138,6 +155,10 @@ type UnknownAgentError struct {
 	Callers    []string // those that may call the agent of that name; nil: there is none
 	Candidates []string // names that differ from Name in upper and lower case alone, if there are several
 	Accepted   []string // names, their aliases in brackets
+
+	// Unserved is the file that has an agent of that name and is not served;
+	// nil: there is none.
+	Unserved *agentdefs.Unserved
 }
 
 func (e *UnknownAgentError) Error() string {
@@ -145,6 +166,8 @@ func (e *UnknownAgentError) Error() string {
 	switch {
 	case len(e.Candidates) > 0:
 		what = fmt.Sprintf("the agentType %q could be any of %s: write it in the same case", e.Name, strings.Join(e.Candidates, ", "))
+	case e.Unserved != nil:
+		what = fmt.Sprintf("the agent %q of %s is not served (%s)", e.Unserved.Name, e.Unserved.File, e.Unserved.Code)
 	case e.Callers != nil:
 		what = fmt.Sprintf("the agent %q may be called by %s only", e.Name, strings.Join(e.Callers, ", "))
 	}

@@ -74,6 +74,42 @@ func TestRulesHoldForAliases(t *testing.T) {
 	}
 }
 
+// TestRulesInAnyCase: a rule that denies an agent holds however it writes the
+// name; one that allows holds as it is written.
+func TestRulesInAnyCase(t *testing.T) {
+	for _, tt := range []struct {
+		rules   []permission.Rule
+		refused bool
+	}{
+		{[]permission.Rule{{Tool: "task", Pattern: "*", Action: permission.Allow}, {Tool: "task", Pattern: "Deploy", Action: permission.Deny}}, true},
+		{[]permission.Rule{{Tool: "task", Pattern: "*", Action: permission.Deny}, {Tool: "task", Pattern: "deploy", Action: permission.Allow}}, false},
+		{[]permission.Rule{{Tool: "task", Pattern: "*", Action: permission.Deny}, {Tool: "task", Pattern: "Deploy", Action: permission.Allow}}, true},
+	} {
+		e := setup{
+			model:  answer("done"),
+			files:  map[string]string{"deploy.md": agentFile()},
+			static: append(slices.Clone(allowAll), tt.rules...),
+		}.open(t)
+		if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "deploy"}); res.Refused != tt.refused {
+			t.Errorf("%v: refused %v (%v), want %v", tt.rules, res.Refused, res.Err, tt.refused)
+		}
+	}
+}
+
+// TestUnserved: a call of an agent whose file is refused says so.
+func TestUnserved(t *testing.T) {
+	e := newEnv(t, answer("done"), taskt.Limits{}, map[string]string{"deploy.md": agentFile("permission: {x: y}"), "Off.md": agentFile("disable: true")})
+	for written, want := range map[string]string{
+		"Deploy":  `the agent "deploy" of .agents/agents/deploy.md is not served (permission-invalid); accepted: explore, general`,
+		"off":     `the agent "Off" of .agents/agents/Off.md is not served (agent-disabled); accepted: explore, general`,
+		"nothing": `unknown agentType "nothing"; accepted: explore, general`,
+	} {
+		if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: written}); res.Text != want {
+			t.Errorf("%q: %q, want %q", written, res.Text, want)
+		}
+	}
+}
+
 // agentsFunc is where agents come from, as a function.
 type agentsFunc func() *agentdefs.Snapshot
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -33,13 +34,18 @@ func (t *taskTool) Spec() tool.Spec {
 
 // Values implements [tool.Tool]: the value is the name of the agent that the
 // call means, so that a rule about it holds for its aliases too, and in any
-// case of the letters. A name of no agent is a value as it stands.
+// case of the letters. A name of no agent is a value as it stands. The same in
+// small letters can only deny: so does a rule that writes the name otherwise.
 func (t *taskTool) Values(args json.RawMessage) ([]permission.Value, error) {
 	in, err := parseInput(args)
 	if err != nil {
 		return nil, err
 	}
-	return []permission.Value{{Tool: toolName, Text: t.service.nameOf(in.AgentType)}}, nil
+	name := t.service.nameOf(in.AgentType)
+	return []permission.Value{
+		{Tool: toolName, Text: name},
+		{Tool: toolName, Text: strings.ToLower(name), Folded: true, DenyOnly: true},
+	}, nil
 }
 
 // Run implements [tool.Tool]: it runs the child, in the caller's own goroutine.
@@ -55,7 +61,7 @@ func (t *taskTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error
 	}
 	result := &Result{Agent: t.service.nameOf(in.AgentType), Status: session.Failed}
 	def, err := t.service.find(t.caller, in.AgentType)
-	if err == nil && (len(call.Values) != 1 || call.Values[0].Text != def.Name) {
+	if err == nil && (len(call.Values) == 0 || call.Values[0].Text != def.Name) {
 		err = fmt.Errorf("the agents have changed meanwhile, and %q now is the agent %q: call again if that is the one you mean", in.AgentType, def.Name)
 	}
 	if err != nil {

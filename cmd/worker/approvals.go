@@ -26,7 +26,9 @@ func (p *program) approvalsListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the calls that wait, the oldest first",
-		Args:  usageArgs(cobra.NoArgs),
+		Long: `Lists the calls that wait for approval, the oldest first. What does not print is shown
+as an escape; of a long call the middle is left out, and --json shows all of it.`,
+		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
 				pending, err := sessions.Approvals(ctx)
@@ -87,7 +89,7 @@ func (p *program) listApprovals(pending []*session.Approval) error {
 	fmt.Fprintln(w, "ID\tAGENT\tTOOL\tWANTS\tALWAYS WOULD ALLOW\tEXPIRES IN\tSESSION")
 	for _, a := range pending {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, dash(eventbus.OneLine(a.Agent, 40)), eventbus.OneLine(a.Tool, 40),
-			eventbus.OneLine(strings.Join(a.Patterns, ", "), 200), dash(eventbus.OneLine(strings.Join(a.AlwaysPatterns, ", "), 100)),
+			visibleList(a.Patterns, 200), dash(visibleList(a.AlwaysPatterns, 100)),
 			max(0, time.Until(a.ExpiresAt)).Round(time.Second), a.SessionID)
 	}
 	return w.Flush()
@@ -103,7 +105,7 @@ func (p *program) answerApproval(ctx context.Context, id string, answer session.
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(p.stderr, "%s: %s %s\n", a.Outcome, eventbus.OneLine(a.Tool, 40), eventbus.OneLine(strings.Join(a.Patterns, ", "), 200))
+		fmt.Fprintf(p.stderr, "%s: %s %s\n", a.Outcome, eventbus.OneLine(a.Tool, 40), visibleList(a.Patterns, 200))
 		return nil
 	})
 }

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/session"
@@ -53,7 +51,8 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 	w := t.p.stderr
 	fmt.Fprintf(w, "\r\x1b[K%s asks to call %s, which wants\n", eventbus.OneLine(req.Agent, 60), eventbus.OneLine(req.Tool, 60))
 	whole := list(w, req.Patterns)
-	fmt.Fprintf(w, "  %s\n", eventbus.OneLine(req.Decision.Reason(), 400))
+	reason, _ := visible(req.Decision.Reason(), 400)
+	fmt.Fprintf(w, "  %s\n", reason)
 	always := ""
 	if whole && len(req.AlwaysPatterns) > 0 {
 		fmt.Fprintln(w, "  always would allow")
@@ -78,18 +77,6 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 			}
 		}
 	}
-}
-
-// list prints each text whole, in a line of its own: what is approved must not
-// hide behind what is shown. It reports false where a text is too long for that.
-func list(w io.Writer, texts []string) bool {
-	whole := true
-	for _, text := range texts {
-		const limit = 4000
-		fmt.Fprintf(w, "    %s\n", eventbus.OneLine(text, limit))
-		whole = whole && utf8.RuneCountInString(text) <= limit
-	}
-	return whole
 }
 
 // read starts the one reader of stdin. A read can't be interrupted: it ends
