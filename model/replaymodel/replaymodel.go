@@ -3,6 +3,7 @@ package replaymodel
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"time"
@@ -22,9 +23,13 @@ type Model struct {
 // changed afterwards.
 func New(name string, script Script) *Model { return &Model{name: name, script: script} }
 
-// Load reads the script at path. The model's name is "replay/" and the path.
+// maxScript bounds a script, in bytes: an agent file may name any path.
+const maxScript = 64 << 20
+
+// Load reads the script at path, a regular file of at most 64 MiB. The model's
+// name is "replay/" and the path.
 func Load(path string) (*Model, error) {
-	data, err := os.ReadFile(path)
+	data, err := readScript(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading a replay script: %w", err)
 	}
@@ -33,6 +38,26 @@ func Load(path string) (*Model, error) {
 		return nil, fmt.Errorf("replay script %s: %w", path, err)
 	}
 	return New("replay/"+path, script), nil
+}
+
+func readScript(path string) ([]byte, error) {
+	info, err := os.Stat(path) // before opening it: a pipe would block
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxScript+1))
+	if err == nil && len(data) > maxScript {
+		err = fmt.Errorf("%s is larger than %d MiB", path, maxScript>>20)
+	}
+	return data, err
 }
 
 // Name implements [model.Model].
