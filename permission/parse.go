@@ -55,6 +55,14 @@ func (p *parser) add(tool, pattern, action string, at, actionAt Source) error {
 	return nil
 }
 
+// tool checks the name of a tool that has no rules; of others the rules are.
+func (p *parser) tool(name string, at Source) error {
+	if _, err := CompileGlob(name); err != nil {
+		return p.refuse(at, "tool: %v", err)
+	}
+	return nil
+}
+
 // ParseYAML reads the compact format from a YAML node: a mapping of tool globs
 // to actions, or to mappings of patterns to actions. The order of the file is
 // the order of the rules. file is for messages and [Rule.Source]. A nil node,
@@ -79,6 +87,11 @@ func ParseYAML(node *yaml.Node, file string, opts *ParseOptions) (*Ruleset, erro
 				return nil, err
 			}
 			continue
+		}
+		if len(value.Content) == 0 {
+			if err := p.tool(tool, p.at(key)); err != nil {
+				return nil, err
+			}
 		}
 		for j := 0; j+1 < len(value.Content); j += 2 {
 			key, value := value.Content[j], resolve(value.Content[j+1])
@@ -164,9 +177,14 @@ func ParseJSON(data []byte, file string, opts *ParseOptions) (*Ruleset, error) {
 		if _, ok := value.Value.(hujson.Literal); ok {
 			return j.action(tool, "*", key, value)
 		}
-		return j.pairs(value, "pattern", func(pattern string, key, value *hujson.Value) error {
+		rules := len(p.rules)
+		err := j.pairs(value, "pattern", func(pattern string, key, value *hujson.Value) error {
 			return j.action(tool, pattern, key, value)
 		})
+		if err == nil && len(p.rules) == rules {
+			err = p.tool(tool, j.at(key))
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -42,6 +42,7 @@ func TestParseYAML(t *testing.T) {
 		"a":                       `a.md:1:1: want a mapping of tools to actions, got "a"`,
 		"a:":                      "a.md:1:3: a: want an action (allow, ask or deny), got nothing",
 		"a: {'[z-a]': deny}":      "a.md:1:5: rule a: {\"[z-a]\": deny}: pattern: pattern \"[z-a]\", offset",
+		"a: deny\n'[z-a]': {}":    "a.md:2:1: tool: pattern \"[z-a]\", offset",
 		"b: &x {y: deny}\n<<: *x": "a.md:2:1: want a tool, got a merge key",
 	} {
 		if _, err := parseYAMLText(t, text, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
