@@ -2,15 +2,13 @@ package eventbus
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
-	"strings"
+	"slices"
+	"sync"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -18,24 +16,30 @@ import (
 // Stream is the JetStream stream that holds the events of all workspaces.
 const Stream = "AGENT_EVENTS"
 
-// retention is how long events are kept.
-const retention = 30 * 24 * time.Hour
-
 // Options says where the bus runs. StoreDir or URL is required.
 type Options struct {
-	// StoreDir is the folder of the embedded server's JetStream store, which
-	// no other process may use at the same time.
+	// StoreDir is the folder of the embedded server's JetStream store. All
+	// processes of the user that name it share the store: the first one opens
+	// it, the others are let in, and when the first one ends or is killed another
+	// opens it.
 	StoreDir string
-
-	// ShareDir is the folder through which other processes of the user get at
-	// the embedded store, by [Join]. It is made, readable by the user alone.
-	// Empty: none can.
-	ShareDir string
 
 	// URL is an existing NATS server or cluster with JetStream
 	// ("nats://host:4222", several with commas between). Empty: the embedded
-	// server, without any listening socket.
+	// server, which listens on no socket before a second process asks for it.
 	URL string
+
+	// Access says who we are to the server at URL.
+	Access Access
+
+	// Replicas is how many servers of a cluster keep what is stored: 1, 3 or 5;
+	// 0: 1 where the worker makes a stream, and any number where it is there.
+	Replicas int
+
+	// MaxAge is how long events are kept in a stream that the bus makes; 0: for
+	// ever. Sessions are deleted whole before ([Bus.Purge]): this is for what is
+	// of no session, and of none any more.
+	MaxAge time.Duration
 
 	Logger *slog.Logger // nil: discard
 }
@@ -43,17 +47,30 @@ type Options struct {
 // Bus is a connection to the event streams of one workspace.
 type Bus struct {
 	workspace string
-	server    *server.Server // nil: external
-	said      *serverLog     // what the server has logged; nil: external
-	share     *share         // lets other processes in; nil: none
+	address   string        // of the servers
+	options   []nats.Option // of every connection
+	seat      *seat         // at the embedded store; nil: the server is external
+	link      *link         // of conn
 	conn      *nats.Conn
-	js        jetstream.JetStream
+	js        keptJetStream
 	events    jetstream.Stream
+	replicas  int           // of streams that are made; 0: not said
+	maxAge    time.Duration // of events; 0: for ever
+	lanes     lanes
+
+	ctx    context.Context // ends with the bus
+	cancel context.CancelFunc
+	seated sync.WaitGroup // until nobody looks after the seat any more
+
+	findingsMu sync.Mutex
+	findings   []Finding // of the streams in an external server
 }
 
-// Open starts the embedded server, or connects to the one at opts.URL, and
-// makes sure of the event stream. workspace is a workspace id: one token of a
-// subject. Close gives everything back.
+// Open opens the store in opts.StoreDir, here or through the process that has it
+// open, or connects to the server at opts.URL, and makes sure of the event
+// stream. workspace is a workspace id: one token of a subject. Close gives
+// everything back. [ErrNoHost] says that another process has the store open and
+// lets nobody in.
 func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 	if !validToken(workspace) {
 		return nil, fmt.Errorf("opening the event bus: %q is no workspace id (it may have no dots, spaces, * or >)", workspace)
@@ -62,85 +79,111 @@ func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	b := &Bus{workspace: workspace}
-	address := opts.URL
-	natsOpts := append(connOptions(workspace, log), nats.MaxReconnects(-1))
-	if address == "" {
-		if opts.StoreDir == "" {
-			return nil, errors.New("opening the event bus: neither a store folder nor a URL is given")
-		}
-		token := rand.Text()
-		srv, said, err := startServer(opts.StoreDir, token, log)
-		if err != nil {
-			return nil, fmt.Errorf("starting the embedded event store in %s: %w", opts.StoreDir, err)
-		}
-		b.server, b.said = srv, said
-		natsOpts = append(natsOpts, nats.InProcessServer(srv), nats.Token(token))
-		if opts.ShareDir != "" {
-			if b.share, err = startShare(opts.ShareDir, srv, token, log); err != nil {
-				return nil, errors.Join(fmt.Errorf("sharing the event store by %s: %w", opts.ShareDir, err), b.Close())
-			}
-		}
+	b := &Bus{workspace: workspace, replicas: opts.Replicas, maxAge: opts.MaxAge, address: opts.URL, link: newLink()}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.options = []nats.Option{
+		nats.Name("agentworker " + workspace),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("event bus", "err", err) }),
 	}
-	if err := b.connect(ctx, address, natsOpts); err != nil {
-		return nil, errors.Join(err, b.Close())
+	var err error
+	switch {
+	case opts.URL != "":
+		err = b.openExternal(opts.Access)
+	case opts.StoreDir != "":
+		err = b.openEmbedded(ctx, opts.StoreDir, log)
+	default:
+		err = errors.New("neither a store folder nor a URL is given")
+	}
+	if err == nil {
+		err = b.openStream(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the event bus: %w", errors.Join(err, b.Close()))
 	}
 	return b, nil
 }
 
-func connOptions(workspace string, log *slog.Logger) []nats.Option {
-	return []nats.Option{
-		nats.Name("agentworker " + workspace),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("event bus", "err", err) }),
+func (b *Bus) openExternal(access Access) error {
+	opts, err := access.options(b.address)
+	if err != nil {
+		return err
 	}
+	b.options = append(b.options, opts...)
+	return b.connect()
 }
 
-func (b *Bus) connect(ctx context.Context, address string, opts []nats.Option) error {
-	where := shown(address)
-	var err error
-	if b.conn, err = nats.Connect(address, opts...); err != nil {
-		return fmt.Errorf("connecting to %s: %s", where, strings.ReplaceAll(err.Error(), address, where))
+// connect makes the connection that is mended as long as the bus is open.
+func (b *Bus) connect(opts ...nats.Option) (err error) {
+	opts = append(append(append(b.dial(), b.link.options()...), nats.MaxReconnects(-1)), opts...)
+	if b.conn, err = nats.Connect(b.address, opts...); err != nil {
+		return fmt.Errorf("connecting to %s: %w", shown(b.address), explainConnect(err))
 	}
-	b.js, err = jetstream.New(b.conn, jetstream.WithPublishAsyncMaxPending(maxPendingTotal))
+	b.link.found()
+	return nil
+}
+
+// openEmbedded takes a seat at the store in dir, and keeps it until Close.
+func (b *Bus) openEmbedded(ctx context.Context, dir string, log *slog.Logger) (err error) {
+	if b.seat, err = newSeat(dir, log); err != nil {
+		return fmt.Errorf("opening the event store in %s: %w", dir, err)
+	}
+	if _, err := b.seat.step(); err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, seatWait)
+	defer cancel()
+	b.seat.find(waiting, func() bool {
+		return b.connect(nats.ReconnectWait(seatRetry), nats.ReconnectJitter(0, 0)) == nil
+	})
+	switch {
+	case b.conn != nil:
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		return b.seat.why()
+	}
+	b.seated.Go(func() {
+		for {
+			select {
+			case <-b.ctx.Done():
+				return
+			case <-b.link.down:
+				b.seat.find(b.ctx, b.conn.IsConnected)
+			}
+		}
+	})
+	return nil
+}
+
+// dial returns the options of a new connection.
+func (b *Bus) dial() []nats.Option {
+	opts := slices.Clone(b.options)
+	if b.seat != nil {
+		opts = append(opts, b.seat.options()...)
+	}
+	return opts
+}
+
+// openStream makes sure of the event stream.
+func (b *Bus) openStream(ctx context.Context) error {
+	js, err := jetstream.New(b.conn)
 	if err != nil {
-		return fmt.Errorf("using JetStream of %s: %w", where, err)
+		return fmt.Errorf("using JetStream of %s: %w", shown(b.address), err)
 	}
+	b.js = keptJetStream{js, b}
 	b.events, err = b.EnsureStream(ctx, jetstream.StreamConfig{
 		Name:        Stream,
 		Description: "events of agent sessions, in the view of the root session",
 		Subjects:    []string{"agents.v1.*.events.>"},
 		Storage:     jetstream.FileStorage,
-		MaxAge:      retention,
+		MaxAge:      b.maxAge,
 		Duplicates:  30 * time.Second,
 		AllowDirect: true,
 	})
 	if err != nil {
-		return fmt.Errorf("making the stream %s in %s: %w", Stream, where, err)
+		return fmt.Errorf("opening the stream %s in %s: %w", Stream, shown(b.address), err)
 	}
 	return nil
-}
-
-// EnsureStream makes a stream. In a server that is not ours one that is there
-// stays as its operator has set it up.
-func (b *Bus) EnsureStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
-	if b.server == nil {
-		stream, err := b.js.Stream(ctx, cfg.Name)
-		if !errors.Is(err, jetstream.ErrStreamNotFound) {
-			return stream, err
-		}
-	}
-	return b.js.CreateOrUpdateStream(ctx, cfg)
-}
-
-// EnsureBucket makes a key-value bucket, like [Bus.EnsureStream].
-func (b *Bus) EnsureBucket(ctx context.Context, cfg jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
-	if b.server == nil {
-		bucket, err := b.js.KeyValue(ctx, cfg.Bucket)
-		if !errors.Is(err, jetstream.ErrBucketNotFound) {
-			return bucket, err
-		}
-	}
-	return b.js.CreateOrUpdateKeyValue(ctx, cfg)
 }
 
 // IsConflict reports whether a write was refused because what is stored has
@@ -151,33 +194,19 @@ func IsConflict(err error) bool {
 		refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// complaint returns what the embedded server has said last of what is wrong
-// with it, to be put behind an error that does not.
+// complaint returns what is known of what is wrong with the store, to be put
+// behind an error that does not say it.
 func (b *Bus) complaint() string {
-	if b.said == nil {
+	if b.seat == nil {
 		return ""
 	}
-	if last := b.said.last.Load(); last != nil {
-		return " (the store says: " + OneLine(*last, 300) + ")"
-	}
-	return ""
-}
-
-// shown returns the addresses of servers without their passwords.
-func shown(urls string) string {
-	if urls == "" {
-		return "the embedded event store"
-	}
-	var out []string
-	for part := range strings.SplitSeq(urls, ",") {
-		u, err := url.Parse(strings.TrimSpace(part))
-		if err != nil {
-			out = append(out, "a NATS server")
-			continue
+	if h := b.seat.host.Load(); h != nil {
+		if last := h.said.last.Load(); last != nil {
+			return " (the store says: " + OneLine(*last, 300) + ")"
 		}
-		out = append(out, u.Redacted())
+		return ""
 	}
-	return strings.Join(out, ",")
+	return " (" + OneLine(b.seat.why().Error(), 300) + ")"
 }
 
 // Workspace returns the id of the workspace.
@@ -189,9 +218,12 @@ func (b *Bus) JetStream() jetstream.JetStream { return b.js }
 // Conn returns the connection itself, for services on it.
 func (b *Bus) Conn() *nats.Conn { return b.conn }
 
-// Embedded reports whether the server runs in this process, which then is the
-// only one that uses the store.
-func (b *Bus) Embedded() bool { return b.server != nil }
+// Embedded reports whether the store is the embedded one, which this process or
+// another one of the user has open.
+func (b *Bus) Embedded() bool { return b.seat != nil }
+
+// Hosts reports whether this process has the embedded store open at the moment.
+func (b *Bus) Hosts() bool { return b.seat != nil && b.seat.host.Load() != nil }
 
 // Subject returns the subject below which all events of path's session and its
 // descendants are published; add ".>" to subscribe.
@@ -199,18 +231,18 @@ func (b *Bus) Subject(path Path) (string, error) {
 	return path.subject("agents.v1." + b.workspace + ".events")
 }
 
-// Close closes the connection and stops the embedded server, after which its
-// store is complete on disk. Publishers are to be flushed before.
+// Close closes the connection. If this process has the embedded store open, it
+// is closed, after which it is complete on disk, and another process that uses
+// it opens it. Publishers are to be flushed before.
 func (b *Bus) Close() error {
-	if b.share != nil {
-		b.share.close()
-	}
+	b.cancel()
+	b.seated.Wait()
+	b.closeLanes()
 	if b.conn != nil {
 		b.conn.Close()
 	}
-	if b.server != nil {
-		b.server.Shutdown()
-		b.server.WaitForShutdown()
+	if b.seat != nil {
+		return b.seat.close()
 	}
 	return nil
 }

@@ -27,4 +27,22 @@
 // store refuses a second one.
 // Followers read from the store at their own pace: a slow one holds up nobody
 // and loses nothing.
+//
+// # Processes that share the embedded store
+//
+// Of the processes that [Open] a store folder, the one that gets its lock, the
+// host, runs the server; the others, its guests, are let in over loopback. When
+// the host ends, in order or not, a guest gets the lock and the server runs
+// there. A [Bus] finds the store by itself, and what was asked of it and not
+// answered is asked again:
+//
+//   - The bus has one connection, which looks up where the store is each time it
+//     dials. What goes through [Bus.JetStream] and the buckets and streams of
+//     [Bus.EnsureBucket] and [Bus.EnsureStream] is repeated until it is answered;
+//     writes carry a message id, so that they are stored once.
+//   - Publishers share a second connection, which is never mended: what was sent
+//     on it has arrived in order up to some point. On the next one each asks for
+//     its last stored event and goes on behind it.
+//
+// [Bus.Conn] alone shows that a store has moved.
 package eventbus

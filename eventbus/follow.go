@@ -1,6 +1,7 @@
 package eventbus
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,12 @@ type Delivery struct {
 	Raw json.RawMessage
 }
 
+// Ends reports whether this is the followed session's own session_end: its last
+// event.
+func (d Delivery) Ends() bool { return bytes.HasPrefix(d.Raw, sessionEnd) }
+
+var sessionEnd = []byte(`{"type":"session_end"`)
+
 // FollowOptions says what part of a stream to follow. The zero value replays
 // everything that is stored.
 type FollowOptions struct {
@@ -41,11 +48,39 @@ type FollowOptions struct {
 // Leaving the loop ends the consumer.
 func (b *Bus) Follow(ctx context.Context, path Path, opts FollowOptions) iter.Seq2[Delivery, error] {
 	return func(yield func(Delivery, error) bool) {
-		err := b.follow(ctx, path, opts, yield)
+		subject, err := b.Subject(path)
+		if err == nil {
+			err = b.follow(ctx, subject+".>", len(path)-1, opts, yield)
+		}
 		if err != nil {
 			yield(Delivery{}, fmt.Errorf("following the stream of a session: %w", err))
 		}
 	}
+}
+
+// Stored yields the stored events of one type that the session at the end of
+// path has published itself, as the stream of the session above shows them. An
+// error is the last value.
+func (b *Bus) Stored(ctx context.Context, above, path Path, eventType string) iter.Seq2[Delivery, error] {
+	return func(yield func(Delivery, error) bool) {
+		subject, err := b.Subject(path)
+		if err == nil {
+			err = b.follow(ctx, subject+"."+eventType, len(above)-1, FollowOptions{}, yield)
+		}
+		if err != nil {
+			yield(Delivery{}, fmt.Errorf("reading the %s events of a session: %w", eventType, err))
+		}
+	}
+}
+
+// Newest returns the sequence number of the newest event of all; 0: there was
+// none yet.
+func (b *Bus) Newest(ctx context.Context) (uint64, error) {
+	info, err := b.events.Info(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("looking for the newest event: %w", err)
+	}
+	return info.State.LastSeq, nil
 }
 
 // Last returns the newest stored event of a type that the session at the end of
@@ -62,16 +97,17 @@ func (b *Bus) Last(ctx context.Context, path Path, eventType string) (json.RawMe
 	if err != nil {
 		return nil, fmt.Errorf("reading the last %s event: %w", eventType, err)
 	}
-	return strip(msg.Data, len(path)-1)
+	raw, err := strip(msg.Data, len(path)-1)
+	if err != nil {
+		return nil, err
+	}
+	return b.whole(ctx, raw)
 }
 
-func (b *Bus) follow(ctx context.Context, path Path, opts FollowOptions, yield func(Delivery, error) bool) error {
-	subject, err := b.Subject(path)
-	if err != nil {
-		return err
-	}
+// follow yields the events on a subject without their outer depth envelopes.
+func (b *Bus) follow(ctx context.Context, subject string, depth int, opts FollowOptions, yield func(Delivery, error) bool) error {
 	cfg := jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{subject + ".>"},
+		FilterSubjects: []string{subject},
 		DeliverPolicy:  jetstream.DeliverAllPolicy,
 	}
 	if opts.From > 1 {
@@ -85,7 +121,7 @@ func (b *Bus) follow(ctx context.Context, path Path, opts FollowOptions, yield f
 	if !opts.Live && consumer.CachedInfo().NumPending == 0 {
 		return nil
 	}
-	messages, err := consumer.Messages()
+	messages, err := consumer.Messages(b.pulls()...)
 	if err != nil {
 		return err
 	}
@@ -105,8 +141,11 @@ func (b *Bus) follow(ctx context.Context, path Path, opts FollowOptions, yield f
 		if err != nil {
 			return err
 		}
-		raw, err := strip(msg.Data(), len(path)-1)
+		raw, err := strip(msg.Data(), depth)
 		if err != nil {
+			return fmt.Errorf("event %d: %w", meta.Sequence.Stream, err)
+		}
+		if raw, err = b.whole(ctx, raw); err != nil {
 			return fmt.Errorf("event %d: %w", meta.Sequence.Stream, err)
 		}
 		d := Delivery{Seq: meta.Sequence.Stream, Time: meta.Timestamp, Raw: raw}

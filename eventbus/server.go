@@ -20,11 +20,9 @@ const (
 	maxPayload = 8 << 20
 )
 
-// startServer starts a server that listens on no socket and keeps its streams
-// in dir.
-// startServer starts the embedded server. Nothing listens until somebody calls
-// its AcceptLoop, which then takes a free port of loopback; every connection,
-// also one within the process, needs the token.
+// startServer starts a server that keeps its streams in dir. Nothing listens
+// until somebody calls its AcceptLoop, which then takes a free port of loopback;
+// every connection, also one within the process, needs the token.
 func startServer(dir, token string, log *slog.Logger) (*server.Server, *serverLog, error) {
 	srv, err := server.NewServer(&server.Options{
 		ServerName:             serverName(token),

@@ -24,8 +24,10 @@ import (
 //   - The host sees it, begins to listen on loopback, and writes the address
 //     and the token to doorFile. Before, nothing listens on any socket.
 //   - Both files are gone when their process has ended in order. What a killed
-//     one left is no harm: its port and token are nobody's.
+//     one left, the next host takes away; until then it is no harm: its port
+//     and token are nobody's.
 const (
+	shareName = "share" // the folder, below that of the store
 	askSuffix = ".ask"
 	doorFile  = "server.json"
 
@@ -50,14 +52,17 @@ type share struct {
 	done   chan struct{}
 }
 
-// startShare makes dir and begins to wait. It wants close before the server
-// stops.
+// startShare clears dir of what others have left, and begins to wait: who still
+// wants in asks again. It wants close before the server stops.
 func startShare(dir string, srv *server.Server, token string, log *slog.Logger) (*share, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	left, err := os.ReadDir(dir)
+	if err != nil {
 		return nil, err
 	}
-	if err := os.Remove(filepath.Join(dir, doorFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	for _, e := range left {
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
 	}
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {

@@ -1,54 +1,23 @@
 package eventbus_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/eventbus"
 )
 
-// openShared opens a store that others may join by the folder it returns.
-func openShared(t *testing.T) (host *eventbus.Bus, shareDir string) {
-	t.Helper()
-	shareDir = filepath.Join(t.TempDir(), "share")
-	host, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir(), ShareDir: shareDir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := host.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return host, shareDir
-}
-
-func join(t *testing.T, shareDir string) *eventbus.Bus {
-	t.Helper()
-	guest, err := eventbus.Join(t.Context(), "ws", shareDir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := guest.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return guest
-}
-
-// TestJoin: a guest reads what the host stores, live, and the host what the
+// TestGuest: a guest reads what the host stores, live, and the host what the
 // guest does.
-func TestJoin(t *testing.T) {
-	host, shareDir := openShared(t)
-	if _, err := os.Stat(filepath.Join(shareDir, "server.json")); err == nil {
+func TestGuest(t *testing.T) {
+	dir := t.TempDir()
+	host := openBus(t, dir)
+	if _, err := os.Stat(filepath.Join(dir, "share", "server.json")); err == nil {
 		t.Error("an address is there before anybody asks for it")
 	}
 	path := eventbus.Path{{SessionID: "r"}}
@@ -56,9 +25,9 @@ func TestJoin(t *testing.T) {
 	if err := errors.Join(ours.Publish(t.Context(), delta(1)), ours.Flush(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	first, second := join(t, shareDir), join(t, shareDir)
-	if first.Embedded() || !host.Embedded() {
-		t.Errorf("embedded: guest %v, host %v", first.Embedded(), host.Embedded())
+	first, second := openBus(t, dir), openBus(t, dir)
+	if first.Hosts() || !first.Embedded() || !host.Hosts() {
+		t.Errorf("guest: hosts %v, embedded %v; host: hosts %v", first.Hosts(), first.Embedded(), host.Hosts())
 	}
 	theirs := publisher(t, second, path.Child("c", "explore"))
 	seen := 0
@@ -83,9 +52,23 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-func TestJoinFiles(t *testing.T) {
-	host, shareDir := openShared(t)
-	join(t, shareDir)
+// TestShareFiles: nobody else can read the token, and nothing stays behind.
+func TestShareFiles(t *testing.T) {
+	dir := t.TempDir()
+	shareDir := filepath.Join(dir, "share")
+	if err := os.MkdirAll(shareDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []string{"server.json", "killed.ask", ".new-1"} {
+		if err := os.WriteFile(filepath.Join(shareDir, left), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	host := openBus(t, dir)
+	if entries, err := os.ReadDir(shareDir); err != nil || len(entries) > 0 {
+		t.Errorf("before anybody joins: %v, %v, want nothing", entries, err)
+	}
+	openBus(t, dir)
 	entries, err := os.ReadDir(shareDir)
 	if err != nil || len(entries) != 1 || entries[0].Name() != "server.json" {
 		t.Errorf("in the folder: %v, %v, want the address alone", entries, err)
@@ -95,92 +78,42 @@ func TestJoinFiles(t *testing.T) {
 			t.Errorf("%s: mode %v, %v, want %v", path, info.Mode(), err, want)
 		}
 	}
+	old, err := os.ReadFile(filepath.Join(shareDir, "server.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := host.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(shareDir, "server.json")); err == nil {
+	if left, err := os.ReadFile(filepath.Join(shareDir, "server.json")); err == nil && string(left) == string(old) {
 		t.Error("the address is there after the host has gone")
 	}
 }
 
-// TestJoinToken: without the token nobody gets in.
-func TestJoinToken(t *testing.T) {
-	_, shareDir := openShared(t)
-	join(t, shareDir)
-	data, err := os.ReadFile(filepath.Join(shareDir, "server.json"))
+// TestToken: without the token nobody gets in.
+func TestToken(t *testing.T) {
+	dir := t.TempDir()
+	openBus(t, dir)
+	openBus(t, dir)
+	url, _ := address(t, dir)
+	for _, opts := range [][]nats.Option{nil, {nats.Token("wrong")}, {nats.UserInfo("a", "b")}} {
+		if conn, err := nats.Connect(url, opts...); err == nil {
+			conn.Close()
+			t.Errorf("%s let %d options in", url, len(opts))
+		}
+	}
+}
+
+// address reads what a host tells of itself.
+func address(t *testing.T, dir string) (url, token string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "share", "server.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var at struct{ URL string }
+	var at struct{ URL, Token string }
 	if err := json.Unmarshal(data, &at); err != nil {
 		t.Fatal(err)
 	}
-	for _, opts := range [][]nats.Option{nil, {nats.Token("wrong")}, {nats.UserInfo("a", "b")}} {
-		if conn, err := nats.Connect(at.URL, opts...); err == nil {
-			conn.Close()
-			t.Errorf("%s let %d options in", at.URL, len(opts))
-		}
-	}
-}
-
-// TestJoinNobody: with no host, or only what a killed one left, a guest gives
-// up with its context.
-func TestJoinNobody(t *testing.T) {
-	other, otherDir := openShared(t) // another server, at a port that a killed host had
-	join(t, otherDir)
-	left, err := os.ReadFile(filepath.Join(otherDir, "server.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var at map[string]any
-	if err := json.Unmarshal(left, &at); err != nil {
-		t.Fatal(err)
-	}
-	at["token"] = "of the killed one"
-	killed, err := json.Marshal(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string][]byte{"none": nil, "killed": killed, "broken": []byte("{")} {
-		shareDir := t.TempDir()
-		if content != nil {
-			if err := os.WriteFile(filepath.Join(shareDir, "server.json"), content, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		if _, err := eventbus.Join(ctx, "ws", shareDir, nil); !errors.Is(err, eventbus.ErrNoHost) {
-			t.Errorf("%s: %v, want %v", name, err, eventbus.ErrNoHost)
-		}
-		cancel()
-		if asks, err := filepath.Glob(filepath.Join(shareDir, "*.ask")); err != nil || len(asks) > 0 {
-			t.Errorf("%s: %v, %v stay behind", name, asks, err)
-		}
-	}
-	if !other.Embedded() {
-		t.Error("the other host has gone")
-	}
-}
-
-// TestHostEnds: a guest that follows learns that the host has gone.
-func TestHostEnds(t *testing.T) {
-	host, shareDir := openShared(t)
-	guest := join(t, shareDir)
-	path := eventbus.Path{{SessionID: "r"}}
-	p := publisher(t, host, path)
-	if err := errors.Join(p.Publish(t.Context(), delta(1)), p.Flush(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	var last error
-	for _, err := range guest.Follow(t.Context(), path, eventbus.FollowOptions{Live: true}) {
-		if err == nil {
-			if err := host.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		last = err
-	}
-	if last == nil {
-		t.Error("the stream ended without an error")
-	}
+	return at.URL, at.Token
 }

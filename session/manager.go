@@ -56,6 +56,9 @@ type Options struct {
 	// Audit takes every decision of the gate; nil: only the log does.
 	Audit *AuditLog
 
+	// Retention says when ended sessions are deleted; the zero value: never.
+	Retention Retention
+
 	Limits Limits
 	Logger *slog.Logger // nil: discard
 }
@@ -72,15 +75,19 @@ type Manager struct {
 	unattended bool
 	audit      *AuditLog
 	limits     Limits
+	retention  Retention
 	log        *slog.Logger
 	bootID     string
+	keeper     *keeper
 	rechecks   rechecks
 
 	mu   sync.Mutex
 	live map[string]*Session
 }
 
-// NewManager opens the session store of the bus's workspace.
+// NewManager opens the session store of the bus's workspace, and takes a lease
+// there: as long as this process renews it, its sessions are its own. It wants
+// Close before the bus is closed.
 func NewManager(ctx context.Context, opts Options) (*Manager, error) {
 	store, err := OpenStore(ctx, opts.Bus)
 	if err != nil {
@@ -97,6 +104,7 @@ func NewManager(ctx context.Context, opts Options) (*Manager, error) {
 		unattended: opts.Unattended,
 		audit:      opts.Audit,
 		limits:     opts.Limits.withDefaults(),
+		retention:  opts.Retention,
 		log:        opts.Logger,
 		bootID:     newID("boot"),
 		live:       make(map[string]*Session),
@@ -104,7 +112,28 @@ func NewManager(ctx context.Context, opts Options) (*Manager, error) {
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
+	if m.keeper, err = startKeeper(ctx, m); err != nil {
+		return nil, err
+	}
 	return m, nil
+}
+
+// Close gives the lease back. To other processes this one has gone then: its
+// sessions are to be ended before. Without Close that happens once the lease
+// has run out.
+func (m *Manager) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	return m.keeper.close(ctx)
+}
+
+// Report has load's answer stored with the lease, now and at each renewal, for
+// who lists workers.
+func (m *Manager) Report(ctx context.Context, load func() WorkerLoad) {
+	m.keeper.mu.Lock()
+	m.keeper.load = load
+	m.keeper.mu.Unlock()
+	m.keeper.renew(ctx)
 }
 
 // Params say how an agent's model is to answer.

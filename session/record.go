@@ -37,8 +37,9 @@ func (s Status) Ended() bool {
 	}
 }
 
-// recordSchema is the version of the stored form of a [Record].
-const recordSchema = 1
+// recordSchema is the version of the stored form of a [Record]. 2: endedBy; an
+// older worker would go on with what another process has ended.
+const recordSchema = 2
 
 // Record is what is stored of a session. Its JSON is camelCase.
 type Record struct {
@@ -58,8 +59,9 @@ type Record struct {
 	CreatedAt       time.Time     `json:"createdAt"`
 	StartedAt       time.Time     `json:"startedAt,omitzero"`
 	EndedAt         time.Time     `json:"endedAt,omitzero"`
-	BootID          string        `json:"bootId"` // the process that runs it
-	Closed          bool          `json:"closed"` // its stream has its session_end
+	BootID          string        `json:"bootId"`            // the process that runs it
+	EndedBy         string        `json:"endedBy,omitempty"` // the process that has ended it in place of that one
+	Closed          bool          `json:"closed"`            // its stream has its session_end
 }
 
 // Duration is how long the session has run up to its end, or up to now.
@@ -70,7 +72,7 @@ func (r *Record) Duration(now time.Time) time.Duration {
 	if r.Status.Ended() {
 		now = r.EndedAt
 	}
-	return now.Sub(r.StartedAt)
+	return max(0, now.Sub(r.StartedAt)) // the machine's clock may have been set back
 }
 
 // ErrEnded is returned for a change of a session that has ended.

@@ -1,76 +1,129 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
 )
 
-// Recover ends what a process that has gone left behind: sessions that it ran
-// become interrupted, the deepest first, and streams get the session_end they
-// lack. It may itself be cut off and called again. It must run only while no
-// other process can have a session running: with the embedded store. It
-// returns how many sessions it has ended.
+// Recover ends what processes that have gone left behind: sessions that they
+// ran become interrupted, the deepest first, and streams get the session_end
+// they lack. A process has gone when its lease has, or when it is one of this
+// machine that is not there any more.
+//
+// It may run at any time, in several processes at once, and be cut off and
+// called again. It returns how many sessions it has ended.
 func (s *Store) Recover(ctx context.Context, bus *eventbus.Bus) (int, error) {
+	return s.recover(ctx, bus, "")
+}
+
+// recover is [Store.Recover] by the process of a boot id, which has a lease;
+// empty: one without.
+func (s *Store) recover(ctx context.Context, bus *eventbus.Bus, bootID string) (ended int, err error) {
+	found, err := s.orphans(ctx, bootID)
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	if bootID == "" { // others see by its lease that this process is at it
+		l := s.newLease(newID("boot"))
+		if _, err := s.takeLease(ctx, l); err != nil {
+			return 0, err
+		}
+		bootID = l.BootID
+		defer func() { err = errors.Join(err, s.leases.Delete(context.WithoutCancel(ctx), s.key(bootID))) }()
+	}
+	var errs []error
+	for _, o := range found {
+		err := s.finish(ctx, bus, o, bootID)
+		switch {
+		case errors.Is(err, errConflict): // another process is at it
+		case err != nil:
+			errs = append(errs, fmt.Errorf("ending session %s: %w", o.ID, err))
+		default:
+			ended++
+		}
+	}
+	return ended, errors.Join(errs...)
+}
+
+// orphan is a record of a session that has lost its process before its end was
+// complete.
+type orphan struct {
+	*Record
+	rev uint64
+}
+
+// orphans returns the sessions that the process of bootID is to end, the
+// deepest first.
+func (s *Store) orphans(ctx context.Context, bootID string) ([]orphan, error) {
 	entries, err := s.entries(ctx, s.records)
 	if err != nil {
-		return 0, fmt.Errorf("listing sessions: %w", err)
+		return nil, fmt.Errorf("listing sessions: %w", err)
 	}
-	type left struct {
-		record *Record
-		rev    uint64
-	}
-	var found []left
+	alive := map[string]bool{bootID: true} // its own it ends itself
+	var found []orphan
 	for _, e := range entries {
 		r, err := decodeRecord(e.Value())
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if !r.Closed {
-			found = append(found, left{r, e.Revision()})
+		if r.Closed {
+			continue
+		}
+		boot := cmp.Or(r.EndedBy, r.BootID)
+		there, known := alive[boot]
+		if !known {
+			if there, err = s.alive(ctx, boot); err != nil {
+				return nil, err
+			}
+			alive[boot] = there
+		}
+		if !there {
+			found = append(found, orphan{r, e.Revision()})
 		}
 	}
-	slices.SortFunc(found, func(a, b left) int { return b.record.Depth - a.record.Depth })
-	var errs []error
-	for _, l := range found {
-		if err := s.finish(ctx, bus, l.record, l.rev); err != nil {
-			errs = append(errs, fmt.Errorf("ending session %s: %w", l.record.ID, err))
-		}
-	}
-	return len(found), errors.Join(errs...)
+	slices.SortFunc(found, func(a, b orphan) int { return b.Depth - a.Depth })
+	return found, nil
 }
 
 // finish takes a session through what is left of its end, in the order of
-// [Session.End].
-func (s *Store) finish(ctx context.Context, bus *eventbus.Bus, r *Record, rev uint64) error {
-	publisher, err := bus.Publisher(r.Path)
+// [Session.End]. Of several processes one does, the others get errConflict.
+func (s *Store) finish(ctx context.Context, bus *eventbus.Bus, o orphan, bootID string) error {
+	publisher, err := bus.Publisher(o.Path)
 	if err != nil {
 		return err
 	}
-	if !r.Status.Ended() {
-		if err := r.transition(Interrupted, errors.New("its process ended while it ran"), time.Now().UTC()); err != nil {
+	interrupted := !o.Status.Ended()
+	if interrupted {
+		if err := o.transition(Interrupted, errors.New("its process ended while it ran"), time.Now().UTC()); err != nil {
 			return err
 		}
-		if rev, err = s.update(ctx, r, rev); err != nil {
-			return err
-		}
+	}
+	o.EndedBy = bootID
+	rev, err := s.update(ctx, o.Record, o.rev)
+	if err != nil {
+		return err
+	}
+	if interrupted {
 		if err := publisher.Publish(ctx, eventbus.StatusChange{Status: eventbus.StatusAborted}); err != nil {
 			return err
 		}
 	}
-	if err := s.cancelApprovals(ctx, publisher, r.ID); err != nil {
+	if err := s.cancelApprovals(ctx, publisher, o.ID); err != nil {
 		return err
 	}
-	err = publisher.End(ctx, eventbus.SessionEnd{Status: string(r.Status)})
+	err = publisher.End(ctx, eventbus.SessionEnd{Status: string(o.Status)})
 	if err != nil && !errors.Is(err, eventbus.ErrEnded) {
 		return err
 	}
-	r.Closed = true
-	_, err = s.update(ctx, r, rev)
+	o.Closed = true
+	_, err = s.update(ctx, o.Record, rev)
 	return err
 }
 
@@ -93,4 +146,52 @@ func (s *Store) cancelApprovals(ctx context.Context, publisher *eventbus.Publish
 		}
 	}
 	return nil
+}
+
+// dropEnded stops the sessions of this process that another one has ended.
+func (m *Manager) dropEnded(ctx context.Context) error {
+	m.mu.Lock()
+	live := slices.Collect(maps.Values(m.live))
+	m.mu.Unlock()
+	for _, s := range live {
+		r, _, err := m.store.read(ctx, s.id)
+		switch {
+		case err != nil:
+			return err
+		case r.EndedBy != "":
+			s.mu.Lock()
+			_ = s.drop(r) // it is told to whoever runs the session
+			s.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// TakenError tells that a session was ended by another process, which took this
+// one for gone. It is an [ErrEnded].
+type TakenError struct {
+	SessionID string
+	Status    Status // what it was ended as
+}
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("session %s is %s: another process has ended it, since this one gave no sign of life for %s or more (stopped, asleep, or cut off from the event store)",
+		e.SessionID, e.Status, leaseTTL)
+}
+
+// Is reports whether target is [ErrEnded].
+func (e *TakenError) Is(target error) bool { return target == ErrEnded }
+
+// drop stops a session that another process has ended as r says: nothing more
+// of it is published. The caller holds s.mu.
+func (s *Session) drop(r *Record) error {
+	err := &TakenError{s.id, r.Status}
+	if !s.taken.Swap(true) {
+		s.m.log.Warn("a session is stopped: another process has ended it", "session", s.id, "status", r.Status)
+		s.record, s.broken = *r, err
+		if s.clock != nil {
+			s.clock.cancel(err)
+		}
+	}
+	return err
 }

@@ -49,6 +49,7 @@ type Session struct {
 	background context.Context // of what must be stored, cancelled or not
 
 	active atomic.Int32 // calls of a caller that run now
+	taken  atomic.Bool  // another process has ended it
 
 	mu        sync.Mutex
 	publisher *eventbus.Publisher
@@ -224,6 +225,8 @@ func (s *Session) change(f func(*Record) error) error {
 		switch {
 		case readErr != nil:
 			return errors.Join(err, readErr)
+		case stored.EndedBy != "":
+			return s.drop(stored)
 		case stored.BootID != s.record.BootID, stored.Status.Ended() && !next.Status.Ended():
 			return fmt.Errorf("session %s is %s, by another process: %w", s.id, stored.Status, ErrEnded)
 		}
@@ -281,6 +284,9 @@ func (s *Session) status(status eventbus.Status) {
 // publish hands an event to the stream. Where that fails the session is
 // broken, and ends.
 func (s *Session) publish(ev eventbus.Event) {
+	if s.taken.Load() {
+		return // its last event is stored
+	}
 	s.note(s.stream().Publish(s.background, ev))
 }
 

@@ -165,6 +165,11 @@ func newEnv(t *testing.T, m model.Model, change func(*session.Options)) *env {
 	if e.Manager, err = session.NewManager(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}
+	// Without its lease, what it has not ended is to Recover that of a process
+	// that has gone. A test that is about processes makes another manager.
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return e
 }
 

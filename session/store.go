@@ -18,6 +18,7 @@ import (
 const (
 	recordBucket   = "AGENT_SESSIONS"
 	approvalBucket = "AGENT_APPROVALS"
+	leaseBucket    = "AGENT_WORKERS"
 	messageStream  = "AGENT_MESSAGES"
 )
 
@@ -35,16 +36,18 @@ var ErrAmbiguous = errors.New("give more of the id")
 // approvals that they wait for.
 type Store struct {
 	workspace string
+	bus       *eventbus.Bus
 	js        jetstream.JetStream
 	records   jetstream.KeyValue
 	approvals jetstream.KeyValue
+	leases    jetstream.KeyValue
 	messages  jetstream.Stream
 }
 
 // OpenStore makes sure of the buckets and the stream and returns the store of
 // the bus's workspace.
 func OpenStore(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
-	s := &Store{workspace: bus.Workspace(), js: bus.JetStream()}
+	s := &Store{workspace: bus.Workspace(), bus: bus, js: bus.JetStream()}
 	var err error
 	s.records, err = bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
 		Bucket:      recordBucket,
@@ -62,6 +65,15 @@ func OpenStore(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the bucket %s: %w", approvalBucket, err)
+	}
+	s.leases, err = bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
+		Bucket:      leaseBucket,
+		Description: "processes that are alive, keyed by workspace and boot id",
+		History:     1,
+		TTL:         leaseTTL,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the bucket %s: %w", leaseBucket, err)
 	}
 	s.messages, err = bus.EnsureStream(ctx, jetstream.StreamConfig{
 		Name:        messageStream,
@@ -162,13 +174,60 @@ func (s *Store) List(ctx context.Context) ([]*Record, error) {
 	return records, nil
 }
 
-// entries returns what a bucket holds of this workspace.
+// entries returns what a bucket holds of this workspace: every key that is
+// there all the while, however often it changes meanwhile.
 func (s *Store) entries(ctx context.Context, bucket jetstream.KeyValue) ([]jetstream.KeyValueEntry, error) {
-	watch, err := bucket.Watch(ctx, s.workspace+".*", jetstream.IgnoreDeletes())
+	missing, err := s.keys(ctx, bucket)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := s.watched(ctx, bucket)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		delete(missing, e.Key())
+	}
+	for key := range missing { // changed while it was read: it moved behind the end of what is read
+		e, err := bucket.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// keys returns the keys of this workspace in a bucket, deleted ones too.
+func (s *Store) keys(ctx context.Context, bucket jetstream.KeyValue) (map[string]bool, error) {
+	stream, err := s.js.Stream(ctx, "KV_"+bucket.Bucket())
+	if err != nil {
+		return nil, err
+	}
+	prefix := "$KV." + bucket.Bucket() + "."
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(prefix+s.key("*")))
+	if err != nil {
+		return nil, err
+	}
+	keys := make(map[string]bool, len(info.State.Subjects))
+	for subject := range info.State.Subjects {
+		keys[strings.TrimPrefix(subject, prefix)] = true
+	}
+	return keys, nil
+}
+
+// watched returns what a watch of a bucket finds there when it begins. Each key
+// comes once.
+func (s *Store) watched(ctx context.Context, bucket jetstream.KeyValue) ([]jetstream.KeyValueEntry, error) {
+	watch, err := bucket.Watch(ctx, s.key("*"), jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, err
 	}
 	var entries []jetstream.KeyValueEntry
+	at := make(map[string]int)
 	for {
 		select {
 		case e, ok := <-watch.Updates():
@@ -178,6 +237,11 @@ func (s *Store) entries(ctx context.Context, bucket jetstream.KeyValue) ([]jetst
 			if e == nil { // all that is stored has been read
 				return entries, watch.Stop()
 			}
+			if i, ok := at[e.Key()]; ok { // it changed meanwhile
+				entries[i] = e
+				continue
+			}
+			at[e.Key()] = len(entries)
 			entries = append(entries, e)
 		case <-ctx.Done():
 			return nil, errors.Join(context.Cause(ctx), watch.Stop())
@@ -189,7 +253,7 @@ var errClosed = errors.New("the connection to the event store was closed")
 
 // append stores a message at the end of its session's conversation.
 func (s *Store) append(ctx context.Context, m *Message) error {
-	data, err := json.Marshal(m)
+	data, err := s.encodeMessage(ctx, m)
 	if err == nil {
 		_, err = s.js.Publish(ctx, s.subject(m.SessionID), data, jetstream.WithMsgID(m.ID))
 	}
@@ -220,12 +284,9 @@ func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
 		}
-		m := new(Message)
-		if err := json.Unmarshal(msg.Data(), m); err != nil {
+		m, err := s.decodeMessage(ctx, msg.Data())
+		if err != nil {
 			return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
-		}
-		if m.Schema > messageSchema {
-			return nil, newer("message "+m.ID, m.Schema, messageSchema)
 		}
 		messages = append(messages, m)
 	}
@@ -262,15 +323,5 @@ func byPrefix[T any](items []*T, prefix, what string, id func(*T) string) (*T, e
 
 func decodeRecord(data []byte) (*Record, error) {
 	r := new(Record)
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("reading a session record: %w", err)
-	}
-	if r.Schema > recordSchema {
-		return nil, newer("session "+r.ID, r.Schema, recordSchema)
-	}
-	return r, nil
-}
-
-func newer(what string, has, known int) error {
-	return fmt.Errorf("%s was stored by a newer worker (schema %d, this one knows up to %d): use that one, or another --state-dir", what, has, known)
+	return r, migrate(recordKind, data, r)
 }

@@ -79,6 +79,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Approver:   approver,
 		Unattended: !attended && p.settings.approvalTimeout == 0,
 		Audit:      a.audit,
+		Retention:  p.settings.retained(),
 		Limits:     session.Limits{Approval: p.settings.approvalTimeout},
 		Logger:     p.logger(),
 	})
@@ -97,11 +98,15 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 	if err != nil {
 		return nil, usageError{err}
 	}
+	a.report(ctx, false)
 	return a, nil
 }
 
 func (a *app) close() error {
 	var errs []error
+	if a.sessions != nil {
+		errs = append(errs, a.sessions.Close())
+	}
 	if a.files != nil {
 		errs = append(errs, a.files.Close())
 	}

@@ -12,7 +12,7 @@ import (
 
 func (p *program) eventsCommand() *cobra.Command {
 	var from uint64
-	var asJSON bool
+	var asJSON, fresh bool
 	cmd := &cobra.Command{
 		Use:   "events SESSION|workspace",
 		Short: "Show a session's stream, its subagents' events included",
@@ -23,49 +23,64 @@ runs, in whatever process, is followed to its end.
 "workspace" is the stream of the workspace itself: what has become of its agents.`,
 		Example: `  worker events ses_4f2k --json
   worker events ses_4f2k --from 120    # the last one seen was 119
+  worker events ses_4f2k --new         # the questions that wait, and what comes
   worker events workspace`,
 		Args:              usageArgs(cobra.ExactArgs(1)),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.events(cmd.Context(), args[0], from, asJSON)
+			if fresh && from > 0 {
+				return usageError{errors.New("--new and --from can't be used together")}
+			}
+			return p.events(cmd.Context(), args[0], eventbus.FollowOptions{From: from}, fresh, asJSON)
 		},
 	}
 	cmd.Flags().Uint64Var(&from, "from", 0, "begin with this sequence number (0: the first)")
+	cmd.Flags().BoolVar(&fresh, "new", false, "begin now: with the approvals that wait, then what comes")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each event as a line of JSON, with seq and time")
 	return cmd
 }
 
-func (p *program) events(ctx context.Context, id string, from uint64, asJSON bool) (err error) {
-	s, err := p.openView(ctx)
+func (p *program) events(ctx context.Context, id string, opts eventbus.FollowOptions, fresh, asJSON bool) (err error) {
+	s, err := p.openStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	path, live, err := s.stream(ctx, id)
+	sessions, err := session.OpenStore(ctx, s.bus)
 	if err != nil {
 		return err
+	}
+	path := eventbus.WorkspacePath()
+	opts.Live = !s.bus.Hosts() // who alone has the store open is told nothing new
+	if id != eventbus.WorkspaceStream {
+		record, err := sessions.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		path, opts.Live = record.Path, !record.Status.Ended()
 	}
 	show := func(d eventbus.Delivery) error { return printEvent(p.stdout, d) }
 	if !asJSON {
 		progress := newProgress(p.stdout, false)
 		show = func(d eventbus.Delivery) error { progress.show(d); return nil }
 	}
-	return follow(ctx, s.bus, path, eventbus.FollowOptions{From: from, Live: live}, show)
-}
-
-// stream returns the path of a session, or of the workspace, and whether events
-// may still come.
-func (s *store) stream(ctx context.Context, id string) (path eventbus.Path, live bool, err error) {
-	if id == eventbus.WorkspaceStream {
-		return eventbus.WorkspacePath(), !s.bus.Embedded(), nil // with our own store nobody else publishes
+	switch {
+	case !fresh:
+		return follow(ctx, s.bus, path, opts, show)
+	case !opts.Live:
+		return nil // nothing will come
 	}
-	sessions, err := session.OpenStore(ctx, s.bus)
+	_, stream, err := sessions.FollowNew(ctx, path)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
-	record, err := sessions.Get(ctx, id)
-	if err != nil {
-		return nil, false, err
+	for d, err := range stream {
+		if err != nil {
+			return err
+		}
+		if err := show(d); err != nil {
+			return err
+		}
 	}
-	return record.Path, !record.Status.Ended(), nil
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -35,7 +36,9 @@ func TestMain(m *testing.M) {
 //	modelsent N REGEXP         check the body of its Nth request
 //	session VAR AGENT FLAGS…   set $VAR to the newest session of AGENT ("-": of a caller)
 //	approval VAR FLAGS…        wait until a call waits for approval; set $VAR to its id
+//	waits N FLAGS…             wait until N calls wait for approval
 //	start NAME COMMAND…        start it in the background
+//	printed NAME REGEXP        wait until its stdout matches
 //	ended NAME STATUS          wait for its end and check; NAME.out and NAME.err hold its output
 //	signal NAME SIGNAL STATUS  send it a signal first
 func TestScript(t *testing.T) {
@@ -55,8 +58,10 @@ func TestScript(t *testing.T) {
 			"modelsent":   modelSent,
 			"session":     sessionID,
 			"approval":    approval,
+			"waits":       waits,
 			"start":       start,
 			"ended":       ended,
+			"printed":     printed,
 			"signal":      sendSignal,
 		},
 	})
@@ -72,7 +77,34 @@ type script struct {
 
 type process struct {
 	*exec.Cmd
-	out, err bytes.Buffer
+	out, err output
+}
+
+// output is what a process has printed.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{} // closed with the next write; nil: nobody waits
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.more != nil {
+		close(o.more)
+		o.more = nil
+	}
+	return o.text.Write(p)
+}
+
+// read returns what there is, and a channel that is closed when there is more.
+func (o *output) read() ([]byte, <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.more == nil {
+		o.more = make(chan struct{})
+	}
+	return bytes.Clone(o.text.Bytes()), o.more
 }
 
 func state(ts *testscript.TestScript) *script { return ts.Value(scriptKey{}).(*script) }
@@ -158,16 +190,30 @@ func approval(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: approval VAR FLAGS…")
 	}
+	ts.Setenv(args[0], awaitApprovals(ts, 1, args[1:])[0].ID)
+}
+
+func waits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: waits N FLAGS…")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	awaitApprovals(ts, n, args[1:])
+}
+
+// awaitApprovals returns the calls that wait for approval, once there are n.
+func awaitApprovals(ts *testscript.TestScript, n int, flags []string) []session.Approval {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		ts.Check(ts.Exec("worker", append([]string{"approvals", "list", "--json"}, args[1:]...)...))
+		ts.Check(ts.Exec("worker", append([]string{"approvals", "list", "--json"}, flags...)...))
 		var pending []session.Approval
 		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &pending))
-		if len(pending) > 0 {
-			ts.Setenv(args[0], pending[0].ID)
-			return
+		if len(pending) >= n {
+			return pending
 		}
 	}
-	ts.Fatalf("no call waits for approval")
+	ts.Fatalf("there are no %d calls that wait for approval", n)
+	return nil
 }
 
 func start(ts *testscript.TestScript, neg bool, args []string) {
@@ -201,15 +247,38 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ended(ts, false, []string{args[0], args[2]})
 }
 
+func printed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || state(ts).procs[args[0]] == nil {
+		ts.Fatalf("usage: printed NAME REGEXP")
+	}
+	p := state(ts).procs[args[0]]
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	limit := time.After(time.Minute)
+	for {
+		text, more := p.out.read()
+		if pattern.Match(text) {
+			return
+		}
+		select {
+		case <-more:
+		case <-limit:
+			ts.Fatalf("%s has not printed %s, but %s", args[0], args[1], text)
+		}
+	}
+}
+
 func ended(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || state(ts).procs[args[0]] == nil {
 		ts.Fatalf("usage: ended NAME STATUS")
 	}
 	p := state(ts).procs[args[0]]
 	err := p.Wait()
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), p.out.Bytes(), 0o644))
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), p.err.Bytes(), 0o644))
+	stdout, _ := p.out.read()
+	stderr, _ := p.err.read()
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), stdout, 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), stderr, 0o644))
 	if got := p.ProcessState.ExitCode(); strconv.Itoa(got) != args[1] {
-		ts.Fatalf("%s: exit status %d (%v), want %s\n%s", args[0], got, err, args[1], p.err.String())
+		ts.Fatalf("%s: exit status %d (%v), want %s\n%s", args[0], got, err, args[1], stderr)
 	}
 }

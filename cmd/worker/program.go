@@ -110,6 +110,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		p.permissionCommand(),
 		p.approvalsCommand(),
 		p.sessionsCommand(),
+		p.workersCommand(),
 		p.eventsCommand(),
 		p.serveCommand(),
 	)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 )
@@ -96,9 +97,15 @@ func (p *program) openDoors(ctx context.Context, a *app, listen string) ([]door,
 	if a.bus.Embedded() {
 		return []door{web}, nil // nobody could reach a service within the process
 	}
-	service, err := natsservice.Start(ctx, natsservice.Options{Tasks: a.tasks, Bus: a.bus, Logger: p.logger()})
+	service, err := natsservice.Start(ctx, natsservice.Options{
+		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Logger: p.logger(),
+	})
 	if err != nil {
 		return []door{web}, err
+	}
+	a.report(ctx, true)
+	for _, f := range a.bus.Findings() {
+		fmt.Fprintf(p.stderr, "worker: %s\n", eventbus.OneLine(f.String(), 1000))
 	}
 	fmt.Fprintf(p.stderr, "worker: and on %s as the service %s, below %s\n",
 		a.bus.Conn().ConnectedUrlRedacted(), natsservice.Name, service.Subject())

@@ -5,34 +5,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/eventbus"
-	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
-	return group("sessions", "Look at the sessions of this workspace", p.sessionsListCommand(), p.sessionsShowCommand())
+	return group("sessions", "Look at the sessions of this workspace, and delete them",
+		p.sessionsListCommand(), p.sessionsShowCommand(), p.sessionsLogCommand(), p.sessionsDeleteCommand())
 }
 
 func (p *program) sessionsListCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions, the newest first",
-		Args:  usageArgs(cobra.NoArgs),
+		Long: `Lists the sessions that run and those that have ended lately, the newest first. What
+ended longer ago than --archive-after is archived, and listed with --all.`,
+		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
-				return p.listSessions(ctx, sessions, asJSON)
+				return p.listSessions(ctx, sessions, all, asJSON)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as a JSON array")
+	cmd.Flags().BoolVar(&all, "all", false, "list archived sessions too")
 	return cmd
 }
 
@@ -55,7 +57,7 @@ func (p *program) sessionsShowCommand() *cobra.Command {
 }
 
 func (p *program) withSessions(ctx context.Context, f func(context.Context, *session.Store) error) (err error) {
-	s, err := p.openView(ctx)
+	s, err := p.openStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,24 +69,43 @@ func (p *program) withSessions(ctx context.Context, f func(context.Context, *ses
 	return f(ctx, sessions)
 }
 
-func (p *program) listSessions(ctx context.Context, sessions *session.Store, asJSON bool) error {
+// listed is a record as the list shows it.
+type listed struct {
+	*session.Record
+	Archived bool `json:"archived"`
+}
+
+func (p *program) listSessions(ctx context.Context, sessions *session.Store, all, asJSON bool) error {
 	records, err := sessions.List(ctx)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return p.printJSON(append([]*session.Record{}, records...), true)
+	now := time.Now()
+	shown := []listed{}
+	for _, r := range records {
+		if archived := r.Archived(p.settings.archiveAfter, now); all || !archived {
+			shown = append(shown, listed{r, archived})
+		}
 	}
-	if len(records) == 0 {
+	if asJSON {
+		return p.printJSON(shown, true)
+	}
+	hidden := len(records) - len(shown)
+	switch {
+	case len(records) == 0:
 		fmt.Fprintln(p.stderr, "no sessions yet: try worker task explore \"…\"")
 		return nil
+	case hidden > 0:
+		defer fmt.Fprintf(p.stderr, "%d archived, see them with --all\n", hidden)
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSTATUS\tAGENT\tPARENT\tSTEPS\tTOKENS\tSTARTED\tTIME\tDESCRIPTION")
-	for _, r := range records {
+	if len(shown) > 0 {
+		fmt.Fprintln(w, "ID\tSTATUS\tAGENT\tPARENT\tSTEPS\tTOKENS\tSTARTED\tTIME\tDESCRIPTION")
+	}
+	for _, r := range shown {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
 			r.ID, r.Status, dash(r.Agent), dash(r.ParentID), r.Steps, r.Usage.InputTokens+r.Usage.OutputTokens,
-			r.CreatedAt.Local().Format(time.DateTime), r.Duration(time.Now()).Round(time.Millisecond), eventbus.OneLine(r.Description, 60))
+			r.CreatedAt.Local().Format(time.DateTime), r.Duration(now).Round(time.Millisecond), eventbus.OneLine(r.Description, 60))
 	}
 	return w.Flush()
 }
@@ -129,26 +150,6 @@ func (p *program) showSession(ctx context.Context, sessions *session.Store, id s
 		fmt.Fprintf(p.stdout, "\n%s", eventbus.Printable(transcript(m.Message)))
 	}
 	return nil
-}
-
-// transcript writes a message for people to read.
-func transcript(m model.Message) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "--- %s\n", m.Role)
-	if m.Text != "" {
-		b.WriteString(strings.TrimRight(m.Text, "\n") + "\n")
-	}
-	for _, c := range m.ToolCalls {
-		fmt.Fprintf(&b, "calls %s %s\n", c.Name, c.Arguments)
-	}
-	for _, r := range m.ToolResults {
-		what := "result"
-		if r.IsError {
-			what = "error"
-		}
-		fmt.Fprintf(&b, "%s of %s:\n%s\n", what, r.ToolCallID, strings.TrimRight(r.Text, "\n"))
-	}
-	return b.String()
 }
 
 func dash(s string) string { return cmp.Or(s, "-") }

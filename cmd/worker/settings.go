@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/tailscale/hujson"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/workspace"
 )
 
@@ -31,6 +32,8 @@ type settings struct {
 	agentsDirs   folders
 
 	nats     string
+	access   eventbus.Access // to nats
+	replicas int             // there
 	logLevel slog.Level
 	maxDepth int
 	timeout  time.Duration
@@ -38,6 +41,8 @@ type settings struct {
 	// approvalTimeout is how long a call waits for approval. 0: the default
 	// where somebody may answer, and no waiting where nobody is.
 	approvalTimeout time.Duration
+
+	retention
 }
 
 func (s *settings) register(flags *pflag.FlagSet) {
@@ -49,15 +54,17 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	s.modelAliases = modelAliases{}
 	flags.Var(s.modelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
 	flags.Var(&s.agentsDirs, "agents-dir", "a further folder of agent files, read after the workspace's; can be given more than once")
-	flags.StringVar(&s.nats, "nats", "", "URL of a NATS server with JetStream (default: a server within this process)")
+	flags.StringVar(&s.nats, "nats", "", "URL of a NATS server with JetStream, several with commas between (default: a server within this process)")
+	s.registerAccess(flags)
 	flags.TextVar(&s.logLevel, "log-level", s.logLevel, "debug, info, warn or error")
 	flags.IntVar(&s.maxDepth, "max-depth", 1, "how deep agents may call agents, 1 to 5; 1: subagents call none")
 	flags.DurationVar(&s.timeout, "timeout", 5*time.Minute, "how long a subagent may run, 1s to 24h")
+	s.retention.register(flags)
 	flags.DurationVar(&s.approvalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
 }
 
 // names are the settings' flags.
-var settingNames = []string{"dir", "workspace", "state-dir", "model", "model-alias", "agents-dir", "nats", "log-level", "max-depth", "timeout", "approval-timeout"}
+var settingNames = []string{"dir", "workspace", "state-dir", "model", "model-alias", "agents-dir", "nats", "nats-creds", "nats-nkey", "nats-token-file", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "replicas", "log-level", "max-depth", "timeout", "approval-timeout", "archive-after", "retain-age", "retain-size"}
 
 // resolve fills in, from the environment and the config file, what no flag has set.
 func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) error {
@@ -86,6 +93,12 @@ func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) err
 		}
 	}
 	if err := s.modelAliases.check(); err != nil {
+		return usageError{err}
+	}
+	if err := s.checkAccess(); err != nil {
+		return usageError{err}
+	}
+	if err := s.retention.check(); err != nil {
 		return usageError{err}
 	}
 	switch {

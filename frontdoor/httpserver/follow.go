@@ -1,10 +1,10 @@
 package httpserver
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"strconv"
 	"sync"
@@ -23,7 +23,7 @@ const endDelay = time.Minute
 
 // events answers with the stream of a session from where the client left off.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	from, err := resumeFrom(r)
+	from, fresh, err := resumeFrom(r)
 	if err != nil {
 		s.fail(w, caller.BadRequest(err))
 		return
@@ -38,7 +38,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	if !more {
+	if !more || fresh && !live { // nothing will come
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -48,9 +48,22 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel = context.WithDeadline(ctx, record.EndedAt.Add(endDelay))
 		defer cancel()
 	}
+	var since uint64
+	stream := s.bus.Follow(ctx, record.Path, eventbus.FollowOptions{From: from, Live: live})
+	if fresh { // it begins before the answer does, which so tells when
+		if since, stream, err = s.sessions.FollowNew(ctx, record.Path); err != nil {
+			s.fail(w, err)
+			return
+		}
+	}
 	out, err := startEvents(w)
 	if err == nil && r.Method != http.MethodHead {
-		err = s.follow(ctx, out, record.Path, eventbus.FollowOptions{From: from, Live: live})
+		if fresh {
+			err = out.position(since)
+		}
+		if err == nil {
+			err = s.send(ctx, out, stream)
+		}
 	}
 	if err != nil {
 		s.broken(ctx, out, record.ID, err)
@@ -58,24 +71,28 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 }
 
 // resumeFrom returns the first sequence number that the client wants; 0: all.
-// What an EventSource has seen last counts more than what its address says.
-func resumeFrom(r *http.Request) (uint64, error) {
+// fresh: from now on, with the approvals that wait. What an EventSource has seen
+// last counts more than what its address says.
+func resumeFrom(r *http.Request) (from uint64, fresh bool, err error) {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		seq, err := strconv.ParseUint(last, 10, 63)
 		if err != nil {
-			return 0, fmt.Errorf("the header Last-Event-ID: %q is no sequence number", last)
+			return 0, false, fmt.Errorf("the header Last-Event-ID: %q is no sequence number", last)
 		}
-		return seq + 1, nil
+		return seq + 1, false, nil
 	}
-	from := r.URL.Query().Get("from")
-	if from == "" {
-		return 0, nil
+	switch text := r.URL.Query().Get("from"); text {
+	case "":
+		return 0, false, nil
+	case "now":
+		return 0, true, nil
+	default:
+		seq, err := strconv.ParseUint(text, 10, 63)
+		if err != nil {
+			return 0, false, fmt.Errorf("from=%q is neither a sequence number nor \"now\"", text)
+		}
+		return seq, false, nil
 	}
-	seq, err := strconv.ParseUint(from, 10, 63)
-	if err != nil {
-		return 0, fmt.Errorf("from=%q is no sequence number", from)
-	}
-	return seq, nil
 }
 
 // remaining reports whether a session's stream has more from a sequence number
@@ -100,16 +117,16 @@ func (s *Server) remaining(ctx context.Context, record *session.Record, from uin
 	return !record.Status.Ended() || time.Since(record.EndedAt) < endDelay, true, nil
 }
 
-// follow writes a session's stream up to its end. It returns early where the
+// send writes a session's stream up to its end. It returns early where the
 // client does not take it, and where ctx ends.
-func (s *Server) follow(ctx context.Context, out *eventWriter, path eventbus.Path, opts eventbus.FollowOptions) error {
+func (s *Server) send(ctx context.Context, out *eventWriter, stream iter.Seq2[eventbus.Delivery, error]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	deliveries := make(chan eventbus.Delivery, 64)
 	var failed error // read after deliveries is closed
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		defer close(deliveries)
-		failed = s.read(ctx, path, opts, deliveries)
+		failed = read(ctx, stream, deliveries)
 	})
 	defer reading.Wait()
 	defer cancel()
@@ -138,8 +155,8 @@ func (s *Server) follow(ctx context.Context, out *eventWriter, path eventbus.Pat
 }
 
 // read hands over a stream's deliveries up to the session's last one.
-func (s *Server) read(ctx context.Context, path eventbus.Path, opts eventbus.FollowOptions, to chan<- eventbus.Delivery) error {
-	for d, err := range s.bus.Follow(ctx, path, opts) {
+func read(ctx context.Context, stream iter.Seq2[eventbus.Delivery, error], to chan<- eventbus.Delivery) error {
+	for d, err := range stream {
 		if err != nil {
 			return err
 		}
@@ -148,14 +165,12 @@ func (s *Server) read(ctx context.Context, path eventbus.Path, opts eventbus.Fol
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if bytes.HasPrefix(d.Raw, sessionEnd) {
+		if d.Ends() {
 			return nil
 		}
 	}
 	return nil
 }
-
-var sessionEnd = []byte(`{"type":"session_end"`)
 
 // broken ends a stream before its end. A client that is still there is told
 // why, in an event without an id; it may resume.

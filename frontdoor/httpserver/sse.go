@@ -47,6 +47,14 @@ func (e *eventWriter) delivery(d eventbus.Delivery) error {
 	return e.event("id: "+strconv.FormatUint(d.Seq, 10)+"\n", head.Type, d.Raw)
 }
 
+// position sends up to where the client is taken to have seen the stream: an
+// EventSource that has to reconnect before its first event begins behind it.
+// A line "id" counts without an event: WHATWG HTML, 9.2.6.
+func (e *eventWriter) position(seq uint64) error {
+	e.buf.WriteString("id: " + strconv.FormatUint(seq, 10) + "\n\n")
+	return e.flush()
+}
+
 // result adds an event that is not stored, and so has no id.
 func (e *eventWriter) result(name string, data []byte) error { return e.event("", name, data) }
 

@@ -65,7 +65,7 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 func (s *Server) streamTask(w http.ResponseWriter, r *http.Request, root *session.Session, results <-chan *taskt.Result) {
 	out, err := startEvents(w)
 	if err == nil {
-		err = s.follow(r.Context(), out, root.Path(), eventbus.FollowOptions{Live: true})
+		err = s.send(r.Context(), out, s.bus.Follow(r.Context(), root.Path(), eventbus.FollowOptions{Live: true}))
 	}
 	if err != nil {
 		s.broken(r.Context(), out, root.ID(), err)

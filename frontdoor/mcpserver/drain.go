@@ -43,7 +43,8 @@ type drainingConn struct {
 
 	mu      sync.Mutex
 	pending map[jsonrpc.ID]bool // requests without an answer
-	drained chan struct{}       // nil: not draining; closed: nothing is pending
+	broken  bool                // the host does not read: the SDK writes no answers any more
+	drained chan struct{}       // nil: not draining; closed: no answer is to come
 }
 
 // Read implements [mcp.Connection].
@@ -70,24 +71,28 @@ func (c *drainingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 // Write implements [mcp.Connection].
 func (c *drainingConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, msg)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if res, ok := msg.(*jsonrpc.Response); ok {
-		c.mu.Lock()
-		defer c.mu.Unlock()
 		delete(c.pending, res.ID)
-		if c.drained != nil && len(c.pending) == 0 {
-			close(c.drained)
-			c.drained = nil
-		}
+	}
+	c.broken = c.broken || err != nil && ctx.Err() == nil
+	if c.drained != nil && c.idle() {
+		close(c.drained)
+		c.drained = nil
 	}
 	return err
 }
+
+// idle reports whether no answer is to come.
+func (c *drainingConn) idle() bool { return c.broken || len(c.pending) == 0 }
 
 // drain cancels the calls and waits until their results are written. A host
 // that does not read them is cut off, so that no write blocks for ever.
 func (c *drainingConn) drain() {
 	c.cancelCalls()
 	c.mu.Lock()
-	if len(c.pending) == 0 {
+	if c.idle() {
 		c.mu.Unlock()
 		return
 	}

@@ -16,6 +16,7 @@ import (
 // fakeConn is a host of which a test says what it sends.
 type fakeConn struct {
 	messages chan jsonrpc.Message // closed: the end of the input
+	deaf     bool                 // what is written fails
 	closed   bool
 }
 
@@ -23,7 +24,12 @@ func (f *fakeConn) Connect(context.Context) (mcp.Connection, error) { return f, 
 func (f *fakeConn) SessionID() string                               { return "" }
 func (f *fakeConn) Close() error                                    { f.closed = true; return nil }
 
-func (f *fakeConn) Write(context.Context, jsonrpc.Message) error { return nil }
+func (f *fakeConn) Write(context.Context, jsonrpc.Message) error {
+	if f.deaf {
+		return io.ErrClosedPipe
+	}
+	return nil
+}
 
 func (f *fakeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
@@ -94,6 +100,43 @@ func TestDrain(t *testing.T) {
 					t.Errorf("Read: %v after %s, closed %v; want %v after %s, closed %v", err, time.Since(start), fake.closed, tt.err, tt.want, tt.closed)
 				}
 			})
+		})
+	}
+}
+
+// TestDrainBroken: after a write has failed the SDK writes nothing more, and so
+// no answer is waited for, whichever comes first.
+func TestDrainBroken(t *testing.T) {
+	id, err := jsonrpc.MakeID("1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, first := range []string{"the write", "the end"} {
+		synctest.Test(t, func(t *testing.T) {
+			fake := &fakeConn{messages: make(chan jsonrpc.Message, 1), deaf: true}
+			conn, err := (&draining{fake, t.Context(), func() {}, slog.New(slog.DiscardHandler)}).Connect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			fake.messages <- &jsonrpc.Request{ID: id, Method: "tools/call"}
+			if _, err := conn.Read(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			progress := func() {
+				if err := conn.Write(t.Context(), &jsonrpc.Request{Method: "notifications/progress"}); err == nil {
+					t.Errorf("%s first: the write went well", first)
+				}
+			}
+			if first == "the write" {
+				progress()
+			} else {
+				go func() { synctest.Wait(); progress() }()
+			}
+			close(fake.messages)
+			start := time.Now()
+			if _, err := conn.Read(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) || time.Since(start) > 0 {
+				t.Errorf("%s first: Read: %v after %s", first, err, time.Since(start))
+			}
 		})
 	}
 }

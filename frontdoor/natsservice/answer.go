@@ -13,8 +13,9 @@ import (
 )
 
 // agents answers with the agents that task may call now.
-func (s *Service) agents(req micro.Request) {
-	if !answerable(req.Reply()) {
+func (s *Service) agents(from micro.Request) {
+	req := newRequest(from)
+	if !answerable(req.reply) {
 		return
 	}
 	s.send(req, nil, struct {
@@ -24,7 +25,7 @@ func (s *Service) agents(req micro.Request) {
 
 // answer sends a result, or where its text is too long for the server says
 // where to find it.
-func (s *Service) answer(req micro.Request, result *taskt.Result) {
+func (s *Service) answer(req *request, result *taskt.Result) {
 	doc := result.Document()
 	if data, err := caller.JSON(doc); err == nil && int64(len(data)) > s.conn.MaxPayload() {
 		s.refuse(req, &caller.Error{
@@ -39,7 +40,7 @@ func (s *Service) answer(req micro.Request, result *taskt.Result) {
 }
 
 // refuse answers a request that has no result.
-func (s *Service) refuse(req micro.Request, why error) {
+func (s *Service) refuse(req *request, why error) {
 	e := caller.Explain(why, s.log)
 	s.send(req, nats.Header{
 		micro.ErrorHeader:     {e.Message},
@@ -47,14 +48,13 @@ func (s *Service) refuse(req micro.Request, why error) {
 	}, e.Body())
 }
 
-// send answers a request with JSON. It does so itself, since the library's
-// request may be used only until its handler has returned.
-func (s *Service) send(req micro.Request, header nats.Header, body any) {
+// send answers a request with JSON.
+func (s *Service) send(req *request, header nats.Header, body any) {
 	data, err := caller.JSON(body)
 	if err == nil {
-		err = s.conn.PublishMsg(&nats.Msg{Subject: req.Reply(), Header: header, Data: data})
+		err = s.conn.PublishMsg(&nats.Msg{Subject: req.reply, Header: header, Data: data})
 	}
 	if err != nil {
-		s.log.Error("answering a request", "endpoint", req.Subject(), "err", err)
+		s.log.Error("answering a request", "endpoint", req.subject, "err", err)
 	}
 }

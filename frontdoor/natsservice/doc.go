@@ -1,12 +1,15 @@
 // Package natsservice is the front door for clients on NATS: a micro service
-// named agentworker with two endpoints for a workspace WS.
+// named agentworker with these endpoints for a workspace WS.
 //
-//	agents.v1.WS.service.task     a task call: {"description","prompt","agentType"}
-//	agents.v1.WS.service.agents   the agents that task may call
+//	agents.v1.WS.service.task        a task call: {"description","prompt","agentType"}
+//	agents.v1.WS.service.agents      the agents that task may call
+//	agents.v1.WS.service.approvals   the tool calls that wait for an answer
+//	agents.v1.WS.service.answer      an answer: {"approvalId","approve","feedback"}
 //
 // It translates and decides nothing. Each task call runs in a root session of
 // its own, and the answer is a [taskt.Document]. All workers of a workspace are
-// one queue group: each request goes to one of them.
+// one queue group: each request goes to one of them. A task call goes on to
+// another one where the first has no room for it, and waits where none has.
 //
 // # Following a call
 //

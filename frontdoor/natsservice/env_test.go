@@ -19,6 +19,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/tool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -62,27 +63,36 @@ func (g *gate) model(ctx context.Context, req *model.Request, yield func(model.P
 	}
 }
 
+// allowAll are rules that allow all but the tool touch, which they ask about.
 type allowAll struct{}
 
 func (allowAll) Rules() (*permission.Ruleset, error) {
-	return permission.NewRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})
+	return permission.NewRuleset(
+		permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow},
+		permission.Rule{Tool: "touch", Pattern: "*", Action: permission.Ask},
+	)
 }
 func (allowAll) Allow(string, []string) error { return nil }
 
 // env is a NATS server of its own, a worker that uses it, and a client that
 // knows nothing but the server's address.
 type env struct {
-	t        testing.TB
-	bus      *eventbus.Bus
-	sessions *session.Store
-	service  *natsservice.Service
-	stop     context.CancelFunc
-	client   *nats.Conn
+	*worker
+	t      testing.TB
+	client *nats.Conn
 }
 
 const taskSubject = "agents.v1.ws.service.task"
 
 func newEnv(t testing.TB, m modelFunc, opts natsservice.Options) *env {
+	t.Helper()
+	url := newServer(t)
+	w := newWorker(t, url, m, taskt.Limits{}, opts)
+	return &env{w, t, connect(t, url)}
+}
+
+// newServer starts a NATS server and returns its address.
+func newServer(t testing.TB) string {
 	t.Helper()
 	srv, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
@@ -96,7 +106,50 @@ func newEnv(t testing.TB, m modelFunc, opts natsservice.Options) *env {
 	if !srv.ReadyForConnections(10 * time.Second) {
 		t.Fatal("the NATS server does not start")
 	}
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: srv.ClientURL()})
+	return srv.ClientURL()
+}
+
+func connect(t testing.TB, url string) *nats.Conn {
+	t.Helper()
+	client, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// touch is a tool that says it was called.
+type touch struct{}
+
+func (touch) Spec() tool.Spec {
+	return tool.Spec{Name: "touch", InputSchema: json.RawMessage(`{"type":"object"}`)}
+}
+
+func (touch) Values(json.RawMessage) ([]permission.Value, error) {
+	return []permission.Value{{Tool: "touch", Text: "it"}}, nil
+}
+
+func (touch) Run(context.Context, *tool.Call) (tool.Result, error) {
+	return tool.Result{Text: "touched"}, nil
+}
+
+// worker is one that serves a workspace on a NATS server.
+type worker struct {
+	bus      *eventbus.Bus
+	sessions *session.Store
+	service  *natsservice.Service
+	stop     context.CancelFunc
+}
+
+func newWorker(t testing.TB, url string, m modelFunc, limits taskt.Limits, opts natsservice.Options) *worker {
+	t.Helper()
+	return newWorkerOf(t, "ws", url, m, limits, opts)
+}
+
+func newWorkerOf(t testing.TB, workspace, url string, m modelFunc, limits taskt.Limits, opts natsservice.Options) *worker {
+	t.Helper()
+	bus, err := eventbus.Open(t.Context(), workspace, &eventbus.Options{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,28 +164,23 @@ func newEnv(t testing.TB, m modelFunc, opts natsservice.Options) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if opts.Tasks, err = taskt.New(taskt.Options{Sessions: manager, Agents: agents, Root: root}); err != nil {
+	if opts.Tasks, err = taskt.New(taskt.Options{Sessions: manager, Agents: agents, Root: root, Tools: []tool.Tool{touch{}}, Limits: limits}); err != nil {
 		t.Fatal(err)
 	}
-	opts.Bus = bus
+	opts.Bus, opts.Sessions = bus, manager.Store()
 	ctx, stop := context.WithCancel(context.Background())
 	service, err := natsservice.Start(ctx, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := nats.Connect(srv.ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(service.Wait(), bus.Close()); err != nil {
+		if err := errors.Join(service.Wait(), manager.Close(), bus.Close()); err != nil {
 			t.Error(err)
 		}
 		agents.Close()
-		client.Close()
 	})
-	return &env{t, bus, manager.Store(), service, stop, client}
+	return &worker{bus, manager.Store(), service, stop}
 }
 
 const call = `{"description":"a look","prompt":"look","agentType":"explore"}`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -24,10 +25,11 @@ const version = "1.0.0"
 // flushTimeout bounds how long the last answers may take to reach the server.
 const flushTimeout = 5 * time.Second
 
-// Options configures a [Service]. Tasks and Bus are required.
+// Options configures a [Service]. Tasks, Sessions and Bus are required.
 type Options struct {
-	Tasks *taskt.Service
-	Bus   *eventbus.Bus
+	Tasks    *taskt.Service
+	Sessions *session.Store
+	Bus      *eventbus.Bus
 
 	// MaxCalls bounds the task calls that are open at once, those that wait
 	// for a place to run among them; 0: 100. More are answered "busy".
@@ -38,14 +40,16 @@ type Options struct {
 
 // Service is the running service.
 type Service struct {
-	tasks *taskt.Service
-	bus   *eventbus.Bus
-	conn  *nats.Conn
-	log   *slog.Logger
-	calls *caller.Pool
-	micro micro.Service
-	done  chan struct{} // closed when everything has ended
-	err   error         // of the end; read after done
+	tasks    *taskt.Service
+	sessions *session.Store
+	bus      *eventbus.Bus
+	conn     *nats.Conn
+	log      *slog.Logger
+	calls    *caller.Pool
+	room     *room
+	micro    micro.Service
+	done     chan struct{} // closed when everything has ended
+	err      error         // of the end; read after done
 }
 
 // Start starts the service on the bus's connection. It serves until ctx ends;
@@ -53,11 +57,12 @@ type Service struct {
 // them. Wait returns when that is done.
 func Start(ctx context.Context, opts Options) (*Service, error) {
 	s := &Service{
-		tasks: opts.Tasks,
-		bus:   opts.Bus,
-		conn:  opts.Bus.Conn(),
-		log:   opts.Logger,
-		done:  make(chan struct{}),
+		tasks:    opts.Tasks,
+		sessions: opts.Sessions,
+		bus:      opts.Bus,
+		conn:     opts.Bus.Conn(),
+		log:      opts.Logger,
+		done:     make(chan struct{}),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -66,6 +71,7 @@ func Start(ctx context.Context, opts Options) (*Service, error) {
 		opts.MaxCalls = 100
 	}
 	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
+	s.room = newRoom(s.conn, "agents.v1."+s.bus.Workspace()+".workers", s.tasks.Load, s.taken, s.log)
 	if err := s.subscribe(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the NATS service: %w", err), s.stop())
 	}
@@ -91,10 +97,15 @@ func (s *Service) subscribe() error {
 	if err != nil {
 		return err
 	}
+	if err := s.room.open(); err != nil {
+		return err
+	}
 	group := s.micro.AddGroup(s.Subject())
 	return errors.Join(
 		group.AddEndpoint("task", micro.HandlerFunc(s.task)),
 		group.AddEndpoint("agents", micro.HandlerFunc(s.agents)),
+		group.AddEndpoint("approvals", micro.HandlerFunc(s.approvals)),
+		group.AddEndpoint("answer", micro.HandlerFunc(s.resolve)),
 		s.conn.FlushTimeout(flushTimeout), // now the server knows of them
 	)
 }
@@ -113,6 +124,7 @@ func (s *Service) stop() error {
 	if s.micro != nil {
 		err = s.micro.Stop()
 	}
+	err = errors.Join(err, s.room.close())
 	s.calls.Close()
 	return errors.Join(err, s.conn.FlushTimeout(flushTimeout))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/agentworker/worker/eventbus"
@@ -22,11 +23,24 @@ type Opened struct {
 	Stream        string `json:"stream"`  // the JetStream stream that keeps them
 }
 
+// request is what a caller has sent. The library's own may be used only until
+// its handler has returned.
+type request struct {
+	subject, reply string
+	header         nats.Header
+	data           []byte
+}
+
+func newRequest(req micro.Request) *request {
+	return &request{req.Subject(), req.Reply(), nats.Header(req.Headers()), req.Data()}
+}
+
 // task takes a call. The library hands over one request at a time, so that
 // what takes long happens elsewhere.
-func (s *Service) task(req micro.Request) {
-	if !answerable(req.Reply()) {
-		s.log.Warn("a task call without a subject to answer on is not run", "reply", req.Reply())
+func (s *Service) task(from micro.Request) {
+	req := newRequest(from)
+	if !answerable(req.reply) {
+		s.log.Warn("a task call without a subject to answer on is not run", "reply", req.reply)
 		return
 	}
 	call, err := s.calls.Begin(context.Background())
@@ -36,31 +50,71 @@ func (s *Service) task(req micro.Request) {
 	}
 	go func() { // the pool waits for it
 		defer call.Done()
-		result, err := s.run(call, req)
-		if err != nil {
+		if err := s.check(req); err != nil { // at once, however many wait
 			s.refuse(req, err)
 			return
 		}
-		s.answer(req, result)
+		switch here, err := s.room.enter(req); {
+		case err != nil:
+			s.refuse(req, err)
+		case here:
+			defer s.room.leave()
+			s.finish(call, req)
+		}
 	}()
 }
 
-func (s *Service) run(call *caller.Call, req micro.Request) (*taskt.Result, error) {
-	in, err := s.tasks.ReadInput(req.Data())
+// taken runs a call that another worker has handed on, for which there is room.
+func (s *Service) taken(req *request) error {
+	call, err := s.calls.Begin(context.Background())
+	if err != nil {
+		return err
+	}
+	go func() {
+		defer call.Done()
+		defer s.room.leave()
+		s.finish(call, req)
+	}()
+	return nil
+}
+
+// finish runs a call that has its place, and answers it.
+func (s *Service) finish(call *caller.Call, req *request) {
+	result, err := s.run(call, req)
+	if err != nil {
+		s.refuse(req, err)
+		return
+	}
+	s.answer(req, result)
+}
+
+// check returns an error for a call that can't be run by any worker with these
+// agents.
+func (s *Service) check(req *request) error {
+	if _, err := s.tasks.ReadInput(req.data); err != nil {
+		return caller.BadRequest(err)
+	}
+	if on := req.header.Get(SessionHeader); on != "" && !answerable(on) {
+		return caller.BadRequest(fmt.Errorf("the header %s: %q is no subject to publish on", SessionHeader, on))
+	}
+	return nil
+}
+
+func (s *Service) run(call *caller.Call, req *request) (*taskt.Result, error) {
+	if err := s.check(req); err != nil {
+		return nil, err
+	}
+	in, err := s.tasks.ReadInput(req.data)
 	if err != nil {
 		return nil, caller.BadRequest(err)
-	}
-	announce := req.Headers().Get(SessionHeader)
-	if announce != "" && !answerable(announce) {
-		return nil, caller.BadRequest(fmt.Errorf("the header %s: %q is no subject to publish on", SessionHeader, announce))
 	}
 	root, err := call.Open("NATS task " + in.AgentType)
 	if err != nil {
 		return nil, err
 	}
-	if announce != "" {
-		if err := s.announce(announce, root.Path()); err != nil {
-			s.log.Error("announcing a session", "session", root.ID(), "subject", announce, "err", err)
+	if on := req.header.Get(SessionHeader); on != "" {
+		if err := s.announce(on, root.Path()); err != nil {
+			s.log.Error("announcing a session", "session", root.ID(), "subject", on, "err", err)
 		}
 	}
 	return call.Run(in), nil

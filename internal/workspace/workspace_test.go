@@ -1,10 +1,8 @@
 package workspace_test
 
 import (
-	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,25 +10,6 @@ import (
 
 	"github.com/agentworker/worker/internal/workspace"
 )
-
-// TestMain lets the test binary hold a lock as another process would.
-func TestMain(m *testing.M) {
-	if dir := os.Getenv("HOLD_LOCK_OF"); dir != "" {
-		hold(dir)
-		return
-	}
-	os.Exit(m.Run())
-}
-
-func hold(dir string) {
-	ws := &workspace.Workspace{StateDir: dir}
-	if _, err := ws.Lock(context.Background()); err != nil {
-		os.Stdout.WriteString(err.Error() + "\n")
-		return
-	}
-	os.Stdout.WriteString("locked\n")
-	os.Stdin.Read(make([]byte, 1)) // until the parent closes it, or kills
-}
 
 func env(vars map[string]string) func(string) string {
 	return func(name string) string { return vars[name] }
@@ -156,49 +135,6 @@ func TestMakeStateDir(t *testing.T) {
 		ws := &workspace.Workspace{StateDir: bad}
 		if err := ws.MakeStateDir(); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%s: %v", bad, err)
-		}
-	}
-}
-
-// TestLock: one process at a time, whether the other one ends or is killed.
-func TestLock(t *testing.T) {
-	ws := &workspace.Workspace{StateDir: t.TempDir()}
-	for _, kill := range []bool{false, true} {
-		other := exec.Command(os.Args[0])
-		other.Env = append(os.Environ(), "HOLD_LOCK_OF="+ws.StateDir)
-		in, err := other.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := other.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := other.Start(); err != nil {
-			t.Fatal(err)
-		}
-		said := make([]byte, 6)
-		if _, err := out.Read(said); err != nil || string(said) != "locked" {
-			t.Fatalf("the other process says %q, %v", said, err)
-		}
-		if _, err := ws.Lock(context.Background()); !errors.Is(err, workspace.ErrLocked) || !strings.Contains(err.Error(), "process ") {
-			t.Errorf("while it is held: %v", err)
-		}
-		if kill {
-			if err := other.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		in.Close()
-		if err := other.Wait(); (err != nil) != kill {
-			t.Errorf("the other process: %v", err)
-		}
-		lock, err := ws.Lock(context.Background())
-		if err != nil {
-			t.Fatalf("after its end: %v", err)
-		}
-		if err := lock.Unlock(); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

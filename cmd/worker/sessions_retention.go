@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/agentworker/worker/session"
+)
+
+// retention is how long ended sessions are shown, and kept.
+type retention struct {
+	archiveAfter time.Duration // 0: never
+	retainAge    time.Duration // 0: for ever
+	retainSize   byteSize      // 0: without a bound
+}
+
+func (r *retention) register(flags *pflag.FlagSet) {
+	flags.DurationVar(&r.archiveAfter, "archive-after", time.Hour, "how long after its end a session is archived, and lists leave it out; 0: never")
+	flags.DurationVar(&r.retainAge, "retain-age", 30*24*time.Hour, "how long after its end a session is kept; 0: for ever")
+	flags.Var(&r.retainSize, "retain-size", "how much the sessions of the embedded store may take, for example 2G: those that ended first are deleted (default: no bound)")
+}
+
+// retained is what a session store is to keep.
+func (r *retention) retained() session.Retention {
+	return session.Retention{Age: r.retainAge, Bytes: uint64(r.retainSize)}
+}
+
+// eventAge is how long events are kept, of whatever they are; 0: for ever. A
+// session may run for a day, and is kept from its end on.
+func (r *retention) eventAge() time.Duration {
+	if r.retainAge == 0 {
+		return 0
+	}
+	return r.retainAge + 24*time.Hour
+}
+
+func (r *retention) check() error {
+	switch {
+	case r.archiveAfter < 0:
+		return fmt.Errorf("archive-after %s is below 0", r.archiveAfter)
+	case r.retainAge < 0 || r.retainAge > 0 && r.retainAge < time.Minute:
+		return fmt.Errorf("retain-age %s is neither 0 nor a minute or more", r.retainAge)
+	}
+	return nil
+}
+
+// byteSize is a number of bytes, as a flag with K, M, G or T for powers of 1024.
+type byteSize uint64
+
+const sizeUnits = "KMGT"
+
+// Set implements [pflag.Value].
+func (b *byteSize) Set(text string) error {
+	number, shift := strings.TrimSuffix(strings.ToUpper(strings.TrimSpace(text)), "B"), 0
+	if number != "" {
+		if i := strings.IndexByte(sizeUnits, number[len(number)-1]); i >= 0 {
+			number, shift = number[:len(number)-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 63)
+	if err != nil || n<<shift>>shift != n {
+		return errors.New("it is no size: write bytes, or 500M, 2G")
+	}
+	*b = byteSize(n << shift)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (b *byteSize) String() string {
+	n, unit := uint64(*b), ""
+	for i := 0; i < len(sizeUnits) && n > 0 && n%1024 == 0; i++ {
+		n, unit = n/1024, sizeUnits[i:i+1]
+	}
+	return strconv.FormatUint(n, 10) + unit
+}
+
+// Type implements [pflag.Value].
+func (b *byteSize) Type() string { return "size" }

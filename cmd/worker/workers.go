@@ -1,0 +1,141 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/session"
+)
+
+func (p *program) workersCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "workers",
+		Short: "List the workers that run agents in this workspace",
+		Long: `Lists the processes that run agents in this workspace now, on this machine and with
+--nats on others, and says where their agents differ. One that was killed is listed for
+some 10 seconds.`,
+		Args:              usageArgs(cobra.NoArgs),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+				workers, err := sessions.Workers(ctx)
+				if err != nil {
+					return err
+				}
+				return p.listWorkers(workers, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the workers, and who has the same agents, as one JSON document")
+	return cmd
+}
+
+func (p *program) listWorkers(workers []*session.Worker, asJSON bool) error {
+	sets := agentSets(workers)
+	if asJSON {
+		err := p.printJSON(struct {
+			Workers   []*session.Worker `json:"workers"`
+			AgentSets []agentSet        `json:"agentSets"`
+		}{append([]*session.Worker{}, workers...), append([]agentSet{}, sets...)}, true)
+		if err != nil {
+			return err
+		}
+	}
+	if len(workers) == 0 {
+		fmt.Fprintln(p.stderr, "no worker runs agents here: worker serve starts one")
+		return nil
+	}
+	if !asJSON {
+		w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "BOOT\tHOST\tPID\tVERSION\tAGENTS\tSNAPSHOT\tRUNNING\tQUEUED\tON NATS\tSTARTED")
+		for _, one := range workers {
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%d %s\t%d/%d\t%d\t%s\t%s\n", one.BootID, eventbus.OneLine(one.Host, 60), one.PID,
+				dash(eventbus.OneLine(one.Version, 40)), one.Agents, one.SnapshotVersion, dash(short(one.Fingerprint)), one.Running, one.Capacity, one.Queued,
+				map[bool]string{true: "yes", false: "no"}[one.Serving], one.StartedAt.Local().Format(time.DateTime))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(sets) > 1 {
+		fmt.Fprintf(p.stderr, "worker: these workers do not have the same agents; what a call gets depends on the one that runs it:\n")
+		for _, set := range sets {
+			fmt.Fprintf(p.stderr, "worker:   %s: %s\n", short(set.Fingerprint), strings.Join(set.Workers, ", "))
+		}
+	}
+	return nil
+}
+
+// agentSet is workers that have the same agents.
+type agentSet struct {
+	Fingerprint string   `json:"fingerprint"`
+	Workers     []string `json:"workers"` // boot ids
+}
+
+// agentSets sorts workers by what agents they have, those of the most workers
+// first. Who has not said what it has is in none.
+func agentSets(workers []*session.Worker) []agentSet {
+	var sets []agentSet
+	for _, w := range workers {
+		if w.Fingerprint == "" {
+			continue
+		}
+		i := slices.IndexFunc(sets, func(s agentSet) bool { return s.Fingerprint == w.Fingerprint })
+		if i < 0 {
+			i = len(sets)
+			sets = append(sets, agentSet{Fingerprint: w.Fingerprint})
+		}
+		sets[i].Workers = append(sets[i].Workers, w.BootID)
+	}
+	slices.SortStableFunc(sets, func(a, b agentSet) int { return cmp.Compare(len(b.Workers), len(a.Workers)) })
+	return sets
+}
+
+// short is the part of a fingerprint that people compare.
+func short(fingerprint string) string { return fingerprint[:min(8, len(fingerprint))] }
+
+// report has this worker listed, with what it does at the time. serving says
+// that it takes calls over NATS.
+func (a *app) report(ctx context.Context, serving bool) {
+	a.sessions.Report(ctx, func() session.WorkerLoad {
+		snapshot, load := a.agents.Snapshot(), a.tasks.Load()
+		return session.WorkerLoad{
+			Version:         version(),
+			SnapshotVersion: snapshot.Version,
+			Fingerprint:     snapshot.Fingerprint(),
+			Agents:          len(snapshot.Agents()),
+			Capacity:        load.Capacity,
+			Running:         load.Running,
+			Queued:          load.Queued,
+			Serving:         serving,
+		}
+	})
+}
+
+// version returns the program's version, as its build has it: that of the
+// module, else the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return short(s.Value)
+		}
+	}
+	return "devel"
+}

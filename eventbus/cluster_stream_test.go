@@ -1,0 +1,272 @@
+package eventbus_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+// talker is a model that says a number each tick until it is told to stop.
+type talker struct {
+	begun chan struct{} // takes a value for each answer that has begun
+	stop  chan struct{} // closed: conclude
+}
+
+func (*talker) Name() string { return "talker" }
+
+func (m *talker) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Part, error] {
+	return func(yield func(model.Part, error) bool) {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		m.begun <- struct{}{}
+		for i := 0; ; i++ {
+			if !yield(model.TextDelta{Text: strconv.Itoa(i) + " "}, nil) {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				yield(nil, ctx.Err())
+				return
+			case <-m.stop:
+				yield(model.Stop{Reason: model.StopEnd}, nil)
+				return
+			case <-tick.C:
+			}
+		}
+	}
+}
+
+type allowAll struct{}
+
+func (allowAll) Rules() (*permission.Ruleset, error) {
+	return permission.NewRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})
+}
+func (allowAll) Allow(string, []string) error { return nil }
+
+// newTasks returns a task service on a bus, for n children at once.
+func newTasks(t *testing.T, bus *eventbus.Bus, m model.Model, n int) *taskt.Service {
+	t.Helper()
+	root := t.TempDir()
+	agents, err := agentdefs.Open(t.Context(), root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { agents.Close() })
+	manager, err := session.NewManager(t.Context(), session.Options{
+		Bus: bus, Static: allowAll{}, Model: func(string) (model.Model, error) { return m, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := manager.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	tasks, err := taskt.New(taskt.Options{Sessions: manager, Agents: agents, Root: root, Limits: taskt.Limits{Running: n, PerParent: n}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tasks
+}
+
+// TestClusterFailures: while 50 children stream into a cluster of three, its
+// nodes are stopped and killed, leaders included. All tasks end well, and what
+// they have said is stored once, in order.
+func TestClusterFailures(t *testing.T) {
+	const children = 50
+	c := newCluster(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	bus, err := eventbus.Open(ctx, "ws", &eventbus.Options{URL: c.urls(), Replicas: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := bus.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	m := &talker{begun: make(chan struct{}, children), stop: make(chan struct{})}
+	tasks := newTasks(t, bus, m, children)
+	root, err := tasks.OpenCaller(ctx, "cluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := make([]*taskt.Result, children)
+	var running sync.WaitGroup
+	for i := range results {
+		running.Go(func() {
+			results[i] = tasks.Call(ctx, root, taskt.Input{Description: fmt.Sprint(i), Prompt: "talk", AgentType: "explore"})
+		})
+	}
+	for range children {
+		select {
+		case <-m.begun:
+		case <-ctx.Done():
+			t.Fatal("not all children begin")
+		}
+	}
+	floods := make([]int, 4) // events of sessions that publish in bursts
+	for i := range floods {
+		running.Go(func() { floods[i] = flood(t, ctx, bus, eventbus.Path{{SessionID: fmt.Sprintf("flood%d", i)}}, m.stop) })
+	}
+	conn, js := c.client()
+	streams := []string{eventbus.Stream, "AGENT_MESSAGES", "KV_AGENT_SESSIONS"}
+	fail := func(what string, end func(*node), name string) {
+		start := time.Now()
+		n := c.named(name)
+		end(n)
+		c.start(n)
+		c.healthy(ctx, js, streams...)
+		t.Logf("%s %s: whole again after %s", what, name, time.Since(start).Round(time.Millisecond))
+	}
+	for range 5 { // a new leader while the old one is there: quick, with much on its way
+		_, err := conn.RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+eventbus.Stream, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.healthy(ctx, js, streams...)
+	}
+	fail("stopped the leader of the events", c.stop, c.healthy(ctx, js, streams...)[eventbus.Stream])
+	fail("killed the leader of the events", c.kill, c.healthy(ctx, js, streams...)[eventbus.Stream])
+	fail("killed the worker's own", c.kill, bus.Conn().ConnectedServerName())
+	close(m.stop)
+	stopped := time.Now()
+	running.Wait()
+	t.Logf("all tasks ended after %s", time.Since(stopped).Round(time.Millisecond))
+	if err := root.End(session.Completed, nil); err != nil {
+		t.Error(err)
+	}
+	said := 0
+	for i, r := range results {
+		if r.Status != session.Completed {
+			t.Errorf("task %d is %s: %v", i, r.Status, r.Err)
+			continue
+		}
+		n := len(strings.Fields(r.Text))
+		said += n
+		if i >= 5 { // the numbers below are of all
+			continue
+		}
+		if text := spoken(t, ctx, bus, append(root.Path(), eventbus.Hop{SessionID: r.SessionID, AgentType: "explore"})); text != r.Text {
+			t.Errorf("task %d: its stream says %q, its result %q", i, text, r.Text)
+		}
+	}
+	numbers := published(t, ctx, js)
+	for id, got := range numbers {
+		for i, n := range got {
+			if n != i+1 {
+				t.Errorf("session %s: its event %d is number %d", id, i+1, n)
+				break
+			}
+		}
+	}
+	for i, want := range floods {
+		if got := len(numbers[fmt.Sprintf("flood%d", i)]); got != want || want == 0 {
+			t.Errorf("of %d events published in bursts %d are stored", want, got)
+		}
+	}
+	if len(numbers) != children+1+len(floods) || said == 0 {
+		t.Errorf("%d sessions have events, want %d", len(numbers), children+1+len(floods))
+	}
+	t.Logf("%d deltas of %d children, all read after %s", said, children, time.Since(stopped).Round(time.Millisecond))
+}
+
+// flood publishes events in bursts until stop is closed, and returns how many.
+func flood(t *testing.T, ctx context.Context, bus *eventbus.Bus, path eventbus.Path, stop <-chan struct{}) int {
+	p, err := bus.Publisher(path)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for n := 0; ; {
+		for range 200 {
+			if err := p.Publish(ctx, eventbus.ContentDelta{MessageID: "m", Delta: "x", Offset: n}); err != nil {
+				t.Errorf("publishing event %d in a burst: %v", n+1, err)
+				return 0
+			}
+			n++
+		}
+		select {
+		case <-tick.C:
+		case <-stop:
+			if err := p.Flush(ctx); err != nil {
+				t.Errorf("flushing bursts: %v", err)
+			}
+			return n
+		}
+	}
+}
+
+// published returns the numbers of all stored events, by session.
+func published(t *testing.T, ctx context.Context, js jetstream.JetStream) map[string][]int {
+	t.Helper()
+	consumer, err := js.OrderedConsumer(ctx, eventbus.Stream, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer messages.Stop()
+	numbers := make(map[string][]int)
+	for {
+		msg, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := strings.Split(msg.Headers().Get(jetstream.MsgIDHeader), ".")
+		n, err := strconv.Atoi(id[len(id)-1])
+		if err != nil {
+			t.Fatalf("message id %v", id)
+		}
+		numbers[id[0]] = append(numbers[id[0]], n)
+		if meta, err := msg.Metadata(); err != nil || meta.NumPending == 0 {
+			return numbers
+		}
+	}
+}
+
+// spoken returns what a session's deltas say, in the order of its stream.
+func spoken(t *testing.T, ctx context.Context, bus *eventbus.Bus, path eventbus.Path) string {
+	t.Helper()
+	var text strings.Builder
+	for d, err := range bus.Follow(ctx, path, eventbus.FollowOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var delta struct {
+			Type, Delta string
+			Offset      int
+		}
+		if err := json.Unmarshal(d.Raw, &delta); err != nil {
+			t.Fatal(err)
+		}
+		if delta.Type == "content_delta" {
+			if delta.Offset != text.Len() {
+				t.Errorf("a delta at %d, after %d bytes", delta.Offset, text.Len())
+			}
+			text.WriteString(delta.Delta)
+		}
+	}
+	return text.String()
+}

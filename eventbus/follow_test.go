@@ -1,0 +1,68 @@
+package eventbus_test
+
+import (
+	"testing"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// TestSlowFollower: a follower that takes nothing holds up neither the publisher
+// nor another follower, and when it goes on it has missed nothing.
+func TestSlowFollower(t *testing.T) {
+	const n = 5_000 // far more than what is on its way to a follower
+	bus := openBus(t, t.TempDir())
+	path := eventbus.Path{{SessionID: "ses_slow"}}
+	first, resume, done := make(chan struct{}), make(chan struct{}), make(chan []uint64)
+	p := publisher(t, bus, path)
+	if err := p.Publish(t.Context(), delta(0)); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		var got []uint64
+		for d, err := range bus.Follow(t.Context(), path, eventbus.FollowOptions{Live: true}) {
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			if got = append(got, d.Seq); len(got) == 1 {
+				close(first)
+				<-resume
+			}
+			if d.Ends() {
+				break
+			}
+		}
+		done <- got
+	}()
+	<-first
+	for i := range n {
+		if err := p.Publish(t.Context(), delta(i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.End(t.Context(), eventbus.SessionEnd{Status: "completed"}); err != nil {
+		t.Fatal(err)
+	}
+	fast := 0
+	for d, err := range bus.Follow(t.Context(), path, eventbus.FollowOptions{Live: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fast++; d.Ends() {
+			break
+		}
+	}
+	if fast != n+2 {
+		t.Errorf("the other follower got %d events, want %d", fast, n+2)
+	}
+	close(resume)
+	got := <-done
+	if len(got) != n+2 {
+		t.Fatalf("the slow follower got %d events, want %d", len(got), n+2)
+	}
+	for i, seq := range got[1:] {
+		if seq != got[i]+1 {
+			t.Fatalf("after event %d came %d", got[i], seq)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package eventbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// laneRetry is how often a lost lane is tried to be replaced, and the shortest
+// time between two.
+const laneRetry = 10 * time.Millisecond
+
+// lane is a connection for publishing that is never mended. What is sent on it
+// arrives in the order of sending, and up to some point at which it ends:
+// without a hole. So after its end a publisher finds out how far it got, and
+// goes on from there on the next lane.
+type lane struct {
+	conn *nats.Conn
+	js   jetstream.JetStream
+	gone chan struct{} // closed at its end
+
+	mu    sync.Mutex
+	users map[*Publisher]struct{}
+}
+
+// lanes makes sure that there is one lane.
+type lanes struct {
+	mu     sync.Mutex
+	now    *lane // nil: none has been needed yet
+	opened time.Time
+	closed bool
+	mends  sync.WaitGroup
+}
+
+// lane returns the lane to publish on, and waits for the store until ctx ends
+// if it is away.
+func (b *Bus) lane(ctx context.Context) (*lane, error) {
+	b.lanes.mu.Lock()
+	defer b.lanes.mu.Unlock()
+	for {
+		if b.lanes.closed {
+			return nil, errBusClosed
+		}
+		if b.lanes.now != nil && !b.lanes.now.ended() {
+			return b.lanes.now, nil
+		}
+		err := errors.New("it was lost just now")
+		if time.Since(b.lanes.opened) >= laneRetry {
+			var l *lane
+			if l, err = b.openLane(); err == nil {
+				b.lanes.now, b.lanes.opened = l, time.Now()
+				return l, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: connecting to the event store: %w", context.Cause(ctx), err)
+		case <-b.ctx.Done():
+			return nil, errBusClosed
+		case <-time.After(laneRetry):
+		}
+	}
+}
+
+func (b *Bus) openLane() (*lane, error) {
+	l := &lane{gone: make(chan struct{}), users: make(map[*Publisher]struct{})}
+	opts := append(b.dial(), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) {
+		close(l.gone)
+		b.replace(l)
+	}))
+	conn, err := nats.Connect(b.address, opts...)
+	if err != nil {
+		return nil, explainConnect(err)
+	}
+	l.conn = conn
+	jsOpts := []jetstream.JetStreamOpt{
+		jetstream.WithPublishAsyncMaxPending(maxPendingTotal),
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, _ *nats.Msg, err error) {
+			if b.away(err) { // whatever comes behind would leave a hole
+				l.end()
+			}
+		}),
+	}
+	if !b.Embedded() { // the leader of the stream may be lost, and what it had with it
+		jsOpts = append(jsOpts, jetstream.WithPublishAsyncTimeout(attemptWait))
+	}
+	l.js, err = jetstream.New(conn, jsOpts...)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *lane) ended() bool {
+	select {
+	case <-l.gone:
+		return true
+	default:
+		return l.conn.IsClosed()
+	}
+}
+
+func (l *lane) end() { l.conn.Close() }
+
+// join notes that p has events on the lane; leave, that it has no more.
+func (l *lane) join(p *Publisher) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users[p] = struct{}{}
+}
+
+func (l *lane) leave(p *Publisher) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.users, p)
+}
+
+// replace lets the publishers of an ended lane go on on the next one, also
+// those that nobody calls at the moment.
+func (b *Bus) replace(l *lane) {
+	b.lanes.mu.Lock()
+	defer b.lanes.mu.Unlock()
+	if b.lanes.closed {
+		return
+	}
+	b.lanes.mends.Go(func() {
+		l.mu.Lock()
+		users := slices.Collect(maps.Keys(l.users))
+		l.mu.Unlock()
+		for _, p := range users {
+			p.goOn(b.ctx)
+		}
+	})
+}
+
+// closeLanes ends the lane for good.
+func (b *Bus) closeLanes() {
+	b.lanes.mu.Lock()
+	b.lanes.closed = true
+	now := b.lanes.now
+	b.lanes.mu.Unlock()
+	if now != nil {
+		now.end()
+		<-now.gone
+	}
+	b.lanes.mends.Wait()
+}

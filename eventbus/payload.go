@@ -1,0 +1,191 @@
+package eventbus
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The object store of what is too large for one message, and the stream below
+// it. An object's name is <workspace>/<session>/<hash of its content>.
+const (
+	payloadBucket = "AGENT_PAYLOADS"
+	PayloadStream = "OBJ_" + payloadBucket
+)
+
+// payloadChunk is how many bytes of a payload go in one message.
+const payloadChunk = 128 << 10
+
+// messageOverhead is what a message has besides its payload and its envelopes:
+// its headers count towards the server's limit.
+const messageOverhead = 4 << 10
+
+// PayloadRef says where something is that is too large for one message. What
+// is stored in place of it has this as "payloadRef", and nothing else of it.
+type PayloadRef struct {
+	Bucket  string `json:"bucket"`
+	Name    string `json:"name"`
+	Size    int    `json:"size"`              // in bytes
+	SHA256  string `json:"sha256"`            // in hex
+	Missing bool   `json:"missing,omitempty"` // it is not there any more; told by readers
+}
+
+// ErrNoPayload is returned for a [PayloadRef] whose content is not stored, or
+// is not what was stored.
+var ErrNoPayload = errors.New("its content is not in the object store any more")
+
+// MaxMessage is how many bytes of JSON fit in one message, envelopes included.
+func (b *Bus) MaxMessage() int { return max(int(b.conn.MaxPayload())-messageOverhead, messageOverhead) }
+
+// PutPayload stores what is too large for a message of a session. It goes with
+// the session's events, by [Bus.Purge].
+func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*PayloadRef, error) {
+	store, err := b.EnsureObjects(ctx, jetstream.ObjectStoreConfig{
+		Bucket:      payloadBucket,
+		Description: "events and messages of agent sessions that are too large for one message",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
+	}
+	sum := sha256.Sum256(data)
+	ref := &PayloadRef{Bucket: payloadBucket, Size: len(data), SHA256: hex.EncodeToString(sum[:])}
+	ref.Name = b.payloadPrefix(sessionID) + ref.SHA256[:32]
+	object := jetstream.ObjectMeta{Name: ref.Name, Opts: &jetstream.ObjectMetaOptions{
+		ChunkSize: uint32(min(payloadChunk, b.MaxMessage())),
+	}}
+	if _, err := store.Put(ctx, object, bytes.NewReader(data)); err != nil {
+		return nil, fmt.Errorf("storing %d bytes as %s in %s: %w", len(data), ref.Name, payloadBucket, err)
+	}
+	return ref, nil
+}
+
+func (b *Bus) payloadPrefix(sessionID string) string { return b.workspace + "/" + sessionID + "/" }
+
+// Payload returns what ref stands for, or [ErrNoPayload].
+func (b *Bus) Payload(ctx context.Context, ref *PayloadRef) ([]byte, error) {
+	if ref.Bucket != payloadBucket || !strings.HasPrefix(ref.Name, b.workspace+"/") {
+		return nil, fmt.Errorf("reading %s in %s: %w", ref.Name, ref.Bucket, ErrNoPayload)
+	}
+	store, err := b.js.ObjectStore(ctx, payloadBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil, fmt.Errorf("reading %s in %s: %w", ref.Name, ref.Bucket, ErrNoPayload)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
+	}
+	data, err := store.GetBytes(ctx, ref.Name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, fmt.Errorf("reading %s in %s: %w", ref.Name, ref.Bucket, ErrNoPayload)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s in %s: %w", ref.Name, ref.Bucket, err)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != ref.SHA256 {
+		return nil, fmt.Errorf("reading %s in %s: its hash is another: %w", ref.Name, ref.Bucket, ErrNoPayload)
+	}
+	return data, nil
+}
+
+// fit returns the JSON of ev as it can be stored: itself or, where it is too
+// large for one message, an event of the same type that says where it is.
+func (p *Publisher) fit(ctx context.Context, ev Event) (json.RawMessage, error) {
+	body, err := Encode(ev)
+	if err != nil || len(p.before)+len(body)+len(p.after) <= p.bus.MaxMessage() {
+		return body, err
+	}
+	ref, err := p.bus.PutPayload(ctx, p.sessionID, body)
+	if err != nil {
+		return nil, fmt.Errorf("a %s event is too large for one message: %w", ev.Type(), err)
+	}
+	return json.Marshal(pointer{ev.Type(), ref})
+}
+
+// pointer is what is published in place of a large event.
+type pointer struct {
+	Type string      `json:"type"`
+	Ref  *PayloadRef `json:"payloadRef"`
+}
+
+var refField = []byte(`"payloadRef":`)
+
+// whole returns an event of which only the place may be stored, envelopes and
+// all. Where it is not there any more, that is said in it.
+func (b *Bus) whole(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) > messageOverhead*2 || !bytes.Contains(raw, refField) {
+		return raw, nil
+	}
+	path, inner := Path{{}}, raw
+	for {
+		var head struct {
+			pointer
+			AgentType string          `json:"agentType"`
+			SessionID string          `json:"sessionId"`
+			Event     json.RawMessage `json:"event"`
+		}
+		if err := json.Unmarshal(inner, &head); err != nil {
+			return nil, fmt.Errorf("reading an event: %w", err)
+		}
+		if head.Type == (SubagentEvent{}).Type() && head.Event != nil {
+			path = path.Child(head.SessionID, head.AgentType)
+			inner = head.Event
+			continue
+		}
+		if head.Ref == nil {
+			return raw, nil // somewhere in another event
+		}
+		body, err := b.Payload(ctx, head.Ref)
+		if errors.Is(err, ErrNoPayload) {
+			head.Ref.Missing = true
+			body, err = json.Marshal(head.pointer)
+		}
+		if err != nil {
+			return nil, err
+		}
+		before, after := path.envelope()
+		return bytes.Join([][]byte{before, body, after}, nil), nil
+	}
+}
+
+// Purge deletes the events of the session at the end of path and of all below
+// it, and the payloads of the session itself.
+func (b *Bus) Purge(ctx context.Context, path Path) error {
+	subject, err := b.Subject(path)
+	if err != nil {
+		return err
+	}
+	if err := b.events.Purge(ctx, jetstream.WithPurgeSubject(subject+".>")); err != nil {
+		return fmt.Errorf("deleting the events below %s: %w", subject, err)
+	}
+	return b.purgePayloads(ctx, path[len(path)-1].SessionID)
+}
+
+func (b *Bus) purgePayloads(ctx context.Context, sessionID string) error {
+	store, err := b.js.ObjectStore(ctx, payloadBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil // nothing was ever too large
+	}
+	if err != nil {
+		return fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
+	}
+	objects, err := store.List(ctx)
+	if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return fmt.Errorf("listing the object store %s: %w", payloadBucket, err)
+	}
+	prefix := b.payloadPrefix(sessionID)
+	for _, o := range objects {
+		if !strings.HasPrefix(o.Name, prefix) {
+			continue
+		}
+		if err := store.Delete(ctx, o.Name); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+			return fmt.Errorf("deleting %s in %s: %w", o.Name, payloadBucket, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,336 @@
+package eventbus_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// The environment of a test binary that runs as a member: one of the processes
+// that share a store.
+const (
+	memberDir     = "EVENTBUS_MEMBER_DIR"
+	memberSession = "EVENTBUS_MEMBER_SESSION"
+)
+
+// killsVariable says how many processes TestKilledProcesses kills: 200 for the
+// long form.
+const killsVariable = "EVENTBUS_KILLS"
+
+// member publishes events of one session, and follows those of all, until stdin
+// ends. On stdout it says, a line each: "ready"; "stored N", when its first N
+// events are; "wrong TEXT"; and at the end "done N", when all N are.
+func member(dir string) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var out sync.Mutex
+	say := func(format string, args ...any) {
+		out.Lock()
+		defer out.Unlock()
+		fmt.Printf(format+"\n", args...)
+	}
+	bus, err := eventbus.Open(ctx, "ws", &eventbus.Options{StoreDir: dir})
+	if err != nil {
+		say("wrong %v", err)
+		return
+	}
+	root := eventbus.Path{{SessionID: "r"}}
+	p, err := bus.Publisher(root.Child(os.Getenv(memberSession), "explore"))
+	if err != nil {
+		say("wrong %v", err)
+		return
+	}
+	say("ready")
+
+	var stopping sync.WaitGroup
+	stopping.Go(func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	})
+	stopping.Go(func() {
+		next := make(map[string]int)
+		for d, err := range bus.Follow(ctx, root, eventbus.FollowOptions{Live: true}) {
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				say("wrong following: %v", err)
+				return
+			}
+			var env eventbus.SubagentEvent
+			ev, err := eventbus.Decode(d.Raw)
+			if err == nil {
+				env = ev.(eventbus.SubagentEvent)
+				ev, err = eventbus.Decode(env.Event)
+			}
+			if err != nil {
+				say("wrong event %s: %v", d.Raw, err)
+				return
+			}
+			if got := ev.(eventbus.ContentDelta).Offset; got != next[env.SessionID] {
+				say("wrong: a follower sees event %d of %s, and waits for %d", got, env.SessionID, next[env.SessionID])
+				return
+			}
+			next[env.SessionID]++
+		}
+	})
+	n := 0
+	for ; ctx.Err() == nil; n++ {
+		if err := p.Publish(context.Background(), delta(n)); err != nil {
+			say("wrong publishing: %v", err)
+			return
+		}
+		if rand.IntN(20) == 0 {
+			if err := p.Flush(context.Background()); err != nil {
+				say("wrong flushing: %v", err)
+				return
+			}
+			say("stored %d", n+1)
+			time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
+		}
+	}
+	if err := p.Flush(context.Background()); err != nil {
+		say("wrong flushing: %v", err)
+		return
+	}
+	stopping.Wait()
+	if err := bus.Close(); err != nil {
+		say("wrong closing: %v", err)
+		return
+	}
+	say("done %d", n)
+}
+
+// running is a member as the test sees it.
+type running struct {
+	cmd     *exec.Cmd
+	in      io.Closer
+	session string
+	ready   chan struct{}
+	done    chan struct{} // its output has ended
+
+	mu     sync.Mutex
+	stored int
+	ended  bool // in order
+	wrong  []string
+}
+
+func startMember(t *testing.T, dir string, number int) *running {
+	t.Helper()
+	m := &running{
+		cmd: exec.Command(os.Args[0]), session: fmt.Sprint("c", number),
+		ready: make(chan struct{}), done: make(chan struct{}),
+	}
+	m.cmd.Env = append(os.Environ(), memberDir+"="+dir, memberSession+"="+m.session)
+	m.cmd.Stderr = os.Stderr
+	in, err := m.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.in = in
+	out, err := m.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go m.read(out)
+	return m
+}
+
+func (m *running) read(out io.Reader) {
+	defer close(m.done)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		what, rest, _ := strings.Cut(lines.Text(), " ")
+		m.mu.Lock()
+		switch what {
+		case "ready":
+			close(m.ready)
+		case "stored", "done":
+			m.stored, _ = strconv.Atoi(rest)
+			m.ended = what == "done"
+		default:
+			m.wrong = append(m.wrong, lines.Text())
+		}
+		m.mu.Unlock()
+	}
+}
+
+// progress waits until more of m's events are stored.
+func (m *running) progress(t *testing.T) {
+	t.Helper()
+	count := func() int {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if len(m.wrong) > 0 {
+			t.Fatalf("%s: %v", m.session, m.wrong)
+		}
+		return m.stored
+	}
+	deadline := time.Now().Add(15 * time.Second)
+	for before := count(); count() == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s stores nothing any more", m.session)
+		}
+	}
+}
+
+func (m *running) kill(t *testing.T) {
+	t.Helper()
+	if err := m.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-m.done
+	_ = m.cmd.Wait() // it was killed
+}
+
+// TestKilledProcesses kills processes that share a store, hosts and guests, at
+// random points, also while another one joins. What was acknowledged is there,
+// everything once and in order, and those that live go on.
+func TestKilledProcesses(t *testing.T) {
+	kills := 6
+	if text := os.Getenv(killsVariable); text != "" {
+		var err error
+		if kills, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("%s: %v", killsVariable, err)
+		}
+	}
+	dir := t.TempDir()
+	var all, live []*running
+	add := func() {
+		m := startMember(t, dir, len(all))
+		all, live = append(all, m), append(live, m)
+	}
+	t.Cleanup(func() {
+		for _, m := range live {
+			_ = m.cmd.Process.Kill()
+			<-m.done
+			_ = m.cmd.Wait()
+		}
+	})
+	for range 3 { // at the same moment
+		add()
+	}
+	var away time.Duration // the longest time without a store
+	for range kills {
+		for _, m := range live {
+			select {
+			case <-m.ready:
+			case <-m.done:
+				t.Fatalf("%s: %v", m.session, m.wrong)
+			}
+		}
+		live[0].progress(t)
+		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+		victim := rand.IntN(len(live))
+		if rand.IntN(3) > 0 {
+			victim = hostOf(t, dir, live)
+		}
+		add() // it joins while the other is killed
+		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+		start := time.Now()
+		live[victim].kill(t)
+		live = append(live[:victim], live[victim+1:]...)
+		live[0].progress(t)
+		away = max(away, time.Since(start))
+	}
+	t.Logf("%d killed; the longest time until the next acknowledgement: %s", kills, away.Round(time.Millisecond))
+	for _, m := range live {
+		if err := m.in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, m := range live {
+		<-m.done
+		if err := m.cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", m.session, err)
+		}
+	}
+	for _, m := range live {
+		if !m.ended {
+			t.Errorf("%s has not ended in order", m.session)
+		}
+	}
+	live = nil
+	bus := openBus(t, dir)
+	numbers := numbersOf(t, bus)
+	for _, m := range all {
+		if len(m.wrong) > 0 {
+			t.Errorf("%s: %v", m.session, m.wrong)
+		}
+		got := numbers[m.session]
+		for i, n := range got {
+			if n != i+1 {
+				t.Errorf("%s: its event %d is number %d", m.session, i+1, n)
+				break
+			}
+		}
+		if len(got) < m.stored || m.ended && len(got) != m.stored {
+			t.Errorf("%s: %d events are there, %d were acknowledged (ended in order: %v)", m.session, len(got), m.stored, m.ended)
+		}
+	}
+}
+
+// hostOf returns the index of the member that has the store open.
+func hostOf(t *testing.T, dir string, live []*running) int {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "host.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range live {
+		if strings.TrimSpace(string(data)) == strconv.Itoa(m.cmd.Process.Pid) {
+			return i
+		}
+	}
+	t.Fatalf("process %s has the store open, which is none of ours", data)
+	return 0
+}
+
+// numbersOf returns the numbers of all stored events as their message ids have
+// them, by session.
+func numbersOf(t *testing.T, bus *eventbus.Bus) map[string][]int {
+	t.Helper()
+	consumer, err := bus.JetStream().OrderedConsumer(t.Context(), eventbus.Stream, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer messages.Stop()
+	numbers := make(map[string][]int)
+	for {
+		msg, err := messages.Next(jetstream.NextContext(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := strings.Split(msg.Headers().Get(jetstream.MsgIDHeader), ".")
+		n, err := strconv.Atoi(id[len(id)-1])
+		if err != nil {
+			t.Fatalf("message id %v", id)
+		}
+		numbers[id[0]] = append(numbers[id[0]], n)
+		if meta, err := msg.Metadata(); err != nil {
+			t.Fatal(err)
+		} else if meta.NumPending == 0 {
+			return numbers
+		}
+	}
+}

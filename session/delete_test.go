@@ -1,0 +1,169 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/session"
+)
+
+// left counts what the store holds of a workspace's sessions.
+func (e *env) left() map[string]uint64 {
+	e.t.Helper()
+	left := make(map[string]uint64)
+	for _, name := range []string{eventbus.Stream, "AGENT_MESSAGES", "KV_AGENT_SESSIONS", "KV_AGENT_APPROVALS"} {
+		stream, err := e.bus.JetStream().Stream(e.t.Context(), name)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		left[name] = stream.CachedInfo().State.Msgs
+	}
+	return left
+}
+
+// tree opens a root and a child of it, and ends both.
+func (e *env) tree() (root, child *session.Session) {
+	e.t.Helper()
+	root = e.open(session.Spec{Agent: "primary"})
+	child = e.open(session.Spec{Parent: root})
+	for _, s := range []*session.Session{child, root} {
+		e.end(s, s.Prompt(e.t.Context(), "go"))
+	}
+	return root, child
+}
+
+// TestDelete: a session goes with all below it and all that is stored of them,
+// and nothing else does.
+func TestDelete(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	e.tree()
+	before := e.left()
+	root, child := e.tree()
+	if n, err := e.Store().Delete(t.Context(), e.bus, root.ID()); n != 2 || err != nil {
+		t.Fatalf("Delete: %d, %v, want 2 sessions", n, err)
+	}
+	for name, n := range e.left() {
+		if n != before[name] {
+			t.Errorf("%s holds %d messages, want the %d of before", name, n, before[name])
+		}
+	}
+	for _, s := range []*session.Session{root, child} {
+		if _, err := e.Store().Get(t.Context(), s.ID()); !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("Get of a deleted session: %v", err)
+		}
+		if n, err := e.Store().Delete(t.Context(), e.bus, s.ID()); n != 0 || !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("a second Delete: %d, %v", n, err)
+		}
+	}
+}
+
+// TestDeleteRefusesRunning: nothing is deleted of a session that has not ended,
+// nor of one above it.
+func TestDeleteRefusesRunning(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	root := e.open(session.Spec{})
+	child := e.open(session.Spec{Parent: root})
+	e.end(root, session.Outcome{Status: session.Completed}) // before its child
+	before := e.left()
+	for _, s := range []*session.Session{root, child} {
+		if n, err := e.Store().Delete(t.Context(), e.bus, s.ID()); n != 0 || !errors.Is(err, session.ErrRunning) {
+			t.Errorf("Delete: %d, %v, want ErrRunning", n, err)
+		}
+	}
+	for name, n := range e.left() {
+		if n != before[name] {
+			t.Errorf("%s holds %d messages, want %d", name, n, before[name])
+		}
+	}
+}
+
+// TestExpire: by age whole trees go, the root's end counting; by size those
+// that ended first, until the rest fits; what runs stays whatever its age.
+func TestExpire(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	old, _ := e.tree()
+	running := e.open(session.Spec{})
+	r := old.Record()
+	r.EndedAt = r.EndedAt.Add(-48 * time.Hour)
+	e.store(r)
+	e.tree()
+	expire := func(keep session.Retention, now time.Time) int {
+		t.Helper()
+		n, err := e.Store().Expire(t.Context(), e.bus, keep, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	now := time.Now()
+	for _, tt := range []struct {
+		keep session.Retention
+		at   time.Time
+		want int
+	}{
+		{session.Retention{}, now.AddDate(10, 0, 0), 0},
+		{session.Retention{Age: 72 * time.Hour}, now, 0},
+		{session.Retention{Bytes: 1 << 40}, now, 0},
+		{session.Retention{Age: 24 * time.Hour}, now, 2},
+		{session.Retention{Age: 24 * time.Hour}, now, 0},
+		{session.Retention{Bytes: 1}, now, 2}, // what is left does not fit; none can go
+		{session.Retention{Age: time.Hour, Bytes: 1}, now.AddDate(10, 0, 0), 0},
+	} {
+		if got := expire(tt.keep, tt.at); got != tt.want {
+			t.Errorf("Expire(%+v): %d sessions, want %d", tt.keep, got, tt.want)
+		}
+	}
+	if _, err := e.Store().Get(t.Context(), running.ID()); err != nil {
+		t.Errorf("the running session: %v", err)
+	}
+}
+
+// TestDeleteIsTakenUp: a deletion that was cut off is completed by the next.
+func TestDeleteIsTakenUp(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	root, _ := e.tree()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.Store().Delete(ctx, e.bus, root.ID()); err == nil {
+		t.Fatal("Delete without any time succeeded")
+	}
+	if err := e.bus.Purge(t.Context(), root.Path()); err != nil { // as far as it may have come
+		t.Fatal(err)
+	}
+	if n, err := e.Store().Delete(t.Context(), e.bus, root.ID()); n != 2 || err != nil {
+		t.Fatalf("Delete: %d, %v", n, err)
+	}
+	for name, n := range e.left() {
+		if n != 0 {
+			t.Errorf("%s still holds %d messages", name, n)
+		}
+	}
+}
+
+// TestRecordIsArchived: by the time since the end, and by nothing else.
+func TestRecordIsArchived(t *testing.T) {
+	now := time.Now()
+	for _, tt := range []struct {
+		status session.Status
+		ago    time.Duration
+		after  time.Duration
+		want   bool
+	}{
+		{session.Completed, time.Hour, time.Hour, true},
+		{session.Interrupted, 2 * time.Hour, time.Hour, true},
+		{session.Completed, time.Minute, time.Hour, false},
+		{session.Completed, 1000 * time.Hour, 0, false},
+		{session.Running, 1000 * time.Hour, time.Hour, false},
+	} {
+		r := &session.Record{Status: tt.status}
+		if tt.status.Ended() {
+			r.EndedAt = now.Add(-tt.ago)
+		}
+		if got := r.Archived(tt.after, now); got != tt.want {
+			t.Errorf("%s, %s ago, after %s: archived %v, want %v", tt.status, tt.ago, tt.after, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// FollowNew returns the stream of the session at the end of path from the moment
+// of the call on: at first the questions that wait for an answer, of the session
+// and all below it, then each event behind since, the newest sequence number of
+// that moment, as it is stored, without a gap in between and none twice. It ends
+// behind the session's session_end; at once where that is stored already. An
+// error is its last value.
+func (s *Store) FollowNew(ctx context.Context, path eventbus.Path) (since uint64, stream iter.Seq2[eventbus.Delivery, error], err error) {
+	// A question that is pending after now was asked at or before it, or its
+	// event is a new one.
+	now, err := s.bus.Newest(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	end, err := s.bus.Last(ctx, path, eventbus.SessionEnd{}.Type())
+	if err != nil {
+		return 0, nil, err
+	}
+	if end != nil {
+		return now, func(func(eventbus.Delivery, error) bool) {}, nil
+	}
+	asked, err := s.pendingQuestions(ctx, path, now)
+	if err != nil {
+		return 0, nil, err
+	}
+	return now, func(yield func(eventbus.Delivery, error) bool) {
+		for _, d := range asked {
+			if !yield(d, nil) {
+				return
+			}
+		}
+		for d, err := range s.bus.Follow(ctx, path, eventbus.FollowOptions{From: now + 1, Live: true}) {
+			if !yield(d, err) || err != nil || d.Ends() {
+				return
+			}
+		}
+	}, nil
+}
+
+// pendingQuestions returns the events of the approvals that wait, as the stream
+// of path's session shows them, up to a sequence number.
+func (s *Store) pendingQuestions(ctx context.Context, path eventbus.Path, upTo uint64) ([]eventbus.Delivery, error) {
+	pending, err := s.Approvals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waits := make(map[string]bool)
+	sessions := make(map[string]eventbus.Path)
+	for _, a := range pending {
+		if len(a.Path) >= len(path) && slices.Equal(a.Path[:len(path)], path) {
+			waits[a.ID] = true
+			sessions[a.SessionID] = a.Path
+		}
+	}
+	var found []eventbus.Delivery
+	for _, of := range sessions {
+		for d, err := range s.bus.Stored(ctx, path, of, eventbus.ToolApprovalRequired{}.Type()) {
+			if err != nil {
+				return nil, err
+			}
+			id, err := approvalOf(d.Raw)
+			if err != nil {
+				return nil, fmt.Errorf("event %d: %w", d.Seq, err)
+			}
+			if waits[id] && d.Seq <= upTo {
+				found = append(found, d)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b eventbus.Delivery) int { return cmp.Compare(a.Seq, b.Seq) })
+	return found, nil
+}
+
+// approvalOf returns the id of the approval that an event is about, in whatever
+// envelopes.
+func approvalOf(raw json.RawMessage) (string, error) {
+	for {
+		ev, err := eventbus.Decode(raw)
+		if err != nil {
+			return "", err
+		}
+		switch ev := ev.(type) {
+		case eventbus.SubagentEvent:
+			raw = ev.Event
+		case eventbus.ToolApprovalRequired:
+			return ev.ApprovalID, nil
+		default:
+			return "", nil
+		}
+	}
+}

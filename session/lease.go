@@ -1,0 +1,323 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+const (
+	// leaseTTL is how long a process counts as alive after its last sign. It is
+	// the time to live of the keys in [leaseBucket].
+	leaseTTL = 10 * time.Second
+
+	// leaseRenewal is how often a process gives one: two may fail.
+	leaseRenewal = 3 * time.Second
+
+	// sweepEvery is how often a process looks for sessions whose process has
+	// gone, though no lease was seen to end.
+	sweepEvery = time.Minute
+)
+
+// lease is the sign that a process is alive, stored under its boot id.
+type lease struct {
+	Worker
+	Machine string `json:"machine"` // where PID means something
+}
+
+func (s *Store) newLease(bootID string) *lease {
+	now := time.Now().UTC()
+	host, _ := os.Hostname() // for people
+	return &lease{
+		Worker: Worker{
+			Schema: workerSchema, BootID: bootID, Workspace: s.workspace, Host: host, PID: os.Getpid(), StartedAt: now, RenewedAt: now,
+		},
+		Machine: machine(),
+	}
+}
+
+// over reports whether the lease's process is known to have ended: one of this
+// machine that is not there any more. Of all others only time can tell.
+func (l *lease) over() bool {
+	return l.PID > 0 && l.Machine != "" && l.Machine == machine() && processGone(l.PID)
+}
+
+// takeLease stores l and returns its revision.
+func (s *Store) takeLease(ctx context.Context, l *lease) (uint64, error) {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return 0, fmt.Errorf("taking the lease of this process: %w", err)
+	}
+	rev, err := s.leases.Create(ctx, s.key(l.BootID), data)
+	if err != nil {
+		return 0, fmt.Errorf("taking the lease of this process: %w", err)
+	}
+	return rev, nil
+}
+
+// alive reports whether the process of a boot id has a lease, and is not known
+// to have ended.
+func (s *Store) alive(ctx context.Context, bootID string) (bool, error) {
+	entry, err := s.leases.Get(ctx, s.key(bootID))
+	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for the process %s: %w", bootID, err)
+	}
+	var l lease
+	if err := json.Unmarshal(entry.Value(), &l); err != nil {
+		return true, nil // a form of a later version: it is there
+	}
+	return !l.over(), nil
+}
+
+// keeper renews the lease of a manager's process, and ends the sessions of
+// processes whose lease has ended.
+type keeper struct {
+	m     *Manager
+	lease *lease
+	stop  context.CancelFunc
+	done  chan struct{}
+
+	mu       sync.Mutex // held while the lease is renewed, or given back
+	load     func() WorkerLoad
+	rev      uint64    // of the stored lease; 0: there is none
+	doubtful time.Time // until then the live sessions are looked at: somebody may have ended them
+
+	sweepMu sync.Mutex // may be taken while mu is held
+	sweepAt time.Time  // when to look for sessions whose process has gone
+	patient bool       // not before that, whatever is seen
+
+	others map[string]*seen // the leases of other processes, by key: the keeper's goroutine's alone
+}
+
+// seen is the lease of another process, and when it was last renewed, by the
+// clock of this one.
+type seen struct {
+	lease
+	at time.Time
+}
+
+// startKeeper takes the lease of m's process and keeps it until close, or until
+// the bus is closed.
+func startKeeper(ctx context.Context, m *Manager) (*keeper, error) {
+	k := &keeper{m: m, lease: m.store.newLease(m.bootID), done: make(chan struct{}), others: make(map[string]*seen)}
+	var err error
+	if k.rev, err = m.store.takeLease(ctx, k.lease); err != nil {
+		return nil, err
+	}
+	// Those that have been away as long as this process have a chance to come back.
+	k.sweepLater(leaseTTL, true)
+	ctx, k.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go k.run(ctx, m.bus.Conn().StatusChanged(nats.CLOSED))
+	return k, nil
+}
+
+// close gives the lease back.
+func (k *keeper) close(ctx context.Context) error {
+	k.stop()
+	<-k.done
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.rev == 0 {
+		return nil
+	}
+	k.rev = 0
+	if err := k.m.store.leases.Delete(ctx, k.m.store.key(k.lease.BootID)); err != nil {
+		return fmt.Errorf("giving back the lease of this process: %w", err)
+	}
+	return nil
+}
+
+func (k *keeper) run(ctx context.Context, closed <-chan nats.Status) {
+	defer close(k.done)
+	defer k.stop()
+	tick := time.NewTicker(leaseRenewal)
+	defer tick.Stop()
+	watch := k.watch(ctx)
+	for {
+		var updates <-chan jetstream.KeyValueEntry // nil: none to watch
+		if watch != nil {
+			updates = watch.Updates()
+		}
+		select {
+		case <-ctx.Done():
+			if watch != nil {
+				_ = watch.Stop() // its connection may be gone, and it with that
+			}
+			return
+		case <-closed:
+			return
+		case e, ok := <-updates:
+			if !ok {
+				watch = nil
+				continue
+			}
+			k.note(e)
+		case <-tick.C:
+			if k.m.bus.Conn().IsClosed() {
+				return
+			}
+			k.renew(ctx)
+			if watch == nil {
+				watch = k.watch(ctx)
+			}
+			if k.sweepDue(time.Now()) {
+				k.sweep(ctx)
+			}
+		}
+	}
+}
+
+func (k *keeper) watch(ctx context.Context) jetstream.KeyWatcher {
+	watch, err := k.m.store.leases.Watch(ctx, k.m.store.key("*"))
+	if err != nil {
+		if ctx.Err() == nil {
+			k.m.log.Warn("the leases of other processes can't be watched", "err", err)
+		}
+		return nil
+	}
+	return watch
+}
+
+// note takes a change of somebody's lease.
+func (k *keeper) note(e jetstream.KeyValueEntry) {
+	if e == nil || e.Key() == k.m.store.key(k.lease.BootID) {
+		return
+	}
+	if e.Operation() != jetstream.KeyValuePut { // given back, or expired
+		if k.others[e.Key()] != nil {
+			delete(k.others, e.Key())
+			k.sweepSoon()
+		}
+		return
+	}
+	s := &seen{at: time.Now()}
+	if json.Unmarshal(e.Value(), &s.lease) != nil {
+		s.lease = lease{} // of a later version: it counts until it is not renewed
+	}
+	k.others[e.Key()] = s
+}
+
+// sweepDue reports whether to look for sessions whose process has gone.
+func (k *keeper) sweepDue(now time.Time) bool {
+	maps.DeleteFunc(k.others, func(_ string, s *seen) bool {
+		gone := now.Sub(s.at) > leaseTTL || s.over()
+		if gone {
+			k.sweepSoon()
+		}
+		return gone
+	})
+	k.sweepMu.Lock()
+	defer k.sweepMu.Unlock()
+	return !now.Before(k.sweepAt)
+}
+
+// sweepSoon has the next round look for sessions whose process has gone, or one
+// after it: not all processes at once.
+func (k *keeper) sweepSoon() {
+	at := time.Now().Add(jitter(leaseRenewal))
+	k.sweepMu.Lock()
+	defer k.sweepMu.Unlock()
+	if at.Before(k.sweepAt) && !k.patient {
+		k.sweepAt = at
+	}
+}
+
+// sweepLater puts that off. patient: until then, whatever is seen.
+func (k *keeper) sweepLater(by time.Duration, patient bool) {
+	k.sweepMu.Lock()
+	defer k.sweepMu.Unlock()
+	k.sweepAt, k.patient = time.Now().Add(by+jitter(leaseRenewal)), patient
+}
+
+func jitter(d time.Duration) time.Duration { return rand.N(d) }
+
+// renew gives a sign that this process is alive. Where its lease is gone the
+// process was away: stopped, its machine asleep, or cut off from the store.
+// Others may have ended its sessions; those that they have it stops.
+func (k *keeper) renew(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, leaseRenewal)
+	defer cancel()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	err := k.extend(ctx)
+	if err != nil {
+		k.m.log.Warn("the lease of this process could not be renewed", "err", err)
+	}
+	if k.doubtful.IsZero() || err != nil {
+		return
+	}
+	if err := k.m.dropEnded(ctx); err != nil {
+		k.m.log.Warn("looking whether sessions were ended by another process", "err", err)
+		return
+	}
+	if time.Now().After(k.doubtful) {
+		k.doubtful = time.Time{}
+	}
+}
+
+// extend renews the lease, or takes a new one.
+func (k *keeper) extend(ctx context.Context) error {
+	k.lease.RenewedAt = time.Now().UTC()
+	if k.load != nil {
+		k.lease.WorkerLoad = k.load()
+	}
+	data, err := json.Marshal(k.lease)
+	if err != nil {
+		return err
+	}
+	key := k.m.store.key(k.lease.BootID)
+	rev, err := k.m.store.leases.Update(ctx, key, data, k.rev)
+	if !eventbus.IsConflict(err) {
+		if err == nil {
+			k.rev = rev
+		}
+		return err
+	}
+	entry, err := k.m.store.leases.Get(ctx, key)
+	switch {
+	case err == nil: // renewed, and its acknowledgement lost
+		k.rev = entry.Revision()
+		return nil
+	case !errors.Is(err, jetstream.ErrKeyNotFound):
+		return err
+	}
+	k.m.log.Warn("the lease of this process had run out: it was stopped, asleep, or cut off from the store")
+	// What kept this process away may have kept all: they have time to come back.
+	k.doubtful = time.Now().Add(leaseTTL)
+	k.sweepLater(leaseTTL, true)
+	k.rev, err = k.m.store.takeLease(ctx, k.lease)
+	return err
+}
+
+// sweep ends the sessions of processes that have gone, and forgets those that
+// are kept no longer.
+func (k *keeper) sweep(ctx context.Context) {
+	k.sweepLater(sweepEvery, false)
+	n, err := k.m.store.recover(ctx, k.m.bus, k.lease.BootID)
+	if ctx.Err() != nil {
+		return
+	}
+	if n > 0 {
+		k.m.log.Warn("sessions were interrupted: their process has gone", "sessions", n)
+	}
+	if err == nil {
+		_, err = k.m.store.Expire(ctx, k.m.bus, k.m.retention, time.Now())
+	}
+	if err != nil && ctx.Err() == nil {
+		k.m.log.Warn("looking for sessions to end or to delete", "err", err)
+	}
+}

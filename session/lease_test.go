@@ -1,0 +1,247 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+)
+
+// process returns a manager on e's bus with a lease of its own, as another
+// process would have.
+func (e *env) process(m model.Model) *env {
+	e.t.Helper()
+	manager, err := session.NewManager(e.t.Context(), session.Options{
+		Bus: e.bus, Static: e.static, Workspace: permission.Workspace{Root: e.t.TempDir()},
+		Model: func(string) (model.Model, error) { return m, nil },
+	})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.t.Cleanup(func() {
+		if err := manager.Close(); err != nil {
+			e.t.Error(err)
+		}
+	})
+	return &env{Manager: manager, t: e.t, bus: e.bus, static: e.static}
+}
+
+// leases returns the bucket of the leases.
+func (e *env) leases() jetstream.KeyValue {
+	e.t.Helper()
+	kv, err := e.bus.JetStream().KeyValue(e.t.Context(), "AGENT_WORKERS")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return kv
+}
+
+// expire removes a manager's lease, as time does.
+func (e *env) expire(m *session.Manager) {
+	e.t.Helper()
+	if err := e.leases().Purge(e.t.Context(), "ws."+session.BootID(m)); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *env) recover(m *session.Manager) int {
+	e.t.Helper()
+	n, err := session.RecoverAs(e.t.Context(), m)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return n
+}
+
+func ends(events []eventbus.Event) (n int) {
+	for _, ev := range events {
+		if ev.Type() == "session_end" {
+			n++
+		}
+	}
+	return n
+}
+
+// TestLeaseHolds: as long as a process has its lease, nobody ends its sessions;
+// once that is over, whoever looks does.
+func TestLeaseHolds(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	a, b := e.process(turns{say("ok")}), e.process(turns{say("ok")})
+	root := a.open(session.Spec{})
+	child := a.open(session.Spec{Parent: root})
+	other := b.open(session.Spec{})
+	if n, err := e.Store().Recover(t.Context(), e.bus); n != 0 || err != nil {
+		t.Fatalf("Recover beside two live processes ended %d, %v", n, err)
+	}
+	e.expire(a.Manager)
+	if n := e.recover(b.Manager); n != 2 {
+		t.Errorf("the live process ended %d sessions of the one that has gone, want 2", n)
+	}
+	for _, s := range []*session.Session{root, child} {
+		if r := e.stored(s.ID()); r.Status != session.Interrupted || !r.Closed || r.EndedBy != session.BootID(b.Manager) {
+			t.Errorf("record %+v", r)
+		}
+	}
+	if r := e.stored(other.ID()); r.Status.Ended() {
+		t.Errorf("the live process' own session: %+v", r)
+	}
+}
+
+// TestLeaseOfADeadProcess: a lease whose process is known to have ended counts
+// for nothing, however fresh it is.
+func TestLeaseOfADeadProcess(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	cmd := exec.CommandContext(t.Context(), "true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for boot, pid := range map[string]int{"boot_dead": cmd.Process.Pid, "boot_live": 1} {
+		if err := session.PutLease(t.Context(), e.Store(), boot, pid); err != nil {
+			t.Fatal(err)
+		}
+		s := e.open(session.Spec{Description: boot})
+		r := s.Record()
+		r.BootID = boot
+		e.store(r)
+	}
+	if n, err := e.Store().Recover(t.Context(), e.bus); n != 1 || err != nil {
+		t.Fatalf("Recover ended %d sessions, %v, want that of the dead process alone", n, err)
+	}
+	records, err := e.Store().List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if r.Status.Ended() != (r.Description == "boot_dead") {
+			t.Errorf("session of %s: %s", r.Description, r.Status)
+		}
+	}
+}
+
+// TestBackFromSleep: a process that comes back after its lease has run out
+// finds what others have ended, stops it, says so, and goes on with the rest.
+func TestBackFromSleep(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	asleep := e.process(turns{hang})
+	taken := asleep.open(session.Spec{})
+	out := make(chan session.Outcome)
+	go func() { out <- taken.Prompt(t.Context(), "go") }()
+	e.expire(asleep.Manager)
+	if n, err := e.Store().Recover(t.Context(), e.bus); n != 1 || err != nil {
+		t.Fatalf("Recover: %d, %v", n, err)
+	}
+	kept := asleep.open(session.Spec{}) // since then
+
+	session.LeaseRound(t.Context(), asleep.Manager)
+	o := <-out
+	var why *session.TakenError
+	if o.Status != session.Failed || !errors.As(o.Err, &why) || !errors.Is(o.Err, session.ErrEnded) || !strings.Contains(o.Err.Error(), "no sign of life") {
+		t.Errorf("outcome of the session that was ended: %+v", o)
+	}
+	if err := taken.End(o.Status, o.Err); !errors.Is(err, session.ErrEnded) {
+		t.Errorf("ending it again: %v, want ErrEnded", err)
+	}
+	events := e.events(taken)
+	if last := events[len(events)-1]; ends(events) != 1 || last.Type() != "session_end" {
+		t.Errorf("its stream: %s", types(events))
+	}
+	if r := e.stored(taken.ID()); r.Status != session.Interrupted {
+		t.Errorf("its record: %+v", r)
+	}
+	// The lease is there again.
+	if n, err := e.Store().Recover(t.Context(), e.bus); n != 0 || err != nil {
+		t.Errorf("Recover after it came back: %d, %v", n, err)
+	}
+	if err := kept.End(session.Completed, nil); err != nil {
+		t.Errorf("the session that nobody had ended: %v", err)
+	}
+}
+
+// TestManyRecoverOne: however many processes look at once, a session ends once.
+func TestManyRecoverOne(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	var left []*session.Session
+	for range 5 {
+		left = append(left, e.open(session.Spec{}))
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		p := e.process(turns{say("ok")})
+		all.Go(func() {
+			if _, err := session.RecoverAs(t.Context(), p.Manager); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, s := range left {
+		got := types(e.events(s))
+		if !strings.HasSuffix(got, "=queued =aborted session_end") {
+			t.Errorf("events %s", got)
+		}
+		if r := e.stored(s.ID()); r.Status != session.Interrupted || !r.Closed {
+			t.Errorf("record %+v", r)
+		}
+	}
+}
+
+// TestTakerDies: a process that dies while it ends another's sessions leaves
+// them to the next one.
+func TestTakerDies(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	s := e.open(session.Spec{})
+	r := s.Record()
+	r.Status, r.EndedBy = session.Interrupted, "boot_taker"
+	e.store(r)
+	if err := session.PutLease(t.Context(), e.Store(), "boot_taker", 1); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := e.Store().Recover(t.Context(), e.bus); n != 0 || err != nil {
+		t.Fatalf("beside the live taker: %d, %v", n, err)
+	}
+	if err := e.leases().Purge(t.Context(), "ws.boot_taker"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := e.Store().Recover(t.Context(), e.bus); n != 1 || err != nil {
+		t.Fatalf("after its death: %d, %v", n, err)
+	}
+	if r := e.stored(s.ID()); !r.Closed || r.Status != session.Interrupted {
+		t.Errorf("record %+v", r)
+	}
+}
+
+// TestLeaseIsGivenBack: a manager that is closed has no lease, and one whose bus
+// is closed ends by itself (else TestMain finds its goroutine).
+func TestLeaseIsGivenBack(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	p := e.process(turns{say("ok")})
+	if _, err := e.leases().Get(t.Context(), "ws."+session.BootID(p.Manager)); err != nil {
+		t.Fatalf("a live process' lease: %v", err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.leases().Get(t.Context(), "ws."+session.BootID(p.Manager)); !errors.Is(err, jetstream.ErrKeyNotFound) {
+		t.Errorf("after Close: %v", err)
+	}
+
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.NewManager(context.Background(), session.Options{Bus: bus, Static: e.static}); err != nil {
+		t.Fatal(err)
+	}
+	if err := bus.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,173 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+)
+
+// TestDiskFull: a session whose events the store has no room for fails and says
+// so; it is found unfinished, and ended, once there is room.
+func TestDiskFull(t *testing.T) {
+	srv, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true,
+		JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	defer srv.WaitForShutdown()
+	defer srv.Shutdown()
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: srv.ClientURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := bus.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	m := turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+		for range 1000 {
+			if !yield(model.TextDelta{Text: strings.Repeat("x", 4<<10)}, nil) {
+				return
+			}
+		}
+		say("done")(ctx, req, yield)
+	}}
+	e := &env{t: t, bus: bus, static: &static{rules: permission.MustRuleset(rule("*", "*", permission.Allow))}}
+	e.Manager, err = session.NewManager(t.Context(), session.Options{
+		Bus: bus, Static: e.static, Model: func(string) (model.Model, error) { return m, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := e.open(session.Spec{})
+	e.end(small, session.Outcome{Status: session.Completed})
+	s := e.open(session.Spec{})
+	out := s.Prompt(t.Context(), "go")
+	if out.Status != session.Failed || out.Err == nil || !strings.Contains(out.Err.Error(), "resource") {
+		t.Errorf("outcome %s, %v", out.Status, out.Err)
+	}
+	if err := s.End(out.Status, out.Err); err == nil {
+		t.Error("the end of a session that could not be stored brought no error")
+	}
+	// Room again; the process has gone without being able to give its lease back.
+	if err := bus.Purge(t.Context(), s.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Store().Recover(t.Context(), bus); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.stored(s.ID()); !r.Status.Ended() || !r.Closed {
+		t.Errorf("record %+v", r)
+	}
+	if got := types(e.events(s)); strings.Count(got, "session_end") != 1 {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestDamagedStore: whatever file of the store was overwritten, the next process
+// opens it, and misses nothing but what was in a damaged block.
+func TestDamagedStore(t *testing.T) {
+	var files []string
+	first := t.TempDir()
+	storeOne(t, first)
+	err := filepath.WalkDir(first, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.Contains(path, "streams") {
+			files = append(files, strings.TrimPrefix(path, first))
+		}
+		return err
+	})
+	if err != nil || len(files) < 10 {
+		t.Fatalf("files of a store: %v, %v", files, err)
+	}
+	for _, name := range files {
+		dir := t.TempDir()
+		id := storeOne(t, dir)
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), []byte(strings.Repeat("damage", int(info.Size())/6+1)), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
+		if err != nil {
+			t.Fatalf("%s is damaged: %v", name, err)
+		}
+		store, err := session.OpenStore(t.Context(), bus)
+		if err != nil {
+			t.Fatalf("%s is damaged: %v", name, err)
+		}
+		if _, err := store.Recover(t.Context(), bus); err != nil {
+			t.Errorf("%s is damaged: Recover: %v", name, err)
+		}
+		blocks := func(stream string) bool {
+			return strings.Contains(name, string(filepath.Separator)+stream+string(filepath.Separator)) && strings.HasSuffix(name, ".blk")
+		}
+		if _, err := store.Get(t.Context(), id); err != nil && !blocks("KV_AGENT_SESSIONS") {
+			t.Errorf("%s is damaged: the record: %v", name, err)
+		}
+		if messages, err := store.Messages(t.Context(), id); err != nil || len(messages) != 2 && !blocks("AGENT_MESSAGES") {
+			t.Errorf("%s is damaged: %d messages, %v", name, len(messages), err)
+		}
+		if err := bus.Close(); err != nil {
+			t.Errorf("%s is damaged: %v", name, err)
+		}
+	}
+}
+
+// storeOne runs a session in a store of its own and returns its id.
+func storeOne(t *testing.T, dir string) string {
+	t.Helper()
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := session.NewManager(t.Context(), session.Options{
+		Bus: bus, Static: &static{rules: permission.MustRuleset(rule("*", "*", permission.Allow))},
+		Model: func(string) (model.Model, error) { return turns{say("ok")}, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Open(t.Context(), session.Spec{Agent: "agent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := s.Prompt(t.Context(), "go")
+	if err := errors.Join(s.End(out.Status, out.Err), m.Close(), bus.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return s.ID()
+}
+
+// TestClockSetBack: a session whose machine's clock was set back has no negative
+// time, and is not archived before it is.
+func TestClockSetBack(t *testing.T) {
+	now := time.Now()
+	r := &session.Record{Status: session.Completed, StartedAt: now, EndedAt: now.Add(-time.Hour)}
+	if d := r.Duration(now); d != 0 {
+		t.Errorf("it ran for %s", d)
+	}
+	r.EndedAt = now.Add(time.Hour)
+	if r.Archived(time.Minute, now) {
+		t.Error("a session that ends in an hour is archived")
+	}
+}

@@ -1,0 +1,29 @@
+//go:build unix
+
+package session
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// processGone reports whether no process has this number. One that can't be
+// told is there.
+func processGone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+// machine names what the number of a process means something in: the host since
+// it was started and, on Linux, the namespace of numbers. Empty where the host
+// has no name.
+var machine = sync.OnceValue(func() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	// Where they are not there, the host's name says enough.
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	namespace, _ := os.Readlink("/proc/self/ns/pid")
+	return strings.Join(strings.Fields(name+" "+string(boot)+" "+namespace), " ")
+})
