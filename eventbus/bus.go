@@ -57,6 +57,7 @@ type Bus struct {
 	replicas  int           // of streams that are made; 0: not said
 	maxAge    time.Duration // of events; 0: for ever
 	lanes     lanes
+	tap       *tap
 
 	ctx    context.Context // ends with the bus
 	cancel context.CancelFunc
@@ -81,6 +82,7 @@ func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 	}
 	b := &Bus{workspace: workspace, replicas: opts.Replicas, maxAge: opts.MaxAge, address: opts.URL, link: newLink()}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.tap = newTap(b)
 	b.options = []nats.Option{
 		nats.Name("agentworker " + workspace),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("event bus", "err", err) }),
@@ -209,6 +211,17 @@ func (b *Bus) complaint() string {
 	return " (" + OneLine(b.seat.why().Error(), 300) + ")"
 }
 
+// complained reports whether the store that this process has open has said since
+// a moment that something is wrong with it: what it does not answer then, it will
+// not.
+func (b *Bus) complained(since time.Time) bool {
+	if b.seat == nil {
+		return false
+	}
+	h := b.seat.host.Load()
+	return h != nil && h.said.at.Load() >= since.UnixNano()
+}
+
 // Workspace returns the id of the workspace.
 func (b *Bus) Workspace() string { return b.workspace }
 
@@ -237,6 +250,7 @@ func (b *Bus) Subject(path Path) (string, error) {
 func (b *Bus) Close() error {
 	b.cancel()
 	b.seated.Wait()
+	b.tap.close()
 	b.closeLanes()
 	if b.conn != nil {
 		b.conn.Close()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -104,56 +105,89 @@ func (b *Bus) Last(ctx context.Context, path Path, eventType string) (json.RawMe
 	return b.whole(ctx, raw)
 }
 
-// follow yields the events on a subject without their outer depth envelopes.
+// follow yields the events on a subject, or below it (".>"), without their outer
+// depth envelopes.
 func (b *Bus) follow(ctx context.Context, subject string, depth int, opts FollowOptions, yield func(Delivery, error) bool) error {
+	deliver := func(ev *stored) (more bool, err error) {
+		raw, err := strip(ev.data, depth)
+		if err == nil {
+			raw, err = b.whole(ctx, raw)
+		}
+		if err != nil {
+			return false, fmt.Errorf("event %d: %w", ev.seq, err)
+		}
+		return yield(Delivery{Seq: ev.seq, Time: ev.time, Raw: raw}, nil), nil
+	}
+	var err error
+	switch session, below := strings.CutSuffix(subject, ".>"); {
+	case !opts.Live:
+		_, err = b.replay(ctx, subject, opts.From, deliver)
+	case below && b.Embedded():
+		err = b.tap.follow(ctx, session, opts.From, deliver)
+	default:
+		_, err = b.consume(ctx, subject, opts.From, true, deliver)
+	}
+	return err
+}
+
+// replay hands over what is stored on a subject from a sequence number on. more
+// is false where deliver has said that it is enough.
+func (b *Bus) replay(ctx context.Context, subject string, from uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
+	last, err := b.events.GetLastMsgForSubject(ctx, subject)
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return true, nil
+	case err != nil:
+		return false, err
+	case last.Sequence < from:
+		return true, nil
+	}
+	return b.consume(ctx, subject, from, false, deliver)
+}
+
+// consume hands over what is stored on a subject from a sequence number on, by a
+// consumer, and if live what comes then.
+func (b *Bus) consume(ctx context.Context, subject string, from uint64, live bool, deliver func(*stored) (bool, error)) (more bool, err error) {
 	cfg := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{subject},
 		DeliverPolicy:  jetstream.DeliverAllPolicy,
 	}
-	if opts.From > 1 {
+	if from > 1 {
 		cfg.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
-		cfg.OptStartSeq = opts.From
+		cfg.OptStartSeq = from
 	}
 	consumer, err := b.events.OrderedConsumer(ctx, cfg)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if !opts.Live && consumer.CachedInfo().NumPending == 0 {
-		return nil
+	if info := consumer.CachedInfo(); !live && info.NumPending == 0 { // deleted meanwhile
+		return true, b.events.DeleteConsumer(ctx, info.Name)
 	}
 	messages, err := consumer.Messages(b.pulls()...)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer messages.Stop()
 	for {
 		msg, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
 			if ctx.Err() != nil {
-				return context.Cause(ctx)
+				return false, context.Cause(ctx)
 			}
 			if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
-				return errors.New("the connection to the event store was closed")
+				return false, errClosed
 			}
-			return err
+			return false, err
 		}
 		meta, err := msg.Metadata()
 		if err != nil {
-			return err
+			return false, err
 		}
-		raw, err := strip(msg.Data(), depth)
-		if err != nil {
-			return fmt.Errorf("event %d: %w", meta.Sequence.Stream, err)
+		if more, err := deliver(&stored{meta.Sequence.Stream, meta.Timestamp, msg.Data()}); err != nil || !more {
+			return false, err
 		}
-		if raw, err = b.whole(ctx, raw); err != nil {
-			return fmt.Errorf("event %d: %w", meta.Sequence.Stream, err)
-		}
-		d := Delivery{Seq: meta.Sequence.Stream, Time: meta.Timestamp, Raw: raw}
-		if !yield(d, nil) {
-			return nil
-		}
-		if !opts.Live && meta.NumPending == 0 {
-			return nil
+		if !live && meta.NumPending == 0 {
+			return true, nil
 		}
 	}
 }

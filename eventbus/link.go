@@ -117,6 +117,7 @@ func again[T any](ctx context.Context, b *Bus, f func(ctx context.Context) (T, e
 			var none T
 			return none, fmt.Errorf("%w%s", err, b.complaint())
 		}
+		began := time.Now()
 		try, stop := context.WithTimeout(there, attemptWait)
 		v, err := f(try)
 		given := try.Err() != nil
@@ -124,6 +125,9 @@ func again[T any](ctx context.Context, b *Bus, f func(ctx context.Context) (T, e
 		end()
 		if err == nil || ctx.Err() != nil || !given && !b.away(err) {
 			return v, err
+		}
+		if given && b.complained(began) {
+			return v, fmt.Errorf("%w%s", err, b.complaint())
 		}
 		select {
 		case <-ctx.Done():

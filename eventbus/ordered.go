@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
+
+// forgetWait is how long the deletion of a consumer may take.
+const forgetWait = time.Second
 
 // keptConsumer is an ordered consumer whose messages go on where the store is
 // open next. The library's own waits for a heartbeat where the server has gone
@@ -28,6 +32,18 @@ func (s keptStream) OrderedConsumer(ctx context.Context, cfg jetstream.OrderedCo
 func (c keptConsumer) Messages(opts ...jetstream.PullMessagesOpt) (jetstream.MessagesContext, error) {
 	m := &keptMessages{consumer: c, opts: opts}
 	return m, m.begin(c.Consumer)
+}
+
+// forget deletes the consumer in the server. Where that does not go well the
+// server does it by itself, later.
+func (c keptConsumer) forget() {
+	bus := c.stream.bus
+	if !bus.conn.IsConnected() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(bus.ctx, forgetWait)
+	defer cancel()
+	_ = c.stream.DeleteConsumer(ctx, c.CachedInfo().Name)
 }
 
 // keptMessages are the messages of a [keptConsumer]. Next is for one goroutine,
@@ -95,14 +111,24 @@ func (m *keptMessages) Next(opts ...jetstream.NextOpt) (jetstream.Msg, error) {
 		if err != nil {
 			return nil, err
 		}
+		m.mu.Lock()
+		m.consumer.Consumer = next
+		m.mu.Unlock()
 		if err := m.begin(next); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// Stop implements [jetstream.MessagesContext].
-func (m *keptMessages) Stop() { m.end(jetstream.MessagesContext.Stop) }
+// Stop implements [jetstream.MessagesContext]. The library leaves the consumer in
+// the server, for as long as it may be inactive; here it goes.
+func (m *keptMessages) Stop() {
+	m.end(jetstream.MessagesContext.Stop)
+	m.mu.Lock()
+	last := m.consumer
+	m.mu.Unlock()
+	last.forget()
+}
 
 // Drain implements [jetstream.MessagesContext].
 func (m *keptMessages) Drain() { m.end(jetstream.MessagesContext.Drain) }

@@ -31,6 +31,9 @@ const (
 	ackTimeout = 10 * time.Second
 )
 
+// endSuffix is how the subject of a session's last event ends.
+var endSuffix = "." + SessionEnd{}.Type()
+
 // ErrEnded is returned for an event of a session whose last one is stored.
 var ErrEnded = errors.New("the session's stream has ended")
 
@@ -185,21 +188,34 @@ func (p *Publisher) settle(ctx context.Context) error {
 	if p.lane == nil || p.lane.ended() {
 		return p.resend(ctx)
 	}
+	began := time.Now()
 	timeout := time.NewTimer(p.bus.ackWait())
 	defer timeout.Stop()
+	hopeless := time.NewTimer(attemptWait)
+	defer hopeless.Stop()
 	oldest := p.pending[0]
-	select {
-	case <-oldest.ack.Ok():
-		p.stored(oldest.number)
-		return nil
-	case err := <-oldest.ack.Err():
-		return p.failed(ctx, oldest.number, err)
-	case <-p.lane.gone:
-		return p.resend(ctx)
-	case <-timeout.C:
-		return p.ended(p.broken(oldest.number, fmt.Errorf("the event store did not acknowledge it within %s%s", p.bus.ackWait(), p.bus.complaint())))
-	case <-ctx.Done(): // nothing is lost: the next call goes on waiting
-		return p.broken(oldest.number, context.Cause(ctx))
+	unanswered := func() error {
+		return p.ended(p.broken(oldest.number, fmt.Errorf("the event store did not acknowledge it within %s%s",
+			time.Since(began).Round(time.Second), p.bus.complaint())))
+	}
+	for {
+		select {
+		case <-oldest.ack.Ok():
+			p.stored(oldest.number)
+			return nil
+		case err := <-oldest.ack.Err():
+			return p.failed(ctx, oldest.number, err)
+		case <-p.lane.gone:
+			return p.resend(ctx)
+		case <-hopeless.C:
+			if p.bus.complained(began.Add(-attemptWait)) { // it may have been sent before
+				return unanswered()
+			}
+		case <-timeout.C:
+			return unanswered()
+		case <-ctx.Done(): // nothing is lost: the next call goes on waiting
+			return p.broken(oldest.number, context.Cause(ctx))
+		}
 	}
 }
 
@@ -223,6 +239,7 @@ func (p *Publisher) drain(ctx context.Context) error {
 // stored takes note that the events up to number are stored.
 func (p *Publisher) stored(number uint64) {
 	for len(p.pending) > 0 && p.pending[0].number <= number {
+		p.pending[0] = sending{} // the array stays
 		p.pending = p.pending[1:]
 		p.trouble = time.Time{}
 	}
@@ -295,7 +312,7 @@ func (p *Publisher) changeLane(ctx context.Context) error {
 // has by the message ids too, but not for ever, nor whatever becomes of the
 // clock.
 func (p *Publisher) skipStored(ctx context.Context) error {
-	if len(p.pending) == 0 || p.pending[0].number == 1 {
+	if len(p.pending) == 0 {
 		return nil
 	}
 	last, err := p.bus.events.GetLastMsgForSubject(ctx, p.subject+".*")
@@ -304,6 +321,9 @@ func (p *Publisher) skipStored(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("looking for the last event: %w", err)
+	}
+	if strings.HasSuffix(last.Subject, endSuffix) {
+		return ErrEnded // by another process, which took this one for gone
 	}
 	if text, ours := strings.CutPrefix(last.Header.Get(jetstream.MsgIDHeader), p.idPrefix); ours {
 		if number, err := strconv.ParseUint(text, 10, 64); err == nil {

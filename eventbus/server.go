@@ -66,6 +66,7 @@ type serverLog struct {
 	log   *slog.Logger
 	fatal chan string            // takes the first fatal message
 	last  atomic.Pointer[string] // the last error
+	at    atomic.Int64           // when that was said, in ns of Unix time
 }
 
 func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
@@ -75,6 +76,7 @@ func (l *serverLog) Warnf(format string, v ...any)   { l.log.Warn(fmt.Sprintf(fo
 func (l *serverLog) Errorf(format string, v ...any) {
 	msg := fmt.Sprintf(format, v...)
 	l.last.Store(&msg)
+	l.at.Store(time.Now().UnixNano())
 	l.log.Error(msg)
 }
 

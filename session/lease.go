@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -95,6 +96,8 @@ type keeper struct {
 	load     func() WorkerLoad
 	rev      uint64    // of the stored lease; 0: there is none
 	doubtful time.Time // until then the live sessions are looked at: somebody may have ended them
+	closed   bool
+	sign     atomic.Pointer[time.Time] // when this process was last known to be taken for alive
 
 	sweepMu sync.Mutex // may be taken while mu is held
 	sweepAt time.Time  // when to look for sessions whose process has gone
@@ -120,6 +123,7 @@ func startKeeper(ctx context.Context, m *Manager) (*keeper, error) {
 	}
 	// Those that have been away as long as this process have a chance to come back.
 	k.sweepLater(leaseTTL, true)
+	k.signed()
 	ctx, k.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go k.run(ctx, m.bus.Conn().StatusChanged(nats.CLOSED))
 	return k, nil
@@ -131,10 +135,10 @@ func (k *keeper) close(ctx context.Context) error {
 	<-k.done
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.rev == 0 {
+	if k.closed || k.rev == 0 {
 		return nil
 	}
-	k.rev = 0
+	k.closed = true
 	if err := k.m.store.leases.Delete(ctx, k.m.store.key(k.lease.BootID)); err != nil {
 		return fmt.Errorf("giving back the lease of this process: %w", err)
 	}
@@ -253,20 +257,36 @@ func (k *keeper) renew(ctx context.Context) {
 	defer cancel()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	err := k.extend(ctx)
-	if err != nil {
+	if k.closed {
+		return
+	}
+	if err := k.extend(ctx); err != nil {
 		k.m.log.Warn("the lease of this process could not be renewed", "err", err)
-	}
-	if k.doubtful.IsZero() || err != nil {
 		return
 	}
-	if err := k.m.dropEnded(ctx); err != nil {
-		k.m.log.Warn("looking whether sessions were ended by another process", "err", err)
-		return
+	if !k.doubtful.IsZero() {
+		if err := k.m.dropEnded(ctx); err != nil {
+			k.m.log.Warn("looking whether sessions were ended by another process", "err", err)
+			return
+		}
+		if time.Now().After(k.doubtful) {
+			k.doubtful = time.Time{}
+		}
 	}
-	if time.Now().After(k.doubtful) {
-		k.doubtful = time.Time{}
-	}
+	k.signed()
+}
+
+func (k *keeper) signed() {
+	now := time.Now()
+	k.sign.Store(&now)
+}
+
+// away reports whether others may take this process for gone: its last sign is
+// older than the lease, by the time that it has run or by the clock on the wall,
+// of which one stands still while a process, or a machine, sleeps.
+func (k *keeper) away() bool {
+	sign, now := *k.sign.Load(), time.Now()
+	return now.Sub(sign) > leaseTTL || now.Round(0).Sub(sign.Round(0)) > leaseTTL
 }
 
 // extend renews the lease, or takes a new one.

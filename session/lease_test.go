@@ -3,7 +3,10 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -104,7 +107,22 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
-	for boot, pid := range map[string]int{"boot_dead": cmd.Process.Pid, "boot_live": 1} {
+	pids := map[string]int{"boot_dead": cmd.Process.Pid, "boot_live": 1}
+	if runtime.GOOS == "linux" { // one that its parent has not waited for
+		zombie := exec.Command("cat")
+		in, err := zombie.StdinPipe()
+		if err == nil {
+			err = zombie.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer zombie.Wait()
+		in.Close()
+		awaitZombie(t, zombie.Process.Pid)
+		pids["boot_zombie"] = zombie.Process.Pid
+	}
+	for boot, pid := range pids {
 		if err := session.PutLease(t.Context(), e.Store(), boot, pid); err != nil {
 			t.Fatal(err)
 		}
@@ -113,17 +131,32 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 		r.BootID = boot
 		e.store(r)
 	}
-	if n, err := e.Store().Recover(t.Context(), e.bus); n != 1 || err != nil {
-		t.Fatalf("Recover ended %d sessions, %v, want that of the dead process alone", n, err)
+	if n, err := e.Store().Recover(t.Context(), e.bus); n != len(pids)-1 || err != nil {
+		t.Fatalf("Recover ended %d sessions, %v, want all but the live process's", n, err)
 	}
 	records, err := e.Store().List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		if r.Status.Ended() != (r.Description == "boot_dead") {
+		if r.Status.Ended() != (r.Description != "boot_live") {
 			t.Errorf("session of %s: %s", r.Description, r.Status)
 		}
+	}
+}
+
+// awaitZombie waits until a child of this process has ended, and leaves it so.
+func awaitZombie(t *testing.T, pid int) {
+	t.Helper()
+	for {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		runtime.Gosched()
 	}
 }
 
@@ -163,6 +196,36 @@ func TestBackFromSleep(t *testing.T) {
 	}
 	if err := kept.End(session.Completed, nil); err != nil {
 		t.Errorf("the session that nobody had ended: %v", err)
+	}
+}
+
+// TestNothingAfterSleep: what a process still wants to say of a session, that
+// others have ended while it slept, is not stored: before it has looked after
+// its lease too.
+func TestNothingAfterSleep(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	begun, wake := make(chan struct{}), make(chan struct{})
+	asleep := e.process(turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+		close(begun)
+		<-wake
+		say("late")(ctx, req, yield)
+	}})
+	s := asleep.open(session.Spec{})
+	out := make(chan session.Outcome)
+	go func() { out <- s.Prompt(t.Context(), "go") }()
+	<-begun
+	session.Sleep(asleep.Manager)
+	e.expire(asleep.Manager)
+	if n, err := e.Store().Recover(t.Context(), e.bus); n != 1 || err != nil {
+		t.Fatalf("Recover: %d, %v", n, err)
+	}
+	close(wake)
+	var taken *session.TakenError
+	if o := <-out; !errors.As(o.Err, &taken) {
+		t.Errorf("outcome %+v", o)
+	}
+	if events := e.events(s); ends(events) != 1 || events[len(events)-1].Type() != "session_end" {
+		t.Errorf("its stream: %s", types(events))
 	}
 }
 

@@ -3,9 +3,13 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,28 +21,126 @@ import (
 	"github.com/agentworker/worker/session"
 )
 
-// TestDiskFull: a session whose events the store has no room for fails and says
-// so; it is found unfinished, and ended, once there is room.
-func TestDiskFull(t *testing.T) {
-	srv, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true,
-		JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 20,
-	})
+// startServer starts a NATS server with JetStream on loopback.
+func startServer(t *testing.T, opts server.Options) *server.Server {
+	t.Helper()
+	opts.Host, opts.NoLog, opts.NoSigs, opts.JetStream = "127.0.0.1", true, true, true
+	if opts.Port == 0 {
+		opts.Port = server.RANDOM_PORT
+	}
+	srv, err := server.NewServer(&opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv.Start()
-	defer srv.WaitForShutdown()
-	defer srv.Shutdown()
+	t.Cleanup(func() { stopServer(srv) })
+	if !srv.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the NATS server does not start")
+	}
+	return srv
+}
+
+func stopServer(srv *server.Server) {
+	srv.Shutdown()
+	srv.WaitForShutdown()
+}
+
+// newExternalEnv returns an environment on a server of its own process, as it
+// were.
+func newExternalEnv(t *testing.T, srv *server.Server, m model.Model) *env {
+	t.Helper()
 	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: srv.ClientURL()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := bus.Close(); err != nil {
 			t.Error(err)
 		}
+	})
+	e := &env{t: t, bus: bus, static: &static{rules: permission.MustRuleset(rule("*", "*", permission.Allow))}}
+	e.Manager, err = session.NewManager(t.Context(), session.Options{
+		Bus: bus, Static: e.static, Model: func(string) (model.Model, error) { return m, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// TestServerRestarts: while a session streams, the external server goes, and
+// comes back with what it has stored. The session waits and completes; its stream
+// has every event once, in order, for who follows all the while too.
+func TestServerRestarts(t *testing.T) {
+	const deltas, at = 400, 150
+	dir := t.TempDir()
+	srv := startServer(t, server.Options{StoreDir: dir})
+	_, port, err := net.SplitHostPort(srv.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	middle, gone := make(chan struct{}), make(chan struct{})
+	m := turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+		for i := range deltas {
+			if i == at {
+				close(middle)
+				<-gone
+			}
+			if !yield(model.TextDelta{Text: fmt.Sprintf("%d ", i)}, nil) {
+				return
+			}
+		}
+		yield(model.Stop{Reason: model.StopEnd}, nil)
+	}}
+	e := newExternalEnv(t, srv, m)
+	s := e.open(session.Spec{Agent: "talker"})
+	followed := make(chan string)
+	go func() {
+		var text strings.Builder
+		for d, err := range e.bus.Follow(t.Context(), s.Path(), eventbus.FollowOptions{Live: true}) {
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			if ev, err := eventbus.Decode(d.Raw); err != nil {
+				t.Error(err)
+			} else if delta, ok := ev.(eventbus.ContentDelta); ok {
+				text.WriteString(delta.Delta)
+			}
+			if d.Ends() {
+				break
+			}
+		}
+		followed <- text.String()
 	}()
+	var restarting sync.WaitGroup
+	restarting.Go(func() {
+		<-middle
+		stopServer(srv)
+		close(gone) // it publishes into the void
+		startServer(t, server.Options{StoreDir: dir, Port: number})
+	})
+	out := s.Prompt(t.Context(), "go")
+	restarting.Wait()
+	e.end(s, out)
+	if out.Status != session.Completed || len(strings.Fields(out.Text)) != deltas {
+		t.Fatalf("%s with %d words, %v", out.Status, len(strings.Fields(out.Text)), out.Err)
+	}
+	if text := <-followed; strings.TrimSpace(text) != strings.TrimSpace(out.Text) {
+		t.Errorf("the follower got %q", text)
+	}
+	if r := e.stored(s.ID()); r.Status != session.Completed || !r.Closed {
+		t.Errorf("record %+v", r)
+	}
+}
+
+// TestDiskFull: a session whose events the store has no room for fails and says
+// so; it is found unfinished, and ended, once there is room.
+func TestDiskFull(t *testing.T) {
 	m := turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
 		for range 1000 {
 			if !yield(model.TextDelta{Text: strings.Repeat("x", 4<<10)}, nil) {
@@ -47,13 +149,7 @@ func TestDiskFull(t *testing.T) {
 		}
 		say("done")(ctx, req, yield)
 	}}
-	e := &env{t: t, bus: bus, static: &static{rules: permission.MustRuleset(rule("*", "*", permission.Allow))}}
-	e.Manager, err = session.NewManager(t.Context(), session.Options{
-		Bus: bus, Static: e.static, Model: func(string) (model.Model, error) { return m, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := newExternalEnv(t, startServer(t, server.Options{StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 20}), m)
 	small := e.open(session.Spec{})
 	e.end(small, session.Outcome{Status: session.Completed})
 	s := e.open(session.Spec{})
@@ -65,13 +161,13 @@ func TestDiskFull(t *testing.T) {
 		t.Error("the end of a session that could not be stored brought no error")
 	}
 	// Room again; the process has gone without being able to give its lease back.
-	if err := bus.Purge(t.Context(), s.Path()); err != nil {
+	if err := e.bus.Purge(t.Context(), s.Path()); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Store().Recover(t.Context(), bus); err != nil {
+	if _, err := e.Store().Recover(t.Context(), e.bus); err != nil {
 		t.Fatal(err)
 	}
 	if r := e.stored(s.ID()); !r.Status.Ended() || !r.Closed {

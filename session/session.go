@@ -284,6 +284,9 @@ func (s *Session) status(status eventbus.Status) {
 // publish hands an event to the stream. Where that fails the session is
 // broken, and ends.
 func (s *Session) publish(ev eventbus.Event) {
+	if s.m.keeper.away() { // somebody may have ended the session meanwhile
+		s.m.keeper.renew(s.background)
+	}
 	if s.taken.Load() {
 		return // its last event is stored
 	}

@@ -1,6 +1,9 @@
 package taskt_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -8,7 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -62,4 +69,113 @@ func BenchmarkReloadToSchema(b *testing.B) {
 	}
 	slices.Sort(times)
 	b.ReportMetric(float64(times[len(times)/2])/float64(time.Millisecond), "p50-ms")
+}
+
+// BenchmarkSpawn measures a task call from the caller's tool call to its
+// result with a model that answers at once: two sessions' rows, the messages,
+// and all events stored and acknowledged. Synchronous store writes limit it.
+func BenchmarkSpawn(b *testing.B) {
+	e := newEnv(b, answer("ok"), taskt.Limits{}, nil)
+	for b.Loop() {
+		if res := e.Call(b.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "explore"}); res.Err != nil {
+			b.Fatal(res.Err)
+		}
+	}
+}
+
+// BenchmarkFirstEvent measures the time from a task call to the child's first
+// event on the parent's stream, as a follower there gets it, against the bare
+// steps on the same server: a request, a row in a bucket, an event, a consumer
+// that gets it. Ours stores two rows and the call's own events before; their
+// synchronous writes are the limit.
+func BenchmarkFirstEvent(b *testing.B) {
+	b.Run("task", func(b *testing.B) {
+		e := newEnv(b, answer("ok"), taskt.Limits{}, nil)
+		ctx, cancel := context.WithCancel(b.Context())
+		first, ended := make(chan time.Time), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for d, err := range e.bus.Follow(ctx, e.root.Path(), eventbus.FollowOptions{Live: true}) {
+				if err != nil {
+					return
+				}
+				if bytes.Contains(d.Raw, []byte(`"event":{"type":"session_start"`)) {
+					first <- time.Now()
+				}
+			}
+		}()
+		firstEvents(b, first, func() {
+			if res := e.Call(b.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "explore"}); res.Err != nil {
+				b.Error(res.Err)
+			}
+		})
+		cancel()
+		<-ended
+	})
+	b.Run("bare", func(b *testing.B) {
+		e := newEnv(b, nil, taskt.Limits{}, nil)
+		js, err := jetstream.New(e.bus.Conn())
+		if err != nil {
+			b.Fatal(err)
+		}
+		rows, err := js.KeyValue(b.Context(), "AGENT_SESSIONS")
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := 0
+		sub, err := e.bus.Conn().Subscribe("spawn", func(m *nats.Msg) {
+			n++
+			_, err := rows.Create(b.Context(), fmt.Sprint("bare.", n), []byte(`{"status":"queued"}`))
+			if err == nil {
+				_, err = js.PublishMsgAsync(&nats.Msg{Subject: "agents.v1.bare.events.root.x", Data: make([]byte, 300)})
+			}
+			if err := errors.Join(err, m.Respond(nil)); err != nil {
+				b.Error(err)
+			}
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer sub.Unsubscribe()
+		consumer, err := js.OrderedConsumer(b.Context(), eventbus.Stream, jetstream.OrderedConsumerConfig{FilterSubjects: []string{"agents.v1.bare.events.root.>"}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		messages, err := consumer.Messages()
+		if err != nil {
+			b.Fatal(err)
+		}
+		first, ended := make(chan time.Time), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				if _, err := messages.Next(); err != nil {
+					return
+				}
+				first <- time.Now()
+			}
+		}()
+		firstEvents(b, first, func() {
+			if _, err := e.bus.Conn().RequestWithContext(b.Context(), "spawn", nil); err != nil {
+				b.Error(err)
+			}
+		})
+		messages.Stop()
+		<-ended
+	})
+}
+
+// firstEvents reports the median of the time from a call to first.
+func firstEvents(b *testing.B, first <-chan time.Time, call func()) {
+	b.Helper()
+	var times []time.Duration
+	for b.Loop() {
+		done := make(chan struct{})
+		start := time.Now()
+		go func() { defer close(done); call() }()
+		times = append(times, (<-first).Sub(start))
+		<-done
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Nanoseconds())/1e3, "p50-us")
 }

@@ -387,15 +387,3 @@ func TestParallelStreams(t *testing.T) {
 		}
 	})
 }
-
-// BenchmarkSpawn measures a task call from the caller's tool call to its
-// result with a model that answers at once: two sessions' rows, the messages,
-// and all events stored and acknowledged. Synchronous store writes limit it.
-func BenchmarkSpawn(b *testing.B) {
-	e := newEnv(b, answer("ok"), taskt.Limits{}, nil)
-	for b.Loop() {
-		if res := e.Call(b.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "explore"}); res.Err != nil {
-			b.Fatal(res.Err)
-		}
-	}
-}

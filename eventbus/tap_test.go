@@ -1,0 +1,140 @@
+package eventbus_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// TestFollowersComeAndGo: while sessions publish, followers of each and of the
+// one above begin from anywhere, stop for a while, and leave. What each gets has
+// no gap and nothing twice.
+func TestFollowersComeAndGo(t *testing.T) {
+	const sessions, each, followers = 4, 500, 16
+	bus := openBus(t, t.TempDir())
+	root := eventbus.Path{{SessionID: "r"}}
+	var working sync.WaitGroup
+	for i := range sessions {
+		p := publisher(t, bus, root.Child(fmt.Sprint("c", i), "explore"))
+		working.Go(func() {
+			for n := range each {
+				if err := p.Publish(t.Context(), delta(n)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			if err := p.End(t.Context(), eventbus.SessionEnd{Status: "completed"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for f := range followers {
+		path := root
+		if f%2 == 1 {
+			path = root.Child(fmt.Sprint("c", f%sessions), "explore")
+		}
+		working.Go(func() {
+			next := make(map[string]int) // by session; 0: not seen yet
+			ends, resume := 0, uint64(0)
+			for ends < 1 || len(path) == 1 && ends < sessions {
+				leave := rand.IntN(each)
+				for d, err := range bus.Follow(t.Context(), path, eventbus.FollowOptions{From: resume, Live: true}) {
+					if err != nil {
+						t.Errorf("follower %d: %v", f, err)
+						return
+					}
+					if d.Seq < resume {
+						t.Errorf("follower %d: event %d came again", f, d.Seq)
+						return
+					}
+					resume = d.Seq + 1
+					id, ev := "", eventbus.Event(nil)
+					if len(path) == 1 {
+						id, ev = open(t, d.Raw)
+					} else if ev, err = eventbus.Decode(d.Raw); err != nil {
+						t.Error(err)
+						return
+					}
+					switch ev := ev.(type) {
+					case eventbus.SessionEnd:
+						ends++
+					case eventbus.ContentDelta:
+						if ev.Offset != next[id] {
+							t.Errorf("follower %d: event %d of %q, want %d", f, ev.Offset, id, next[id])
+							return
+						}
+						next[id]++
+					}
+					if leave--; leave < 0 || ends == 1 && len(path) > 1 || ends == sessions {
+						break
+					}
+				}
+			}
+			for id, n := range next {
+				if n != each {
+					t.Errorf("follower %d: %d events of %q, want %d", f, n, id, each)
+				}
+			}
+		})
+	}
+	working.Wait()
+	awaitConsumers(t, bus, 0)
+}
+
+// TestFollowersShareAReader: however many follow, the store has one consumer.
+func TestFollowersShareAReader(t *testing.T) {
+	bus := openBus(t, t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	var following, ready sync.WaitGroup
+	for i := range 100 {
+		path := eventbus.Path{{SessionID: fmt.Sprint("s", i)}}
+		p := publisher(t, bus, path)
+		ready.Add(1)
+		following.Go(func() {
+			seen := 0
+			for d, err := range bus.Follow(ctx, path, eventbus.FollowOptions{Live: true}) {
+				if err != nil {
+					break
+				}
+				if ev, err := eventbus.Decode(d.Raw); err != nil || ev.(eventbus.ContentDelta).Offset != seen {
+					t.Errorf("session %d: %s, want event %d", i, d.Raw, seen)
+				}
+				if seen++; seen == 2 {
+					ready.Done()
+				}
+			}
+		})
+		for n := range 2 {
+			if err := p.Publish(t.Context(), delta(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ready.Wait()
+	awaitConsumers(t, bus, 1) // when what was stored before has been read
+	cancel()
+	following.Wait()
+}
+
+// awaitConsumers waits until the event stream has n consumers.
+func awaitConsumers(t *testing.T, bus *eventbus.Bus, n int) {
+	t.Helper()
+	for limit := time.Now().Add(30 * time.Second); ; {
+		stream, err := bus.JetStream().Stream(t.Context(), eventbus.Stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := stream.CachedInfo().State.Consumers
+		if got == n {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("there are %d consumers, want %d", got, n)
+		}
+	}
+}
