@@ -29,7 +29,7 @@ const (
 
 // killsVariable says how many processes TestKilledProcesses kills: 200 for the
 // long form.
-const killsVariable = "EVENTBUS_KILLS"
+const killsVariable = "WORKER_TEST_KILLS"
 
 // member publishes events of one session, and follows those of all, until stdin
 // ends. On stdout it says, a line each: "ready"; "stored N", when its first N
