@@ -150,8 +150,7 @@ func (p *Publisher) End(ctx context.Context, ev SessionEnd) error {
 		return err
 	}
 	p.count++
-	// The subject is the session's and the type's own, so that 0 says: none yet.
-	_, err = p.bus.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))
+	err = p.sendEnd(ctx, msg)
 	if IsConflict(err) { // another's, or ours with a lost acknowledgement
 		if _, ours := p.bus.js.stored(ctx, Stream, msg); ours {
 			err = nil
@@ -165,6 +164,23 @@ func (p *Publisher) End(ctx context.Context, ev SessionEnd) error {
 	}
 	_ = p.ended(ErrEnded) // nothing comes after it
 	return nil
+}
+
+// sendEnd publishes the last event, at first on the lane that the others were on:
+// a plain subscriber gets what comes on two connections in any order.
+func (p *Publisher) sendEnd(ctx context.Context, msg *nats.Msg) error {
+	// The subject is the session's and the type's own, so that 0 says: none yet.
+	first := jetstream.WithExpectLastSequencePerSubject(0)
+	if l, err := p.bus.lane(ctx); err == nil {
+		try, stop := context.WithTimeout(ctx, attemptWait)
+		_, err = l.js.PublishMsg(try, msg, first, jetstream.WithRetryAttempts(0))
+		stop()
+		if err == nil || IsConflict(err) {
+			return err
+		}
+	}
+	_, err := p.bus.js.PublishMsg(ctx, msg, first)
+	return err
 }
 
 // Flush waits until everything that was published is stored.
