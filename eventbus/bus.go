@@ -80,7 +80,7 @@ func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	b := &Bus{workspace: workspace, replicas: opts.Replicas, maxAge: opts.MaxAge, address: opts.URL, link: newLink()}
+	b := &Bus{workspace: workspace, replicas: opts.Replicas, maxAge: opts.MaxAge, address: opts.URL, link: newLink(), lanes: lanes{turn: make(chan struct{}, 1)}}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.tap = newTap(b)
 	b.options = []nats.Option{

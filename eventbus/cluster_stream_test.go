@@ -216,7 +216,8 @@ func flood(t *testing.T, ctx context.Context, bus *eventbus.Bus, path eventbus.P
 	}
 }
 
-// published returns the numbers of all stored events, by session.
+// published returns the numbers of all stored events as their message ids have
+// them, by session.
 func published(t *testing.T, ctx context.Context, js jetstream.JetStream) map[string][]int {
 	t.Helper()
 	consumer, err := js.OrderedConsumer(ctx, eventbus.Stream, jetstream.OrderedConsumerConfig{})

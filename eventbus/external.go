@@ -209,11 +209,11 @@ func explainStore(err error) error {
 func Transient(err error) bool {
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {
-		switch refused.ErrorCode {
-		case jsClusterIncomplete, jsClusterNotAvailable, jsPeerRemap, jsStreamOffline, jsLastSequenceNotReady:
-			return true
-		}
-		return false
+		return slices.Contains(jsAway, refused.ErrorCode)
+	}
+	var watched *nats.APIError // of the library below that of JetStream, which watches
+	if errors.As(err, &watched) {
+		return slices.Contains(jsAway, jetstream.ErrorCode(watched.ErrorCode))
 	}
 	var cut *net.OpError // as the operating system tells that the connection is lost
 	if errors.As(err, &cut) {
@@ -231,14 +231,16 @@ func Transient(err error) bool {
 	return false
 }
 
-// Codes of JetStream's errors, as nats-server's errors.json has them.
-const (
-	jsClusterIncomplete    jetstream.ErrorCode = 10004
-	jsClusterNotAvailable  jetstream.ErrorCode = 10008
-	jsPeerRemap            jetstream.ErrorCode = 10075
-	jsStreamOffline        jetstream.ErrorCode = 10118
-	jsLastSequenceNotReady jetstream.ErrorCode = 10163
-)
+// jsAway are the codes of JetStream's errors that tell that something is away, as
+// nats-server's errors.json has them.
+var jsAway = []jetstream.ErrorCode{
+	10004, // JSClusterIncompleteErr
+	10008, // JSClusterNotAvailErr
+	10075, // JSPeerRemapErr
+	10118, // JSStreamOfflineErr
+	10158, // JSStreamDuplicateMessageConflict: the same message is on its way, by a try before
+	10163, // JSStreamExpectedLastSeqPerSubjectNotReady
+}
 
 // Retry calls f until it succeeds, fails for good ([Transient]), or ctx ends;
 // its error is f's last. Each call has tryWait.

@@ -19,24 +19,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/natstest"
 )
-
-// natsServer starts a server with JetStream.
-func natsServer(t *testing.T, opts server.Options) *server.Server {
-	t.Helper()
-	opts.Host, opts.Port, opts.NoSigs, opts.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true
-	opts.JetStream, opts.StoreDir = true, t.TempDir()
-	srv, err := server.NewServer(&opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the NATS server does not start")
-	}
-	return srv
-}
 
 func write(t *testing.T, name, content string) string {
 	t.Helper()
@@ -54,9 +38,9 @@ func TestAccess(t *testing.T) {
 		public = "UCV2IW4WWOIGQLMQLTAWTFHYU6JM7IEOIW6CEY5C2NYU5QVHRIKJCUQL"
 		wrong  = "SUAO4SXFBM5XWWGOBB3VA53CXOUXXS2B3SVYLOVOJAF6F3NEEH4RRN25TU"
 	)
-	byKey := natsServer(t, server.Options{Nkeys: []*server.NkeyUser{{Nkey: public}}}).ClientURL()
-	byToken := natsServer(t, server.Options{Authorization: "h0nter"}).ClientURL()
-	byUser := natsServer(t, server.Options{Username: "worker", Password: "h0nter"}).ClientURL()
+	byKey := natstest.Start(t, server.Options{Nkeys: []*server.NkeyUser{{Nkey: public}}}).ClientURL()
+	byToken := natstest.Start(t, server.Options{Authorization: "h0nter"}).ClientURL()
+	byUser := natstest.Start(t, server.Options{Username: "worker", Password: "h0nter"}).ClientURL()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
 	if err != nil {
 		t.Fatal(err)
@@ -108,16 +92,7 @@ func TestAccess(t *testing.T) {
 
 // TestNoJetStream: a server without JetStream is said to be one.
 func TestNoJetStream(t *testing.T) {
-	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	defer srv.WaitForShutdown()
-	defer srv.Shutdown()
-	if !srv.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the NATS server does not start")
-	}
+	srv := natstest.StartCore(t, server.Options{})
 	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: srv.ClientURL()})
 	if err == nil {
 		bus.Close()
@@ -157,7 +132,7 @@ func TestFitness(t *testing.T) {
 		{"full is full", func(c *jetstream.StreamConfig) { c.MaxBytes, c.Discard = 1<<30, jetstream.DiscardNew }, "", "when it is full"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			url := natsServer(t, server.Options{}).ClientURL()
+			url := natstest.Start(t, server.Options{}).ClientURL()
 			cfg := good
 			cfg.Subjects = slices.Clone(good.Subjects)
 			tt.set(&cfg)
@@ -203,7 +178,7 @@ func makeStream(t *testing.T, url string, cfg jetstream.StreamConfig) {
 
 // TestBucketFitness: the same for buckets.
 func TestBucketFitness(t *testing.T) {
-	url := natsServer(t, server.Options{}).ClientURL()
+	url := natstest.Start(t, server.Options{}).ClientURL()
 	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: url})
 	if err != nil {
 		t.Fatal(err)
@@ -256,10 +231,109 @@ func TestTransient(t *testing.T) {
 		{nats.ErrMaxPayload, false},
 		{nats.ErrAuthorization, false},
 		{&jetstream.APIError{ErrorCode: jetstream.JSErrCodeStreamWrongLastSequence}, false},
+		{&jetstream.APIError{ErrorCode: 10158}, true}, // the same message id is in process
+		{&jetstream.APIError{ErrorCode: 10008, Description: "JetStream system temporarily unavailable"}, true},
+		{&nats.APIError{ErrorCode: 10008, Description: "JetStream system temporarily unavailable"}, true}, // of a watch
+		{&nats.APIError{ErrorCode: nats.JSErrCodeStreamNotFound}, false},
 		{errors.New("else"), false},
 	} {
 		if got := eventbus.Transient(tt.err); got != tt.want {
 			t.Errorf("%v: %v, want %v", tt.err, got, tt.want)
 		}
+	}
+}
+
+// TestAwayForEach: while the server is away each publisher waits as long as its
+// own context says, whoever else waits, and closing the bus ends the waiting.
+func TestAwayForEach(t *testing.T) {
+	srv := natstest.Start(t, server.Options{})
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: srv.ClientURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	srv.Shutdown()
+	srv.WaitForShutdown()
+	patient := make(chan error, 3)
+	for i := range cap(patient) {
+		p := publisher(t, bus, eventbus.Path{{SessionID: fmt.Sprint("patient", i)}})
+		go func() { patient <- p.Publish(context.Background(), delta(0)) }()
+	}
+	for range 3 {
+		p := publisher(t, bus, eventbus.Path{{SessionID: "hasty"}})
+		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		err := p.Publish(ctx, delta(0))
+		stop()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want the end of the context", err)
+		}
+	}
+	select {
+	case err := <-patient:
+		t.Errorf("the hasty ones waited for the patient ones, of which one got %v", err)
+		patient <- err
+	default:
+	}
+	if err := bus.Close(); err != nil {
+		t.Error(err)
+	}
+	for range cap(patient) {
+		if err := <-patient; err == nil {
+			t.Error("an event was stored nowhere")
+		}
+	}
+}
+
+// TestFollowEndsWhileAway: a follower ends with its context, also while the
+// server is away.
+func TestFollowEndsWhileAway(t *testing.T) {
+	srv := natstest.Start(t, server.Options{})
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: srv.ClientURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	path := eventbus.Path{{SessionID: "r"}}
+	p := publisher(t, bus, path)
+	if err := errors.Join(p.Publish(t.Context(), delta(0)), p.Flush(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	seen, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		var last error
+		for _, err := range bus.Follow(ctx, path, eventbus.FollowOptions{Live: true}) {
+			if last = err; err == nil {
+				close(seen)
+			}
+		}
+		ended <- last
+	}()
+	<-seen
+	lost := bus.Conn().StatusChanged(nats.RECONNECTING)
+	srv.Shutdown()
+	srv.WaitForShutdown()
+	<-lost
+	patient := make(chan error, 1)
+	wait := func(d time.Duration) {
+		ctx, stop := context.WithTimeout(context.Background(), d)
+		defer stop()
+		_, err := bus.Newest(ctx)
+		patient <- err
+	}
+	wait(200 * time.Millisecond)
+	if err := <-patient; err == nil {
+		t.Fatal("the server is there")
+	}
+	go wait(5 * time.Second)
+	stop()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, want the end of the context", err)
+		}
+	case err := <-patient:
+		t.Errorf("the follower waits as long as who waits for the server: %v", err)
 	}
 }

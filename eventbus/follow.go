@@ -7,11 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
+
+// lookAgain is after what silence a reader of what is stored looks whether the
+// rest of it is there still, and asks for it anew.
+const lookAgain = time.Second
 
 // Delivery is one event as a follower gets it.
 type Delivery struct {
@@ -121,33 +126,73 @@ func (b *Bus) follow(ctx context.Context, subject string, depth int, opts Follow
 	var err error
 	switch session, below := strings.CutSuffix(subject, ".>"); {
 	case !opts.Live:
-		_, err = b.replay(ctx, subject, opts.From, deliver)
+		_, err = b.replay(ctx, b.events, subject, opts.From, deliver)
 	case below && b.Embedded():
 		err = b.tap.follow(ctx, session, opts.From, deliver)
 	default:
-		_, err = b.consume(ctx, subject, opts.From, true, deliver)
+		_, err = b.consume(ctx, b.events, subject, opts.From, forGood, deliver)
 	}
 	return err
 }
 
-// replay hands over what is stored on a subject from a sequence number on. more
-// is false where deliver has said that it is enough.
-func (b *Bus) replay(ctx context.Context, subject string, from uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
-	last, err := b.events.GetLastMsgForSubject(ctx, subject)
-	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound):
-		return true, nil
-	case err != nil:
-		return false, err
-	case last.Sequence < from:
-		return true, nil
+// Read yields the content of the messages that a stream has on a subject, the
+// oldest first. An error is the last value.
+func (b *Bus) Read(ctx context.Context, stream jetstream.Stream, subject string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		_, err := b.replay(ctx, stream, subject, 0, func(m *stored) (bool, error) { return yield(m.data, nil), nil })
+		if err != nil {
+			yield(nil, err)
+		}
 	}
-	return b.consume(ctx, subject, from, false, deliver)
 }
 
-// consume hands over what is stored on a subject from a sequence number on, by a
-// consumer, and if live what comes then.
-func (b *Bus) consume(ctx context.Context, subject string, from uint64, live bool, deliver func(*stored) (bool, error)) (more bool, err error) {
+// replay hands over what is stored on a subject from a sequence number on. more
+// is false where deliver has said that it is enough.
+func (b *Bus) replay(ctx context.Context, stream jetstream.Stream, subject string, from uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
+	last, err := lastOn(ctx, stream, subject)
+	if err != nil || last == 0 || last < from {
+		return err == nil, err
+	}
+	return b.consume(ctx, stream, subject, from, last, deliver)
+}
+
+// lastOn returns the sequence number of the last message that a stream has on a
+// subject; 0: none.
+func lastOn(ctx context.Context, stream jetstream.Stream, subject string) (uint64, error) {
+	last, err := stream.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return last.Sequence, nil
+}
+
+// forGood is the end of what does not end.
+const forGood = math.MaxUint64
+
+// errSilent tells that nothing came for [lookAgain].
+var errSilent = errors.New("the event store is silent")
+
+// consume hands over what a stream has on a subject from one sequence number to
+// another.
+func (b *Bus) consume(ctx context.Context, stream jetstream.Stream, subject string, from, upTo uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
+	for {
+		from, more, err = b.consumeOnce(ctx, stream, subject, from, upTo, deliver)
+		if !errors.Is(err, errSilent) {
+			return more, err
+		}
+		// The rest was deleted, or the request for it was lost with a server.
+		if last, err := lastOn(ctx, stream, subject); err != nil || last == 0 || last < from {
+			return err == nil, err
+		}
+	}
+}
+
+// consumeOnce is consume by one consumer. next is the sequence number to go on
+// with.
+func (b *Bus) consumeOnce(ctx context.Context, stream jetstream.Stream, subject string, from, upTo uint64, deliver func(*stored) (bool, error)) (next uint64, more bool, err error) {
 	cfg := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{subject},
 		DeliverPolicy:  jetstream.DeliverAllPolicy,
@@ -156,38 +201,49 @@ func (b *Bus) consume(ctx context.Context, subject string, from uint64, live boo
 		cfg.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
 		cfg.OptStartSeq = from
 	}
-	consumer, err := b.events.OrderedConsumer(ctx, cfg)
+	consumer, err := stream.OrderedConsumer(ctx, cfg)
 	if err != nil {
-		return false, err
-	}
-	if info := consumer.CachedInfo(); !live && info.NumPending == 0 { // deleted meanwhile
-		return true, b.events.DeleteConsumer(ctx, info.Name)
+		return from, false, err
 	}
 	messages, err := consumer.Messages(b.pulls()...)
 	if err != nil {
-		return false, err
+		return from, false, err
 	}
 	defer messages.Stop()
 	for {
-		msg, err := messages.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			if ctx.Err() != nil {
-				return false, context.Cause(ctx)
-			}
-			if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
-				return false, errClosed
-			}
-			return false, err
+		msg, err := nextOf(ctx, messages, upTo)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return from, false, context.Cause(ctx)
+		case errors.Is(err, context.DeadlineExceeded):
+			return from, false, errSilent
+		case errors.Is(err, jetstream.ErrMsgIteratorClosed):
+			return from, false, errClosed
+		default:
+			return from, false, err
 		}
 		meta, err := msg.Metadata()
 		if err != nil {
-			return false, err
+			return from, false, err
 		}
+		from = meta.Sequence.Stream + 1
 		if more, err := deliver(&stored{meta.Sequence.Stream, meta.Timestamp, msg.Data()}); err != nil || !more {
-			return false, err
+			return from, false, err
 		}
-		if !live && meta.NumPending == 0 {
-			return true, nil
+		if from > upTo {
+			return from, true, nil
 		}
 	}
+}
+
+// nextOf waits for the next of messages, and up to lookAgain where they are to
+// end.
+func nextOf(ctx context.Context, messages jetstream.MessagesContext, upTo uint64) (jetstream.Msg, error) {
+	if upTo != forGood {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, lookAgain)
+		defer stop()
+	}
+	return messages.Next(jetstream.NextContext(ctx))
 }

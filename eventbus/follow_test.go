@@ -66,3 +66,34 @@ func TestSlowFollower(t *testing.T) {
 		}
 	}
 }
+
+// TestDeletedWhileRead: who reads what is stored comes to the end though the rest
+// is deleted meanwhile.
+func TestDeletedWhileRead(t *testing.T) {
+	bus := openBus(t, t.TempDir())
+	path := eventbus.Path{{SessionID: "r"}}
+	p := publisher(t, bus, path)
+	for i := range 3000 {
+		if err := p.Publish(t.Context(), delta(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, err := range bus.Follow(t.Context(), path, eventbus.FollowOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen++; seen > 1 {
+			continue
+		}
+		if err := bus.Purge(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen == 3000 {
+		t.Error("all events were read before they were deleted: the test shows nothing")
+	}
+}

@@ -2,8 +2,6 @@ package eventbus
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,11 +62,4 @@ func (h *host) showOut() {
 	for _, c := range guests.Conns {
 		_ = h.srv.DisconnectClientByID(c.Cid) // an error: it has gone already
 	}
-}
-
-// serverName is the name of the server with this token: who knows the token
-// knows it, and it tells nothing of the token.
-func serverName(token string) string {
-	sum := sha256.Sum256([]byte("agentworker " + token))
-	return "agentworker-" + hex.EncodeToString(sum[:8])
 }

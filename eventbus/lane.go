@@ -32,6 +32,9 @@ type lane struct {
 
 // lanes makes sure that there is one lane.
 type lanes struct {
+	turn chan struct{} // has a value while somebody opens one, and for good once stop is done
+	stop sync.Once
+
 	mu     sync.Mutex
 	now    *lane // nil: none has been needed yet
 	opened time.Time
@@ -42,20 +45,24 @@ type lanes struct {
 // lane returns the lane to publish on, and waits for the store until ctx ends
 // if it is away.
 func (b *Bus) lane(ctx context.Context) (*lane, error) {
-	b.lanes.mu.Lock()
-	defer b.lanes.mu.Unlock()
+	err := errors.New("it was lost just now")
+	select {
+	case b.lanes.turn <- struct{}{}:
+		defer func() { <-b.lanes.turn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: connecting to the event store: %w", context.Cause(ctx), err)
+	case <-b.ctx.Done():
+		return nil, errBusClosed
+	}
 	for {
-		if b.lanes.closed {
-			return nil, errBusClosed
+		now, opened := b.lanes.last()
+		if now != nil && !now.ended() {
+			return now, nil
 		}
-		if b.lanes.now != nil && !b.lanes.now.ended() {
-			return b.lanes.now, nil
-		}
-		err := errors.New("it was lost just now")
-		if time.Since(b.lanes.opened) >= laneRetry {
+		if time.Since(opened) >= laneRetry && ctx.Err() == nil {
 			var l *lane
 			if l, err = b.openLane(); err == nil {
-				b.lanes.now, b.lanes.opened = l, time.Now()
+				b.lanes.put(l)
 				return l, nil
 			}
 		}
@@ -67,6 +74,19 @@ func (b *Bus) lane(ctx context.Context) (*lane, error) {
 		case <-time.After(laneRetry):
 		}
 	}
+}
+
+// last returns the lane that was opened last, if any, and when.
+func (l *lanes) last() (*lane, time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now, l.opened
+}
+
+func (l *lanes) put(next *lane) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now, l.opened = next, time.Now()
 }
 
 func (b *Bus) openLane() (*lane, error) {
@@ -141,8 +161,9 @@ func (b *Bus) replace(l *lane) {
 	})
 }
 
-// closeLanes ends the lane for good.
+// closeLanes ends the lane for good. The bus's context has ended.
 func (b *Bus) closeLanes() {
+	b.lanes.stop.Do(func() { b.lanes.turn <- struct{}{} }) // nobody opens one any more
 	b.lanes.mu.Lock()
 	b.lanes.closed = true
 	now := b.lanes.now

@@ -106,9 +106,14 @@ func (l *link) wait(ctx, closed context.Context) (context.Context, context.Cance
 // until ctx ends, at most. What f does may then be done twice: it has to be
 // something that can be.
 func again[T any](ctx context.Context, b *Bus, f func(ctx context.Context) (T, error)) (T, error) {
+	return againLonger(ctx, b, 0, f)
+}
+
+// againLonger is again where f may take longer, by what it has to move.
+func againLonger[T any](ctx context.Context, b *Bus, longer time.Duration, f func(ctx context.Context) (T, error)) (T, error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, patience)
+		ctx, cancel = context.WithTimeout(ctx, patience+longer)
 		defer cancel()
 	}
 	for {
@@ -118,7 +123,7 @@ func again[T any](ctx context.Context, b *Bus, f func(ctx context.Context) (T, e
 			return none, fmt.Errorf("%w%s", err, b.complaint())
 		}
 		began := time.Now()
-		try, stop := context.WithTimeout(there, attemptWait)
+		try, stop := context.WithTimeout(there, attemptWait+longer)
 		v, err := f(try)
 		given := try.Err() != nil
 		stop()

@@ -3,6 +3,7 @@ package eventbus
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -35,6 +36,20 @@ func tryLock(dir string) (*lock, error) {
 		return nil, errors.Join(err, l.unlock())
 	}
 	return l, nil
+}
+
+// held reports whether a process has the lock named name in dir, as one of
+// [share] has as long as it lets others in.
+func held(dir, name string) (bool, error) {
+	if name == "" || name != filepath.Base(name) {
+		return false, fmt.Errorf("%q is no lock in %s", name, dir)
+	}
+	l := flock.New(filepath.Join(dir, name), flock.SetFlag(os.O_RDONLY))
+	free, err := l.TryRLock() // shared: two that look do not see each other
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return !free && err == nil, errors.Join(err, l.Close())
 }
 
 func (l *lock) unlock() error { return l.file.Unlock() }

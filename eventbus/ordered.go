@@ -17,21 +17,37 @@ const forgetWait = time.Second
 // in the middle of something.
 type keptConsumer struct {
 	jetstream.Consumer
+	ctx    context.Context // until its end they go on
 	stream keptStream
 	cfg    jetstream.OrderedConsumerConfig
 }
 
+// OrderedConsumer is the library's; ctx is that of its messages too.
 func (s keptStream) OrderedConsumer(ctx context.Context, cfg jetstream.OrderedConsumerConfig) (jetstream.Consumer, error) {
 	c, err := again(ctx, s.bus, func(ctx context.Context) (jetstream.Consumer, error) { return s.Stream.OrderedConsumer(ctx, cfg) })
 	if err != nil {
 		return nil, err
 	}
-	return keptConsumer{c, s, cfg}, nil
+	return keptConsumer{c, ctx, s, cfg}, nil
 }
 
 func (c keptConsumer) Messages(opts ...jetstream.PullMessagesOpt) (jetstream.MessagesContext, error) {
 	m := &keptMessages{consumer: c, opts: opts}
 	return m, m.begin(c.Consumer)
+}
+
+// reopen makes the consumer that goes on. The embedded store is away for moments,
+// or something is wrong with it; an external one for as long as it takes.
+func (c keptConsumer) reopen(cfg jetstream.OrderedConsumerConfig) (jetstream.Consumer, error) {
+	bus := c.stream.bus
+	for {
+		next, err := again(c.ctx, bus, func(ctx context.Context) (jetstream.Consumer, error) {
+			return c.stream.Stream.OrderedConsumer(ctx, cfg)
+		})
+		if err == nil || bus.Embedded() || !bus.away(err) || c.ctx.Err() != nil || bus.ctx.Err() != nil {
+			return next, err
+		}
+	}
 }
 
 // forget deletes the consumer in the server. Where that does not go well the
@@ -105,9 +121,7 @@ func (m *keptMessages) Next(opts ...jetstream.NextOpt) (jetstream.Msg, error) {
 		if m.last > 0 {
 			cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, m.last+1
 		}
-		next, err := again(bus.ctx, bus, func(ctx context.Context) (jetstream.Consumer, error) {
-			return m.consumer.stream.Stream.OrderedConsumer(ctx, cfg)
-		})
+		next, err := m.consumer.reopen(cfg)
 		if err != nil {
 			return nil, err
 		}

@@ -29,6 +29,15 @@ func (p Path) Child(sessionID, agentType string) Path {
 	return append(p[:len(p):len(p)], Hop{sessionID, agentType})
 }
 
+// IDs returns the sessions' ids, the root's first.
+func (p Path) IDs() []string {
+	ids := make([]string, len(p))
+	for i, hop := range p {
+		ids[i] = hop.SessionID
+	}
+	return ids
+}
+
 // subject returns the subject, below prefix, of the events of p's session and
 // of all below it, without the last token.
 func (p Path) subject(prefix string) (string, error) {

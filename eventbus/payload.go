@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -26,6 +28,10 @@ const payloadChunk = 128 << 10
 // messageOverhead is what a message has besides its payload and its envelopes:
 // its headers count towards the server's limit.
 const messageOverhead = 4 << 10
+
+// payloadTime is how long a try to move size bytes of a payload may take beyond
+// that of anything else: 1 MB a second is a slow disk, or a slow network.
+func payloadTime(size int) time.Duration { return time.Duration(size) * time.Microsecond }
 
 // PayloadRef says where something is that is too large for one message. What
 // is stored in place of it has this as "payloadRef", and nothing else of it.
@@ -47,11 +53,11 @@ func (b *Bus) MaxMessage() int { return max(int(b.conn.MaxPayload())-messageOver
 // PutPayload stores what is too large for a message of a session. It goes with
 // the session's events, by [Bus.Purge].
 func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*PayloadRef, error) {
-	store, err := b.EnsureObjects(ctx, jetstream.ObjectStoreConfig{
+	cfg := jetstream.ObjectStoreConfig{
 		Bucket:      payloadBucket,
 		Description: "events and messages of agent sessions that are too large for one message",
-	})
-	if err != nil {
+	}
+	if _, err := b.EnsureObjects(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
 	}
 	sum := sha256.Sum256(data)
@@ -60,7 +66,14 @@ func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*P
 	object := jetstream.ObjectMeta{Name: ref.Name, Opts: &jetstream.ObjectMetaOptions{
 		ChunkSize: uint32(min(payloadChunk, b.MaxMessage())),
 	}}
-	if _, err := store.Put(ctx, object, bytes.NewReader(data)); err != nil {
+	_, err := againLonger(ctx, b, payloadTime(len(data)), func(ctx context.Context) (*jetstream.ObjectInfo, error) {
+		store, err := b.js.ObjectStore(ctx, payloadBucket)
+		if err != nil {
+			return nil, err
+		}
+		return store.Put(ctx, object, bytes.NewReader(data))
+	})
+	if err != nil {
 		return nil, fmt.Errorf("storing %d bytes as %s in %s: %w", len(data), ref.Name, payloadBucket, err)
 	}
 	return ref, nil
@@ -73,15 +86,8 @@ func (b *Bus) Payload(ctx context.Context, ref *PayloadRef) ([]byte, error) {
 	if ref.Bucket != payloadBucket || !strings.HasPrefix(ref.Name, b.workspace+"/") {
 		return nil, fmt.Errorf("reading %s in %s: %w", ref.Name, ref.Bucket, ErrNoPayload)
 	}
-	store, err := b.js.ObjectStore(ctx, payloadBucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		return nil, fmt.Errorf("reading %s in %s: %w", ref.Name, ref.Bucket, ErrNoPayload)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
-	}
-	data, err := store.GetBytes(ctx, ref.Name)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
+	data, err := b.object(ctx, ref.Name)
+	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil, fmt.Errorf("reading %s in %s: %w", ref.Name, ref.Bucket, ErrNoPayload)
 	}
 	if err != nil {
@@ -92,6 +98,37 @@ func (b *Bus) Payload(ctx context.Context, ref *PayloadRef) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// object returns the content of an object. The library's own Get stands still
+// where the store goes to another process in the middle of it.
+func (b *Bus) object(ctx context.Context, name string) ([]byte, error) {
+	info, err := again(ctx, b, func(ctx context.Context) (*jetstream.ObjectInfo, error) {
+		store, err := b.js.ObjectStore(ctx, payloadBucket)
+		if err != nil {
+			return nil, err
+		}
+		return store.GetInfo(ctx, name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	stream, err := b.js.Stream(ctx, PayloadStream)
+	if err != nil {
+		return nil, err
+	}
+	var data []byte
+	for chunk, err := range b.Read(ctx, stream, objectSubject("C", info.NUID)) {
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, chunk...)
+	}
+	return data, nil
+}
+
+// objectSubject returns the subject of the chunks ("C") of an object's id, or of
+// the description ("M") of its encoded name, as NATS's ADR-20 has them.
+func objectSubject(kind, of string) string { return "$O." + payloadBucket + "." + kind + "." + of }
 
 // fit returns the JSON of ev as it can be stored: itself or, where it is too
 // large for one message, an event of the same type that says where it is.
@@ -167,24 +204,35 @@ func (b *Bus) Purge(ctx context.Context, path Path) error {
 }
 
 func (b *Bus) purgePayloads(ctx context.Context, sessionID string) error {
-	store, err := b.js.ObjectStore(ctx, payloadBucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
+	objects, err := again(ctx, b, func(ctx context.Context) ([]*jetstream.ObjectInfo, error) {
+		store, err := b.js.ObjectStore(ctx, payloadBucket)
+		if err != nil {
+			return nil, err
+		}
+		return store.List(ctx, jetstream.ListObjectsShowDeleted())
+	})
+	switch {
+	case errors.Is(err, jetstream.ErrBucketNotFound), errors.Is(err, jetstream.ErrNoObjectsFound):
 		return nil // nothing was ever too large
+	case err != nil:
+		return fmt.Errorf("listing the object store %s: %w", payloadBucket, err)
 	}
+	stream, err := b.js.Stream(ctx, PayloadStream)
 	if err != nil {
 		return fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
-	}
-	objects, err := store.List(ctx)
-	if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
-		return fmt.Errorf("listing the object store %s: %w", payloadBucket, err)
 	}
 	prefix := b.payloadPrefix(sessionID)
 	for _, o := range objects {
 		if !strings.HasPrefix(o.Name, prefix) {
 			continue
 		}
-		if err := store.Delete(ctx, o.Name); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
-			return fmt.Errorf("deleting %s in %s: %w", o.Name, payloadBucket, err)
+		// The library's own Delete leaves a mark for good. The content goes first:
+		// what is cut off here is found again by the name.
+		name := base64.URLEncoding.EncodeToString([]byte(o.Name))
+		for _, subject := range []string{objectSubject("C", o.NUID), objectSubject("M", name)} {
+			if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+				return fmt.Errorf("deleting %s in %s: %w", o.Name, payloadBucket, err)
+			}
 		}
 	}
 	return nil

@@ -9,24 +9,14 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/natstest"
 )
 
 // smallServer starts a server that takes messages of up to limit bytes, and
 // opens a bus on it.
 func smallServer(t *testing.T, limit int32) *eventbus.Bus {
 	t.Helper()
-	srv, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true,
-		JetStream: true, StoreDir: t.TempDir(), MaxPayload: limit,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() {
-		srv.Shutdown()
-		srv.WaitForShutdown()
-	})
+	srv := natstest.Start(t, server.Options{MaxPayload: limit})
 	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: srv.ClientURL()})
 	if err != nil {
 		t.Fatal(err)
@@ -188,5 +178,44 @@ func TestPurge(t *testing.T) {
 	}
 	if err := bus.Purge(t.Context(), nil); err == nil {
 		t.Error("Purge without a session did something")
+	}
+}
+
+// TestPurgePayloads: nothing is left of the payloads of a session, and those of
+// others stay.
+func TestPurgePayloads(t *testing.T) {
+	bus := smallServer(t, 64<<10)
+	gone, stays := eventbus.Path{{SessionID: "ses_gone"}}, eventbus.Path{{SessionID: "ses_stays"}}
+	large := eventbus.ToolCallEnd{Result: strings.Repeat("x", 200<<10)}
+	left := func() uint64 {
+		t.Helper()
+		stream, err := bus.JetStream().Stream(t.Context(), eventbus.PayloadStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stream.CachedInfo().State.Msgs
+	}
+	var alone uint64
+	for _, path := range []eventbus.Path{stays, gone} {
+		p := publisher(t, bus, path)
+		if err := errors.Join(p.Publish(t.Context(), large), p.Flush(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if alone == 0 {
+			alone = left()
+		}
+	}
+	if err := bus.Purge(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(); got != alone {
+		t.Errorf("%d messages are left in %s, want the %d of the other session", got, eventbus.PayloadStream, alone)
+	}
+	want, err := eventbus.Encode(large)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := replay(t, bus, stays, 0); len(got) != 1 || string(got[0].Raw) != string(want) {
+		t.Errorf("the other session has %d events, want its own", len(got))
 	}
 }

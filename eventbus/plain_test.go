@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/natstest"
 )
 
 // told publishes the events of a session in two parts, and returns all of them.
@@ -31,7 +32,7 @@ type told struct {
 
 func newTold(t *testing.T) (s *told, address string) {
 	t.Helper()
-	at := natsServer(t, server.Options{}).ClientURL()
+	at := natstest.Start(t, server.Options{}).ClientURL()
 	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: at})
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/agentworker/worker/eventbus"
 )
 
@@ -268,7 +266,7 @@ func TestKilledProcesses(t *testing.T) {
 	}
 	live = nil
 	bus := openBus(t, dir)
-	numbers := numbersOf(t, bus)
+	numbers := published(t, t.Context(), bus.JetStream())
 	for _, m := range all {
 		if len(m.wrong) > 0 {
 			t.Errorf("%s: %v", m.session, m.wrong)
@@ -300,37 +298,4 @@ func hostOf(t *testing.T, dir string, live []*running) int {
 	}
 	t.Fatalf("process %s has the store open, which is none of ours", data)
 	return 0
-}
-
-// numbersOf returns the numbers of all stored events as their message ids have
-// them, by session.
-func numbersOf(t *testing.T, bus *eventbus.Bus) map[string][]int {
-	t.Helper()
-	consumer, err := bus.JetStream().OrderedConsumer(t.Context(), eventbus.Stream, jetstream.OrderedConsumerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer messages.Stop()
-	numbers := make(map[string][]int)
-	for {
-		msg, err := messages.Next(jetstream.NextContext(t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		id := strings.Split(msg.Headers().Get(jetstream.MsgIDHeader), ".")
-		n, err := strconv.Atoi(id[len(id)-1])
-		if err != nil {
-			t.Fatalf("message id %v", id)
-		}
-		numbers[id[0]] = append(numbers[id[0]], n)
-		if meta, err := msg.Metadata(); err != nil {
-			t.Fatal(err)
-		} else if meta.NumPending == 0 {
-			return numbers
-		}
-	}
 }

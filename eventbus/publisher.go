@@ -359,6 +359,15 @@ func (p *Publisher) ended(err error) error {
 	return err
 }
 
+// Close gives up what is not known to be stored: none of it is sent again.
+func (p *Publisher) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		_ = p.ended(errors.New("the publisher is closed"))
+	}
+}
+
 func (p *Publisher) broken(number uint64, cause error) error {
 	return fmt.Errorf("storing event %d of session %s: %w", number, p.sessionID, cause)
 }

@@ -1,7 +1,6 @@
 package eventbus
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -13,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -165,14 +163,14 @@ func (d *door) Dial(_, _ string) (net.Conn, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	d.token = at.Token
-	return at.enter()
+	return at.enter(filepath.Dir(path))
 }
 
 // enter connects to the host that at leads to, and to no other: the port of a
-// process that was killed may be anybody's by now, and only the one that wrote
-// the file knows its token and so its name. A NATS server says its name first,
-// before it is told anything.
-func (at doorway) enter() (_ net.Conn, err error) {
+// process that was killed may be anybody's by now. It is the host's own where
+// the host is there still once the connection is: it listens as long as it has
+// its lock.
+func (at doorway) enter(shareDir string) (net.Conn, error) {
 	u, err := url.Parse(at.URL)
 	if err != nil {
 		return nil, err
@@ -184,41 +182,8 @@ func (at doorway) enter() (_ net.Conn, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, conn.Close())
-		}
-	}()
-	if err := conn.SetReadDeadline(time.Now().Add(enterWait)); err != nil {
-		return nil, err
+	if there, err := held(shareDir, at.Host); err != nil || !there {
+		return nil, errors.Join(fmt.Errorf("the process that let others in at %s has gone", at.URL), err, conn.Close())
 	}
-	in := bufio.NewReaderSize(conn, 32<<10)
-	line, err := in.ReadSlice('\n')
-	if err != nil {
-		return nil, fmt.Errorf("%s does not answer as a NATS server: %w", at.URL, err)
-	}
-	var info struct {
-		Name string `json:"server_name"`
-	}
-	greeting, ok := strings.CutPrefix(string(line), "INFO ")
-	if err := json.Unmarshal([]byte(greeting), &info); !ok || err != nil || info.Name != serverName(at.Token) {
-		return nil, fmt.Errorf("%s answers as %q, which is another server", at.URL, info.Name)
-	}
-	return &greeted{Conn: conn, line: []byte("INFO " + greeting), rest: in}, conn.SetReadDeadline(time.Time{})
-}
-
-// greeted is a connection whose first line has been read.
-type greeted struct {
-	net.Conn
-	line []byte // what is left of it to be read again
-	rest *bufio.Reader
-}
-
-func (g *greeted) Read(p []byte) (int, error) {
-	if len(g.line) > 0 {
-		n := copy(p, g.line)
-		g.line = g.line[n:]
-		return n, nil
-	}
-	return g.rest.Read(p)
+	return conn, nil
 }

@@ -25,7 +25,6 @@ const (
 // every connection, also one within the process, needs the token.
 func startServer(dir, token string, log *slog.Logger) (*server.Server, *serverLog, error) {
 	srv, err := server.NewServer(&server.Options{
-		ServerName:             serverName(token),
 		DontListen:             true,
 		Host:                   "127.0.0.1",
 		Port:                   server.RANDOM_PORT,

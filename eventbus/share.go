@@ -2,6 +2,7 @@ package eventbus
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 )
 
@@ -23,15 +25,19 @@ import (
 //   - Who wants in makes a file whose name ends in askSuffix there.
 //   - The host sees it, begins to listen on loopback, and writes the address
 //     and the token to doorFile. Before, nothing listens on any socket.
-//   - Both files are gone when their process has ended in order. What a killed
-//     one left, the next host takes away; until then it is no harm: its port
-//     and token are nobody's.
+//   - As long as it listens it has a lock, on a file of its own whose name ends
+//     in hostSuffix. Who comes in by doorFile looks whether it is held: else the
+//     port may be anybody's.
+//   - The files are gone when their process has ended in order. What a killed
+//     one left, the next host takes away.
 const (
-	shareName = "share" // the folder, below that of the store
-	askSuffix = ".ask"
-	doorFile  = "server.json"
+	shareName  = "share" // the folder, below that of the store
+	askSuffix  = ".ask"
+	hostSuffix = ".host"
+	doorFile   = "server.json"
 
-	// askPoll is how often the folder is looked at where it can't be watched.
+	// askPoll is how often the folder is looked at where it can't be watched, or
+	// who asked could not be let in.
 	askPoll = 250 * time.Millisecond
 )
 
@@ -39,6 +45,7 @@ const (
 type doorway struct {
 	URL   string `json:"url"`   // nats://127.0.0.1:PORT
 	Token string `json:"token"` // of the NATS connection
+	Host  string `json:"host"`  // the file beside it that is locked as long as its process listens there
 	PID   int    `json:"pid"`   // for people
 }
 
@@ -47,6 +54,7 @@ type share struct {
 	dir    string
 	srv    *server.Server
 	token  string
+	lock   *flock.Flock // nil: nobody has been let in
 	log    *slog.Logger
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -93,22 +101,23 @@ func (s *share) run(ctx context.Context, watcher *fsnotify.Watcher) {
 		defer ticker.Stop()
 		poll = ticker.C
 	}
-	for !s.asked() {
+	defer s.shut()
+	for {
+		var again <-chan time.Time
+		if s.asked() && !s.isOpen() {
+			if err := s.open(); err != nil {
+				s.log.Error("other processes can't be let in", "err", err)
+				again = time.After(askPoll)
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-events:
 		case <-failures: // an event may have been lost: look
 		case <-poll:
+		case <-again:
 		}
-	}
-	if err := s.open(); err != nil {
-		s.log.Error("other processes can't be let in", "err", err)
-		return
-	}
-	<-ctx.Done()
-	if err := os.Remove(filepath.Join(s.dir, doorFile)); err != nil {
-		s.log.Warn("the address for other processes stays behind", "err", err)
 	}
 }
 
@@ -118,18 +127,55 @@ func (s *share) asked() bool {
 	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), askSuffix) })
 }
 
-// open begins to listen, and says where.
+// isOpen reports whether others find the way in. What cleans up old files may
+// have taken it away.
+func (s *share) isOpen() bool {
+	if s.lock == nil {
+		return false
+	}
+	_, lockErr := os.Stat(s.lock.Path())
+	_, doorErr := os.Stat(filepath.Join(s.dir, doorFile))
+	return lockErr == nil && doorErr == nil
+}
+
+// open begins to listen, unless it does, and says where.
 func (s *share) open() error {
-	s.srv.AcceptLoop(make(chan struct{})) // listens when it returns; the server owns what accepts
+	s.shut()
+	if s.srv.Addr() == nil {
+		s.srv.AcceptLoop(make(chan struct{})) // listens when it returns; the server owns what accepts
+	}
 	addr := s.srv.Addr()
 	if addr == nil {
 		return errors.New("listening on loopback failed")
 	}
-	data, err := json.Marshal(doorway{URL: "nats://" + addr.String(), Token: s.token, PID: os.Getpid()})
+	lock := flock.New(filepath.Join(s.dir, rand.Text()+hostSuffix), flock.SetPermissions(0o600))
+	if ok, err := lock.TryLock(); err != nil || !ok { // not ok: a name that is there already
+		return errors.Join(fmt.Errorf("locking %s failed", lock.Path()), err, lock.Close())
+	}
+	s.lock = lock
+	data, err := json.Marshal(doorway{
+		URL: "nats://" + addr.String(), Token: s.token, Host: filepath.Base(lock.Path()), PID: os.Getpid(),
+	})
 	if err != nil {
 		return err
 	}
 	return writeFile(filepath.Join(s.dir, doorFile), data)
+}
+
+// shut takes the address back, and the lock: the port is free only after it.
+func (s *share) shut() {
+	if s.lock == nil {
+		return
+	}
+	for _, path := range []string{filepath.Join(s.dir, doorFile), s.lock.Path()} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.log.Warn("the address for other processes stays behind", "err", err)
+		}
+	}
+	if err := s.lock.Close(); err != nil {
+		s.log.Warn("giving back the lock of the address for other processes", "err", err)
+	}
+	s.lock = nil
 }
 
 // close ends the waiting, and takes the address back.

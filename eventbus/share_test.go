@@ -1,12 +1,18 @@
 package eventbus_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/eventbus"
@@ -70,10 +76,12 @@ func TestShareFiles(t *testing.T) {
 	}
 	openBus(t, dir)
 	entries, err := os.ReadDir(shareDir)
-	if err != nil || len(entries) != 1 || entries[0].Name() != "server.json" {
-		t.Errorf("in the folder: %v, %v, want the address alone", entries, err)
+	if err != nil || len(entries) != 2 || filepath.Ext(entries[0].Name()) != ".host" || entries[1].Name() != "server.json" {
+		t.Fatalf("in the folder: %v, %v, want the lock and the address alone", entries, err)
 	}
-	for path, want := range map[string]os.FileMode{shareDir: 0o700, filepath.Join(shareDir, "server.json"): 0o600} {
+	for path, want := range map[string]os.FileMode{
+		shareDir: 0o700, filepath.Join(shareDir, "server.json"): 0o600, filepath.Join(shareDir, entries[0].Name()): 0o600,
+	} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, %v, want %v", path, info.Mode(), err, want)
 		}
@@ -88,6 +96,84 @@ func TestShareFiles(t *testing.T) {
 	if left, err := os.ReadFile(filepath.Join(shareDir, "server.json")); err == nil && string(left) == string(old) {
 		t.Error("the address is there after the host has gone")
 	}
+}
+
+// TestDoorIsMadeAgain: who wants in gets in though something has cleaned up the
+// folder.
+func TestDoorIsMadeAgain(t *testing.T) {
+	for _, gone := range []string{"server.json", "*.host", "*"} {
+		dir := t.TempDir()
+		openBus(t, dir)
+		openBus(t, dir)
+		paths, err := filepath.Glob(filepath.Join(dir, "share", gone))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %v, %v", gone, paths, err)
+		}
+		for _, path := range paths {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		openBus(t, dir)
+	}
+}
+
+// TestImpostor: who listens where a killed host did, and has heard what that
+// one told everybody, is told nothing.
+func TestImpostor(t *testing.T) {
+	dir := t.TempDir()
+	host := openBus(t, dir)
+	openBus(t, dir).Close()
+	url, _ := address(t, dir)
+	at := strings.TrimPrefix(url, "nats://")
+	conn, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	greeting, err := bufio.NewReader(conn).ReadString('\n')
+	if err := errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	share := os.DirFS(filepath.Join(dir, "share"))
+	left := t.TempDir() // as if it was killed
+	if err := errors.Join(os.CopyFS(left, share), host.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "share"), os.DirFS(left)); err != nil {
+		t.Fatal(err)
+	}
+	held := flock.New(filepath.Join(dir, "host.lock"))
+	if ok, err := held.TryLock(); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	defer held.Unlock()
+
+	impostor, err := net.Listen("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := impostor.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, greeting) // an error: it has seen who we are
+			if told, _ := bufio.NewReader(conn).ReadString('\n'); told != "" {
+				t.Errorf("the impostor is told: %s", told)
+			}
+			conn.Close()
+		}
+	})
+	if bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir}); !errors.Is(err, eventbus.ErrNoHost) {
+		t.Errorf("%v, want %v", err, eventbus.ErrNoHost)
+		if err == nil {
+			bus.Close()
+		}
+	}
+	impostor.Close()
+	serving.Wait()
 }
 
 // TestToken: without the token nobody gets in.

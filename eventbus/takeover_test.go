@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -84,6 +85,55 @@ func TestHostCloses(t *testing.T) {
 	if hosts != 1 {
 		t.Errorf("%d buses have the store open, want 1", hosts)
 	}
+}
+
+// TestPayloadsMove: events too large for one message are stored, and followed,
+// while the host closes.
+func TestPayloadsMove(t *testing.T) {
+	const events = 8
+	dir := t.TempDir()
+	host := openBus(t, dir)
+	writer, reader := openBus(t, dir), openBus(t, dir)
+	path := eventbus.Path{{SessionID: "r"}}
+	p := publisher(t, writer, path)
+	large := strings.Repeat("x", 9<<20)
+	begun := make(chan struct{})
+	var working sync.WaitGroup
+	working.Go(func() {
+		for i := range events {
+			if err := p.Publish(t.Context(), eventbus.ContentDelta{Delta: large, Offset: i}); err != nil {
+				t.Errorf("event %d: %v", i, err)
+				return
+			}
+		}
+		if err := p.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	working.Go(func() {
+		seen := 0
+		for d, err := range reader.Follow(t.Context(), path, eventbus.FollowOptions{Live: true}) {
+			if err != nil {
+				t.Errorf("following, behind %d events: %v", seen, err)
+				return
+			}
+			if ev, err := eventbus.Decode(d.Raw); err != nil || ev != (eventbus.ContentDelta{Delta: large, Offset: seen}) {
+				t.Errorf("event %d is another: %.100s, %v", seen, d.Raw, err)
+				return
+			}
+			if seen++; seen == 2 {
+				close(begun)
+			}
+			if seen == events {
+				return
+			}
+		}
+	})
+	<-begun
+	if err := host.Close(); err != nil {
+		t.Error(err)
+	}
+	working.Wait()
 }
 
 // TestBucketMoves: updates by compare-and-set count once each, and a watch
@@ -175,9 +225,9 @@ func TestStoreElsewhere(t *testing.T) {
 	t.Cleanup(func() { deaf.Close() })
 	for name, at := range map[string]any{
 		"nobody":         nil,
-		"another server": map[string]string{"url": url, "token": "of a killed one"},
-		"a deaf port":    map[string]string{"url": "nats://" + deaf.Addr().String(), "token": token},
-		"elsewhere":      map[string]string{"url": "nats://192.0.2.1:4222", "token": token},
+		"another server": map[string]string{"url": url, "token": "of a killed one", "host": "x.host"},
+		"a deaf port":    map[string]string{"url": "nats://" + deaf.Addr().String(), "token": token, "host": "x.host"},
+		"elsewhere":      map[string]string{"url": "nats://192.0.2.1:4222", "token": token, "host": "x.host"},
 		"no address":     "x",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,6 +241,11 @@ func TestStoreElsewhere(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(dir, "share"), 0o700); err != nil {
 				t.Fatal(err)
 			}
+			there := flock.New(filepath.Join(dir, "share", "x.host"))
+			if ok, err := there.TryLock(); err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			defer there.Unlock()
 			if data, err := json.Marshal(at); err != nil {
 				t.Fatal(err)
 			} else if err := os.WriteFile(filepath.Join(dir, "share", "server.json"), data, 0o600); at != nil && err != nil {

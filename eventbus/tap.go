@@ -92,19 +92,12 @@ func (t *tap) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	consumer, err := t.bus.events.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{t.prefix + ">"},
-		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:    newest + 1,
-	})
-	if err != nil {
-		return err
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return err
-	}
 	running, stop := context.WithCancel(t.bus.ctx)
+	messages, err := t.read(running, newest+1)
+	if err != nil {
+		stop()
+		return err
+	}
 	t.stop = stop
 	t.runs.Go(func() {
 		t.run(running, messages)
@@ -112,6 +105,19 @@ func (t *tap) start(ctx context.Context) error {
 		t.end(running)
 	})
 	return nil
+}
+
+// read returns the messages from a sequence number on, until ctx ends.
+func (t *tap) read(ctx context.Context, from uint64) (jetstream.MessagesContext, error) {
+	consumer, err := t.bus.events.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{t.prefix + ">"},
+		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:    from,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return consumer.Messages()
 }
 
 // run hands out what comes until ctx or the messages end.
@@ -200,7 +206,7 @@ func (t *tap) pass(ctx context.Context, subject string, from *uint64, deliver fu
 	}
 	defer t.leave(subject, queue)
 	// What comes from here on is in the queue.
-	if on, err = t.bus.replay(ctx, subject+".>", *from, deliver); err != nil || !on {
+	if on, err = t.bus.replay(ctx, t.bus.events, subject+".>", *from, deliver); err != nil || !on {
 		return on, err
 	}
 	for {

@@ -2,6 +2,7 @@ package eventbus
 
 import (
 	"context"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -59,6 +60,11 @@ func (w *keptWatch) begin(ctx context.Context) (jetstream.KeyWatcher, context.Ca
 		end()
 		if !lost || ctx.Err() != nil {
 			return nil, nil, err
+		}
+		select { // a cluster without a leader says so at once
+		case <-ctx.Done():
+		case <-bus.ctx.Done():
+		case <-time.After(againWait):
 		}
 	}
 }

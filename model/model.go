@@ -45,6 +45,10 @@ type Request struct {
 	// whose tools they do not know.
 	NoToolCalls bool
 
+	// Path is the ids of the sessions from the root down to the one that asks;
+	// empty: none does. Providers are not told.
+	Path []string
+
 	Params
 }
 

@@ -216,7 +216,7 @@ func TestAbortCancelsApprovals(t *testing.T) {
 // stream says so before its end.
 func TestRecoverCancelsApprovals(t *testing.T) {
 	w := wait(t, nil, call("1", "touch", "x"))
-	if _, err := w.Store().Recover(t.Context(), w.bus); err != nil { // as the next process would
+	if _, err := w.Store().Recover(t.Context()); err != nil { // as the next process would
 		t.Fatal(err)
 	}
 	var types []string

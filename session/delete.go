@@ -41,16 +41,16 @@ func (r *Record) below(id string) bool {
 // payloads, approvals and records. It returns how many sessions that were. If
 // one of them has not ended the error is [ErrRunning], and nothing is deleted.
 // What is cut off can be deleted again: the record goes last.
-func (s *Store) Delete(ctx context.Context, bus *eventbus.Bus, id string) (int, error) {
+func (s *Store) Delete(ctx context.Context, id string) (int, error) {
 	records, err := s.List(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return s.delete(ctx, bus, id, records)
+	return s.delete(ctx, id, records)
 }
 
 // delete is [Store.Delete] where records are those of all sessions.
-func (s *Store) delete(ctx context.Context, bus *eventbus.Bus, id string, records []*Record) (int, error) {
+func (s *Store) delete(ctx context.Context, id string, records []*Record) (int, error) {
 	var tree []*Record
 	for _, r := range records {
 		if !r.below(id) {
@@ -71,7 +71,7 @@ func (s *Store) delete(ctx context.Context, bus *eventbus.Bus, id string, record
 	}
 	deleted := 0
 	for _, r := range tree {
-		if err := s.deleteOne(ctx, bus, r, approvals); err != nil {
+		if err := s.deleteOne(ctx, r, approvals); err != nil {
 			return deleted, fmt.Errorf("deleting session %s: %w", r.ID, err)
 		}
 		deleted++
@@ -79,8 +79,8 @@ func (s *Store) delete(ctx context.Context, bus *eventbus.Bus, id string, record
 	return deleted, nil
 }
 
-func (s *Store) deleteOne(ctx context.Context, bus *eventbus.Bus, r *Record, approvals []*Approval) error {
-	if err := bus.Purge(ctx, r.Path); err != nil {
+func (s *Store) deleteOne(ctx context.Context, r *Record, approvals []*Approval) error {
+	if err := s.bus.Purge(ctx, r.Path); err != nil {
 		return err
 	}
 	if err := s.messages.Purge(ctx, jetstream.WithPurgeSubject(s.subject(r.ID))); err != nil {
@@ -109,7 +109,7 @@ func (s *Store) purgeKey(ctx context.Context, bucket jetstream.KeyValue, id stri
 
 // Expire deletes the sessions that are not kept any longer at a time, and
 // returns how many.
-func (s *Store) Expire(ctx context.Context, bus *eventbus.Bus, keep Retention, now time.Time) (int, error) {
+func (s *Store) Expire(ctx context.Context, keep Retention, now time.Time) (int, error) {
 	if keep.Age <= 0 && keep.Bytes == 0 {
 		return 0, nil
 	}
@@ -129,12 +129,12 @@ func (s *Store) Expire(ctx context.Context, bus *eventbus.Bus, keep Retention, n
 	for _, r := range roots {
 		old := keep.Age > 0 && now.Sub(r.EndedAt) >= keep.Age
 		if !old {
-			large, err := s.exceeds(ctx, bus, keep.Bytes)
+			large, err := s.exceeds(ctx, keep.Bytes)
 			if err != nil || !large {
 				return deleted, err
 			}
 		}
-		n, err := s.delete(ctx, bus, r.ID, records)
+		n, err := s.delete(ctx, r.ID, records)
 		deleted += n
 		if err != nil {
 			return deleted, err
@@ -145,8 +145,8 @@ func (s *Store) Expire(ctx context.Context, bus *eventbus.Bus, keep Retention, n
 
 // exceeds reports whether the embedded store holds more than limit bytes; 0: no
 // limit.
-func (s *Store) exceeds(ctx context.Context, bus *eventbus.Bus, limit uint64) (bool, error) {
-	if limit == 0 || !bus.Embedded() {
+func (s *Store) exceeds(ctx context.Context, limit uint64) (bool, error) {
+	if limit == 0 || !s.bus.Embedded() {
 		return false, nil
 	}
 	var total uint64

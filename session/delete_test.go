@@ -42,7 +42,7 @@ func TestDelete(t *testing.T) {
 	e.tree()
 	before := e.left()
 	root, child := e.tree()
-	if n, err := e.Store().Delete(t.Context(), e.bus, root.ID()); n != 2 || err != nil {
+	if n, err := e.Store().Delete(t.Context(), root.ID()); n != 2 || err != nil {
 		t.Fatalf("Delete: %d, %v, want 2 sessions", n, err)
 	}
 	for name, n := range e.left() {
@@ -54,7 +54,7 @@ func TestDelete(t *testing.T) {
 		if _, err := e.Store().Get(t.Context(), s.ID()); !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("Get of a deleted session: %v", err)
 		}
-		if n, err := e.Store().Delete(t.Context(), e.bus, s.ID()); n != 0 || !errors.Is(err, session.ErrNotFound) {
+		if n, err := e.Store().Delete(t.Context(), s.ID()); n != 0 || !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("a second Delete: %d, %v", n, err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestDeleteRefusesRunning(t *testing.T) {
 	e.end(root, session.Outcome{Status: session.Completed}) // before its child
 	before := e.left()
 	for _, s := range []*session.Session{root, child} {
-		if n, err := e.Store().Delete(t.Context(), e.bus, s.ID()); n != 0 || !errors.Is(err, session.ErrRunning) {
+		if n, err := e.Store().Delete(t.Context(), s.ID()); n != 0 || !errors.Is(err, session.ErrRunning) {
 			t.Errorf("Delete: %d, %v, want ErrRunning", n, err)
 		}
 	}
@@ -92,7 +92,7 @@ func TestExpire(t *testing.T) {
 	e.tree()
 	expire := func(keep session.Retention, now time.Time) int {
 		t.Helper()
-		n, err := e.Store().Expire(t.Context(), e.bus, keep, now)
+		n, err := e.Store().Expire(t.Context(), keep, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,13 +127,13 @@ func TestDeleteIsTakenUp(t *testing.T) {
 	root, _ := e.tree()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.Store().Delete(ctx, e.bus, root.ID()); err == nil {
+	if _, err := e.Store().Delete(ctx, root.ID()); err == nil {
 		t.Fatal("Delete without any time succeeded")
 	}
 	if err := e.bus.Purge(t.Context(), root.Path()); err != nil { // as far as it may have come
 		t.Fatal(err)
 	}
-	if n, err := e.Store().Delete(t.Context(), e.bus, root.ID()); n != 2 || err != nil {
+	if n, err := e.Store().Delete(t.Context(), root.ID()); n != 2 || err != nil {
 		t.Fatalf("Delete: %d, %v", n, err)
 	}
 	for name, n := range e.left() {

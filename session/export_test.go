@@ -24,7 +24,7 @@ func LeaseRound(ctx context.Context, m *Manager) { m.keeper.renew(ctx) }
 // RecoverAs ends what processes that have gone left, as the manager's process
 // does now and then.
 func RecoverAs(ctx context.Context, m *Manager) (int, error) {
-	return m.store.recover(ctx, m.bus, m.bootID)
+	return m.store.recover(ctx, m.bootID)
 }
 
 // BootID is the boot id of the manager's process.
@@ -38,8 +38,25 @@ func PutLease(ctx context.Context, s *Store, bootID string, pid int) error {
 	return err
 }
 
-// Sleep makes it look to m as if its process had not run for a while.
-func Sleep(m *Manager) {
-	past := time.Now().Add(-2 * leaseTTL)
+// Sleep makes it look to m as if its process had not run for so long.
+func Sleep(m *Manager, d time.Duration) {
+	past := time.Now().Add(-d)
 	m.keeper.sign.Store(&past)
 }
+
+// The times of a lease.
+const (
+	LeaseTTL     = leaseTTL
+	LeaseRenewal = leaseRenewal
+)
+
+// NextSweep is when m looks for sessions whose process has gone, and whether it
+// does not before, whatever it sees.
+func NextSweep(m *Manager) (at time.Time, patient bool) {
+	m.keeper.sweepMu.Lock()
+	defer m.keeper.sweepMu.Unlock()
+	return m.keeper.sweepAt, m.keeper.patient
+}
+
+// SweepNow has the next round do it.
+func SweepNow(m *Manager) { m.keeper.sweepLater(-leaseTTL, false) }

@@ -264,6 +264,11 @@ func (k *keeper) renew(ctx context.Context) {
 		k.m.log.Warn("the lease of this process could not be renewed", "err", err)
 		return
 	}
+	if k.silent() > 2*leaseRenewal {
+		// The store was out of reach, for others too: their leases may have run
+		// out with them alive. They have time to come back.
+		k.sweepLater(leaseTTL, true)
+	}
 	if !k.doubtful.IsZero() {
 		if err := k.m.dropEnded(ctx); err != nil {
 			k.m.log.Warn("looking whether sessions were ended by another process", "err", err)
@@ -282,11 +287,15 @@ func (k *keeper) signed() {
 }
 
 // away reports whether others may take this process for gone: its last sign is
-// older than the lease, by the time that it has run or by the clock on the wall,
-// of which one stands still while a process, or a machine, sleeps.
-func (k *keeper) away() bool {
+// older than the lease.
+func (k *keeper) away() bool { return k.silent() > leaseTTL }
+
+// silent is how long ago the last sign was, by the time that has passed for the
+// machine or by the clock on the wall: the first stands still while the machine
+// sleeps.
+func (k *keeper) silent() time.Duration {
 	sign, now := *k.sign.Load(), time.Now()
-	return now.Sub(sign) > leaseTTL || now.Round(0).Sub(sign.Round(0)) > leaseTTL
+	return max(now.Sub(sign), now.Round(0).Sub(sign.Round(0)))
 }
 
 // extend renews the lease, or takes a new one.
@@ -327,7 +336,7 @@ func (k *keeper) extend(ctx context.Context) error {
 // are kept no longer.
 func (k *keeper) sweep(ctx context.Context) {
 	k.sweepLater(sweepEvery, false)
-	n, err := k.m.store.recover(ctx, k.m.bus, k.lease.BootID)
+	n, err := k.m.store.recover(ctx, k.lease.BootID)
 	if ctx.Err() != nil {
 		return
 	}
@@ -335,7 +344,7 @@ func (k *keeper) sweep(ctx context.Context) {
 		k.m.log.Warn("sessions were interrupted: their process has gone", "sessions", n)
 	}
 	if err == nil {
-		_, err = k.m.store.Expire(ctx, k.m.bus, k.m.retention, time.Now())
+		_, err = k.m.store.Expire(ctx, k.m.retention, time.Now())
 	}
 	if err != nil && ctx.Err() == nil {
 		k.m.log.Warn("looking for sessions to end or to delete", "err", err)

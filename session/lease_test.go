@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -82,7 +83,7 @@ func TestLeaseHolds(t *testing.T) {
 	root := a.open(session.Spec{})
 	child := a.open(session.Spec{Parent: root})
 	other := b.open(session.Spec{})
-	if n, err := e.Store().Recover(t.Context(), e.bus); n != 0 || err != nil {
+	if n, err := e.Store().Recover(t.Context()); n != 0 || err != nil {
 		t.Fatalf("Recover beside two live processes ended %d, %v", n, err)
 	}
 	e.expire(a.Manager)
@@ -131,7 +132,7 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 		r.BootID = boot
 		e.store(r)
 	}
-	if n, err := e.Store().Recover(t.Context(), e.bus); n != len(pids)-1 || err != nil {
+	if n, err := e.Store().Recover(t.Context()); n != len(pids)-1 || err != nil {
 		t.Fatalf("Recover ended %d sessions, %v, want all but the live process's", n, err)
 	}
 	records, err := e.Store().List(t.Context())
@@ -164,12 +165,17 @@ func awaitZombie(t *testing.T, pid int) {
 // finds what others have ended, stops it, says so, and goes on with the rest.
 func TestBackFromSleep(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
-	asleep := e.process(turns{hang})
+	begun := make(chan struct{})
+	asleep := e.process(turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+		close(begun)
+		hang(ctx, req, yield)
+	}})
 	taken := asleep.open(session.Spec{})
 	out := make(chan session.Outcome)
 	go func() { out <- taken.Prompt(t.Context(), "go") }()
+	<-begun
 	e.expire(asleep.Manager)
-	if n, err := e.Store().Recover(t.Context(), e.bus); n != 1 || err != nil {
+	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
 		t.Fatalf("Recover: %d, %v", n, err)
 	}
 	kept := asleep.open(session.Spec{}) // since then
@@ -191,11 +197,32 @@ func TestBackFromSleep(t *testing.T) {
 		t.Errorf("its record: %+v", r)
 	}
 	// The lease is there again.
-	if n, err := e.Store().Recover(t.Context(), e.bus); n != 0 || err != nil {
+	if n, err := e.Store().Recover(t.Context()); n != 0 || err != nil {
 		t.Errorf("Recover after it came back: %d, %v", n, err)
 	}
 	if err := kept.End(session.Completed, nil); err != nil {
 		t.Errorf("the session that nobody had ended: %v", err)
+	}
+}
+
+// TestOutage: a process whose renewals failed for a while, and whose own lease
+// has held, gives the others the time to renew theirs.
+func TestOutage(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil).process(turns{say("ok")})
+	for _, tt := range []struct {
+		silent  time.Duration
+		patient bool
+	}{
+		{session.LeaseRenewal, false},
+		{session.LeaseTTL - session.LeaseRenewal, true},
+	} {
+		session.SweepNow(e.Manager)
+		session.Sleep(e.Manager, tt.silent)
+		session.LeaseRound(t.Context(), e.Manager)
+		at, patient := session.NextSweep(e.Manager)
+		if patient != tt.patient || patient && time.Until(at) < session.LeaseTTL-time.Second {
+			t.Errorf("after %s: the next look in %s, patient %v", tt.silent, time.Until(at), patient)
+		}
 	}
 }
 
@@ -214,9 +241,9 @@ func TestNothingAfterSleep(t *testing.T) {
 	out := make(chan session.Outcome)
 	go func() { out <- s.Prompt(t.Context(), "go") }()
 	<-begun
-	session.Sleep(asleep.Manager)
+	session.Sleep(asleep.Manager, 2*session.LeaseTTL)
 	e.expire(asleep.Manager)
-	if n, err := e.Store().Recover(t.Context(), e.bus); n != 1 || err != nil {
+	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
 		t.Fatalf("Recover: %d, %v", n, err)
 	}
 	close(wake)
@@ -268,13 +295,13 @@ func TestTakerDies(t *testing.T) {
 	if err := session.PutLease(t.Context(), e.Store(), "boot_taker", 1); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := e.Store().Recover(t.Context(), e.bus); n != 0 || err != nil {
+	if n, err := e.Store().Recover(t.Context()); n != 0 || err != nil {
 		t.Fatalf("beside the live taker: %d, %v", n, err)
 	}
 	if err := e.leases().Purge(t.Context(), "ws.boot_taker"); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := e.Store().Recover(t.Context(), e.bus); n != 1 || err != nil {
+	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
 		t.Fatalf("after its death: %d, %v", n, err)
 	}
 	if r := e.stored(s.ID()); !r.Closed || r.Status != session.Interrupted {

@@ -65,8 +65,10 @@ func (s *Session) Prompt(ctx context.Context, prompt string) Outcome {
 		switch {
 		case errors.As(out.Err, &limit):
 			out.Status = TimedOut
-		case errors.Is(out.Err, context.Canceled):
+		case out.Err == context.Canceled: // without a reason
 			out.Status, out.Err = Cancelled, errors.New("the task was cancelled")
+		case errors.Is(out.Err, context.Canceled):
+			out.Status, out.Err = Cancelled, fmt.Errorf("the task was cancelled: %w", out.Err)
 		}
 	}
 	if broken := s.brokenBy(); broken != nil {
@@ -89,8 +91,8 @@ func (s *Session) guardedTurn(ctx context.Context, prompt string) (text string, 
 
 // turn is the loop.
 func (s *Session) turn(ctx context.Context, prompt string) (string, error) {
-	if s.model == nil {
-		return "", errors.New("this session has no model")
+	if s.agent == "" {
+		return "", errors.New("this session has no model of its own")
 	}
 	if err := s.become(Running, nil); err != nil {
 		return "", err
@@ -175,6 +177,7 @@ func (s *Session) callModel(ctx context.Context, final bool) (id string, answer 
 		Messages:    s.messages,
 		Tools:       s.offeredTools(),
 		NoToolCalls: final,
+		Path:        s.path.IDs(),
 		Params:      s.params,
 	}) {
 		if err != nil {

@@ -139,6 +139,9 @@ func (m *Manager) Report(ctx context.Context, load func() WorkerLoad) {
 // Params say how an agent's model is to answer.
 type Params = model.Params
 
+// Model is what answers a session.
+type Model = model.Model
+
 // Spec says what session to open.
 type Spec struct {
 	Parent          *Session // nil: a root
@@ -148,7 +151,12 @@ type Spec struct {
 	System          string // the system prompt
 	Model           string // empty: the parent's, or the default where that has none
 	Params          Params
-	Tools           []tool.Tool
+
+	// CallerModel is the model that a caller brings along: that of its children
+	// which name none. It is for sessions without an agent; nil: none.
+	CallerModel Model
+
+	Tools []tool.Tool
 
 	// Accept takes an answer of the model and returns what of it is the result
 	// of a turn. With an error the model is told why, and answers again, twice
@@ -194,7 +202,9 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 		s.approver = m.approver
 	}
 	var modelName string
-	if spec.Agent != "" {
+	if spec.Agent == "" {
+		s.model = spec.CallerModel
+	} else {
 		if s.model, err = m.modelOf(spec); err != nil {
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
@@ -227,7 +237,16 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 		CreatedAt:       time.Now().UTC(),
 		BootID:          m.bootID,
 	}
-	if s.rev, err = m.store.create(ctx, &s.record); err != nil {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("opening a session: %w", context.Cause(ctx))
+	}
+	// The end of ctx does not cut this short: of a record that is stored all the
+	// same nobody would know, and it would stay queued.
+	err = s.storing(func(ctx context.Context) error {
+		s.rev, err = m.store.create(ctx, &s.record)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()

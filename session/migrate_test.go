@@ -35,7 +35,7 @@ func TestSchema1(t *testing.T) {
 	running := strings.NewReplacer(`"completed"`, `"running"`, "ses_6xrawitmui6joh45", "ses_killed")
 	e.stores(running.Replace(strings.SplitAfter(string(stored), "\n")[1]))
 
-	if n, err := e.Store().Recover(t.Context(), e.bus); n != 1 || err != nil {
+	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
 		t.Errorf("Recover: %d, %v, want the running one alone", n, err)
 	}
 	for id, want := range map[string]session.Record{
@@ -80,8 +80,8 @@ func TestForeignSchema(t *testing.T) {
 			e.stores("$KV.AGENT_SESSIONS.ws.ses_x " + tt.record)
 			_, get := e.Store().Get(t.Context(), "ses_x")
 			_, list := e.Store().List(t.Context())
-			_, recover := e.Store().Recover(t.Context(), e.bus)
-			_, expire := e.Store().Expire(t.Context(), e.bus, session.Retention{Age: 1}, time.Now())
+			_, recover := e.Store().Recover(t.Context())
+			_, expire := e.Store().Expire(t.Context(), session.Retention{Age: 1}, time.Now())
 			for what, err := range map[string]error{"Get": get, "List": list, "Recover": recover, "Expire": expire} {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("%s: %v, want %q", what, err, tt.want)

@@ -16,34 +16,11 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 )
-
-// startServer starts a NATS server with JetStream on loopback.
-func startServer(t *testing.T, opts server.Options) *server.Server {
-	t.Helper()
-	opts.Host, opts.NoLog, opts.NoSigs, opts.JetStream = "127.0.0.1", true, true, true
-	if opts.Port == 0 {
-		opts.Port = server.RANDOM_PORT
-	}
-	srv, err := server.NewServer(&opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() { stopServer(srv) })
-	if !srv.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the NATS server does not start")
-	}
-	return srv
-}
-
-func stopServer(srv *server.Server) {
-	srv.Shutdown()
-	srv.WaitForShutdown()
-}
 
 // newExternalEnv returns an environment on a server of its own process, as it
 // were.
@@ -74,7 +51,7 @@ func newExternalEnv(t *testing.T, srv *server.Server, m model.Model) *env {
 func TestServerRestarts(t *testing.T) {
 	const deltas, at = 400, 150
 	dir := t.TempDir()
-	srv := startServer(t, server.Options{StoreDir: dir})
+	srv := natstest.Start(t, server.Options{StoreDir: dir})
 	_, port, err := net.SplitHostPort(srv.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -120,9 +97,9 @@ func TestServerRestarts(t *testing.T) {
 	var restarting sync.WaitGroup
 	restarting.Go(func() {
 		<-middle
-		stopServer(srv)
+		natstest.Stop(srv)
 		close(gone) // it publishes into the void
-		startServer(t, server.Options{StoreDir: dir, Port: number})
+		natstest.Start(t, server.Options{StoreDir: dir, Port: number})
 	})
 	out := s.Prompt(t.Context(), "go")
 	restarting.Wait()
@@ -149,7 +126,7 @@ func TestDiskFull(t *testing.T) {
 		}
 		say("done")(ctx, req, yield)
 	}}
-	e := newExternalEnv(t, startServer(t, server.Options{StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 20}), m)
+	e := newExternalEnv(t, natstest.Start(t, server.Options{StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 20}), m)
 	small := e.open(session.Spec{})
 	e.end(small, session.Outcome{Status: session.Completed})
 	s := e.open(session.Spec{})
@@ -167,7 +144,7 @@ func TestDiskFull(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Store().Recover(t.Context(), e.bus); err != nil {
+	if _, err := e.Store().Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if r := e.stored(s.ID()); !r.Status.Ended() || !r.Closed {
@@ -211,7 +188,7 @@ func TestDamagedStore(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s is damaged: %v", name, err)
 		}
-		if _, err := store.Recover(t.Context(), bus); err != nil {
+		if _, err := store.Recover(t.Context()); err != nil {
 			t.Errorf("%s is damaged: Recover: %v", name, err)
 		}
 		blocks := func(stream string) bool {

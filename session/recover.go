@@ -19,13 +19,13 @@ import (
 //
 // It may run at any time, in several processes at once, and be cut off and
 // called again. It returns how many sessions it has ended.
-func (s *Store) Recover(ctx context.Context, bus *eventbus.Bus) (int, error) {
-	return s.recover(ctx, bus, "")
+func (s *Store) Recover(ctx context.Context) (int, error) {
+	return s.recover(ctx, "")
 }
 
 // recover is [Store.Recover] by the process of a boot id, which has a lease;
 // empty: one without.
-func (s *Store) recover(ctx context.Context, bus *eventbus.Bus, bootID string) (ended int, err error) {
+func (s *Store) recover(ctx context.Context, bootID string) (ended int, err error) {
 	found, err := s.orphans(ctx, bootID)
 	if err != nil || len(found) == 0 {
 		return 0, err
@@ -40,7 +40,7 @@ func (s *Store) recover(ctx context.Context, bus *eventbus.Bus, bootID string) (
 	}
 	var errs []error
 	for _, o := range found {
-		err := s.finish(ctx, bus, o, bootID)
+		err := s.finish(ctx, o, bootID)
 		switch {
 		case errors.Is(err, errConflict): // another process is at it
 		case err != nil:
@@ -94,8 +94,8 @@ func (s *Store) orphans(ctx context.Context, bootID string) ([]orphan, error) {
 
 // finish takes a session through what is left of its end, in the order of
 // [Session.End]. Of several processes one does, the others get errConflict.
-func (s *Store) finish(ctx context.Context, bus *eventbus.Bus, o orphan, bootID string) error {
-	publisher, err := bus.Publisher(o.Path)
+func (s *Store) finish(ctx context.Context, o orphan, bootID string) error {
+	publisher, err := s.bus.Publisher(o.Path)
 	if err != nil {
 		return err
 	}

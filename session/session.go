@@ -35,7 +35,7 @@ type Session struct {
 	agent      string
 	path       eventbus.Path
 	system     string
-	model      model.Model // nil: stands for a caller
+	model      model.Model // of a caller: what it brings along; nil: nothing
 	params     Params
 	accept     func(answer string) (string, error) // nil: any answer
 	tools      map[string]tool.Tool
@@ -139,7 +139,8 @@ func (s *Session) End(status Status, why error) error {
 		if status == Completed {
 			status, why = Failed, incomplete
 		}
-		if err := s.newStream(); err != nil { // the old one takes no event any more
+		s.stream().Close() // nothing of it may come after the end
+		if err := s.newStream(); err != nil {
 			return errors.Join(incomplete, err)
 		}
 	}

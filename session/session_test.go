@@ -495,7 +495,7 @@ func TestRecover(t *testing.T) {
 	e.end(done, done.Prompt(t.Context(), "go"))
 
 	// What a killed process leaves: records that never reached their end.
-	n, err := e.Store().Recover(t.Context(), e.bus)
+	n, err := e.Store().Recover(t.Context())
 	if err != nil || n != 2 {
 		t.Fatalf("Recover: %d sessions, %v, want 2", n, err)
 	}
@@ -522,7 +522,7 @@ func TestRecover(t *testing.T) {
 	if ends != 1 {
 		t.Errorf("the root's stream shows %d ends of the child, want 1", ends)
 	}
-	if n, err := e.Store().Recover(t.Context(), e.bus); n != 0 || err != nil {
+	if n, err := e.Store().Recover(t.Context()); n != 0 || err != nil {
 		t.Errorf("a second Recover: %d, %v", n, err)
 	}
 }

@@ -265,26 +265,12 @@ func (s *Store) append(ctx context.Context, m *Message) error {
 
 // Messages returns the conversation of a session, the oldest message first.
 func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
-	consumer, err := s.messages.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{s.subject(id)}})
-	if err != nil {
-		return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
-	}
-	left := consumer.CachedInfo().NumPending
-	if left == 0 {
-		return nil, nil
-	}
-	delivered, err := consumer.Messages()
-	if err != nil {
-		return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
-	}
-	defer delivered.Stop()
 	var messages []*Message
-	for ; left > 0; left-- {
-		msg, err := delivered.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
+	for data, err := range s.bus.Read(ctx, s.messages, s.subject(id)) {
+		var m *Message
+		if err == nil {
+			m, err = s.decodeMessage(ctx, data)
 		}
-		m, err := s.decodeMessage(ctx, msg.Data())
 		if err != nil {
 			return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
 		}

@@ -176,3 +176,21 @@ func (e *UnknownAgentError) Error() string {
 	}
 	return what + "; accepted: " + strings.Join(e.Accepted, ", ")
 }
+
+// ReadOnly reports whether no agent that a host can call now, hidden ones among
+// them, can change anything: whether its own rules deny it every tool that
+// could. What the workspace's rules say is not part of it: they may be changed
+// at any time.
+func (s *Service) ReadOnly() bool {
+	for _, a := range s.rosters().agents {
+		if !mayCall(agentdefs.Host, a) {
+			continue
+		}
+		for _, t := range s.tools {
+			if spec := t.Spec(); !spec.ReadOnly && !a.Permission.DeniesAll(spec.Name) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -87,17 +85,18 @@ func (s *Service) toolsOf(caller string) []tool.Tool {
 func (s *Service) Spec() tool.Spec { return s.rosters().of(agentdefs.Host).spec }
 
 // OfferChanges yields each time that hosts are offered another task tool than
-// before, for the first time than when it is called. It ends with ctx.
+// before, for the first time than when it is called: another text, other agents,
+// or [Service.ReadOnly] where it was not. It ends with ctx.
 func (s *Service) OfferChanges(ctx context.Context) iter.Seq[struct{}] {
-	offered := s.Spec()
+	offered, offeredReadOnly := s.Spec(), s.ReadOnly()
 	return func(yield func(struct{}) bool) {
-		last := offered
+		last, lastReadOnly := offered, offeredReadOnly
 		for range s.agents.Changes(ctx) {
-			spec := s.Spec()
-			if spec.Description == last.Description && bytes.Equal(spec.InputSchema, last.InputSchema) {
+			spec, readOnly := s.Spec(), s.ReadOnly()
+			if spec.Description == last.Description && bytes.Equal(spec.InputSchema, last.InputSchema) && readOnly == lastReadOnly {
 				continue
 			}
-			if last = spec; !yield(struct{}{}) {
+			if last, lastReadOnly = spec, readOnly; !yield(struct{}{}) {
 				return
 			}
 		}
@@ -125,8 +124,15 @@ func (s *Service) Agents() []Agent {
 // command line, a connected host. Its calls have been decided on by whoever
 // makes them, so that "ask" counts as answered; a deny holds.
 func (s *Service) OpenCaller(ctx context.Context, description string) (*session.Session, error) {
+	return s.OpenCallerOn(ctx, description, nil)
+}
+
+// OpenCallerOn is [Service.OpenCaller] for a caller that brings a model along,
+// on which its children run that name none; nil: it brings none.
+func (s *Service) OpenCallerOn(ctx context.Context, description string, model session.Model) (*session.Session, error) {
 	return s.sessions.Open(ctx, session.Spec{
 		Description: description,
+		CallerModel: model,
 		Tools:       s.toolsOf(agentdefs.Host),
 		Approver:    session.AlwaysYes,
 	})
@@ -140,30 +146,6 @@ func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, de
 	}
 	spec.Description = description
 	return s.sessions.Open(ctx, spec)
-}
-
-// Call makes a task call in a caller's root session and returns its result
-// once all of the child's events are stored. The result is never nil.
-func (s *Service) Call(ctx context.Context, caller *session.Session, in Input) *Result {
-	failed := func(err error, refused bool) *Result {
-		return &Result{Agent: s.nameOf(in.AgentType), Status: session.Failed, Text: err.Error(), Err: err, Refused: refused}
-	}
-	args, err := json.Marshal(in)
-	if err != nil {
-		return failed(err, false)
-	}
-	res, err := caller.Call(ctx, toolName, args)
-	if result, ok := res.Meta[metaResult].(*Result); ok && err == nil {
-		return result
-	}
-	if err == nil {
-		err = errors.New(res.Text)
-	}
-	result := failed(err, res.Refused)
-	if ctx.Err() != nil {
-		result.Status = session.Cancelled
-	}
-	return result
 }
 
 // run runs a task as a child of parent and fills in its result.
@@ -189,6 +171,7 @@ func (s *Service) run(ctx context.Context, parent *session.Session, messageID st
 		result.fail(ctx, err)
 		return
 	}
+	open(ctx, parent.ID(), child.ID())
 	outcome := s.prompt(ctx, parent, child, depth, in.Prompt)
 	if err := child.End(outcome.Status, outcome.Err); err != nil {
 		s.log.Error("ending a session", "session", child.ID(), "err", err)

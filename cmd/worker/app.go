@@ -91,7 +91,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Agents:   a.agents,
 		Root:     ws.Root,
 		Tools:    tool.Builtin(a.files),
-		Rules:    ownFolders(ws, p.settings.agentsDirs...),
+		Rules:    append(ownFolders(ws, p.settings.agentsDirs...), p.settings.keyFiles()...),
 		Limits:   taskt.Limits{Depth: p.settings.maxDepth, ChildTime: p.settings.timeout},
 		Logger:   p.logger(),
 	})

@@ -51,7 +51,7 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 	w := t.p.stderr
 	fmt.Fprintf(w, "\r\x1b[K%s asks to call %s, which wants\n", eventbus.OneLine(req.Agent, 60), eventbus.OneLine(req.Tool, 60))
 	whole := list(w, req.Patterns)
-	reason, _ := visible(req.Decision.Reason(), 400)
+	reason, _ := eventbus.Visible(req.Decision.Reason(), 400)
 	fmt.Fprintf(w, "  %s\n", reason)
 	always := ""
 	if whole && len(req.AlwaysPatterns) > 0 {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/eventbus"
-	"github.com/agentworker/worker/session"
 )
 
 func (p *program) eventsCommand() *cobra.Command {
@@ -46,14 +45,10 @@ func (p *program) events(ctx context.Context, id string, opts eventbus.FollowOpt
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	sessions, err := session.OpenStore(ctx, s.bus)
-	if err != nil {
-		return err
-	}
 	path := eventbus.WorkspacePath()
 	opts.Live = !s.bus.Hosts() // who alone has the store open is told nothing new
 	if id != eventbus.WorkspaceStream {
-		record, err := sessions.Get(ctx, id)
+		record, err := s.records.Get(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -70,7 +65,7 @@ func (p *program) events(ctx context.Context, id string, opts eventbus.FollowOpt
 	case !opts.Live:
 		return nil // nothing will come
 	}
-	_, stream, err := sessions.FollowNew(ctx, path)
+	_, stream, err := s.records.FollowNew(ctx, path)
 	if err != nil {
 		return err
 	}

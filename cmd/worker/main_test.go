@@ -51,20 +51,22 @@ func TestScript(t *testing.T) {
 			env.Values[scriptKey{}] = &script{procs: make(map[string]*process)}
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits":       exits,
-			"modelserver": modelServer,
-			"modelcalls":  modelCalls,
-			"modelsent":   modelSent,
-			"session":     sessionID,
-			"approval":    approval,
-			"waits":       waits,
-			"start":       start,
-			"ended":       ended,
-			"printed":     printed,
-			"signal":      sendSignal,
-		},
+		Cmds: scriptCommands,
 	})
+}
+
+var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"exits":       exits,
+	"modelserver": modelServer,
+	"modelcalls":  modelCalls,
+	"modelsent":   modelSent,
+	"session":     sessionID,
+	"approval":    approval,
+	"waits":       waits,
+	"start":       start,
+	"ended":       ended,
+	"printed":     printed,
+	"signal":      sendSignal,
 }
 
 type scriptKey struct{}
@@ -73,6 +75,7 @@ type scriptKey struct{}
 type script struct {
 	server *modeltest.Server
 	procs  map[string]*process
+	passed []string // more variables that start passes on
 }
 
 type process struct {
@@ -224,7 +227,8 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	p := &process{Cmd: exec.Command(path, args[2:]...)}
 	p.Dir = ts.MkAbs(".")
-	for _, name := range []string{"HOME", "PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"} {
+	names := []string{"HOME", "PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
+	for _, name := range append(names, state(ts).passed...) {
 		p.Env = append(p.Env, name+"="+ts.Getenv(name))
 	}
 	p.Stdout, p.Stderr = &p.out, &p.err

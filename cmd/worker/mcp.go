@@ -18,12 +18,13 @@ func (p *program) mcpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the task tool to an MCP host, on stdin and stdout",
-		Long: `Serves the tools task and agents_list over MCP on stdin and stdout. A host starts this
-command: docs/hosts.md says how each is told to. It ends with its stdin, or when it gets
-SIGTERM, and what its subagents run ends with it.
+		Long: `Serves the tools task, task_wait, task_result and agents_list over MCP on stdin and
+stdout. A host starts this command: docs/hosts.md says how each is told to. It ends with
+its stdin, or when it gets SIGTERM, and what its subagents run ends with it.
 
-What the permission rules ask about waits for 'worker approvals' in a terminal, for up to
---approval-timeout (10m), and is then refused with the rule that would allow it.`,
+What the permission rules ask about is put to the host's user, where the host has forms
+for questions. It waits for an answer there or by 'worker approvals' in a terminal, for up
+to --approval-timeout (10m), and is then refused with the rule that would allow it.`,
 		Example:           `  claude mcp add worker -- worker mcp`,
 		Args:              usageArgs(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -32,12 +33,19 @@ What the permission rules ask about waits for 'worker approvals' in a terminal, 
 }
 
 func (p *program) mcp(ctx context.Context) (err error) {
-	// A host that has gone is a write that fails, not the signal that kills
-	// this process before its children have ended.
-	broken := make(chan os.Signal, 1)
-	signal.Notify(broken, syscall.SIGPIPE)
-	defer signal.Stop(broken)
+	// No signal kills this process before its children have ended: neither that
+	// of a host that has gone, which is a write that fails, nor a further one to
+	// end, as where ^C in a terminal reaches the host and this process, and the
+	// host then ends what it has started.
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGPIPE, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(ignored)
 
+	endLog, err := p.keepLog()
+	if err != nil {
+		return err
+	}
+	defer endLog()
 	a, err := p.openApp(ctx, nil, true)
 	if err != nil {
 		return err
@@ -51,6 +59,5 @@ func (p *program) mcp(ctx context.Context) (err error) {
 	if !ok {
 		in = io.NopCloser(p.stdin)
 	}
-	server := mcpserver.New(mcpserver.Options{Tasks: a.tasks, Bus: a.bus, Logger: p.logger()})
-	return server.Serve(ctx, &mcpserver.Lines{In: in, Out: p.stdout, Logger: p.logger()})
+	return p.mcpServer(a).Serve(ctx, &mcpserver.Lines{In: in, Out: p.stdout, Logger: p.logger()})
 }

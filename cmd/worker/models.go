@@ -2,15 +2,19 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/anthropicmodel"
+	"github.com/agentworker/worker/model/hostmodel"
 	"github.com/agentworker/worker/model/offlinemodel"
 	"github.com/agentworker/worker/model/openaimodel"
 	"github.com/agentworker/worker/model/replaymodel"
+	"github.com/agentworker/worker/session"
 )
 
 // The models used where a key is set and no model is named.
@@ -18,6 +22,18 @@ const (
 	defaultAnthropicModel = "claude-sonnet-5-5"
 	defaultOpenAIModel    = "gpt-5.5"
 )
+
+// hostModel is the model of the MCP host that calls.
+const hostModel = "host"
+
+// ofHost makes the model of a host where that is what --model says; nil: it
+// says another one.
+func (p *program) ofHost() func(mcpserver.Sampler) session.Model {
+	if name, err := p.models().resolve(p.settings.model); err != nil || name != hostModel {
+		return nil
+	}
+	return func(ask mcpserver.Sampler) session.Model { return hostmodel.New(hostmodel.Ask(ask)) }
+}
 
 // builtinAliases are the names that agent files of other tools use for
 // Anthropic's models. The user's aliases come before them.
@@ -32,13 +48,15 @@ var openAIModel = regexp.MustCompile(`^(gpt-|o\d+(-|$))`)
 
 // models makes the models of a worker.
 type models struct {
+	environ  []string
 	getenv   func(string) string
+	provider func(name string) *provider
 	fallback string // the model of the empty name; empty: by the keys that are set
 	aliases  modelAliases
 }
 
 func (p *program) models() models {
-	return models{p.getenv, p.settings.model, p.settings.modelAliases}
+	return models{p.environ, p.getenv, p.settings.provider, p.settings.model, p.settings.modelAliases}
 }
 
 // resolve returns the name of a model as "offline" or PROVIDER/NAME. name may
@@ -59,7 +77,7 @@ func (m models) resolve(name string) (string, error) {
 	name = cmp.Or(builtinAliases[lower], name)
 	provider, rest, ok := strings.Cut(name, "/")
 	switch {
-	case name == "offline":
+	case name == "offline" || name == hostModel:
 		return name, nil
 	case ok && rest != "" && (provider == "anthropic" || provider == "openai" || provider == "replay"):
 		return name, nil
@@ -68,48 +86,75 @@ func (m models) resolve(name string) (string, error) {
 	case !ok && openAIModel.MatchString(name):
 		return "openai/" + name, nil
 	}
-	return "", fmt.Errorf("unknown model %q: use offline, anthropic/NAME, openai/NAME, replay/FILE, sonnet, opus, haiku or an alias of --model-alias", name)
+	return "", fmt.Errorf("unknown model %q: use offline, host, anthropic/NAME, openai/NAME, replay/FILE, sonnet, opus, haiku or an alias of --model-alias", name)
 }
 
-// known reports whether there is such a model here, and what it needs.
+// known reports whether there is such a model here, and what it needs. It asks
+// nobody for a key.
 func (m models) known(name string) bool {
-	_, err := m.get(name)
+	name, err := m.choose(name)
+	if err != nil {
+		return false
+	}
+	if script, ok := strings.CutPrefix(name, "replay/"); ok {
+		_, err = replaymodel.Load(script)
+	}
 	return err == nil
 }
 
 // get returns the model of a name as --model takes it.
 func (m models) get(name string) (model.Model, error) {
-	name, err := m.resolve(cmp.Or(name, m.fallback, m.byKey()))
+	name, err := m.choose(name)
 	if err != nil {
 		return nil, err
 	}
-	provider, rest, _ := strings.Cut(name, "/")
-	switch {
-	case name == "offline":
+	at, rest, _ := strings.Cut(name, "/")
+	switch at {
+	case "offline":
 		return offlinemodel.New(), nil
-	case provider == "anthropic":
-		key := m.getenv("ANTHROPIC_API_KEY")
-		if key == "" {
-			return nil, fmt.Errorf("model %s: ANTHROPIC_API_KEY is not set", name)
-		}
-		return anthropicmodel.New(rest, &anthropicmodel.Options{APIKey: key, BaseURL: m.getenv("ANTHROPIC_BASE_URL")}), nil
-	case provider == "openai":
-		key, base := m.getenv("OPENAI_API_KEY"), m.getenv("OPENAI_BASE_URL")
-		if key == "" && base == "" {
-			return nil, fmt.Errorf("model %s: neither OPENAI_API_KEY nor OPENAI_BASE_URL is set", name)
-		}
-		return openaimodel.New(rest, &openaimodel.Options{APIKey: key, BaseURL: base}), nil
-	default:
+	case "replay":
 		return replaymodel.Load(rest)
 	}
+	p := m.provider(at)
+	key, err := p.apiKey(m.environ, m.getenv)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", name, err)
+	}
+	base := p.base(m.getenv)
+	if at == "anthropic" {
+		return anthropicmodel.New(rest, &anthropicmodel.Options{APIKey: key, BaseURL: base}), nil
+	}
+	return openaimodel.New(rest, &openaimodel.Options{APIKey: key, BaseURL: base}), nil
+}
+
+// choose returns the model that a name stands for, as "offline" or
+// PROVIDER/NAME, if what it needs is set.
+func (m models) choose(name string) (string, error) {
+	name, err := m.resolve(cmp.Or(name, m.fallback, m.byKey()))
+	if err != nil {
+		return "", err
+	}
+	at, _, _ := strings.Cut(name, "/")
+	p := m.provider(at)
+	switch {
+	case name == hostModel:
+		return "", errors.New("model host: there is no host here that brings its model along; 'worker mcp', and MCP over HTTP in 'worker serve', have one")
+	case p == nil || p.hasKey(m.getenv):
+		return name, nil
+	case at == "anthropic":
+		return "", fmt.Errorf("model %s: ANTHROPIC_API_KEY is not set, nor is --anthropic-api-key-file or --anthropic-api-key-command", name)
+	case p.base(m.getenv) == "":
+		return "", fmt.Errorf("model %s: neither OPENAI_API_KEY nor OPENAI_BASE_URL is set, nor is --openai-api-key-file, --openai-api-key-command or --openai-base-url", name)
+	}
+	return name, nil
 }
 
 // byKey returns the default model for the keys that are set.
 func (m models) byKey() string {
 	switch {
-	case m.getenv("ANTHROPIC_API_KEY") != "":
+	case m.provider("anthropic").hasKey(m.getenv):
 		return "anthropic/" + defaultAnthropicModel
-	case m.getenv("OPENAI_API_KEY") != "":
+	case m.provider("openai").hasKey(m.getenv):
 		return "openai/" + defaultOpenAIModel
 	default:
 		return "offline"

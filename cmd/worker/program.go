@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"sync"
 
@@ -34,6 +33,7 @@ type program struct {
 	errTTY   bool // stderr is a terminal
 
 	settings settings
+	log      *logFile // of the state folder; nil: none
 
 	// screen is held by whoever writes to stderr for people: a question that is
 	// open, or a line of progress.
@@ -147,8 +147,4 @@ func (p *program) getenv(name string) string {
 		}
 	}
 	return value
-}
-
-func (p *program) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: p.settings.logLevel}))
 }

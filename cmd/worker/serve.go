@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/httpserver"
+	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 )
 
@@ -24,11 +25,12 @@ func (p *program) serveCommand() *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve HTTP, and with --nats a NATS service, for this workspace",
-		Long: `Serves this workspace's agents over HTTP on a loopback address, and with --nats as a
-NATS micro service, until it is interrupted. It says on stderr where it listens and
-which file holds the token that HTTP callers send. SIGINT or SIGTERM ends it in order:
-no more calls, running ones are cancelled and answered. Exit status: 0 ended so.
+		Short: "Serve HTTP with MCP, and with --nats a NATS service, for this workspace",
+		Long: `Serves this workspace's agents over HTTP on a loopback address, at /mcp to hosts that
+speak MCP, and with --nats as a NATS micro service, until it is interrupted. It says on
+stderr where it listens and which file holds the token that HTTP callers send. SIGINT or
+SIGTERM ends it in order: no more calls, running ones are cancelled and answered. Exit
+status: 0 ended so.
 
 What the permission rules ask about waits for 'worker approvals', for up to
 --approval-timeout (10m), and is then refused.`,
@@ -53,6 +55,11 @@ type door interface {
 }
 
 func (p *program) serve(ctx context.Context, listen string) (err error) {
+	endLog, err := p.keepLog()
+	if err != nil {
+		return err
+	}
+	defer endLog()
 	a, err := p.openApp(ctx, nil, true)
 	if err != nil {
 		return err
@@ -87,10 +94,12 @@ func (p *program) openDoors(ctx context.Context, a *app, listen string) ([]door,
 	if err != nil {
 		return nil, err
 	}
+	mcp := p.mcpServer(a).HTTP(mcpserver.HTTPOptions{})
 	web, err := httpserver.Start(ctx, listen, httpserver.Options{
-		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Token: token, Logger: p.logger(),
+		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Token: token, MCP: mcp, Logger: p.logger(),
 	})
 	if err != nil {
+		mcp.Close()
 		return nil, fmt.Errorf("--listen %s: %w", listen, err)
 	}
 	fmt.Fprintf(p.stderr, "worker: %s is served on %s (token in %s)\n", a.ws.Root, web.URL(), path)

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -113,19 +114,7 @@ func TestServe(t *testing.T) {
 
 // TestServeNATS: with --nats the workspace has a service there, too.
 func TestServeNATS(t *testing.T) {
-	srv, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-		Username: "worker", Password: "secret",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	defer srv.WaitForShutdown()
-	defer srv.Shutdown()
-	if !srv.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the NATS server does not start")
-	}
+	srv := natstest.Start(t, server.Options{Username: "worker", Password: "secret"})
 	url := strings.Replace(srv.ClientURL(), "nats://", "nats://worker:secret@", 1)
 	s := serve(t, "--nats", url)
 	said := s.line(`and on (\S+) as the service agentworker, below (\S+)`)

@@ -62,11 +62,7 @@ func (p *program) withSessions(ctx context.Context, f func(context.Context, *ses
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	sessions, err := session.OpenStore(ctx, s.bus)
-	if err != nil {
-		return err
-	}
-	return f(ctx, sessions)
+	return f(ctx, s.records)
 }
 
 // listed is a record as the list shows it.
@@ -147,7 +143,7 @@ func (p *program) showSession(ctx context.Context, sessions *session.Store, id s
 		return err
 	}
 	for _, m := range messages {
-		fmt.Fprintf(p.stdout, "\n%s", eventbus.Printable(transcript(m.Message)))
+		fmt.Fprintf(p.stdout, "\n%s", eventbus.Printable(session.Transcript(m)))
 	}
 	return nil
 }

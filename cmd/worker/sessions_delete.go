@@ -48,25 +48,21 @@ func (p *program) deleteSessions(ctx context.Context, ids []string, what deletio
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	sessions, err := session.OpenStore(ctx, s.bus)
-	if err != nil {
-		return err
-	}
 	deleted := 0
 	defer func() { fmt.Fprintf(p.stderr, "deleted: %d\n", deleted) }()
 	for _, id := range ids {
-		r, err := sessions.Get(ctx, id)
+		r, err := s.records.Get(ctx, id)
 		if err != nil {
 			return err
 		}
-		n, err := sessions.Delete(ctx, s.bus, r.ID)
+		n, err := s.records.Delete(ctx, r.ID)
 		deleted += n
 		if err != nil {
 			return err
 		}
 	}
 	for _, keep := range p.unkept(what) {
-		n, err := sessions.Expire(ctx, s.bus, keep, time.Now())
+		n, err := s.records.Expire(ctx, keep, time.Now())
 		deleted += n
 		if err != nil {
 			return err

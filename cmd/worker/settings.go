@@ -31,6 +31,8 @@ type settings struct {
 	modelAliases modelAliases
 	agentsDirs   folders
 
+	anthropic, openai provider
+
 	nats     string
 	access   eventbus.Access // to nats
 	replicas int             // there
@@ -43,6 +45,7 @@ type settings struct {
 	approvalTimeout time.Duration
 
 	retention
+	mcp mcpSettings
 }
 
 func (s *settings) register(flags *pflag.FlagSet) {
@@ -50,21 +53,23 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
 	flags.StringVar(&s.workspace, "workspace", "", "name of the workspace (default: the folder's name and a hash of its path)")
 	flags.StringVar(&s.stateDir, "state-dir", "", "folder for sessions, events and permissions.jsonc (default: $XDG_STATE_HOME/agentworker/<workspace>)")
-	flags.StringVar(&s.model, "model", "", "offline, anthropic/NAME, openai/NAME, replay/FILE or an alias (default: by the API key that is set, else offline)")
+	flags.StringVar(&s.model, "model", "", "offline, host (the MCP host's own), anthropic/NAME, openai/NAME, replay/FILE or an alias (default: by the API key that is set, else offline)")
 	s.modelAliases = modelAliases{}
 	flags.Var(s.modelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
 	flags.Var(&s.agentsDirs, "agents-dir", "a further folder of agent files, read after the workspace's; can be given more than once")
+	s.registerProviders(flags)
 	flags.StringVar(&s.nats, "nats", "", "URL of a NATS server with JetStream, several with commas between (default: a server within this process)")
 	s.registerAccess(flags)
 	flags.TextVar(&s.logLevel, "log-level", s.logLevel, "debug, info, warn or error")
 	flags.IntVar(&s.maxDepth, "max-depth", 1, "how deep agents may call agents, 1 to 5; 1: subagents call none")
 	flags.DurationVar(&s.timeout, "timeout", 5*time.Minute, "how long a subagent may run, 1s to 24h")
 	s.retention.register(flags)
+	s.mcp.register(flags)
 	flags.DurationVar(&s.approvalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
 }
 
 // names are the settings' flags.
-var settingNames = []string{"dir", "workspace", "state-dir", "model", "model-alias", "agents-dir", "nats", "nats-creds", "nats-nkey", "nats-token-file", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "replicas", "log-level", "max-depth", "timeout", "approval-timeout", "archive-after", "retain-age", "retain-size"}
+var settingNames = []string{"dir", "workspace", "state-dir", "model", "model-alias", "agents-dir", "anthropic-api-key-file", "anthropic-api-key-command", "anthropic-base-url", "openai-api-key-file", "openai-api-key-command", "openai-base-url", "nats", "nats-creds", "nats-nkey", "nats-token-file", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "replicas", "log-level", "max-depth", "timeout", "approval-timeout", "archive-after", "retain-age", "retain-size", "mcp-call-limit", "mcp-result-limit", "mcp-read-only"}
 
 // resolve fills in, from the environment and the config file, what no flag has set.
 func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) error {
@@ -78,15 +83,14 @@ func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) err
 			continue
 		}
 		_, adds := flag.Value.(modelAliases) // to those of a flag, and these to those of the file
-		done := flag.Changed
-		env := "WORKER_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		if text := getenv(env); text != "" && (adds || !done) {
-			done = true
+		byFlag, byEnv := s.given(name, flags, getenv)
+		env := variable(name)
+		if text := getenv(env); text != "" && (adds || !byFlag) {
 			if err := setEnv(flag.Value, text); err != nil {
 				return usageError{fmt.Errorf("%s: %q: %w", env, text, err)}
 			}
 		}
-		if value, ok := file[configKey(name)]; ok && (adds || !done) {
+		if value, ok := file[configKey(name)]; ok && (adds || !byFlag && !byEnv) {
 			if err := setConfig(flag.Value, value, filepath.Dir(path)); err != nil {
 				return usageError{fmt.Errorf("%s: %s: %s: %w", path, configKey(name), value, err)}
 			}
@@ -95,10 +99,16 @@ func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) err
 	if err := s.modelAliases.check(); err != nil {
 		return usageError{err}
 	}
+	if err := s.checkProviders(); err != nil {
+		return usageError{err}
+	}
 	if err := s.checkAccess(); err != nil {
 		return usageError{err}
 	}
 	if err := s.retention.check(); err != nil {
+		return usageError{err}
+	}
+	if err := s.mcp.check(); err != nil {
 		return usageError{err}
 	}
 	switch {
@@ -110,6 +120,23 @@ func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) err
 		return usageError{fmt.Errorf("max-depth %d is not within 1 and 5", s.maxDepth)}
 	}
 	return nil
+}
+
+// given reports whether a setting, or one in its place, is on the command line,
+// and whether it is in the environment.
+func (s *settings) given(name string, flags *pflag.FlagSet, getenv func(string) string) (byFlag, byEnv bool) {
+	rivals, own := s.rivals(name)
+	for _, rival := range rivals {
+		flag := flags.Lookup(rival)
+		byFlag = byFlag || flag != nil && flag.Changed
+		byEnv = byEnv || getenv(variable(rival)) != ""
+	}
+	return byFlag, byEnv || own != "" && getenv(own) != ""
+}
+
+// variable returns a flag's variable: state-dir is WORKER_STATE_DIR.
+func variable(flag string) string {
+	return "WORKER_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // setEnv sets a flag to what its environment variable says.

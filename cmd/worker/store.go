@@ -13,8 +13,9 @@ import (
 
 // store is the open state of a workspace: what commands that only look need.
 type store struct {
-	ws  *workspace.Workspace
-	bus *eventbus.Bus
+	ws      *workspace.Workspace
+	bus     *eventbus.Bus
+	records *session.Store
 }
 
 // openStore opens the workspace's state, here or through a worker that has it
@@ -33,8 +34,11 @@ func (p *program) openStore(ctx context.Context) (_ *store, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.records, err = session.OpenStore(ctx, s.bus); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
 	if s.bus.Embedded() {
-		if err := s.recover(ctx); err != nil {
+		if _, err := s.records.Recover(ctx); err != nil {
 			return nil, errors.Join(fmt.Errorf("ending the sessions of an earlier process: %w", err), s.close())
 		}
 	}
@@ -48,15 +52,6 @@ func (p *program) stateOf() (*workspace.Workspace, error) {
 		err = ws.MakeStateDir()
 	}
 	return ws, err
-}
-
-func (s *store) recover(ctx context.Context) error {
-	records, err := session.OpenStore(ctx, s.bus)
-	if err != nil {
-		return err
-	}
-	_, err = records.Recover(ctx, s.bus)
-	return err
 }
 
 func (s *store) close() error { return s.bus.Close() }

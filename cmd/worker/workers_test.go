@@ -12,24 +12,14 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session"
 )
 
 // natsURL starts a NATS server with JetStream and returns its address.
 func natsURL(t *testing.T) string {
 	t.Helper()
-	srv, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the NATS server does not start")
-	}
-	return srv.ClientURL()
+	return natstest.Start(t, server.Options{}).ClientURL()
 }
 
 // command runs a command line in a home of its own.

@@ -6,6 +6,7 @@
 //	GET  /v1/sessions               the records of all sessions, the newest first
 //	GET  /v1/sessions/{id}          a record and its messages
 //	GET  /v1/sessions/{id}/events   its stream; Last-Event-ID or ?from=SEQ resumes
+//	/mcp                            the same tools for hosts that speak MCP
 //
 // It translates and decides nothing. Each task call runs in a root session of
 // its own, named in the header Agent-Session of the answer, which is a

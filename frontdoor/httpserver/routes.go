@@ -31,6 +31,9 @@ func (s *Server) routes() http.Handler {
 			})
 		})
 	}
+	if s.mcp != nil {
+		mux.HandleFunc(mcpPath, s.serveMCP)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &caller.Error{
 			Status: http.StatusNotFound, Code: "not_found",

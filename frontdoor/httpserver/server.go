@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
@@ -27,12 +28,16 @@ const (
 	closeGrace = 5 * time.Second
 )
 
-// Options configures a [Server]. All but the last three are required.
+// Options configures a [Server]. All but the last four are required.
 type Options struct {
 	Tasks    *taskt.Service
 	Sessions *session.Store
 	Bus      *eventbus.Bus
 	Token    string // what callers have to know; see [OpenToken]
+
+	// MCP is served at /mcp; nil: there is no such address. The server closes it
+	// at its own end.
+	MCP MCP
 
 	// MaxCalls bounds the task calls that are open at once, those that wait
 	// for a place to run among them; 0: 100. More are answered "busy".
@@ -50,6 +55,7 @@ type Server struct {
 	tasks     *taskt.Service
 	sessions  *session.Store
 	bus       *eventbus.Bus
+	mcp       MCP // nil: there is none
 	token     string
 	heartbeat time.Duration
 	log       *slog.Logger
@@ -73,6 +79,7 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 		tasks:     opts.Tasks,
 		sessions:  opts.Sessions,
 		bus:       opts.Bus,
+		mcp:       opts.MCP,
 		token:     opts.Token,
 		heartbeat: opts.Heartbeat,
 		log:       opts.Logger,
@@ -149,7 +156,12 @@ func (s *Server) run(ctx context.Context) {
 }
 
 func (s *Server) shutdown() error {
-	s.calls.Close()
+	var calls sync.WaitGroup
+	calls.Go(s.calls.Close)
+	if s.mcp != nil {
+		calls.Go(s.mcp.Close)
+	}
+	calls.Wait()
 	err := s.drain(followGrace)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.cancel()

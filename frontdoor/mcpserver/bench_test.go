@@ -1,6 +1,8 @@
 package mcpserver_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/agentworker/worker/taskt"
@@ -29,4 +31,18 @@ func BenchmarkCall(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkList measures tools/list with 1,000 agents.
+func BenchmarkList(b *testing.B) {
+	files := make(map[string]string)
+	for i := range 1000 {
+		files[fmt.Sprintf("agent-%d.md", i)] = "---\ndescription: " + strings.Repeat("Does something. ", 20) + "\n---\nDo it.\n"
+	}
+	host := newEnv(b, modelFunc(echo), 0, files).connect(b, nil)
+	for b.Loop() {
+		if _, err := host.ListTools(b.Context(), nil); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

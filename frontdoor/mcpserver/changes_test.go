@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,8 @@ func TestListChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		schema, err := json.Marshal(tools.Tools[len(tools.Tools)-1].InputSchema)
+		i := slices.IndexFunc(tools.Tools, func(tool *mcp.Tool) bool { return tool.Name == "task" })
+		schema, err := json.Marshal(tools.Tools[i].InputSchema)
 		if err != nil {
 			t.Fatal(err)
 		}

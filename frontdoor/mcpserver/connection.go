@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,20 +17,34 @@ import (
 // connection is one host and the root session that stands for it.
 type connection struct {
 	*Server
-	ctx     context.Context // ends with the connection, and all of its calls with it
+	shared  bool            // by clients that know each other's sessions by nothing but their ids
+	ctx     context.Context // ends with the connection, and all of its children with it
 	cancel  context.CancelFunc
-	tracker tracker
-	follows sync.WaitGroup
+	feeds   *feeds
+	givenUp givenUp
+	owned   sync.WaitGroup     // all that runs for the connection
 	changes iter.Seq[struct{}] // of the tools that the host is offered
+	prompts func()             // keeps those that the host is offered up to date
 
-	mu   sync.Mutex
-	root *session.Session // nil: there was no call yet
+	starts sync.RWMutex // read-locked while a child is opened and not yet among children
+
+	mu       sync.Mutex
+	client   string            // who the host is, once there was a call
+	root     *session.Session  // nil: there was no call yet
+	roots    []string          // ids: of root, and of those that it has replaced
+	children map[string]*child // those that run, by session id
+	rounds   map[string]round  // what calls were answered with that the host is to make again, by requestState
 }
 
 // newConnection returns a connection. ctx gives it values alone: its calls end
 // when it says so, in order.
 func newConnection(ctx context.Context, s *Server) *connection {
-	c := &connection{Server: s}
+	c := &connection{
+		Server:   s,
+		feeds:    newFeeds(),
+		children: make(map[string]*child),
+		rounds:   make(map[string]round),
+	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c
 }
@@ -41,14 +56,28 @@ func (c *connection) server() *mcp.Server {
 		&mcp.ServerOptions{
 			Instructions: instructions,
 			Logger:       c.log,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+			Capabilities: c.capabilities(),
 		},
 	)
 	c.changes = c.tasks.OfferChanges(c.ctx)
-	server.AddTool(c.taskTool(), c.task)
-	server.AddTool(agentsListTool(), c.agentsList)
+	c.addTools(server)
+	c.addResources(server)
+	c.prompts = c.addPrompts(server)
 	server.AddReceivingMiddleware(c.listNow)
 	return server
+}
+
+// capabilities are what the server offers from its start, whatever there is of
+// it then.
+func (c *connection) capabilities() *mcp.ServerCapabilities {
+	caps := &mcp.ServerCapabilities{
+		Tools:   &mcp.ToolCapabilities{ListChanged: true},
+		Prompts: &mcp.PromptCapabilities{ListChanged: true},
+	}
+	if c.sessions != nil {
+		caps.Resources = new(mcp.ResourceCapabilities)
+	}
+	return caps
 }
 
 // announce tells the host each time that it is offered another task tool.
@@ -59,24 +88,38 @@ func (c *connection) announce(server *mcp.Server) {
 }
 
 // caller returns the root session. The first call opens it, in the name of the
-// client, and follows its stream.
+// client, and follows its stream; where it has ended, the next call opens
+// another one.
 func (c *connection) caller(client *mcp.Implementation) (*session.Session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.root != nil {
+	if c.root != nil && !c.root.Record().Status.Ended() {
 		return c.root, nil
 	}
-	root, err := c.tasks.OpenCaller(c.ctx, describeClient(client))
+	c.client = describeClient(client)
+	var model session.Model
+	if c.hostModel != nil {
+		model = c.hostModel(c.sample)
+	}
+	root, err := c.tasks.OpenCallerOn(c.ctx, c.client, model)
 	if err != nil {
 		return nil, fmt.Errorf("opening a session for the host: %w", err)
 	}
 	c.root = root
-	c.follows.Go(func() { c.follow(root.Path()) })
+	c.roots = append(slices.Clip(c.roots), root.ID())
+	c.owned.Go(func() { c.follow(root.Path()) })
 	return root, nil
 }
 
-// follow hands the events of the root's stream to the tracker. Where that
-// fails the calls go on, and their progress tells the time alone.
+// name is what people know the host by.
+func (c *connection) name() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.client
+}
+
+// follow hands the events of a root's stream to the feeds of its children.
+// Where that fails the calls go on, and their progress tells the time alone.
 func (c *connection) follow(path eventbus.Path) {
 	for d, err := range c.bus.Follow(c.ctx, path, eventbus.FollowOptions{Live: true}) {
 		if err != nil {
@@ -85,17 +128,20 @@ func (c *connection) follow(path eventbus.Path) {
 			}
 			return
 		}
-		c.tracker.event(d.Raw)
+		if f, required := c.feeds.event(d.Raw); required != nil && c.sessions != nil {
+			f.ask(c.approval(required))
+		}
 	}
 }
 
-// close ends the root session. No call may be running.
+// close stops the children, waits for them, and ends the root session. No call
+// may be running.
 func (c *connection) close() error {
 	c.cancel()
-	c.follows.Wait()
+	c.owned.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.root == nil {
+	if c.root == nil || c.root.Record().Status.Ended() {
 		return nil
 	}
 	if err := c.root.End(session.Completed, nil); err != nil {

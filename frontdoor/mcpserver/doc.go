@@ -1,13 +1,45 @@
 // Package mcpserver is the front door for hosts that speak MCP, the Model
-// Context Protocol: it offers them the tools "task" and "agents_list".
+// Context Protocol: it offers them the tools "task", "task_wait", "task_result"
+// and "agents_list".
 //
-// It translates and decides nothing: a call is a call of [taskt.Service], its
+// It translates and decides nothing: a call is a run of [taskt.Service], its
 // result text the <task_result> or <task_error> element, and what goes beside
 // the text (session id, status, usage, duration) stands in the result's _meta.
 //
-// Each connection has one root session, which stands for the host. It opens
-// with the first call, and ends with the connection. Calls run side by side;
-// one that the host cancels cancels its child, and the end of the connection
-// cancels all of them. A host that sent a progress token is told of each step
-// and each tool call, and every few seconds that the child still works.
+// # Connections
+//
+// Each connection has a root session, which stands for the host and has its
+// name and version. It opens with the first call, and ends with the connection;
+// where another process has ended it, the next call opens another one. Calls
+// run side by side. The end of the connection stops all children.
+//
+// # Long calls
+//
+// A host that sent a progress token is told of each step and each tool call,
+// and every few seconds that the child still works. A call is answered before
+// the host gives up on it, which no progress puts off in some hosts (hosts.go
+// has what is known of them): with a text that says that the child goes on, and
+// its session id. task_wait then waits for it; task_result reads an answer
+// again. Both know the children of their own connection alone.
+//
+// A call that the host cancels stops its child, unless the reason is the host's
+// time limit: then the child goes on, and its answer is there for task_wait.
+//
+// # Results
+//
+// A result is fitted to what the host's model gets to see. Of one that is too
+// long there are the head and the tail, and between them with which offset
+// task_result reads on.
+//
+// # Questions
+//
+// A tool call of a child that waits for an approval is put to the host's user as
+// a form, if the client's capabilities name forms. Up to MCP 2025-11-25 that is
+// a request of the server. From 2026-07-28 on the call is answered with the
+// question and a state that nobody can guess, and the host makes it again with
+// both; the child lives on in between. Whoever answers first counts, here or by
+// [session.Store.Answer]. A form that is declined denies the call; one that is
+// dismissed, declined within a second (no person does so, and hosts without a
+// screen do), or never comes back, holds up nobody, and the approval expires as
+// any other.
 package mcpserver

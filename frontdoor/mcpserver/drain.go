@@ -25,6 +25,7 @@ type draining struct {
 	mcp.Transport
 	ctx         context.Context
 	cancelCalls context.CancelFunc
+	givenUp     *givenUp
 	log         *slog.Logger
 }
 
@@ -60,12 +61,23 @@ func (c *drainingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		}
 		return nil, err
 	}
-	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && req.Method != parked {
-		c.mu.Lock()
-		c.pending[req.ID] = true
-		c.mu.Unlock()
+	if req, ok := msg.(*jsonrpc.Request); ok {
+		c.note(req)
 	}
 	return msg, nil
+}
+
+// note takes a message of the host before the SDK gets to see it.
+func (c *drainingConn) note(req *jsonrpc.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case req.IsCall() && req.Method != parked:
+		c.pending[req.ID] = true
+		c.givenUp.mark(req)
+	case req.Method == "notifications/cancelled":
+		c.givenUp.cancelled(req.Params, func(id jsonrpc.ID) bool { return c.pending[id] })
+	}
 }
 
 // Write implements [mcp.Connection].
@@ -75,6 +87,7 @@ func (c *drainingConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	defer c.mu.Unlock()
 	if res, ok := msg.(*jsonrpc.Response); ok {
 		delete(c.pending, res.ID)
+		c.givenUp.forget(res.ID)
 	}
 	c.broken = c.broken || err != nil && ctx.Err() == nil
 	if c.drained != nil && c.idle() {

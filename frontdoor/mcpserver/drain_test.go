@@ -72,7 +72,7 @@ func TestDrain(t *testing.T) {
 				defer stop()
 				calls, cancelCalls := context.WithCancel(context.Background())
 				fake := &fakeConn{messages: make(chan jsonrpc.Message, 1)}
-				conn, err := (&draining{fake, ctx, cancelCalls, slog.New(slog.DiscardHandler)}).Connect(t.Context())
+				conn, err := (&draining{fake, ctx, cancelCalls, new(givenUp), slog.New(slog.DiscardHandler)}).Connect(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -114,7 +114,7 @@ func TestDrainBroken(t *testing.T) {
 	for _, first := range []string{"the write", "the end"} {
 		synctest.Test(t, func(t *testing.T) {
 			fake := &fakeConn{messages: make(chan jsonrpc.Message, 1), deaf: true}
-			conn, err := (&draining{fake, t.Context(), func() {}, slog.New(slog.DiscardHandler)}).Connect(t.Context())
+			conn, err := (&draining{fake, t.Context(), func() {}, new(givenUp), slog.New(slog.DiscardHandler)}).Connect(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -73,11 +73,11 @@ func (e *env) awaitStatuses(t *testing.T, want string) {
 // raw is a connection without the SDK: what goes over the wire.
 type raw struct {
 	*wire
-	t     *testing.T
+	t     testing.TB
 	lines *bufio.Scanner
 }
 
-func (e *env) raw(ctx context.Context, t *testing.T) *raw {
+func (e *env) raw(ctx context.Context, t testing.TB) *raw {
 	w := e.serve(ctx, t)
 	lines := bufio.NewScanner(w.out)
 	lines.Buffer(nil, 32<<20)

@@ -113,6 +113,23 @@ type env struct {
 // content).
 func newEnv(t testing.TB, m model.Model, silence time.Duration, files map[string]string) *env {
 	t.Helper()
+	return setup{model: m, files: files, options: mcpserver.Options{Silence: silence}}.open(t)
+}
+
+// setup is what a test's server is made of.
+type setup struct {
+	model   model.Model
+	files   map[string]string   // agent files, name to content
+	rules   session.StaticRules // nil: all is allowed
+	options mcpserver.Options   // Tasks, Bus, Sessions and Logger are set
+}
+
+func (s setup) open(t testing.TB) *env {
+	t.Helper()
+	m, files := s.model, s.files
+	if s.rules == nil {
+		s.rules = allowAll{}
+	}
 	dir := t.TempDir()
 	for name, content := range files {
 		path := filepath.Join(dir, ".agents", "agents", name)
@@ -140,7 +157,7 @@ func newEnv(t testing.TB, m model.Model, silence time.Duration, files map[string
 	})
 	e := &env{bus: bus, dir: filepath.Join(dir, ".agents", "agents")}
 	e.sessions, err = session.NewManager(t.Context(), session.Options{
-		Bus: bus, Static: allowAll{}, Model: func(string) (model.Model, error) { return m, nil },
+		Bus: bus, Static: s.rules, Model: func(string) (model.Model, error) { return m, nil },
 		Workspace: permission.Workspace{Root: dir},
 	})
 	if err != nil {
@@ -150,7 +167,9 @@ func newEnv(t testing.TB, m model.Model, silence time.Duration, files map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.server = mcpserver.New(mcpserver.Options{Tasks: e.tasks, Bus: bus, Silence: silence, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	s.options.Tasks, s.options.Bus, s.options.Sessions = e.tasks, bus, e.sessions.Store()
+	s.options.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	e.server = mcpserver.New(s.options)
 	return e
 }
 
@@ -178,17 +197,46 @@ func (e *env) serve(ctx context.Context, t testing.TB) *wire {
 // connect connects a client of the SDK, and ends the connection with the test.
 func (e *env) connect(t testing.TB, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
+	return e.connectAs(t, "test-host", "", opts)
+}
+
+// connectAs is connect for a client of that name, which speaks that version of
+// the protocol; empty: the newest.
+func (e *env) connectAs(t testing.TB, name, version string, opts *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
 	w := e.serve(t.Context(), t)
-	client := mcp.NewClient(&mcp.Implementation{Name: "test-host", Version: "1.2.3"}, opts)
-	host, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: w.out, Writer: w.in}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := connect(t, &mcp.IOTransport{Reader: w.out, Writer: w.in}, name, version, opts)
 	t.Cleanup(func() {
 		if err := errors.Join(host.Close(), <-w.served); err != nil {
 			t.Errorf("ending the connection: %v", err)
 		}
 	})
+	return host
+}
+
+// connect connects a client, and returns when the server knows what the client
+// wants to hear of. In the newest protocol that is a request of its own, beside
+// all others, which the SDK does not wait for.
+func connect(t testing.TB, transport mcp.Transport, name, version string, opts *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1.2.3"}, opts)
+	known := make(chan struct{}, 1)
+	client.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "notifications/subscriptions/acknowledged" {
+				known <- struct{}{}
+			}
+			return next(ctx, method, req)
+		}
+	})
+	host, err := client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listens := opts != nil && (opts.ToolListChangedHandler != nil || opts.PromptListChangedHandler != nil)
+	if listens && host.InitializeResult().ProtocolVersion >= "2026-07-28" {
+		<-known
+	}
 	return host
 }
 

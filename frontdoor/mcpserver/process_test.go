@@ -116,7 +116,7 @@ func TestProcess(t *testing.T) {
 	host := p.connect(t, told.options())
 
 	list, err := host.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) != 2 || !strings.Contains(list.Tools[1].Description, "- aide: Helps.\n") {
+	if err != nil || len(list.Tools) != 4 || !strings.Contains(list.Tools[1].Description, "- aide: Helps.\n") {
 		t.Fatalf("tools %+v, %v", list, err)
 	}
 
@@ -168,9 +168,19 @@ func TestProcess(t *testing.T) {
 // TestProcessEnd: however the host goes away, the process ends with status 0,
 // and the shell command that a child was running is gone.
 func TestProcessEnd(t *testing.T) {
-	for _, how := range []string{"EOF", "SIGTERM", "the host is gone"} {
+	for _, how := range []string{"EOF", "SIGTERM", "SIGINT and SIGTERM", "the host is gone"} {
 		t.Run(how, func(t *testing.T) {
-			p := newProcess(t, `{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "exec 3>fifo; echo begun >&3; sleep 1000; echo late >&3"}}]}`, map[string]string{})
+			p := newProcess(t, `
+{"match": {"user": "stubborn"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "./stubborn"}}]}
+{"match": {"user": "yielding"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "exec 3>fifo; echo begun >&3; sleep 1000; echo late >&3"}}]}
+`, map[string]string{"stubborn": "#!/bin/sh\nexec 3>fifo\ntrap 'echo told >&3' TERM\necho begun >&3\nsleep 1000\nsleep 1000\n"})
+			if err := os.Chmod(filepath.Join(p.dir, "stubborn"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			prompt := "yielding"
+			if how == "SIGINT and SIGTERM" {
+				prompt = "stubborn"
+			}
 			fifo := filepath.Join(p.dir, "fifo")
 			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 				t.Fatal(err)
@@ -189,7 +199,7 @@ func TestProcessEnd(t *testing.T) {
 			_, err = io.WriteString(stdin, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}
 rubbish
 {"jsonrpc":"2.0","method":"notifications/initialized"}
-{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task","arguments":{"description":"d","prompt":"p","agentType":"general"},"_meta":{"progressToken":1}}}
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task","arguments":{"description":"d","prompt":"`+prompt+`","agentType":"general"},"_meta":{"progressToken":1}}}
 `)
 			if err != nil {
 				t.Fatal(err)
@@ -208,6 +218,14 @@ rubbish
 				err = stdin.Close()
 			case "SIGTERM":
 				err = p.Process.Signal(syscall.SIGTERM)
+			case "SIGINT and SIGTERM": // ^C in the host's terminal, and what the host does then
+				if err = p.Process.Signal(syscall.SIGINT); err != nil {
+					t.Fatal(err)
+				}
+				if line, err := lines.ReadString('\n'); line != "told\n" {
+					t.Fatalf("the command wrote %q, %v", line, err)
+				}
+				err = p.Process.Signal(syscall.SIGTERM)
 			default:
 				err = errors.Join(stdout.Close(), stdin.Close())
 			}
@@ -220,7 +238,7 @@ rubbish
 				}
 			}
 			if err := p.Wait(); err != nil {
-				t.Errorf("the process ended with %v\n%s", err, p.stderr.String())
+				t.Fatalf("the process ended with %v\n%s", err, p.stderr.String())
 			}
 			// The other end is closed when nobody holds it any more.
 			if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 {
@@ -311,5 +329,17 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.StartTimer()
+	}
+}
+
+// BenchmarkProcessCall measures a call through the stdin and stdout of a
+// process. BenchmarkCall has the same without.
+func BenchmarkProcessCall(b *testing.B) {
+	p := newProcess(b, `{"match": {"user": "p"}, "text": "answer to p"}`, map[string]string{})
+	host := p.connect(b, nil)
+	for b.Loop() {
+		if res, err := host.CallTool(b.Context(), call("explore", "p")); err != nil || res.IsError {
+			b.Fatal(text(b, res), err)
+		}
 	}
 }

@@ -2,7 +2,10 @@ package mcpserver_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -163,4 +166,61 @@ func TestProgressParallel(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestProgressIdentical: calls with the same arguments at once are not taken
+// for one another: each gets the progress of the child whose answer it gets.
+func TestProgressIdentical(t *testing.T) {
+	const n = 12
+	p := newProgress()
+	var mu sync.Mutex
+	children := 0
+	m := func(ctx context.Context, _ string, answers int) (model.Part, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if answers == 0 {
+			children++
+			return model.ToolCall{ID: "1", Name: "glob", Arguments: fmt.Sprintf(`{"pattern":"child-%d.*"}`, children)}, nil
+		}
+		return nil, errors.New("which child")
+	}
+	e := newEnv(t, numbered{modelFunc(m)}, 0, nil)
+	host := e.connect(t, p.options())
+	var calls sync.WaitGroup
+	for i := range n {
+		calls.Go(func() {
+			token := fmt.Sprintf("tok%d", i)
+			res, err := host.CallTool(t.Context(), withToken(call("explore", "the same"), token))
+			if err != nil || res.IsError {
+				t.Errorf("%s: %v, %v", token, err, res)
+				return
+			}
+			own := numberOf.FindString(text(t, res))
+			for _, m := range p.messages(token) {
+				if other := numberOf.FindString(m); own == "" || other != "" && other != own {
+					t.Errorf("%s has the answer of %q and was told %q", token, own, m)
+				}
+			}
+		})
+	}
+	calls.Wait()
+	if children != n {
+		t.Errorf("%d children, want %d", children, n)
+	}
+}
+
+var numberOf = regexp.MustCompile(`child-\d+`)
+
+// numbered answers with the number of the child that asks.
+type numbered struct{ modelFunc }
+
+func (m numbered) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
+	for _, msg := range req.Messages {
+		if len(msg.ToolCalls) > 0 {
+			return modelFunc(func(context.Context, string, int) (model.Part, error) {
+				return model.TextDelta{Text: numberOf.FindString(msg.ToolCalls[0].Arguments)}, nil
+			}).Stream(ctx, req)
+		}
+	}
+	return m.modelFunc.Stream(ctx, req)
 }

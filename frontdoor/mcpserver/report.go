@@ -10,8 +10,9 @@ import (
 
 // report sends progress notifications for a call until the function it returns
 // is called, if the host gave a token for them: what the child does as it does
-// it, and the last of that again when nothing has happened for a while.
-func (c *connection) report(ctx context.Context, req *mcp.CallToolRequest, call *call) (stop func()) {
+// it, and the last of that again when nothing has happened for a while. heard is
+// what of the child's feed the host is not to be told.
+func (c *connection) report(ctx context.Context, req *mcp.CallToolRequest, child *child, heard int) (stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return func() {}
@@ -20,7 +21,7 @@ func (c *connection) report(ctx context.Context, req *mcp.CallToolRequest, call 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.reportUntil(ctx, req.Session, token, call.messages)
+		c.reportUntil(ctx, req.Session, token, child, heard)
 	}()
 	return func() {
 		cancel()
@@ -28,29 +29,40 @@ func (c *connection) report(ctx context.Context, req *mcp.CallToolRequest, call 
 	}
 }
 
-func (c *connection) reportUntil(ctx context.Context, host *mcp.ServerSession, token any, messages <-chan string) {
-	start := time.Now()
+func (c *connection) reportUntil(ctx context.Context, host *mcp.ServerSession, token any, child *child, heard int) {
+	told := 0.0
+	tell := func(text string) bool {
+		told++
+		err := host.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: token,
+			Progress:      told, // it has to rise; how much there is to do nobody knows
+			Message:       fmt.Sprintf("%s (%s)", text, child.age()),
+		})
+		if err != nil && ctx.Err() == nil {
+			c.log.Debug("sending progress", "err", err)
+		}
+		return err == nil
+	}
 	text := "starting"
 	silence := time.NewTicker(c.silence)
 	defer silence.Stop()
-	for n := 1; ; n++ {
+	for {
+		now := child.feed.since(heard)
+		heard = now.n
+		for _, text = range now.said {
+			if !tell(text) {
+				return
+			}
+			silence.Reset(c.silence)
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case text = <-messages:
+		case <-now.changed:
 		case <-silence.C:
-		}
-		err := host.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-			ProgressToken: token,
-			Progress:      float64(n), // it has to rise; how much there is to do nobody knows
-			Message:       fmt.Sprintf("%s (%s)", text, time.Since(start).Round(time.Second)),
-		})
-		if err != nil {
-			if ctx.Err() == nil {
-				c.log.Debug("sending progress", "err", err)
+			if !tell(text) {
+				return
 			}
-			return
 		}
-		silence.Reset(c.silence)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -18,7 +19,8 @@ import (
 // Hosts cut it at 4,096 characters.
 const instructions = "The task tool gives work to subagents that this repository defines. " +
 	"Each works in a session of its own, with the permissions of its definition, and answers once, at the end. " +
-	"Independent tasks go into several calls in one turn: they run side by side."
+	"Independent tasks go into several calls in one turn: they run side by side. " +
+	"Where a call is answered before its subagent has ended, the subagent goes on, and task_wait brings its answer."
 
 // Options configures a [Server]. Tasks and Bus are required.
 type Options struct {
@@ -26,10 +28,36 @@ type Options struct {
 	Bus     *eventbus.Bus
 	Version string // the worker's, as hosts show it; empty: "dev"
 
+	// Sessions takes the answers that hosts give to approvals; nil: no host is
+	// asked.
+	Sessions *session.Store
+
+	// CallLimit is the time after which the host gives up on a call, whether or
+	// not there is progress: calls are answered before it. 0: as is known of the
+	// host by its client's name; no limit for one that is not known.
+	CallLimit time.Duration
+
+	// ResultLimit is how many characters of a result reach the host's model. 0:
+	// as is known of the host; 7,500 for one that is not known.
+	ResultLimit int
+
+	// ReadOnly has hosts take the task tool for one that changes nothing,
+	// whatever the agents may do: some run calls side by side only then. false:
+	// it depends on the agents that are offered.
+	ReadOnly bool
+
+	// HostModel makes the model that a host brings along, on which the agents run
+	// that name none; nil: they run on the worker's.
+	HostModel func(Sampler) session.Model
+
 	// Silence is how long a call may go on without a progress notification. It
 	// stays below the 8 s that hosts with a time limit of a minute want.
 	// 0: 7 s.
 	Silence time.Duration
+
+	// Reflex is how soon a form that is declined was seen by nobody: "codex exec"
+	// and "copilot -p" decline at once. It then is no answer. 0: 1 s.
+	Reflex time.Duration
 
 	Logger *slog.Logger // nil: discard
 }
@@ -40,17 +68,31 @@ type Server struct {
 	bus     *eventbus.Bus
 	version string
 	silence time.Duration
+	reflex  time.Duration
 	log     *slog.Logger
+
+	sessions    *session.Store
+	callLimit   time.Duration
+	resultLimit int
+	readOnly    bool
+	hostModel   func(Sampler) session.Model
 }
 
 // New returns a server.
 func New(opts Options) *Server {
-	s := &Server{tasks: opts.Tasks, bus: opts.Bus, version: opts.Version, silence: opts.Silence, log: opts.Logger}
+	s := &Server{
+		tasks: opts.Tasks, bus: opts.Bus, version: opts.Version, silence: opts.Silence, reflex: opts.Reflex, log: opts.Logger,
+		sessions: opts.Sessions, callLimit: opts.CallLimit, resultLimit: opts.ResultLimit, readOnly: opts.ReadOnly,
+		hostModel: opts.HostModel,
+	}
 	if s.version == "" {
 		s.version = "dev"
 	}
 	if s.silence == 0 {
 		s.silence = 7 * time.Second
+	}
+	if s.reflex == 0 {
+		s.reflex = time.Second
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -64,12 +106,13 @@ func New(opts Options) *Server {
 func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	c := newConnection(ctx, s)
 	server := c.server()
-	session, err := server.Connect(ctx, &draining{Transport: t, ctx: ctx, cancelCalls: c.cancel, log: s.log}, nil)
+	host, err := server.Connect(ctx, &draining{Transport: t, ctx: ctx, cancelCalls: c.cancel, givenUp: &c.givenUp, log: s.log}, nil)
 	if err != nil {
 		return errors.Join(err, c.close())
 	}
-	c.follows.Go(func() { c.announce(server) })
-	err = session.Wait()
+	c.owned.Go(func() { c.announce(server) })
+	c.owned.Go(c.prompts)
+	err = host.Wait()
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) { // the host has gone
 		c.log.Warn("the host does not read any more", "err", err)
 		err = nil

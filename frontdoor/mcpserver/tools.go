@@ -5,14 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
 
 const (
+	taskName       = "task"
+	taskWaitName   = "task_wait"
+	taskResultName = "task_result"
 	agentsListName = "agents_list"
 
 	// maxArgumentBytes bounds a call's arguments. Written as JSON within JSON
@@ -27,26 +30,86 @@ const (
 // taskTool describes the task tool as of now.
 func (c *connection) taskTool() *mcp.Tool {
 	spec := c.tasks.Spec()
+	annotations := hints()
+	annotations.ReadOnlyHint = c.readOnly || c.tasks.ReadOnly()
 	return &mcp.Tool{
 		Name:        spec.Name,
 		Title:       "Give a task to a subagent",
 		Description: fit(spec.Description, c.tasks.Agents()),
 		InputSchema: spec.InputSchema,
-		// What a child may do is held by its permissions. Without these two
-		// "codex exec" refuses the call.
-		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(bool), OpenWorldHint: new(bool)},
-		Meta:        mcp.Meta{"anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": maxResultChars},
+		Annotations: annotations,
+		Meta:        resultMeta(),
+	}
+}
+
+func taskWaitTool() *mcp.Tool {
+	return &mcp.Tool{
+		Name:  taskWaitName,
+		Title: "Wait for a subagent",
+		Description: "Waits for a subagent that goes on after its task call was answered without a result, and returns its answer. " +
+			"Where it takes too long for one call, this one too is answered without it, and is to be made again. sessionId is the one that the answer names.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+			`"sessionId":{"type":"string","description":"the subagent's session id"},` +
+			`"timeoutSeconds":{"type":"number","minimum":0,"maximum":86400,"description":"how long to wait at most; without it, as long as a call may take"}},` +
+			`"required":["sessionId"],"additionalProperties":false}`),
+		Annotations: readOnlyHints(),
+		Meta:        resultMeta(),
+	}
+}
+
+func taskResultTool() *mcp.Tool {
+	return &mcp.Tool{
+		Name:  taskResultName,
+		Title: "Read a subagent's answer",
+		Description: "Returns the answer of a subagent that has ended, again or, where it was too long for one result, from offset on. " +
+			"sessionId and offset are those that the shortened answer names.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+			`"sessionId":{"type":"string","description":"the subagent's session id"},` +
+			`"offset":{"type":"integer","minimum":0,"description":"how many characters of the answer to pass over; 0 without it"}},` +
+			`"required":["sessionId"],"additionalProperties":false}`),
+		Annotations: readOnlyHints(),
+		Meta:        resultMeta(),
 	}
 }
 
 func agentsListTool() *mcp.Tool {
 	return &mcp.Tool{
-		Name:        agentsListName,
-		Title:       "List the subagents",
-		Description: "Lists the subagents that the task tool accepts as agentType, with their whole descriptions, as JSON.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
-		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(bool), OpenWorldHint: new(bool), IdempotentHint: true, ReadOnlyHint: true},
+		Name:  agentsListName,
+		Title: "List the subagents",
+		Description: "Lists the subagents that the task tool accepts as agentType, with their whole descriptions, as JSON. " +
+			"Where there are too many for one result, it says with which offset the list goes on.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+			`"offset":{"type":"integer","minimum":0,"description":"how many to pass over; 0 without it"}},` +
+			`"additionalProperties":false}`),
+		Annotations: readOnlyHints(),
+		Meta:        resultMeta(),
 	}
+}
+
+// hints are those of a tool that works in the workspace. What a child may do is
+// held by its permissions. Without these two "codex exec" refuses the call.
+func hints() *mcp.ToolAnnotations {
+	return &mcp.ToolAnnotations{DestructiveHint: new(bool), OpenWorldHint: new(bool)}
+}
+
+func readOnlyHints() *mcp.ToolAnnotations {
+	h := hints()
+	h.IdempotentHint, h.ReadOnlyHint = true, true
+	return h
+}
+
+// resultMeta is for Claude Code: it is to offer the tool without a search, and
+// to take its results whole.
+func resultMeta() mcp.Meta {
+	return mcp.Meta{"anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": maxResultChars}
+}
+
+// addTools gives the server the tools of the connection.
+func (c *connection) addTools(server *mcp.Server) {
+	server.AddTool(c.taskTool(), c.task)
+	server.AddTool(taskWaitTool(), c.taskWait)
+	server.AddTool(taskResultTool(), c.taskResult)
+	server.AddTool(agentsListTool(), c.agentsList)
 }
 
 // listNow answers tools/list with the agents of the moment. Where there are
@@ -61,7 +124,7 @@ func (c *connection) listNow(next mcp.MethodHandler) mcp.MethodHandler {
 		var tools []*mcp.Tool
 		for _, t := range list.Tools {
 			switch {
-			case t.Name == agentsListName:
+			case t.Name != taskName:
 				tools = append(tools, t)
 			case len(c.tasks.Agents()) > 0:
 				tools = append(tools, c.taskTool())
@@ -72,67 +135,80 @@ func (c *connection) listNow(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// task runs one call of the task tool.
-func (c *connection) task(reqCtx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	ctx, cancel := context.WithCancel(c.ctx)
-	defer cancel()
-	defer context.AfterFunc(reqCtx, cancel)()
-
-	in, err := parseInput(req.Params.Arguments)
-	if err != nil {
-		return taskResult(failure(in.AgentType, err)), nil
-	}
-	root, err := c.caller(req.ClientInfo())
-	if err != nil {
-		return taskResult(failure(in.AgentType, err)), nil
-	}
-	call := c.tracker.add(in)
-	defer c.report(reqCtx, req, call)()
-	return taskResult(c.tasks.Call(ctx, root, in)), nil
-}
-
 // parseInput reads a call's arguments. Whether they make sense is for the
 // service to say.
 func parseInput(args json.RawMessage) (taskt.Input, error) {
 	var in taskt.Input
-	if len(args) > maxArgumentBytes {
-		return in, fmt.Errorf("the arguments of task have %d bytes, more than %d: write long material to a file and name it in the prompt", len(args), maxArgumentBytes)
-	}
 	if len(args) == 0 {
 		return in, nil // a call without arguments
 	}
+	err := readArguments(taskName, args, &in)
+	return in, err
+}
+
+// readArguments reads a call's arguments, an object, into v.
+func readArguments(tool string, args json.RawMessage, v any) error {
+	if len(args) > maxArgumentBytes {
+		return fmt.Errorf("the arguments of %s have %d bytes, more than %d: write long material to a file and name it in the prompt", tool, len(args), maxArgumentBytes)
+	}
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&in); err != nil {
-		return in, fmt.Errorf("the arguments of task: %w", err)
+	if err := dec.Decode(v); err != nil {
+		return fmt.Errorf("the arguments of %s: %w", tool, err)
 	}
-	return in, nil
+	return nil
 }
 
-func failure(agent string, err error) *taskt.Result {
-	return &taskt.Result{Agent: agent, Status: session.Failed, Text: err.Error(), Err: err}
-}
-
-// taskResult is a result as hosts get it: all that the model is to read is in
-// the text, since some show it nothing else and others structured content alone.
-func taskResult(r *taskt.Result) *mcp.CallToolResult {
-	meta := mcp.Meta{"status": r.Status, "usage": r.Record.Usage, "durationMs": r.Duration.Milliseconds()}
-	if r.SessionID != "" {
-		meta["sessionId"] = r.SessionID
+// agentsList is the agents_list tool. It lists as many as the host takes.
+func (c *connection) agentsList(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	var in struct {
+		Offset int `json:"offset"`
 	}
-	return &mcp.CallToolResult{
-		Meta:    meta,
-		Content: []mcp.Content{&mcp.TextContent{Text: r.XML()}},
-		IsError: r.Err != nil,
+	if err := readArguments(agentsListName, req.Params.Arguments, &in); err != nil {
+		return refusal(err), nil
 	}
-}
-
-// agentsList is the agents_list tool.
-func (c *connection) agentsList(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	agents := append([]taskt.Agent{}, c.tasks.Agents()...) // none: [], not null
-	text, err := json.MarshalIndent(agents, "", " ")
+	agents := c.tasks.Agents()
+	if in.Offset < 0 || in.Offset > len(agents) {
+		return refusal(fmt.Errorf("there are %d agents: offset %d is not within 0 and %d", len(agents), in.Offset, len(agents))), nil
+	}
+	text, err := listAgents(agents, in.Offset, c.host(req.ClientInfo()).text)
 	if err != nil {
 		return nil, fmt.Errorf("listing the agents: %w", err)
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil
+	return textResult(text), nil
+}
+
+// listAgents returns the agents from offset on as a JSON array, as many as
+// limit has room for and at least one; below it, how to list the rest.
+func listAgents(agents []taskt.Agent, offset int, limit size) (string, error) {
+	rest := func(end int) string {
+		if end == len(agents) {
+			return ""
+		}
+		return fmt.Sprintf("\n%d of %d agents; %s with offset %d has more", end-offset, len(agents), agentsListName, end)
+	}
+	var b strings.Builder
+	b.WriteString("[")
+	for i, agent := range agents[offset:] {
+		text, err := json.MarshalIndent(agent, " ", " ")
+		if err != nil {
+			return "", err
+		}
+		item := "\n " + string(text)
+		if i > 0 {
+			item = "," + item
+		}
+		end := offset + i
+		if i > 0 && !limit.fits(b.String()+item+"\n]"+rest(end+1)) {
+			return b.String() + "\n]" + rest(end), nil
+		}
+		b.WriteString(item)
+	}
+	if offset < len(agents) {
+		b.WriteString("\n")
+	}
+	return b.String() + "]", nil
 }

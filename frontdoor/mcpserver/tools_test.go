@@ -3,7 +3,10 @@ package mcpserver_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
@@ -23,8 +27,12 @@ func TestList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Tools) != 2 || list.Tools[0].Name != "agents_list" || list.Tools[1].Name != "task" {
-		t.Fatalf("tools %+v, want agents_list and task", list.Tools)
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	if want := []string{"agents_list", "task", "task_result", "task_wait"}; !slices.Equal(names, want) {
+		t.Fatalf("tools %v, want %v", names, want)
 	}
 	task := list.Tools[1]
 	if !strings.Contains(task.Description, "- aide: Helps with \"all\".\n") {
@@ -48,7 +56,7 @@ func TestList(t *testing.T) {
 		if a == nil || a.DestructiveHint == nil || *a.DestructiveHint || a.OpenWorldHint == nil || *a.OpenWorldHint {
 			t.Errorf("%s: annotations %+v, want destructiveHint and openWorldHint false", tool.Name, a)
 		}
-		if want := tool.Name == "agents_list"; a.ReadOnlyHint != want {
+		if want := tool.Name != "task"; a.ReadOnlyHint != want {
 			t.Errorf("%s: readOnlyHint %v, want %v", tool.Name, a.ReadOnlyHint, want)
 		}
 	}
@@ -64,16 +72,29 @@ func TestAgentsList(t *testing.T) {
 	long := strings.Repeat("very ", 2000) + "long"
 	e := newEnv(t, modelFunc(echo), 0, map[string]string{"aide.md": "---\ndescription: " + long + "\n---\n"})
 	host := e.connect(t, nil)
-	res, err := host.CallTool(t.Context(), &mcp.CallToolParams{Name: "agents_list"})
-	if err != nil || res.IsError {
-		t.Fatalf("%+v, %v", res, err)
-	}
 	var agents []taskt.Agent
-	if err := json.Unmarshal([]byte(text(t, res)), &agents); err != nil {
-		t.Fatal(err)
+	for offset, pages := 0, 0; offset < 3; pages++ {
+		res, err := host.CallTool(t.Context(), &mcp.CallToolParams{Name: "agents_list", Arguments: map[string]int{"offset": offset}})
+		if err != nil || res.IsError || pages > 3 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		list, rest, _ := strings.Cut(text(t, res), "\n]")
+		var page []taskt.Agent
+		if err := json.Unmarshal([]byte(list+"]"), &page); err != nil {
+			t.Fatal(err)
+		}
+		agents = append(agents, page...)
+		offset += len(page)
+		if more := fmt.Sprintf("\n%d of 3 agents; agents_list with offset %d has more", len(page), offset); offset < 3 && rest != more || offset == 3 && rest != "" {
+			t.Errorf("below %d agents: %q", offset, rest)
+		}
 	}
 	if len(agents) != 3 || agents[0].Name != "aide" || agents[0].Description != long {
 		t.Errorf("agents %.300v", agents)
+	}
+	res, err := host.CallTool(t.Context(), &mcp.CallToolParams{Name: "agents_list", Arguments: map[string]int{"offset": 4}})
+	if err != nil || !res.IsError {
+		t.Errorf("offset 4: %+v, %v, want it refused", res, err)
 	}
 }
 
@@ -190,13 +211,13 @@ func TestParallel(t *testing.T) {
 	calls.Wait()
 }
 
-// TestManyCalls: a hundred at once are all answered, each with its own answer,
-// below one root.
+// TestManyCalls: a thousand at once are all answered, each with its own answer,
+// below one root, and nothing of them is left.
 func TestManyCalls(t *testing.T) {
 	e := newEnv(t, modelFunc(echo), 0, nil)
 	host := e.connect(t, nil)
 	var calls sync.WaitGroup
-	for i := range 100 {
+	for i := range 1000 {
 		calls.Go(func() {
 			res, err := host.CallTool(t.Context(), call("explore", fmt.Sprint(i)))
 			if err != nil || text(t, res) != fmt.Sprintf("<task_result agent=\"explore\">\nanswer to %d\n</task_result>", i) {
@@ -213,5 +234,85 @@ func TestManyCalls(t *testing.T) {
 	}
 	if roots != 1 {
 		t.Errorf("%d root sessions, want 1", roots)
+	}
+}
+
+// TestHuge: arguments of 10 MiB are refused, for every tool, and cost nobody
+// else anything.
+func TestHuge(t *testing.T) {
+	e := newEnv(t, modelFunc(echo), 0, nil)
+	host, other := e.connect(t, nil), e.connect(t, nil)
+	huge := strings.Repeat("x", 10<<20)
+	for _, tt := range []struct {
+		tool string
+		args map[string]any
+	}{
+		{"task", map[string]any{"description": "d", "prompt": huge, "agentType": "explore"}},
+		{"task", map[string]any{"description": "d", "prompt": "p", "agentType": huge}},
+		{"task_wait", map[string]any{"sessionId": huge}},
+		{"task_result", map[string]any{"sessionId": huge}},
+		{"agents_list", map[string]any{"offset": huge}},
+	} {
+		var beside sync.WaitGroup
+		beside.Go(func() {
+			if res, err := other.CallTool(t.Context(), call("explore", "small")); err != nil || res.IsError {
+				t.Errorf("%s: beside it %v, %v", tt.tool, err, res)
+			}
+		})
+		res := callTool(t, host, tt.tool, tt.args)
+		if got := text(t, res); !res.IsError || len(got) > 1000 || !strings.Contains(got, "write long material to a file") {
+			t.Errorf("%s: %.300q (isError %v), want it refused", tt.tool, got, res.IsError)
+		}
+		beside.Wait()
+	}
+}
+
+// TestReadOnly: the task tool is said to change nothing where that is true of
+// every agent it offers, or it is configured; hosts learn when it changes.
+func TestReadOnly(t *testing.T) {
+	const looks = "---\ndescription: Looks.\npermission: {\"*\": deny, read_file: allow, grep: ask}\n---\n"
+	const edits = "---\ndescription: Edits.\npermission: {\"*\": deny, read_file: allow, edit_file: {\"*.md\": allow}}\n---\n"
+	hint := func(host *mcp.ClientSession) bool {
+		t.Helper()
+		list, err := host.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(list.Tools, func(tool *mcp.Tool) bool { return tool.Name == "task" })
+		return list.Tools[i].Annotations.ReadOnlyHint
+	}
+	for _, tt := range []struct {
+		name       string
+		files      map[string]string
+		configured bool
+		want       bool
+	}{
+		{"general", nil, false, false},
+		{"general, configured", nil, true, true},
+		{"all look", map[string]string{"general.md": looks}, false, true},
+		{"one edits", map[string]string{"general.md": looks, "aide.md": edits}, false, false},
+		{"one that is hidden edits", map[string]string{"general.md": looks, "aide.md": strings.Replace(edits, "---\n", "---\nhidden: true\n", 1)}, false, false},
+		{"one that a host can't call edits", map[string]string{"general.md": looks, "aide.md": strings.Replace(edits, "---\n", "---\ncaller: explore\n", 1)}, false, true},
+	} {
+		e := setup{model: modelFunc(echo), files: tt.files, options: mcpserver.Options{ReadOnly: tt.configured}}.open(t)
+		if got := hint(e.connect(t, nil)); got != tt.want {
+			t.Errorf("%s: readOnlyHint %v, want %v", tt.name, got, tt.want)
+		}
+	}
+
+	e := newEnv(t, modelFunc(echo), 0, map[string]string{"general.md": looks})
+	told := make(chan struct{}, 100)
+	host := e.connect(t, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { told <- struct{}{} }})
+	if !hint(host) {
+		t.Error("readOnlyHint is false at first")
+	}
+	path := filepath.Join(e.dir, "general.md")
+	changed := strings.Replace(looks, "grep: ask", "shell_exec: ask", 1)
+	if err := errors.Join(os.WriteFile(path+".new", []byte(changed), 0o644), os.Rename(path+".new", path)); err != nil {
+		t.Fatal(err)
+	}
+	<-told
+	if hint(host) {
+		t.Error("readOnlyHint is true after an agent was given the shell")
 	}
 }

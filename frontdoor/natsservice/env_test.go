@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
@@ -94,19 +95,7 @@ func newEnv(t testing.TB, m modelFunc, opts natsservice.Options) *env {
 // newServer starts a NATS server and returns its address.
 func newServer(t testing.TB) string {
 	t.Helper()
-	srv, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
-		MaxPayload: 64 << 10, NoSigs: true, NoLog: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the NATS server does not start")
-	}
-	return srv.ClientURL()
+	return natstest.Start(t, server.Options{MaxPayload: 64 << 10}).ClientURL()
 }
 
 func connect(t testing.TB, url string) *nats.Conn {

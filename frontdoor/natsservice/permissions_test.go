@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
@@ -38,17 +39,7 @@ func guardedServer(t *testing.T) string {
 	if err := opts.ProcessConfigString(config); err != nil {
 		t.Fatal(err)
 	}
-	opts.Host, opts.Port, opts.JetStream, opts.StoreDir, opts.NoSigs, opts.NoLog = "127.0.0.1", server.RANDOM_PORT, true, t.TempDir(), true, true
-	srv, err := server.NewServer(&opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the NATS server does not start")
-	}
-	return srv.ClientURL()
+	return natstest.Start(t, opts).ClientURL()
 }
 
 // guest is a client of the guarded server, and what it was refused.

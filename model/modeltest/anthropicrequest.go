@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/model"
@@ -113,6 +114,11 @@ func (anthropicWire) parse(header http.Header, body []byte) (*parsed, *refusal) 
 		out.Tools = append(out.Tools, model.ToolSpec{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
 	}
 	for i, message := range req.Messages {
+		if message.Role == "system" && i > 0 && header.Get("Anthropic-Beta") != "" {
+			// Claude Code says so, under a beta header, what belongs to the system prompt.
+			out.System += message.Content.text()
+			continue
+		}
 		msg, refused := message.read(i)
 		if refused != nil {
 			return nil, refused
@@ -196,7 +202,8 @@ func (m anthropicMessage) read(i int) (msg model.Message, refused *refusal) {
 }
 
 // checkToolResults refuses a conversation in which a tool call is not answered
-// by the message after it, or a result answers no call.
+// by the message after it, or a result answers no call. The order of the results
+// is free: hosts send them as the calls end.
 func checkToolResults(messages []model.Message) *refusal {
 	for i, msg := range messages {
 		var want, got []string
@@ -208,7 +215,9 @@ func checkToolResults(messages []model.Message) *refusal {
 		for _, result := range msg.ToolResults {
 			got = append(got, result.ToolCallID)
 		}
-		if strings.Join(want, " ") != strings.Join(got, " ") {
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(want, got) {
 			return refuse(400, "messages.%d: tool calls %v of the message before are answered by results %v", i, want, got)
 		}
 	}

@@ -43,7 +43,7 @@ type Received struct {
 	Request *model.Request // what the request says; nil if it is malformed
 }
 
-// Server speaks the wire formats of both providers. It keeps no place in its
+// Server speaks the wire formats of the providers. It keeps no place in its
 // script: any number of conversations can share it.
 type Server struct {
 	URL string // such as "http://127.0.0.1:41234", without a path
@@ -145,8 +145,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.change(func() { s.open++ })
 	defer s.change(func() { s.open-- })
 	var wire wireFormat = openaiWire{}
-	if strings.HasSuffix(r.URL.Path, "/messages") {
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/messages"):
 		wire = anthropicWire{}
+	case strings.HasSuffix(r.URL.Path, "/responses"):
+		wire = responsesWire{}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -180,7 +183,7 @@ func refuse(status int, format string, args ...any) *refusal {
 // read checks a request and returns what it says.
 func (s *Server) read(wire wireFormat, r *http.Request, body []byte) (*parsed, *refusal) {
 	switch path := strings.TrimPrefix(r.URL.Path, "/v1"); {
-	case path != "/messages" && path != "/chat/completions":
+	case path != "/messages" && path != "/chat/completions" && path != "/responses":
 		return nil, refuse(http.StatusNotFound, "not found: %s", r.URL.Path)
 	case r.Method != http.MethodPost:
 		return nil, refuse(http.StatusMethodNotAllowed, "method not allowed: %s", r.Method)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -48,10 +49,11 @@ var version = map[string]string{"Anthropic-Version": "2023-06-01"}
 
 const (
 	anthropicHello = `{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hello"}]}`
+	responsesHello = `{"model":"m","stream":true,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}]}`
 	openaiHello    = `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hello"}]}`
 )
 
-// TestWire shows both formats as they are sent.
+// TestWire shows the formats as they are sent.
 func TestWire(t *testing.T) {
 	script := replaymodel.Script{{
 		Text: replaymodel.Chunks{"Hi"}, ToolCalls: []replaymodel.ToolCall{{Name: "grep", Arguments: `{"a":"äöü"}`}},
@@ -113,6 +115,49 @@ data: {"choices":[],…,"usage":{"completion_tokens":2,"prompt_tokens":10,"promp
 data: [DONE]
 
 `, "…", `"created":1758000000,"id":"chatcmpl-scripted","model":"m","object":"chat.completion.chunk","system_fingerprint":"fp_scripted"`)},
+		{"/v1/responses", responsesHello, strings.ReplaceAll(`event: response.created
+data: {"response":{…,"incomplete_details":null,"model":"m","object":"response","output":[],"status":"in_progress","usage":null},"sequence_number":0,"type":"response.created"}
+
+event: response.in_progress
+data: {"response":{…,"incomplete_details":null,"model":"m","object":"response","output":[],"status":"in_progress","usage":null},"sequence_number":1,"type":"response.in_progress"}
+
+event: response.output_item.added
+data: {"item":{"content":[],"id":"msg_scripted","role":"assistant","status":"in_progress","type":"message"},"output_index":0,"sequence_number":2,"type":"response.output_item.added"}
+
+event: response.content_part.added
+data: {"content_index":0,"item_id":"msg_scripted","output_index":0,"part":{"annotations":[],"logprobs":[],"text":"","type":"output_text"},"sequence_number":3,"type":"response.content_part.added"}
+
+event: response.output_text.delta
+data: {"content_index":0,"delta":"Hi","item_id":"msg_scripted","logprobs":[],"output_index":0,"sequence_number":4,"type":"response.output_text.delta"}
+
+event: response.output_text.done
+data: {"content_index":0,"item_id":"msg_scripted","logprobs":[],"output_index":0,"sequence_number":5,"text":"Hi","type":"response.output_text.done"}
+
+event: response.content_part.done
+data: {"content_index":0,"item_id":"msg_scripted","output_index":0,"part":{"annotations":[],"logprobs":[],"text":"Hi","type":"output_text"},"sequence_number":6,"type":"response.content_part.done"}
+
+event: response.output_item.done
+data: {"item":{"content":[{"annotations":[],"logprobs":[],"text":"Hi","type":"output_text"}],"id":"msg_scripted","role":"assistant","status":"completed","type":"message"},"output_index":0,"sequence_number":7,"type":"response.output_item.done"}
+
+event: response.output_item.added
+data: {"item":{"arguments":"","call_id":"call_1_1","id":"fc_call_1_1","name":"grep","status":"in_progress","type":"function_call"},"output_index":1,"sequence_number":8,"type":"response.output_item.added"}
+
+event: response.function_call_arguments.delta
+data: {"delta":"{\"a\":\"ä","item_id":"fc_call_1_1","output_index":1,"sequence_number":9,"type":"response.function_call_arguments.delta"}
+
+event: response.function_call_arguments.delta
+data: {"delta":"öü\"}","item_id":"fc_call_1_1","output_index":1,"sequence_number":10,"type":"response.function_call_arguments.delta"}
+
+event: response.function_call_arguments.done
+data: {"arguments":"{\"a\":\"äöü\"}","item_id":"fc_call_1_1","output_index":1,"sequence_number":11,"type":"response.function_call_arguments.done"}
+
+event: response.output_item.done
+data: {"item":{"arguments":"{\"a\":\"äöü\"}","call_id":"call_1_1","id":"fc_call_1_1","name":"grep","status":"completed","type":"function_call"},"output_index":1,"sequence_number":12,"type":"response.output_item.done"}
+
+event: response.completed
+data: {"response":{…,"incomplete_details":null,"model":"m","object":"response","output":[{"content":[{"annotations":[],"logprobs":[],"text":"Hi","type":"output_text"}],"id":"msg_scripted","role":"assistant","status":"completed","type":"message"},{"arguments":"{\"a\":\"äöü\"}","call_id":"call_1_1","id":"fc_call_1_1","name":"grep","status":"completed","type":"function_call"}],"status":"completed","usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4},"output_tokens":2,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":12}},"sequence_number":13,"type":"response.completed"}
+
+`, "…", `"created_at":1758000000,"error":null,"id":"resp_scripted"`)},
 	} {
 		status, header, got := post(t, server.URL+test.path, version, test.body)
 		if status != 200 || !strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") || got != test.want {
@@ -134,6 +179,17 @@ func TestRefusals(t *testing.T) {
 		{"another path", "/v1/models", "k", "", 404, `"message":"not found: /v1/models"`},
 		{"no key", "/v1/messages", "", anthropicHello, 401, `"type":"authentication_error"`},
 		{"no key", "/v1/chat/completions", "", openaiHello, 401, `"code":"invalid_api_key"`},
+		{"no key", "/v1/responses", "", responsesHello, 401, `"code":"invalid_api_key"`},
+		{"no JSON", "/v1/responses", "k", "{", 400, "parse the JSON body"},
+		{"no model", "/v1/responses", "k", `{}`, 400, "'model'"},
+		{"no stream", "/v1/responses", "k", `{"model":"m"}`, 400, "only streams"},
+		{"no messages", "/v1/responses", "k", openai(``), 400, "empty array"},
+		{"another item", "/v1/responses", "k", openai(`,"input":[{"type":"robot"}]`), 400, "input[0].type"},
+		{"another role", "/v1/responses", "k", openai(`,"input":[{"role":"robot","content":"a"}]`), 400, "input[0].role"},
+		{"a call without result", "/v1/responses", "k", openai(`,"input":[` + user + `,{"type":"function_call","call_id":"a","name":"a","arguments":"{}"}]`), 400,
+			"No tool output found"},
+		{"a system message first", "/v1/messages", "k", anthropic(`,"messages":[{"role":"system","content":"a"},` + user + `]`), 400, "first message"},
+		{"a system message", "/v1/messages", "k", anthropic(`,"messages":[` + user + `,{"role":"system","content":"a"}]`), 400, `unexpected role \"system\"`},
 		{"no JSON", "/v1/messages", "k", "{", 400, `"type":"invalid_request_error"`},
 		{"no JSON", "/v1/chat/completions", "k", "{", 400, "parse the JSON body"},
 		{"no model", "/v1/messages", "k", `{}`, 400, "model: Field required"},
@@ -181,6 +237,75 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s: got %d %s, want %d and %q", test.body, status, body, test.status, test.want)
 			}
 		})
+	}
+}
+
+// TestResponsesEnds: how an answer of the Responses API may end.
+func TestResponsesEnds(t *testing.T) {
+	for _, test := range []struct{ turn, want string }{
+		{`{"text": "Hi", "stop": "max_tokens"}`, `"incomplete_details":{"reason":"max_output_tokens"}`},
+		{`{"text": "Hi", "stop": "refusal"}`, `"incomplete_details":{"reason":"content_filter"}`},
+		{`{"text": "Hi", "error": {"kind": "rate_limited", "message": "slowly"}}`, `"error":{"code":"rate_limit_exceeded","message":"slowly"}`},
+		{`{"text": "Hi", "error": {"kind": "protocol"}}`, `data: {"type":` + "\n"},
+		{`{"toolCalls": [{"name": "mcp__worker.task"}]}`, `"name":"task","namespace":"mcp__worker"`},
+	} {
+		script, err := replaymodel.Parse([]byte(test.turn))
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := modeltest.New(t, script, nil)
+		if status, _, got := post(t, server.URL+"/v1/responses", nil, responsesHello); status != 200 || !strings.Contains(got, test.want) {
+			t.Errorf("%s: got %d %s, want %s", test.turn, status, got, test.want)
+		}
+	}
+}
+
+// TestConversation: a conversation as hosts send it, in each format, is read as
+// what it says.
+func TestConversation(t *testing.T) {
+	want := model.Request{
+		System: "You are a host. Be brief.",
+		Tools:  []model.ToolSpec{{Name: "mcp__worker.task", Description: "Gives a task.", InputSchema: []byte(`{"type":"object"}`)}},
+		Messages: []model.Message{
+			{Role: model.User, Text: "hello"},
+			{Role: model.Assistant, Text: "I ask.", ToolCalls: []model.ToolCall{{ID: "a", Name: "mcp__worker.task", Arguments: "{}"}, {ID: "b", Name: "grep", Arguments: "{}"}}},
+			{Role: model.User, ToolResults: []model.ToolResult{{ToolCallID: "a", Text: "It took 1 s.<task_result>"}, {ToolCallID: "b", Text: "none"}}},
+		},
+	}
+	server := modeltest.New(t, replaymodel.Script{{Text: replaymodel.Chunks{"hi"}, Repeat: true}}, nil)
+	beta := map[string]string{"Anthropic-Version": "2023-06-01", "Anthropic-Beta": "some-2026-01-01"}
+	for _, test := range []struct {
+		path string
+		body string
+	}{
+		{"/v1/messages", `{"model":"m","max_tokens":9,"stream":true,"system":"You are a host.",
+			"tools":[{"name":"mcp__worker.task","description":"Gives a task.","input_schema":{"type":"object"}}],
+			"messages":[{"role":"user","content":"hello"},{"role":"system","content":" Be brief."},
+			{"role":"assistant","content":[{"type":"text","text":"I ask."},{"type":"tool_use","id":"a","name":"mcp__worker.task","input":{}},{"type":"tool_use","id":"b","name":"grep","input":{}}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"It took 1 s."},{"type":"text","text":"<task_result>"}]},
+			{"type":"tool_result","tool_use_id":"b","content":"none"}]}]}`},
+		{"/v1/responses", `{"model":"m","stream":true,"instructions":"You are a host.",
+			"tools":[{"type":"web_search"},{"type":"namespace","name":"mcp__worker","tools":[{"type":"function","name":"task","description":"Gives a task.","parameters":{"type":"object"}}]}],
+			"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":" Be brief."}]},
+			{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]},
+			{"type":"reasoning","summary":[],"encrypted_content":"x"},
+			{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I ask."}]},
+			{"type":"function_call","call_id":"a","namespace":"mcp__worker","name":"task","arguments":"{}"},
+			{"type":"function_call","call_id":"b","name":"grep","arguments":"{}"},
+			{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"It took 1 s."},{"type":"input_text","text":"<task_result>"}]},
+			{"type":"function_call_output","call_id":"b","output":"none"}]}`},
+	} {
+		status, _, answer := post(t, server.URL+test.path, beta, test.body)
+		all := server.Received()
+		got := all[len(all)-1].Request
+		if status != 200 || got == nil {
+			t.Errorf("%s: status %d, %s", test.path, status, answer)
+			continue
+		}
+		got.Params = model.Params{}
+		if !reflect.DeepEqual(*got, want) {
+			t.Errorf("%s: got %+v, want %+v", test.path, *got, want)
+		}
 	}
 }
 

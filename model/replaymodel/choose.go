@@ -2,6 +2,7 @@ package replaymodel
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/model"
@@ -38,7 +39,7 @@ func (s Script) Turn(req *model.Request) (Turn, error) {
 
 // find reports whether m holds for req, and from which message on.
 func (m Match) find(req *model.Request) (from int, ok bool) {
-	if !strings.Contains(req.System, m.System) || m.NoToolCalls && !req.NoToolCalls {
+	if !strings.Contains(req.System, m.System) || m.NoToolCalls && !req.NoToolCalls || !m.offered(req.Tools) {
 		return 0, false
 	}
 	if m.User != "" {
@@ -70,10 +71,17 @@ func (m Match) find(req *model.Request) (from int, ok bool) {
 	return from, true
 }
 
+// offered reports whether m's condition on tools holds.
+func (m Match) offered(tools []model.ToolSpec) bool {
+	return m.Tool == "" || slices.ContainsFunc(tools, func(t model.ToolSpec) bool {
+		return strings.Contains(t.Name+"\n"+t.Description+"\n"+string(t.InputSchema), m.Tool)
+	})
+}
+
 // conditions counts the conditions of m.
 func (m Match) conditions() int {
 	n := 0
-	for _, set := range []bool{m.System != "", m.User != "", m.Result != "", m.NoToolCalls} {
+	for _, set := range []bool{m.System != "", m.User != "", m.Result != "", m.Tool != "", m.NoToolCalls} {
 		if set {
 			n++
 		}

@@ -41,7 +41,7 @@ func TestTurn(t *testing.T) {
 		{"the first answer", "", []model.Message{user("hello")}, false, "first"},
 		{"the third answer", "", []model.Message{user("hello"), answer, result("ok"), answer, user("more")}, false, "third"},
 		{"no turn left", "", []model.Message{user("a"), answer, user("b"), answer, user("c"), answer, user("d")}, false,
-			"the script has no turn for answer 4 of the group with match {System: User: Result: NoToolCalls:false}"},
+			"the script has no turn for answer 4 of the group with match {System: User: Result: Tool: NoToolCalls:false}"},
 		{"the system prompt", "You are a child.", []model.Message{user("hello"), answer, result("ok")}, false, "child second"},
 		{"a user message", "", []model.Message{user("please count")}, false, "count first"},
 		{"a user message, later", "", []model.Message{user("please count"), answer, result("ok")}, false, "count later"},
@@ -60,6 +60,31 @@ func TestTurn(t *testing.T) {
 		}
 		if got != test.want && (err == nil || !strings.Contains(got, test.want)) {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// TestToolOffered: a condition on what is offered, by name, description and
+// schema.
+func TestToolOffered(t *testing.T) {
+	script, err := replaymodel.Parse([]byte(`{"text": "none"} {"match": {"tool": "\"helper\""}, "text": "offered"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		tool model.ToolSpec
+		want string
+	}{
+		{model.ToolSpec{Name: "task", InputSchema: []byte(`{"enum":["explore","helper"]}`)}, "offered"},
+		{model.ToolSpec{Name: "task", Description: `calls "helper"`}, "offered"},
+		{model.ToolSpec{Name: `"helper"`}, "offered"},
+		{model.ToolSpec{Name: "helper", InputSchema: []byte(`{"enum":["explore"]}`)}, "none"},
+	} {
+		turn, err := script.Turn(&model.Request{
+			Tools: []model.ToolSpec{{Name: "other"}, test.tool}, Messages: []model.Message{{Role: model.User, Text: "hello"}},
+		})
+		if got := turn.Text.String(); err != nil || got != test.want {
+			t.Errorf("%+v: got %q, %v, want %q", test.tool, got, err, test.want)
 		}
 	}
 }

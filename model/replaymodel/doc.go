@@ -49,6 +49,7 @@
 //	system      the system prompt contains this
 //	user        a user message contains this; the last one that does counts
 //	result      a tool result contains this; the last one that does counts
+//	tool        a tool that is offered has this in its name, description or schema
 //	noToolCalls true: the request asks for an answer without tool calls
 //
 // Of the groups that match, the one wins whose conditions hold latest in the

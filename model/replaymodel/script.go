@@ -38,6 +38,7 @@ type Match struct {
 	System      string `json:"system,omitempty"`
 	User        string `json:"user,omitempty"`
 	Result      string `json:"result,omitempty"`
+	Tool        string `json:"tool,omitempty"`
 	NoToolCalls bool   `json:"noToolCalls,omitempty"`
 }
 

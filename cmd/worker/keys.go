@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/spf13/pflag"
+
+	"github.com/agentworker/worker/permission"
+)
+
+const (
+	// maxKeyBytes bounds what a file or a command may say the key is.
+	maxKeyBytes = 16 << 10
+
+	// keyCommandTimeout is how long a key command may take.
+	keyCommandTimeout = 15 * time.Second
+
+	// keyAge is how long what a key command has said is taken for the key.
+	keyAge = 5 * time.Minute
+)
+
+// provider is whom a model is asked of: where its API key comes from, and its
+// address. Hosts pass few variables on to what they start, so that each has a
+// setting.
+type provider struct {
+	name     string // as in model names
+	variable string // what its own variables begin with: ANTHROPIC
+	keyFile  string
+	command  string
+	baseURL  string
+
+	mu   sync.Mutex
+	key  string // what the command has said
+	said time.Time
+}
+
+// provider returns the settings of a provider; nil: there is none of that name.
+func (s *settings) provider(name string) *provider {
+	for _, p := range s.providers() {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *settings) providers() []*provider { return []*provider{&s.anthropic, &s.openai} }
+
+// registerProviders registers the flags that say how to get at models.
+func (s *settings) registerProviders(flags *pflag.FlagSet) {
+	s.anthropic.name, s.anthropic.variable = "anthropic", "ANTHROPIC"
+	s.openai.name, s.openai.variable = "openai", "OPENAI"
+	for _, p := range s.providers() {
+		key := p.variable + "_API_KEY"
+		flags.Var((*file)(&p.keyFile), p.name+"-api-key-file", "file that holds the API key, readable by you alone (default: "+key+")")
+		flags.StringVar(&p.command, p.name+"-api-key-command", "", "shell command that prints the API key (default: "+key+")")
+		flags.StringVar(&p.baseURL, p.name+"-base-url", "", "address of the API (default: "+p.variable+"_BASE_URL, else the provider's own)")
+	}
+}
+
+// rivals returns the flags that set the same thing as name, itself among them,
+// and the variable of the environment that does so besides theirs.
+func (s *settings) rivals(name string) (flags []string, variable string) {
+	for _, p := range s.providers() {
+		keys := []string{p.name + "-api-key-file", p.name + "-api-key-command"}
+		switch name {
+		case keys[0], keys[1]:
+			return keys, p.variable + "_API_KEY"
+		case p.name + "-base-url":
+			return []string{name}, p.variable + "_BASE_URL"
+		}
+	}
+	return []string{name}, ""
+}
+
+// checkProviders returns an error for settings that do not go together.
+func (s *settings) checkProviders() error {
+	for _, p := range s.providers() {
+		if p.keyFile != "" && p.command != "" {
+			return fmt.Errorf("%s-api-key-file and %s-api-key-command are both given: one of them has the key", p.name, p.name)
+		}
+	}
+	return nil
+}
+
+// keyFiles are the rules that keep agents away from the key files.
+func (s *settings) keyFiles() []permission.Rule {
+	var rules []permission.Rule
+	for _, p := range s.providers() {
+		if p.keyFile == "" {
+			continue
+		}
+		for _, pattern := range below(p.keyFile) {
+			rules = append(rules, permission.Rule{
+				Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "the API key's file"},
+			})
+		}
+	}
+	return rules
+}
+
+// base returns the address of the API; empty: the provider's own.
+func (p *provider) base(getenv func(string) string) string {
+	if p.baseURL != "" {
+		return p.baseURL
+	}
+	return getenv(p.variable + "_BASE_URL")
+}
+
+// hasKey reports whether it is said where the key comes from.
+func (p *provider) hasKey(getenv func(string) string) bool {
+	return p.keyFile != "" || p.command != "" || getenv(p.variable+"_API_KEY") != ""
+}
+
+// apiKey returns the API key; empty: none is set. An error shows nothing of
+// what may be a key.
+func (p *provider) apiKey(environ []string, getenv func(string) string) (string, error) {
+	switch {
+	case p.keyFile != "":
+		key, err := readKey(p.keyFile)
+		if err != nil {
+			return "", fmt.Errorf("%s-api-key-file: %w", p.name, err)
+		}
+		return key, nil
+	case p.command != "":
+		key, err := p.commandKey(environ)
+		if err != nil {
+			return "", fmt.Errorf("%s-api-key-command: %w", p.name, err)
+		}
+		return key, nil
+	default:
+		return getenv(p.variable + "_API_KEY"), nil
+	}
+}
+
+// readKey reads a key file, which nobody else may read.
+func readKey(path string) (string, error) {
+	info, err := os.Stat(path) // before it is opened: a named pipe would wait
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	if info, err = f.Stat(); err != nil {
+		return "", err
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return "", fmt.Errorf("%s can be read or written by others (mode %o): run 'chmod 600 %s'", path, mode, path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxKeyBytes+1))
+	if err != nil {
+		return "", err
+	}
+	key, err := oneKey(data)
+	if err != nil {
+		return "", fmt.Errorf("%s %w", path, err)
+	}
+	return key, nil
+}
+
+// oneKey returns the key that data is, without the white space around it.
+func oneKey(data []byte) (string, error) {
+	key := string(bytes.TrimSpace(data))
+	switch {
+	case key == "":
+		return "", errors.New("has no key: it is empty")
+	case len(data) > maxKeyBytes:
+		return "", fmt.Errorf("has more than %d bytes, which is no key", maxKeyBytes)
+	case strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsGraphic(r) || r == ' ' }):
+		return "", errors.New("has something else than a key: it has to be one word of ASCII characters")
+	}
+	return key, nil
+}
+
+// commandKey returns what the key command says, and asks it again when that is
+// old.
+func (p *provider) commandKey(environ []string) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.key != "" && time.Since(p.said) < keyAge {
+		return p.key, nil
+	}
+	out, err := runKeyCommand(p.command, environ)
+	if err != nil {
+		return "", err
+	}
+	key, err := oneKey(out)
+	if err != nil {
+		return "", fmt.Errorf("what it prints %w", err)
+	}
+	p.key, p.said = key, time.Now()
+	return key, nil
+}
+
+// runKeyCommand runs a command for its output. What it says on stderr is left
+// out, since nobody knows what that shows.
+func runKeyCommand(command string, environ []string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), keyCommandTimeout)
+	defer cancel()
+	shell := []string{"sh", "-c"}
+	if runtime.GOOS == "windows" {
+		shell = []string{"cmd", "/C"}
+	}
+	cmd := exec.CommandContext(ctx, shell[0], shell[1], command)
+	cmd.Env = environ
+	cmd.WaitDelay = time.Second // for what it has left running with its stdout
+	out := &limited{left: maxKeyBytes + 1}
+	cmd.Stdout = out
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("it has not ended within %s: it has to print the key without asking anything", keyCommandTimeout)
+	case err != nil:
+		return nil, fmt.Errorf("it has failed (%w): run it in a terminal to see why", err)
+	}
+	return out.data, nil
+}
+
+// limited keeps the beginning of what is written to it.
+type limited struct {
+	data []byte
+	left int
+}
+
+// Write implements [io.Writer].
+func (l *limited) Write(p []byte) (int, error) {
+	n := min(len(p), l.left)
+	l.data = append(l.data, p[:n]...)
+	l.left -= n
+	return len(p), nil
+}

@@ -1,0 +1,62 @@
+package eventbus
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Visible makes s one line in which nothing hides, for who is to decide on it:
+// what does not print, or changes the direction of text, is written as an
+// escape, and of more than limit characters the middle is left out, not the
+// end. It reports false where not all of s is shown.
+func Visible(s string, limit int) (line string, whole bool) {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case !strconv.IsPrint(r):
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	runes := []rune(b.String())
+	if len(runes) <= limit {
+		return string(runes), true
+	}
+	note := fmt.Sprintf(" …(%d characters)… ", len(runes)-limit)
+	head := limit * 2 / 3
+	return string(runes[:head]) + note + string(runes[len(runes)-(limit-head):]), false
+}
+
+// lastShown is how many of the last texts are shown where there are too many.
+const lastShown = 10
+
+// VisibleLines writes each text in a line of its own: what is approved must not
+// hide behind what is shown. Of a text it shows up to maxText characters, and
+// up to maxTexts of them, which is more than 10, the last 10 among those. It
+// reports false where not all is shown, and says so.
+func VisibleLines(w io.Writer, texts []string, maxText, maxTexts int) (whole bool) {
+	whole = true
+	for i, text := range texts {
+		if hidden := len(texts) - maxTexts; hidden > 0 && i >= maxTexts-lastShown && i < len(texts)-lastShown {
+			if i == maxTexts-lastShown {
+				fmt.Fprintf(w, "    … %d more …\n", hidden)
+			}
+			whole = false
+			continue
+		}
+		line, all := Visible(text, maxText)
+		fmt.Fprintf(w, "    %s\n", line)
+		whole = whole && all
+	}
+	if !whole {
+		fmt.Fprintln(w, "  not all of it is shown here; worker approvals list --json does")
+	}
+	return whole
+}

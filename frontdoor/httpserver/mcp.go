@@ -1,0 +1,79 @@
+package httpserver
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+)
+
+// mcpPath is where MCP is served.
+const mcpPath = "/mcp"
+
+// maxMCPBody bounds the body of an MCP request, in bytes. It is more than a
+// task call needs: what is too large for that is then refused in MCP's words.
+const maxMCPBody = 4 << 20
+
+// MCP serves the Model Context Protocol over streamable HTTP.
+type MCP interface {
+	http.Handler
+
+	// Close takes no more requests, cancels the calls, lets them be answered,
+	// and returns when their sessions have ended.
+	Close()
+}
+
+// serveMCP hands a request on that has passed the guard. A request has to come
+// within the server's time limit; how long the answer takes is for MCP to say,
+// but each piece of it has to be taken within [writeTimeout].
+func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMCPBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		s.fail(w, &caller.Error{
+			Status: http.StatusRequestEntityTooLarge, Code: "too_large",
+			Message: fmt.Sprintf("the body has more than %d bytes", tooLarge.Limit),
+		})
+		return
+	case err != nil:
+		s.fail(w, caller.BadRequest(fmt.Errorf("reading the body: %w", err)))
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	out := http.NewResponseController(w)
+	if err := errors.Join(out.SetReadDeadline(time.Time{}), out.SetWriteDeadline(time.Time{})); err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.mcp.ServeHTTP(&patient{w, out}, r)
+}
+
+// patient is an answer that may take long, of which no piece may.
+type patient struct {
+	http.ResponseWriter
+	out *http.ResponseController
+}
+
+// Write implements [http.ResponseWriter].
+func (p *patient) Write(data []byte) (int, error) {
+	if err := p.out.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return 0, err
+	}
+	return p.ResponseWriter.Write(data)
+}
+
+// FlushError is what [http.ResponseController] flushes by.
+func (p *patient) FlushError() error {
+	if err := p.out.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return err
+	}
+	return p.out.Flush()
+}
+
+// Unwrap is for [http.ResponseController].
+func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }

@@ -1,0 +1,92 @@
+package mcpserver
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/agentworker/worker/taskt"
+)
+
+var (
+	nextPage = regexp.MustCompile(`^Characters (\d+) to (\d+) of (\d+); (.*)\.\n<task_result_part agent="a">\n`)
+	leftFrom = regexp.MustCompile(`\[… (\d+) characters left out\. To read on, call task_result with \{"sessionId": "ses_1", "offset": (\d+)\}; 'worker sessions show ses_1' has all, in a terminal …\]`)
+)
+
+// TestFitResult: a result that is too long has its head, its tail, and where to
+// read on, within the limit; the pages from there on are the rest of it.
+func TestFitResult(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		piece := rapid.SampledFrom([]string{"word ", "ü", "日本", "😀", "line\n", "</task_result>", "<task_error", "\n", "&lt;", "x"})
+		answer := strings.Join(rapid.SliceOfN(piece, 1, 3000).Draw(t, "answer"), "")
+		limit := size{rapid.IntRange(1000, 20_000).Draw(t, "max"), rapid.SampledFrom([]measure{utf16Units, utf8Bytes, jsonUnits}).Draw(t, "measure")}
+		r := &taskt.Result{Agent: "a", SessionID: "ses_1", Text: answer}
+		got, cut := fitResult(r, limit)
+		if cut == limit.fits(r.XML()) || !limit.fits(got) {
+			t.Fatalf("%d of at most %d, cut %v, from %d", limit.of(got), limit.max, cut, limit.of(r.XML()))
+		}
+		if !strings.HasPrefix(got, "<task_result agent=\"a\">\n") || !strings.HasSuffix(got, "\n</task_result>") || strings.Count(got, "</task_result>") != 1 {
+			t.Fatalf("no element: %.200q … %q", got, got[max(0, len(got)-100):])
+		}
+		if !cut {
+			return
+		}
+		m := leftFrom.FindStringSubmatch(got)
+		if m == nil {
+			t.Fatalf("nothing says how to read on: %q", got)
+		}
+		offset, err := strconv.Atoi(m[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := answer[:len(answer)-len(after(answer, offset))]
+		for all := utf8.RuneCountInString(answer); offset < all; {
+			text, err := page(r, offset, limit)
+			if err != nil || !limit.fits(text) {
+				t.Fatalf("offset %d: %d of at most %d, %v", offset, limit.of(text), limit.max, err)
+			}
+			head := nextPage.FindStringSubmatch(text)
+			if head == nil || head[1] != fmt.Sprint(offset) || head[3] != fmt.Sprint(all) {
+				t.Fatalf("offset %d: %.200q", offset, text)
+			}
+			end, err := strconv.Atoi(head[2])
+			if err != nil || end <= offset {
+				t.Fatalf("offset %d: it ends at %d, %v", offset, end, err)
+			}
+			if last := head[4] == "this is the end"; last != (end == all) {
+				t.Fatalf("offset %d to %d of %d: %q", offset, end, all, head[4])
+			}
+			rest := after(answer, offset)
+			part := rest[:len(rest)-len(after(rest, end-offset))]
+			if text[len(head[0]):] != strings.TrimPrefix(taskt.XML("task_result_part", "a", part), "<task_result_part agent=\"a\">\n") {
+				t.Fatalf("offset %d to %d: %q, want %q", offset, end, text, part)
+			}
+			read += part
+			offset = end
+		}
+		if read != answer {
+			t.Fatalf("the pages have %d bytes, the answer %d", len(read), len(answer))
+		}
+	})
+}
+
+// TestFitInvalid: bytes that are no text, and a failure, are cut too.
+func TestFitInvalid(t *testing.T) {
+	limit := size{max: 1000}
+	for _, r := range []*taskt.Result{
+		{Agent: "a", SessionID: "ses_1", Text: strings.Repeat("\xff\xfe", 5000)},
+		{Agent: "a", SessionID: "ses_1", Text: strings.Repeat("e", 5000), Err: fmt.Errorf("e")},
+		{Agent: "a", Text: strings.Repeat("e", 5000), Err: fmt.Errorf("e")},
+		{Agent: strings.Repeat("a", 2000), Text: strings.Repeat("e", 5000)},
+	} {
+		got, cut := fitResult(r, limit)
+		if !cut || len(r.Agent) < 100 && !limit.fits(got) || r.Err != nil && strings.Contains(got, "task_result") {
+			t.Errorf("%.30q: cut %v, %d units: %.300q", r.Text, cut, units(got), got)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// TestFeeds: what a child does reaches the feed of its session and no other,
+// whoever began to read first, and a feed that nobody reads and nothing comes
+// for any more is forgotten.
+func TestFeeds(t *testing.T) {
+	all := newFeeds()
+	child := func(session string, ev eventbus.Event) *eventbus.ToolApprovalRequired {
+		_, required := all.event(encode(t, eventbus.SubagentEvent{AgentType: "x", SessionID: session, Event: encode(t, ev)}))
+		return required
+	}
+	step := func(n int) eventbus.Event {
+		return eventbus.ToolCallStart{ToolName: "grep", Step: n, Arguments: `{"pattern":"p"}`}
+	}
+	child("a", step(1)) // before anybody reads it
+	a, b := all.of("a"), all.of("b")
+	child("b", step(7))
+	now := a.since(0)
+	if want := []string{"x: step 1: grep p"}; !slices.Equal(now.said, want) {
+		t.Errorf("a: %q, want %q", now.said, want)
+	}
+	child("b", step(8))
+	select {
+	case <-now.changed:
+		t.Error("a changed with b")
+	default:
+	}
+	if said, n := b.last(); said != "x: step 8: grep p" || !slices.Equal(b.since(n).said, []string{said}) {
+		t.Errorf("b for a new reader: %q, %q, want step 8", said, b.since(n).said)
+	}
+	for i := range maxSaid + 5 { // more than a feed keeps
+		child("a", step(i+2))
+	}
+	<-now.changed
+	if now = a.since(now.n); len(now.said) != maxSaid || now.said[maxSaid-1] != fmt.Sprintf("x: step %d: grep p", maxSaid+6) {
+		t.Errorf("a slow reader gets %d, the last %q", len(now.said), now.said[len(now.said)-1])
+	}
+
+	all.event(json.RawMessage(`rubbish`))
+	child("a", eventbus.Unknown{TypeName: "new", Raw: json.RawMessage(`{"type":"new"}`)})
+
+	// An approval of a child's own child is the child's to ask.
+	required := child("b", eventbus.SubagentEvent{AgentType: "y", SessionID: "c", Event: encode(t, eventbus.ToolApprovalRequired{ApprovalID: "apr_1", ToolName: "shell_exec"})})
+	if required == nil || required.ApprovalID != "apr_1" {
+		t.Fatalf("required %+v, want apr_1", required)
+	}
+	q := &question{id: required.ApprovalID, over: make(chan struct{})}
+	b.ask(q)
+	if got := b.since(0).questions; len(got) != 1 || got[0] != q {
+		t.Errorf("questions %v, want apr_1", got)
+	}
+	child("b", eventbus.SubagentEvent{AgentType: "y", SessionID: "c", Event: encode(t, eventbus.ToolApprovalResolved{ApprovalID: "apr_1", Outcome: eventbus.Denied})})
+	<-q.over
+	if got := b.since(0).questions; len(got) != 0 {
+		t.Errorf("questions %v after the answer, want none", got)
+	}
+
+	child("a", eventbus.SessionEnd{Status: "completed"})
+	all.forget("b")
+	if len(all.byID) != 2 {
+		t.Errorf("%d feeds, want both: of a may be read, to b may come more", len(all.byID))
+	}
+	all.forget("a")
+	child("b", eventbus.SessionEnd{Status: "completed"})
+	if len(all.byID) != 0 {
+		t.Errorf("%d feeds are left", len(all.byID))
+	}
+}

@@ -1,0 +1,109 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// givenUp knows the calls that the host has cancelled because they took too
+// long for it, not because somebody wants them stopped. MCP has one
+// notification for both, which says why in words; the SDK shows a call neither
+// the reason nor the id that it is meant by, so each call is marked with its id
+// on the way in.
+type givenUp struct {
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+// callMark is where in its _meta a call has its id.
+const callMark = "agentworker/requestId"
+
+// mark writes a call's id into its params.
+func (g *givenUp) mark(req *jsonrpc.Request) {
+	if req.Method != "tools/call" {
+		return
+	}
+	var params, meta map[string]json.RawMessage
+	if json.Unmarshal(req.Params, &params) != nil || params == nil {
+		return // the SDK refuses it
+	}
+	if raw, ok := params["_meta"]; ok && json.Unmarshal(raw, &meta) != nil {
+		return
+	}
+	if meta == nil {
+		meta = make(map[string]json.RawMessage)
+	}
+	var err error
+	if meta[callMark], err = json.Marshal(key(req.ID)); err != nil {
+		return
+	}
+	if params["_meta"], err = json.Marshal(meta); err != nil {
+		return
+	}
+	var marked bytes.Buffer
+	enc := json.NewEncoder(&marked)
+	enc.SetEscapeHTML(false) // the arguments are to stay as long as they are
+	if enc.Encode(params) == nil {
+		req.Params = bytes.TrimSpace(marked.Bytes())
+	}
+}
+
+// cancelled takes a notification that a call is cancelled, if the call is known.
+func (g *givenUp) cancelled(params json.RawMessage, known func(jsonrpc.ID) bool) {
+	var p struct {
+		RequestID any    `json:"requestId"`
+		Reason    string `json:"reason"`
+	}
+	if json.Unmarshal(params, &p) != nil || !tellsOfTime(p.Reason) {
+		return
+	}
+	id, err := jsonrpc.MakeID(p.RequestID)
+	if err != nil || !known(id) {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ids == nil {
+		g.ids = make(map[string]bool)
+	}
+	g.ids[key(id)] = true
+}
+
+// tellsOfTime reports whether the reason for a cancellation is the host's time
+// limit: "Request timed out" of the TypeScript SDK, and the like of others.
+func tellsOfTime(reason string) bool {
+	reason = strings.ToLower(reason)
+	for _, words := range []string{"timed out", "timeout", "deadline"} {
+		if strings.Contains(reason, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether the host has given up on a call.
+func (g *givenUp) has(req *mcp.CallToolRequest) bool {
+	id, _ := req.Params.Meta[callMark].(string)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return id != "" && g.ids[id]
+}
+
+// forget drops a call that is answered.
+func (g *givenUp) forget(id jsonrpc.ID) { g.drop(key(id)) }
+
+// drop is forget for a call of which the mark is known.
+func (g *givenUp) drop(mark string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.ids, mark)
+}
+
+// key tells the number 1 from the text "1".
+func key(id jsonrpc.ID) string { return fmt.Sprintf("%T %v", id.Raw(), id.Raw()) }

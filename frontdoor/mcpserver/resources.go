@@ -1,0 +1,126 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/session"
+)
+
+const (
+	sessionScheme = "session://"
+
+	// maxListed bounds the sessions that resources/list names, the newest of
+	// them; others can be read all the same.
+	maxListed = 200
+
+	// maxTranscript bounds a transcript as a resource, in bytes.
+	maxTranscript = 1 << 20
+)
+
+// addResources offers the transcripts of the connection's own sessions: its
+// root, and all below. What other callers of the workspace do is not shown,
+// since their prompts may hold what this host is not to know. Clients that share
+// a connection are offered no list for that reason, nor the root, which has what
+// all of them have asked: who has the id of a session has called it.
+func (c *connection) addResources(server *mcp.Server) {
+	if c.sessions == nil {
+		return
+	}
+	server.AddResourceTemplate(&mcp.ResourceTemplate{
+		Name:        "session",
+		Title:       "A session's transcript",
+		Description: "What a subagent was told, did and answered, as Markdown. The session id is in the result of its call.",
+		URITemplate: sessionScheme + "{id}",
+		MIMEType:    "text/markdown",
+	}, c.readSession)
+	server.AddReceivingMiddleware(c.listSessions)
+}
+
+// readSession returns a session's transcript as it is now.
+func (c *connection) readSession(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	id := strings.TrimPrefix(req.Params.URI, sessionScheme)
+	record, err := c.sessions.Get(ctx, id)
+	switch {
+	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrAmbiguous), err == nil && (record.ID != id || !c.owns(record)):
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	case err != nil:
+		return nil, fmt.Errorf("reading session %s: %w", id, err)
+	}
+	messages, err := c.sessions.Messages(ctx, record.ID)
+	if err != nil {
+		return nil, err
+	}
+	text := shorten(eventbus.Printable(session.Markdown(record, messages)), record.ID)
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
+		URI: req.Params.URI, MIMEType: "text/markdown", Text: text,
+		Meta: mcp.Meta{"status": record.Status, "usage": record.Usage},
+	}}}, nil
+}
+
+// shorten leaves out the middle of a transcript that is too long.
+func shorten(text, id string) string {
+	limit := size{maxTranscript, utf8Bytes}
+	if limit.fits(text) {
+		return text
+	}
+	return headOf(text, maxTranscript/2, limit) +
+		fmt.Sprintf("\n\n[… left out here; 'worker sessions log %s --format markdown' has all, in a terminal …]\n\n", id) +
+		tailOf(text, maxTranscript/2, limit)
+}
+
+// owns reports whether a session is the connection's root or below it; of one
+// that is shared, below it.
+func (c *connection) owns(r *session.Record) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(r.Path) > 0 && !(c.shared && len(r.Path) == 1) && slices.Contains(c.roots, r.Path[0].SessionID)
+}
+
+// listSessions answers resources/list with the connection's sessions of the
+// moment, the newest first.
+func (c *connection) listSessions(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		list, ok := res.(*mcp.ListResourcesResult)
+		if err != nil || !ok || c.shared {
+			return res, err
+		}
+		records, err := c.sessions.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range records {
+			if c.owns(r) && len(list.Resources) < maxListed {
+				list.Resources = append(list.Resources, sessionResource(r))
+			}
+		}
+		return list, nil
+	}
+}
+
+func sessionResource(r *session.Record) *mcp.Resource {
+	title := "this connection"
+	if r.Agent != "" {
+		title = eventbus.OneLine(r.Agent+": "+r.Description, 100)
+	}
+	return &mcp.Resource{
+		URI: sessionScheme + r.ID, Name: r.ID, Title: title, Description: string(r.Status), MIMEType: "text/markdown",
+		Annotations: &mcp.Annotations{Audience: []mcp.Role{"user", "assistant"}, LastModified: lastChange(r)},
+	}
+}
+
+// lastChange is when a session ended or, while it runs, began.
+func lastChange(r *session.Record) string {
+	at := r.CreatedAt
+	if !r.EndedAt.IsZero() {
+		at = r.EndedAt
+	}
+	return at.UTC().Format("2006-01-02T15:04:05Z")
+}

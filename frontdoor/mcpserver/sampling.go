@@ -1,0 +1,108 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxSampling bounds the wait for a host's model where the caller gives no
+// time: a host may never answer.
+const maxSampling = 10 * time.Minute
+
+// Sampler asks the model of a host, by way of a call that waits for the child
+// at the second place of path. It ends with ctx, after 10 minutes at the latest.
+type Sampler func(ctx context.Context, path []string, params *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageWithToolsResult, error)
+
+// errNoResponse is the error of a question which the host has passed over.
+var errNoResponse = errors.New("the host has not answered the request for its model")
+
+// sample is the connection's [Sampler].
+func (c *connection) sample(ctx context.Context, path []string, params *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageWithToolsResult, error) {
+	if len(path) < 2 {
+		return nil, errors.New("the host's model is for the host's subagents alone")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, maxSampling, fmt.Errorf("the host's model has not answered within %s", maxSampling))
+	defer cancel()
+	until, _ := ctx.Deadline()
+	type outcome struct {
+		response mcp.InputResponse
+		err      error
+	}
+	answered := make(chan outcome, 1)
+	q := &question{
+		id:      "smp_" + rand.Text(),
+		until:   until,
+		over:    make(chan struct{}),
+		only:    true,
+		wants:   takesTools,
+		request: func(context.Context) (mcp.InputRequest, error) { return params, nil },
+		answer: func(_ context.Context, response mcp.InputResponse, err error) {
+			select {
+			case answered <- outcome{response, err}:
+			default: // the first one counts
+			}
+		},
+	}
+	feed := c.feeds.of(path[1])
+	feed.ask(q)
+	defer feed.withdraw(q.id)
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case a := <-answered:
+		if a.err != nil {
+			return nil, fmt.Errorf("asking the host's model: %w", a.err)
+		}
+		res, ok := a.response.(*mcp.CreateMessageWithToolsResult)
+		if !ok {
+			return nil, fmt.Errorf("the host has answered a request for its model with a %T", a.response)
+		}
+		return res, nil
+	}
+}
+
+// takesTools reports whether a client names sampling with tools: an agent
+// without tools could do nothing.
+func takesTools(caps *mcp.ClientCapabilities) bool {
+	return caps.Sampling != nil && caps.Sampling.Tools != nil
+}
+
+// canSample returns an error where agents are to run on the model of a host
+// that offers none.
+func (c *connection) canSample(req *mcp.CallToolRequest) error {
+	if c.hostModel == nil {
+		return nil
+	}
+	what := ""
+	caps := req.ClientCapabilities()
+	switch {
+	case caps == nil || caps.Sampling == nil:
+		what = "names no sampling in its capabilities"
+	case !takesTools(caps):
+		what = "names sampling in its capabilities, but without tools"
+	case wayOf(req) == noWay:
+		what = "mixes two versions of the protocol, so that it can't be asked"
+	default:
+		return nil
+	}
+	return fmt.Errorf("--model host runs agents on the host's model, and %s %s: start the worker with another --model", describeClient(req.ClientInfo()), what)
+}
+
+// spent reports whether a child waits for the host's model, and this call can't
+// be answered with questions any more: another call has to take them.
+func (a *asker) spent(questions []*question) bool {
+	if a.way != byRound || a.round < maxRounds || a.caps == nil {
+		return false
+	}
+	for _, q := range questions {
+		if q.only && !a.asked[q.id] && q.wants(a.caps) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,47 @@
+package session_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/agentworker/worker/session"
+)
+
+// TestOpenCutShort: a caller that goes away while its session is opened leaves
+// none behind that nobody ends: it has the session, or there is none.
+func TestOpenCutShort(t *testing.T) {
+	e := newEnv(t, turns{say("x")}, nil)
+	cut := make(chan context.CancelFunc, 1)
+	stored, err := e.bus.Conn().Subscribe("$KV.AGENT_SESSIONS.>", func(*nats.Msg) {
+		select {
+		case cancel := <-cut: // before the store has said that it has the record
+			cancel()
+		default:
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		ctx, cancel := context.WithCancel(t.Context())
+		cut <- cancel
+		if s, err := e.Open(ctx, session.Spec{Agent: "agent"}); err == nil {
+			e.end(s, session.Outcome{Status: session.Cancelled, Err: context.Canceled})
+		}
+		cancel()
+	}
+	if err := stored.Unsubscribe(); err != nil {
+		t.Fatal(err)
+	}
+	records, err := e.Store().List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if !r.Status.Ended() {
+			t.Errorf("session %s is left behind, %s", r.ID, r.Status)
+		}
+	}
+}
