@@ -242,9 +242,9 @@ var jsAway = []jetstream.ErrorCode{
 	10163, // JSStreamExpectedLastSeqPerSubjectNotReady
 }
 
-// Retry calls f until it succeeds, fails for good ([Transient]), or ctx ends;
+// retry calls f until it succeeds, fails for good ([Transient]), or ctx ends;
 // its error is f's last. Each call has tryWait.
-func Retry(ctx context.Context, f func(context.Context) error) error {
+func retry(ctx context.Context, f func(context.Context) error) error {
 	for {
 		attempt, stop := context.WithTimeout(ctx, tryWait)
 		err := f(attempt)

@@ -66,64 +66,60 @@ func (b *Bus) Findings() []Finding {
 // is refused with an [*UnfitError] where it would lose what is stored in it.
 // What else is wrong with it is told by [Bus.Findings].
 func (b *Bus) EnsureStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
-	var stream jetstream.Stream
-	err := b.ensure(ctx, func(ctx context.Context) (err error) {
-		if !b.Embedded() {
-			if stream, err = b.js.Stream(ctx, cfg.Name); err == nil {
-				return b.check(stream.CachedInfo().Config, cfg)
-			} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
-				return err
-			}
-			cfg.Replicas = cmp.Or(cfg.Replicas, b.replicas)
-		}
-		stream, err = b.js.CreateOrUpdateStream(ctx, cfg)
-		return err
-	})
-	return stream, err
+	cfg.Replicas = b.replicasOf(cfg.Replicas)
+	return ensured(ctx, b, cfg,
+		func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, cfg.Name) },
+		func(ctx context.Context) (jetstream.Stream, error) { return b.js.CreateOrUpdateStream(ctx, cfg) })
 }
 
 // EnsureBucket makes a key-value bucket, like [Bus.EnsureStream].
 func (b *Bus) EnsureBucket(ctx context.Context, cfg jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
-	var bucket jetstream.KeyValue
-	err := b.ensure(ctx, func(ctx context.Context) (err error) {
-		if !b.Embedded() {
-			if bucket, err = b.js.KeyValue(ctx, cfg.Bucket); err == nil {
-				stream, err := b.js.Stream(ctx, "KV_"+cfg.Bucket)
-				if err != nil {
-					return err
-				}
-				return b.check(stream.CachedInfo().Config, bucketStream(cfg))
-			} else if !errors.Is(err, jetstream.ErrBucketNotFound) {
-				return err
-			}
-			cfg.Replicas = cmp.Or(cfg.Replicas, b.replicas)
-		}
-		bucket, err = b.js.CreateOrUpdateKeyValue(ctx, cfg)
-		return err
-	})
-	return bucket, err
+	cfg.Replicas = b.replicasOf(cfg.Replicas)
+	return ensured(ctx, b, bucketStream(cfg),
+		func(ctx context.Context) (jetstream.KeyValue, error) { return b.js.KeyValue(ctx, cfg.Bucket) },
+		func(ctx context.Context) (jetstream.KeyValue, error) { return b.js.CreateOrUpdateKeyValue(ctx, cfg) })
 }
 
 // EnsureObjects makes an object store, like [Bus.EnsureStream].
 func (b *Bus) EnsureObjects(ctx context.Context, cfg jetstream.ObjectStoreConfig) (jetstream.ObjectStore, error) {
-	var objects jetstream.ObjectStore
+	cfg.Replicas = b.replicasOf(cfg.Replicas)
+	return ensured(ctx, b, objectStream(cfg),
+		func(ctx context.Context) (jetstream.ObjectStore, error) { return b.js.ObjectStore(ctx, cfg.Bucket) },
+		func(ctx context.Context) (jetstream.ObjectStore, error) {
+			return b.js.CreateOrUpdateObjectStore(ctx, cfg)
+		})
+}
+
+// replicasOf returns how many replicas something gets that the bus makes. 0: as
+// the server has it.
+func (b *Bus) replicasOf(asked int) int {
+	if b.Embedded() {
+		return asked
+	}
+	return cmp.Or(asked, b.replicas)
+}
+
+// ensured opens what is kept in the stream want, or makes it. In a server that is
+// not ours a stream that is there is checked, and left as it is.
+func ensured[T any](ctx context.Context, b *Bus, want jetstream.StreamConfig, open, create func(context.Context) (T, error)) (T, error) {
+	var got T
 	err := b.ensure(ctx, func(ctx context.Context) (err error) {
 		if !b.Embedded() {
-			if objects, err = b.js.ObjectStore(ctx, cfg.Bucket); err == nil {
-				stream, err := b.js.Stream(ctx, "OBJ_"+cfg.Bucket)
-				if err != nil {
-					return err
+			has, err := b.js.Stream(ctx, want.Name)
+			if err == nil {
+				if got, err = open(ctx); err == nil {
+					err = b.check(has.CachedInfo().Config, want)
 				}
-				return b.check(stream.CachedInfo().Config, objectStream(cfg))
-			} else if !errors.Is(err, jetstream.ErrBucketNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound) {
 				return err
 			}
-			cfg.Replicas = cmp.Or(cfg.Replicas, b.replicas)
+			if !errors.Is(err, jetstream.ErrStreamNotFound) {
+				return err
+			}
 		}
-		objects, err = b.js.CreateOrUpdateObjectStore(ctx, cfg)
+		got, err = create(ctx)
 		return err
 	})
-	return objects, err
+	return got, err
 }
 
 // ensure calls f, again while a cluster has no leader.
@@ -134,7 +130,7 @@ func (b *Bus) ensure(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
 	silent := time.Now().Add(silence)
-	err := Retry(ctx, func(ctx context.Context) error {
+	err := retry(ctx, func(ctx context.Context) error {
 		err := f(ctx)
 		if errors.Is(err, nats.ErrNoResponders) && time.Now().After(silent) {
 			return errNoJetStream

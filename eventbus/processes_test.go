@@ -125,13 +125,14 @@ type running struct {
 	stored int
 	ended  bool // in order
 	wrong  []string
+	more   chan struct{} // closed with the next line
 }
 
 func startMember(t *testing.T, dir string, number int) *running {
 	t.Helper()
 	m := &running{
 		cmd: exec.Command(os.Args[0]), session: fmt.Sprint("c", number),
-		ready: make(chan struct{}), done: make(chan struct{}),
+		ready: make(chan struct{}), done: make(chan struct{}), more: make(chan struct{}),
 	}
 	m.cmd.Env = append(os.Environ(), memberDir+"="+dir, memberSession+"="+m.session)
 	m.cmd.Stderr = os.Stderr
@@ -165,6 +166,8 @@ func (m *running) read(out io.Reader) {
 		default:
 			m.wrong = append(m.wrong, lines.Text())
 		}
+		close(m.more)
+		m.more = make(chan struct{})
 		m.mu.Unlock()
 	}
 }
@@ -172,17 +175,20 @@ func (m *running) read(out io.Reader) {
 // progress waits until more of m's events are stored.
 func (m *running) progress(t *testing.T) {
 	t.Helper()
-	count := func() int {
+	count := func() (int, <-chan struct{}) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if len(m.wrong) > 0 {
 			t.Fatalf("%s: %v", m.session, m.wrong)
 		}
-		return m.stored
+		return m.stored, m.more
 	}
-	deadline := time.Now().Add(15 * time.Second)
-	for before := count(); count() == before; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
+	limit := time.After(15 * time.Second)
+	before, more := count()
+	for now := before; now == before; now, more = count() {
+		select {
+		case <-more:
+		case <-limit:
 			t.Fatalf("%s stores nothing any more", m.session)
 		}
 	}

@@ -22,29 +22,6 @@ import (
 	"github.com/agentworker/worker/session"
 )
 
-// newExternalEnv returns an environment on a server of its own process, as it
-// were.
-func newExternalEnv(t *testing.T, srv *server.Server, m model.Model) *env {
-	t.Helper()
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: srv.ClientURL()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bus.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	e := &env{t: t, bus: bus, static: &static{rules: permission.MustRuleset(rule("*", "*", permission.Allow))}}
-	e.Manager, err = session.NewManager(t.Context(), session.Options{
-		Bus: bus, Static: e.static, Model: func(string) (model.Model, error) { return m, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
 // TestServerRestarts: while a session streams, the external server goes, and
 // comes back with what it has stored. The session waits and completes; its stream
 // has every event once, in order, for who follows all the while too.
@@ -73,7 +50,7 @@ func TestServerRestarts(t *testing.T) {
 		}
 		yield(model.Stop{Reason: model.StopEnd}, nil)
 	}}
-	e := newExternalEnv(t, srv, m)
+	e := newEnvOn(t, eventbus.Options{URL: srv.ClientURL()}, m, nil)
 	s := e.open(session.Spec{Agent: "talker"})
 	followed := make(chan string)
 	go func() {
@@ -126,7 +103,7 @@ func TestDiskFull(t *testing.T) {
 		}
 		say("done")(ctx, req, yield)
 	}}
-	e := newExternalEnv(t, natstest.Start(t, server.Options{StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 20}), m)
+	e := newEnvOn(t, eventbus.Options{URL: natstest.Start(t, server.Options{StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 20}).ClientURL()}, m, nil)
 	small := e.open(session.Spec{})
 	e.end(small, session.Outcome{Status: session.Completed})
 	s := e.open(session.Spec{})

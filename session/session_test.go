@@ -142,7 +142,19 @@ type env struct {
 
 func newEnv(t *testing.T, m model.Model, change func(*session.Options)) *env {
 	t.Helper()
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
+	e := newEnvOn(t, eventbus.Options{StoreDir: t.TempDir()}, m, change)
+	// Without its lease, what it has not ended is to Recover that of a process
+	// that has gone. A test that is about processes makes another manager.
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// newEnvOn returns an environment whose manager keeps its lease.
+func newEnvOn(t *testing.T, at eventbus.Options, m model.Model, change func(*session.Options)) *env {
+	t.Helper()
+	bus, err := eventbus.Open(t.Context(), "ws", &at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,11 +175,6 @@ func newEnv(t *testing.T, m model.Model, change func(*session.Options)) *env {
 		change(&opts)
 	}
 	if e.Manager, err = session.NewManager(t.Context(), opts); err != nil {
-		t.Fatal(err)
-	}
-	// Without its lease, what it has not ended is to Recover that of a process
-	// that has gone. A test that is about processes makes another manager.
-	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return e

@@ -73,8 +73,8 @@ func (o HTTPOptions) withDefaults() HTTPOptions {
 // From 2026-07-28 on there are no sessions. The requests of all clients that
 // give the same name and version share a root session, which ends when none has
 // come for a while. What one of them has called, another one can wait for, read
-// and cancel only by its session id, which it is not told; a request that is given up is cancelled by that, as the
-// protocol has it.
+// and cancel only by its session id, which it is not told; a request that is
+// given up is cancelled by that, as the protocol has it.
 type HTTP struct {
 	server    *Server
 	opts      HTTPOptions
