@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Summary names a call's tool and what it is about, in one line for people.
@@ -12,6 +13,33 @@ func (e ToolCallStart) Summary() string { return summary(e.ToolName, e.Arguments
 // Summary names the call that waits and what it is about, in one line for
 // people.
 func (e ToolApprovalRequired) Summary() string { return summary(e.ToolName, e.Arguments) }
+
+// Summary says in one line, for people, why a model call waits, and how long it
+// does: "rate limited, waits 43 s for try 2 of 3".
+func (r Retry) Summary() string {
+	return fmt.Sprintf("%s, waits %d s for try %d of %d", r.why(), seconds(r.delay()), r.Try, r.Tries)
+}
+
+// SummaryAfter is Summary so long after the event: "rate limited, next try in
+// 12 s, 2 of 3", and then "rate limited before, try 2 of 3".
+func (r Retry) SummaryAfter(age time.Duration) string {
+	if left := r.delay() - age; left > 0 {
+		return fmt.Sprintf("%s, next try in %d s, %d of %d", r.why(), seconds(left), r.Try, r.Tries)
+	}
+	return fmt.Sprintf("%s before, try %d of %d", r.why(), r.Try, r.Tries)
+}
+
+func (r Retry) why() string {
+	if r.Reason == "unavailable" {
+		return "no answer"
+	}
+	return strings.ReplaceAll(OneLine(r.Reason, 40), "_", " ")
+}
+
+func (r Retry) delay() time.Duration { return time.Duration(r.DelayMs) * time.Millisecond }
+
+// seconds rounds up.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // Summary says in one line, for people, what has become of which agents.
 func (e AgentsChanged) Summary() string {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/agentworker/worker/eventbus"
@@ -46,6 +47,22 @@ func TestSummary(t *testing.T) {
 		if got := (eventbus.ToolApprovalRequired{ToolName: tt.tool, Arguments: tt.arguments}).Summary(); got != tt.want {
 			t.Errorf("summary of the approval of %s %s: %q, want %q", tt.tool, tt.arguments, got, tt.want)
 		}
+	}
+}
+
+func TestRetrySummary(t *testing.T) {
+	limited := eventbus.Retry{Reason: "rate_limited", Try: 2, Tries: 3, DelayMs: 45_000}
+	for age, want := range map[time.Duration]string{
+		0:                       "rate limited, next try in 45 s, 2 of 3",
+		1500 * time.Millisecond: "rate limited, next try in 44 s, 2 of 3",
+		45 * time.Second:        "rate limited before, try 2 of 3",
+	} {
+		if got := limited.SummaryAfter(age); got != want {
+			t.Errorf("after %s: %q, want %q", age, got, want)
+		}
+	}
+	if got, want := (eventbus.Retry{Reason: "unavailable", Try: 3, Tries: 3}).SummaryAfter(0), "no answer before, try 3 of 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

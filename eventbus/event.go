@@ -43,6 +43,18 @@ const (
 // StatusChange tells that the session now does something else.
 type StatusChange struct {
 	Status Status `json:"status"`
+
+	// Retry is there where the session goes on with the same: its model call
+	// has failed, and is made again.
+	Retry *Retry `json:"retry,omitempty"`
+}
+
+// Retry says why a model call is made again, and when.
+type Retry struct {
+	Reason  string `json:"reason"`  // rate_limited, unavailable or another model.ErrorKind
+	Try     int    `json:"try"`     // the next one, counted from 1
+	Tries   int    `json:"tries"`   // how many there are at most
+	DelayMs int64  `json:"delayMs"` // from this event to the try; 0: a few seconds at most
 }
 
 // ContentDelta is the next piece of the answer's text, never the text so far.
@@ -76,6 +88,7 @@ type ToolCallEnd struct {
 	Result     string `json:"result"`
 	IsError    bool   `json:"isError"`
 	Truncated  bool   `json:"truncated"`
+	Refused    bool   `json:"refused,omitempty"` // the permission rules, or their answer: the tool has not run
 	DurationMs int64  `json:"durationMs"`
 }
 

@@ -16,6 +16,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 )
 
 // Model is a language model that streams its answers. It is safe for
@@ -112,9 +113,18 @@ type ToolResult struct {
 	IsError    bool   `json:"isError,omitempty"`
 }
 
-// Part is one piece of a streamed answer: [TextDelta], [ReasoningDelta],
-// [Reasoning], [ToolCall], [Usage] or [Stop].
+// Part is one piece of a streamed answer: [Retry], [TextDelta],
+// [ReasoningDelta], [Reasoning], [ToolCall], [Usage] or [Stop].
 type Part interface{ part() }
+
+// Retry tells, before anything of the answer, that the call is made again. It
+// is for display.
+type Retry struct {
+	Reason ErrorKind     // what came of the try before
+	Try    int           // the next one, counted from 1
+	Tries  int           // how many there are at most
+	Wait   time.Duration // until it begins; 0: a few seconds at most
+}
 
 // TextDelta is the next piece of the answer's text: never the text so far,
 // never empty, and whole UTF-8 characters.
@@ -167,6 +177,7 @@ const (
 	StopRefusal   StopReason = "refusal"    // the provider's safety filter
 )
 
+func (Retry) part()          {}
 func (TextDelta) part()      {}
 func (ReasoningDelta) part() {}
 func (Reasoning) part()      {} // a finished block, which the message keeps

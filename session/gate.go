@@ -47,6 +47,7 @@ func (s *Session) invoke(ctx context.Context, call model.ToolCall, messageID str
 		Result:     res.Text,
 		IsError:    res.IsError,
 		Truncated:  res.Truncated,
+		Refused:    res.Refused,
 		DurationMs: time.Since(start).Milliseconds(),
 	})
 	return res

@@ -187,6 +187,10 @@ func (s *Session) callModel(ctx context.Context, final bool) (id string, answer 
 			return id, answer, stop, err
 		}
 		switch part := part.(type) {
+		case model.Retry:
+			s.publish(eventbus.StatusChange{Status: eventbus.StatusStreaming, Retry: &eventbus.Retry{
+				Reason: string(part.Reason), Try: part.Try, Tries: part.Tries, DelayMs: part.Wait.Milliseconds(),
+			}})
 		case model.TextDelta:
 			s.publish(eventbus.ContentDelta{MessageID: id, Delta: part.Text, Offset: text.Len()})
 			text.WriteString(part.Text)

@@ -406,6 +406,24 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestRetry: a model call that is made again is told of, with the wait.
+func TestRetry(t *testing.T) {
+	again := parts(model.Retry{Reason: model.ErrRateLimited, Try: 2, Tries: 3, Wait: 45 * time.Second},
+		model.TextDelta{Text: "at last"}, model.Stop{Reason: model.StopEnd})
+	e := newEnv(t, turns{again}, nil)
+	s := e.open(session.Spec{})
+	e.end(s, s.Prompt(t.Context(), "go"))
+	for _, ev := range e.events(s) {
+		if ev, ok := ev.(eventbus.StatusChange); ok && ev.Retry != nil {
+			if want := (eventbus.Retry{Reason: "rate_limited", Try: 2, Tries: 3, DelayMs: 45_000}); *ev.Retry != want || ev.Status != eventbus.StatusStreaming {
+				t.Errorf("got %s %+v, want %+v", ev.Status, *ev.Retry, want)
+			}
+			return
+		}
+	}
+	t.Error("no event tells of the retry")
+}
+
 // TestCancel: whatever the session is doing, the end of its context ends it.
 func TestCancel(t *testing.T) {
 	started := make(chan struct{}, 1)

@@ -15,10 +15,12 @@ func describe(agent string, ev eventbus.Event) string {
 	what := ""
 	switch ev := ev.(type) {
 	case eventbus.StatusChange:
-		switch ev.Status {
-		case eventbus.StatusQueued:
+		switch {
+		case ev.Retry != nil:
+			what = ev.Retry.Summary()
+		case ev.Status == eventbus.StatusQueued:
 			what = "queued"
-		case eventbus.StatusStreaming:
+		case ev.Status == eventbus.StatusStreaming:
 			what = "thinking"
 		}
 	case eventbus.ToolCallStart:

@@ -26,6 +26,8 @@ func TestDescribe(t *testing.T) {
 	}{
 		{eventbus.StatusChange{Status: eventbus.StatusQueued}, "aide: queued"},
 		{eventbus.StatusChange{Status: eventbus.StatusStreaming}, "aide: thinking"},
+		{eventbus.StatusChange{Status: eventbus.StatusStreaming, Retry: &eventbus.Retry{Reason: "rate_limited", Try: 2, Tries: 3, DelayMs: 42_500}},
+			"aide: rate limited, waits 43 s for try 2 of 3"},
 		{eventbus.StatusChange{Status: eventbus.StatusExecutingTool}, ""},
 		{eventbus.ContentDelta{Delta: "x"}, ""},
 		{eventbus.ToolCallStart{ToolName: "grep", Step: 3, Arguments: `{"pattern":"veto","path":"session"}`}, "aide: step 3: grep veto session"},

@@ -17,6 +17,7 @@ type Answer struct {
 	ToolCalls []model.ToolCall
 	Usage     model.Usage
 	Stop      model.StopReason // empty: the answer is not complete
+	Retries   []model.Retry
 
 	blocks []model.Reasoning
 }
@@ -55,6 +56,14 @@ func Collect(stream iter.Seq2[model.Part, error]) (Answer, error) {
 			if err == nil {
 				rule("neither a part nor an error came")
 			}
+		case model.Retry:
+			if text.Len() > 0 || reasoning.Len() > 0 || len(got.ToolCalls) > 0 {
+				rule("%+v came once the answer had begun", part)
+			}
+			if part.Reason == "" || part.Try < 2 || part.Try > part.Tries || part.Wait < 0 {
+				rule("%+v lacks a reason or a try that can be", part)
+			}
+			got.Retries = append(got.Retries, part)
 		case model.TextDelta:
 			if part.Text == "" || !utf8.ValidString(part.Text) {
 				rule("the text %q is empty or no UTF-8", part.Text)

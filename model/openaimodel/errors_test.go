@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,44 @@ func TestClientTimeout(t *testing.T) {
 	var e *model.Error
 	if !errors.As(err, &e) || e.Kind != model.ErrTimeout {
 		t.Errorf("got %v, want kind timeout", err)
+	}
+}
+
+// TestRetriesAreTold: of a wait for the next try is told before it begins, with
+// its length, and leaving the loop then ends the call.
+func TestRetriesAreTold(t *testing.T) {
+	limited := replaymodel.Script{{
+		Text:  replaymodel.Chunks{"at last"},
+		Error: &replaymodel.Failure{Status: 429, Times: 2, RetryAfterMs: 7},
+	}}
+	server := modeltest.New(t, limited, nil)
+	m := openaimodel.New("gpt-test", &openaimodel.Options{BaseURL: server.URL + "/v1"})
+	got, err := modeltest.Collect(m.Stream(t.Context(), ask("hello")))
+	want := []model.Retry{
+		{Reason: model.ErrRateLimited, Try: 2, Tries: 3, Wait: 7 * time.Millisecond},
+		{Reason: model.ErrRateLimited, Try: 3, Tries: 3, Wait: 7 * time.Millisecond},
+	}
+	if err != nil || !slices.Equal(got.Retries, want) {
+		t.Errorf("got %+v, %v, want the retries %+v", got, err, want)
+	}
+
+	limited[0].Error.RetryAfterMs = int(time.Minute / time.Millisecond)
+	server = modeltest.New(t, limited, nil)
+	m = openaimodel.New("gpt-test", &openaimodel.Options{BaseURL: server.URL + "/v1"})
+	for part, err := range m.Stream(t.Context(), ask("hello")) {
+		if retry, ok := part.(model.Retry); !ok || err != nil || retry.Wait != time.Minute {
+			t.Errorf("got %+v, %v, want a retry in a minute", part, err)
+		}
+		break
+	}
+	if n := len(server.Received()); n != 1 {
+		t.Errorf("%d requests, want 1: the loop was left", n)
+	}
+
+	m = openaimodel.New("gpt-test", &openaimodel.Options{BaseURL: "http://127.0.0.1:1", MaxRetries: new(1)})
+	got, err = modeltest.Collect(m.Stream(t.Context(), ask("hello")))
+	if want := []model.Retry{{Reason: model.ErrUnavailable, Try: 2, Tries: 2}}; err == nil || !slices.Equal(got.Retries, want) {
+		t.Errorf("no server: got %+v, %v, want the retries %+v", got, err, want)
 	}
 }
 

@@ -77,6 +77,7 @@ type Model struct {
 	name        string // there
 	at          endpoint.Endpoint
 	official    bool // OpenAI or Azure
+	retries     endpoint.Retries
 	completions openai.ChatCompletionService
 }
 
@@ -96,20 +97,19 @@ func New(name string, opts *Options) *Model {
 		m.at.Base = defaultBaseURL
 	}
 	m.official = isOfficial(m.at.Base)
-	retries, wait := defaultMaxRetries, defaultMaxRetryWait
+	m.retries = endpoint.Retries{Max: defaultMaxRetries, MaxWait: defaultMaxRetryWait}
 	if o.MaxRetries != nil {
-		retries = max(0, *o.MaxRetries)
+		m.retries.Max = max(0, *o.MaxRetries)
 	}
 	if o.MaxRetryWait > 0 {
-		wait = o.MaxRetryWait
+		m.retries.MaxWait = o.MaxRetryWait
 	}
 	// A service, unlike a client, reads nothing from the environment.
 	requestOptions := []option.RequestOption{
 		option.WithBaseURL(m.at.Base),
 		option.WithHTTPClient(endpoint.WithoutRedirects(o.HTTPClient)),
-		option.WithMaxRetries(retries),
-		option.WithMaxRetryDelay(wait),
-		option.WithMiddleware(endpoint.BoundRetries(wait)),
+		option.WithMaxRetries(m.retries.Max),
+		option.WithMaxRetryDelay(m.retries.MaxWait),
 	}
 	if m.at.Key != "" {
 		requestOptions = append(requestOptions, option.WithAPIKey(m.at.Key))
@@ -141,9 +141,20 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		}
 		callCtx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		left := false
+		tell := func(retry model.Retry) bool { // on this goroutine: the SDK makes its tries on it
+			if !left && !yield(retry, nil) {
+				left = true
+				cancel()
+			}
+			return !left
+		}
 		var res *http.Response
-		stream := m.completions.NewStreaming(callCtx, params, option.WithResponseInto(&res))
+		stream := m.completions.NewStreaming(callCtx, params, option.WithResponseInto(&res), option.WithMiddleware(m.retries.Middleware(tell)))
 		defer func() { _ = stream.Close() }() // what was read counts, not how it closes
+		if left {
+			return
+		}
 		if err := stream.Err(); err != nil || !endpoint.IsStream(res) {
 			yield(nil, m.at.Refused(ctx, res, err))
 			return

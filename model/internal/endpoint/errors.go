@@ -85,7 +85,8 @@ func (e *Endpoint) Refused(ctx context.Context, res *http.Response, err error) e
 	if ctx.Err() != nil || res == nil {
 		return e.Broken(ctx, err)
 	}
-	refused := &model.Error{Model: e.Model, Kind: KindOf(res.StatusCode), Status: res.StatusCode, RetryAfter: retryAfter(res.Header)}
+	refused := &model.Error{Model: e.Model, Kind: KindOf(res.StatusCode), Status: res.StatusCode}
+	refused.RetryAfter, _ = retryAfter(res.Header)
 	media := mediaType(res)
 	switch {
 	case res.StatusCode < 300:

@@ -4,9 +4,12 @@
 package endpoint
 
 import (
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/agentworker/worker/model"
 )
 
 // WithoutRedirects returns a client like base that follows no redirects: Go
@@ -23,36 +26,81 @@ func WithoutRedirects(base *http.Client) *http.Client {
 // Middleware is one of either SDK.
 type Middleware = func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error)
 
-// BoundRetries keeps an SDK from waiting for a Retry-After that is longer than
-// limit, or that goes beyond the deadline of the call: better say so at once.
-func BoundRetries(limit time.Duration) Middleware {
+// Retries is how a call is tried again, by an SDK that counts the tries itself.
+type Retries struct {
+	Max     int           // how often
+	MaxWait time.Duration // the longest Retry-After that is waited for
+}
+
+// Middleware returns what goes around each try of one call. It keeps the SDK
+// from waiting for a Retry-After that is longer than MaxWait, or that goes beyond
+// the deadline of the call: better say so at once. Where the server names no
+// time, it does. tell hears of each further try before the wait for it; where
+// it returns false the call has to end.
+func (r Retries) Middleware(tell func(model.Retry) bool) Middleware {
+	tries := 0
 	return func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		tries++
 		res, err := next(req)
-		if err != nil || res == nil {
+		if tries > r.Max || req.Context().Err() != nil {
 			return res, err
 		}
-		wait := retryAfter(res.Header)
-		deadline, ok := req.Context().Deadline()
-		if wait > limit || ok && wait > time.Until(deadline) {
+		retry := model.Retry{Reason: model.ErrUnavailable, Try: tries + 1, Tries: r.Max + 1}
+		if res != nil && err == nil {
+			if !retried(res) {
+				return res, nil
+			}
+			wait, named := retryAfter(res.Header)
+			deadline, ok := req.Context().Deadline()
+			if wait > r.MaxWait || ok && wait > time.Until(deadline) {
+				res.Header.Set("X-Should-Retry", "false")
+				return res, nil
+			}
+			if !named {
+				wait = backoff(tries)
+				res.Header.Set("Retry-After-Ms", strconv.FormatInt(wait.Milliseconds(), 10))
+			}
+			retry.Reason, retry.Wait = KindOf(res.StatusCode), wait
+		}
+		if !tell(retry) && res != nil {
 			res.Header.Set("X-Should-Retry", "false")
 		}
-		return res, nil
+		return res, err
 	}
 }
 
-// retryAfter returns what a response asks to wait; 0: it does not say.
-func retryAfter(h http.Header) time.Duration {
+// retried reports whether the SDKs make a call again that res answers.
+func retried(res *http.Response) bool {
+	switch res.Header.Get("X-Should-Retry") {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	status := res.StatusCode
+	return status == http.StatusRequestTimeout || status == http.StatusConflict || status == http.StatusTooManyRequests || status >= 500
+}
+
+// backoff is how long to wait after so many tries where nobody says: half a
+// second, twice as long each time, up to 8 s, less up to a quarter by chance.
+func backoff(tries int) time.Duration {
+	wait := min(500*time.Millisecond<<(min(tries, 10)-1), 8*time.Second)
+	return wait - rand.N(wait/4)
+}
+
+// retryAfter returns what a response asks to wait, and whether it does.
+func retryAfter(h http.Header) (wait time.Duration, named bool) {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return positive(ms * float64(time.Millisecond))
+		return positive(ms * float64(time.Millisecond)), true
 	}
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		return positive(seconds * float64(time.Second))
+		return positive(seconds * float64(time.Second)), true
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at))
+		return max(0, time.Until(at)), true
 	}
-	return 0
+	return 0, false
 }
 
 // positive returns d where it is a duration; what is none is no wait, and what
