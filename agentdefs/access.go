@@ -6,6 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/glob"
 )
 
 // access gathers the fields of a file that decide what its agent may do.
@@ -192,7 +193,7 @@ func (p *parser) readonly(e entry, rules []permission.Rule) []permission.Rule {
 		}
 		asked := r
 		asked.Tool, asked.Action = "shell_exec", permission.Ask
-		tools, err := permission.CompileGlob(r.Tool)
+		tools, err := glob.Compile(r.Tool)
 		switch {
 		case r.Tool == "shell_exec":
 			out = append(out, asked)

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/glob"
 )
 
 // allow returns the rules that let s happen. What is not understood to the
@@ -128,7 +129,7 @@ func shellScope(args string) ([]string, bool) {
 func quoteButStars(s string) string {
 	parts := strings.Split(s, "*")
 	for i, part := range parts {
-		parts[i] = permission.QuoteGlob(part)
+		parts[i] = glob.Quote(part)
 	}
 	return strings.Join(parts, "*")
 }
@@ -141,7 +142,7 @@ func agentScope(args string) ([]string, bool) {
 		if name == "" || strings.Contains(name, "*") {
 			return nil, false
 		}
-		names = append(names, permission.QuoteGlob(name))
+		names = append(names, glob.Quote(name))
 	}
 	return names, true
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/glob"
 )
 
 // May says in a few words what the agent's own rules let it do, for lists:
@@ -67,7 +68,7 @@ func otherTools(rules []permission.Rule) []string {
 }
 
 func globMatches(pattern, s string) bool {
-	g, err := permission.CompileGlob(pattern)
+	g, err := glob.Compile(pattern)
 	return err == nil && g.Match(s)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/glob"
 )
 
 // clause is what one item of a file says: a rule, or the several rules that its
@@ -98,7 +99,7 @@ func covers(wide, narrow string) bool {
 	case strings.HasPrefix(strings.TrimLeft(wide, "!"), "/"), strings.HasPrefix(wide, "./"):
 		return false // it is compared with another form of the value
 	case plainGlob.MatchString(narrow):
-		glob, err := permission.CompileGlob(wide)
+		glob, err := glob.Compile(wide)
 		return err == nil && ascii(wide) && glob.Match(narrow)
 	}
 	m := wideGlob.FindStringSubmatch(wide)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/permission/glob"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -35,7 +36,7 @@ func AlwaysPatterns(tool string, values []Value) []string {
 		if v.Tool != tool || v.DenyOnly || v.Unknown || v.Text == "" {
 			continue
 		}
-		p := QuoteGlob(v.Text)
+		p := glob.Quote(v.Text)
 		if v.Written != "" {
 			p = alwaysCommand(v)
 		}
@@ -49,7 +50,7 @@ func AlwaysPatterns(tool string, values []Value) []string {
 // alwaysCommand returns the pattern for a command of the shell.
 func alwaysCommand(v Value) string {
 	words, ok := commandWords(v.Written)
-	exact := QuoteGlob(v.Text)
+	exact := glob.Quote(v.Text)
 	if !ok || len(words) == 0 || runsAnything(words) {
 		return exact
 	}
@@ -74,9 +75,9 @@ func alwaysCommand(v Value) string {
 func quoteCommand(words []string) string {
 	line := strings.Join(words, " ")
 	if rest, ok := strings.CutPrefix(line, "./"); ok && rest != "" {
-		return "./" + QuoteGlob(rest)
+		return "./" + glob.Quote(rest)
 	}
-	return QuoteGlob(line)
+	return glob.Quote(line)
 }
 
 // commandWords returns the words of a command without quotes, and without

@@ -142,7 +142,7 @@ func (c *compiled) decision(v *Value, layer Layer) Decision {
 
 // means reports whether c, which matches v, speaks of it: see [Value.Spelling].
 func (c *compiled) means(v *Value) bool {
-	return !v.Spelling || c.Action != Deny || !c.pattern.matchesAll()
+	return !v.Spelling || c.Action != Deny || !c.pattern.MatchesAll()
 }
 
 // suspect judges a value of which only the beginning is known, and which is

@@ -31,40 +31,5 @@
 // A pattern that begins with "/" is matched against a file's absolute path;
 // "~/" and "$HOME/" in front stand for the home folder. All others see the
 // path relative to the workspace. Text is compared in Unicode's form NFC.
-//
-// # Globs
-//
-// Globs mean what they mean to picomatch 4 with the options dot and bash, but
-// for what is said below. The whole value has to match.
-//
-//   - **        any text, "/" and line ends included
-//     ?            one character, but not "/" (one UTF-16 unit, to be exact)
-//     [abc] [a-z]  one of the characters; without "-" or other marks inside,
-//     also the text "[abc]" itself, as in the name of a folder
-//     [^abc]       one character that is none of them, nor "/"; so is [!abc]
-//     [[:alpha:]]  one of a class: alnum alpha ascii blank cntrl digit graph
-//     lower print punct space upper word xdigit
-//     {a,b*}       one of the alternatives; braces without a comma are text
-//     {1..3}       a digit, or a letter, of the range
-//     @(a|b) (a|b) one of the alternatives
-//     ?(a|b)       one of them, or nothing
-//     *(a) +(a)    any number of them; at least one
-//     !(a|b)       what is none of them; only after plain text
-//     **/x  a/**/b also match without a folder between; a/** also matches a
-//     !x           in front of all: what x does not match
-//     \*           the character itself; so are characters in "double quotes"
-//     ./x          is x, and also matches the program ./x
-//
-// A last "/" of the value is optional after *.ext and […] at the end. The
-// empty value matches nothing; a value equal to the pattern always matches.
-//
-// It differs from picomatch where a rule could be evaded by a quirk: "*"
-// matches line ends and the segments "." and ".."; [!abc] negates; "|" outside
-// of groups is text. What would be a regular expression in picomatch (\d, a
-// quantifier after a group, lookarounds), what has no certain meaning
-// (brackets that do not close, {10..20}) and !(…) anywhere else is refused
-// when the rules are read, with the reason: see [PatternError].
-//
-// Most patterns compile to comparisons of text, the rest to Go's regular
-// expressions; all take time linear in the length of the value.
+// [github.com/agentworker/worker/permission/glob] describes the globs.
 package permission

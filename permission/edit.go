@@ -3,6 +3,7 @@ package permission
 import (
 	"bytes"
 
+	"github.com/agentworker/worker/permission/glob"
 	"github.com/tailscale/hujson"
 )
 
@@ -56,7 +57,7 @@ func (e editor) allow(root *hujson.Value, tool, pattern string) error {
 			rules = hujson.Value{Value: &hujson.Array{}}
 			e.add(&rules, "", pattern, hujson.Value{Value: hujson.String("allow")})
 		}
-		e.add(root, e.indent, QuoteGlob(tool), rules)
+		e.add(root, e.indent, glob.Quote(tool), rules)
 		return nil
 	}
 	if action, ok := last.Value.(hujson.Literal); ok {
@@ -78,12 +79,12 @@ func (e editor) allow(root *hujson.Value, tool, pattern string) error {
 // and whether it is about that tool alone.
 func lastAbout(root *hujson.Value, tool string) (last *hujson.Value, exact bool, err error) {
 	for name, value := range entries(root) {
-		g, err := CompileGlob(name)
+		g, err := glob.Compile(name)
 		if err != nil {
 			return nil, false, err
 		}
 		if g.Match(tool) {
-			last, exact = value, name == QuoteGlob(tool)
+			last, exact = value, name == glob.Quote(tool)
 		}
 	}
 	return last, exact, nil

@@ -3,6 +3,7 @@ package permission
 import (
 	"errors"
 	"fmt"
+	"github.com/agentworker/worker/permission/glob"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -287,7 +288,7 @@ func FuzzAllow(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := NewRuleset(Rule{Tool: QuoteGlob(tool), Pattern: pattern, Action: Allow}); err != nil || tool == "" {
+		if _, err := NewRuleset(Rule{Tool: glob.Quote(tool), Pattern: pattern, Action: Allow}); err != nil || tool == "" {
 			return
 		}
 		edited, err := allowJSON([]byte(text), "f", tool, []string{pattern})

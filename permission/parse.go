@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentworker/worker/permission/glob"
 	"github.com/tailscale/hujson"
 	"gopkg.in/yaml.v3"
 )
@@ -57,7 +58,7 @@ func (p *parser) add(tool, pattern, action string, at, actionAt Source) error {
 
 // tool checks the name of a tool that has no rules; of others the rules are.
 func (p *parser) tool(name string, at Source) error {
-	if _, err := CompileGlob(name); err != nil {
+	if _, err := glob.Compile(name); err != nil {
 		return p.refuse(at, "tool: %v", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"github.com/agentworker/worker/permission/glob"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -88,9 +89,9 @@ func (v Value) folded() Value {
 }
 
 // foldGlob returns the pattern for values in lower case.
-func foldGlob(pattern string, plain *Glob) *Glob {
+func foldGlob(pattern string, plain *glob.Glob) *glob.Glob {
 	low := strings.ReplaceAll(strings.ToLower(pattern), "[:upper:]", "[:lower:]")
-	g, err := CompileGlob(low)
+	g, err := glob.Compile(low)
 	if err != nil {
 		return plain // such as [Z-a]
 	}

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"github.com/agentworker/worker/permission/glob"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,7 +133,7 @@ func TestQuotedPathsAlways(t *testing.T) {
 		if len(p) != 1 {
 			t.Fatalf("%q: got %q, want one pattern", text, p)
 		}
-		g, err := CompileGlob(p[0])
+		g, err := glob.Compile(p[0])
 		if err != nil || !g.Match(text) || g.Match(text+"x") {
 			t.Errorf("%q: pattern %q does not match it alone (%v)", text, p[0], err)
 		}

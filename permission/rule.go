@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/agentworker/worker/permission/glob"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -45,7 +46,7 @@ func (r Rule) String() string {
 type SyntaxError struct {
 	Source Source
 	Reason string
-	Err    error // the cause, a [*PatternError] for a pattern; may be nil
+	Err    error // the cause, a [*glob.Error] for a pattern; may be nil
 }
 
 func (e *SyntaxError) Error() string {
@@ -66,11 +67,10 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 // compiled is a rule ready to match.
 type compiled struct {
 	Rule
-	tool, pattern *Glob
-	absolute      bool         // the pattern begins with "/"
-	here          bool         // it begins with "./", as does the name of a program
-	lower         func() *Glob // pattern, for what is in lower case
-	begin         string       // the text that every match begins with, as far as known
+	tool, pattern *glob.Glob
+	absolute      bool              // the pattern begins with "/"
+	here          bool              // it begins with "./", as does the name of a program
+	lower         func() *glob.Glob // pattern, for what is in lower case
 }
 
 func compileRule(r Rule) (*compiled, error) {
@@ -80,27 +80,20 @@ func compileRule(r Rule) (*compiled, error) {
 	if r.Action < Allow || r.Action > Deny {
 		return fail("action", fmt.Errorf("none (use allow, ask or deny)"))
 	}
-	tool, err := CompileGlob(r.Tool)
+	tool, err := glob.Compile(r.Tool)
 	if err != nil {
 		return fail("tool", err)
 	}
-	pattern, err := CompileGlob(norm.NFC.String(r.Pattern))
+	pattern, err := glob.Compile(norm.NFC.String(r.Pattern))
 	if err != nil {
 		return fail("pattern", err)
 	}
 	c := &compiled{Rule: r, tool: tool, pattern: pattern}
 	c.absolute = strings.HasPrefix(strings.TrimLeft(r.Pattern, "!"), "/")
 	c.here = strings.HasPrefix(r.Pattern, "./")
-	c.lower = sync.OnceValue(func() *Glob { return foldGlob(norm.NFC.String(r.Pattern), pattern) })
-	if !pattern.negated {
-		c.begin = r.Pattern[:len(r.Pattern)-len(strings.TrimLeft(r.Pattern, plainBytes))]
-	}
+	c.lower = sync.OnceValue(func() *glob.Glob { return foldGlob(norm.NFC.String(r.Pattern), pattern) })
 	return c, nil
 }
-
-// plainBytes mean themselves wherever they stand in a pattern. A "/" is none
-// of them: "a/**" also matches "a".
-const plainBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_- "
 
 // matches reports whether the rule, whose tool matches, is about v. The text
 // is normalised already.
@@ -113,7 +106,7 @@ func (c *compiled) matches(v *Value) bool {
 		text = v.Abs
 	}
 	if text == "" { // matched by nothing, and yet "*: deny" means it as well
-		return c.Action == Deny && c.pattern.matchesAll()
+		return c.Action == Deny && c.pattern.MatchesAll()
 	}
 	if c.here {
 		text = strings.TrimPrefix(text, "./")
@@ -127,7 +120,8 @@ func (c *compiled) matches(v *Value) bool {
 // mayMatch reports whether the rule might be about a value that begins with
 // v.Text.
 func (c *compiled) mayMatch(v *Value) bool {
-	return strings.HasPrefix(c.begin, v.Text) || strings.HasPrefix(v.Text, c.begin)
+	begin := c.pattern.Prefix()
+	return strings.HasPrefix(begin, v.Text) || strings.HasPrefix(v.Text, begin)
 }
 
 // normalise returns s in the form that patterns are compared in: NFC.
@@ -151,7 +145,7 @@ func expandHome(pattern, home string) string {
 	bangs := pattern[:len(pattern)-len(body)]
 	for _, p := range []string{"~/", "$HOME/"} {
 		if rest, ok := strings.CutPrefix(body, p); ok && home != "" {
-			return bangs + QuoteGlob(strings.TrimSuffix(filepath.ToSlash(home), "/")) + "/" + rest
+			return bangs + glob.Quote(strings.TrimSuffix(filepath.ToSlash(home), "/")) + "/" + rest
 		}
 	}
 	return pattern

@@ -83,7 +83,7 @@ func (r *Ruleset) DeniesAll(tool string) bool {
 		switch {
 		case c.Action != Deny:
 			return false
-		case c.pattern.matchesAll():
+		case c.pattern.MatchesAll():
 			return true
 		}
 	}
@@ -130,7 +130,7 @@ func (r *Ruleset) mayDeny(v *Value) (rule *compiled, covered bool) {
 		switch c := rules[i]; {
 		case c.Action == Deny && c.mayMatch(v):
 			return c, true
-		case c.pattern.matchesAll():
+		case c.pattern.MatchesAll():
 			return nil, true
 		}
 	}

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"encoding/json"
+	"github.com/agentworker/worker/permission/internal/samples"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +17,7 @@ func TestShellPatterns(t *testing.T) {
 		Patterns, Always []string
 	}
 	w := Workspace{Root: t.TempDir(), Home: "/home/u"}
-	for _, v := range readLines[vector](t, "testdata/shell_sample.jsonl") {
+	for _, v := range samples.Read[vector](t, "testdata/shell_sample.jsonl") {
 		values, err := w.ShellValues("shell_exec", v.Command)
 		if err != nil {
 			t.Errorf("%q: %v", v.Command, err)
@@ -97,7 +98,7 @@ func (v gateVector) decide(t *testing.T) Decision {
 }
 
 func TestNoWayRound(t *testing.T) {
-	for _, v := range readLines[gateVector](t, "testdata/bypass_sample.jsonl") {
+	for _, v := range samples.Read[gateVector](t, "testdata/bypass_sample.jsonl") {
 		if d := v.decide(t); d.Action == v.MustNot {
 			t.Errorf("%v by %s: %q\n%s", d.Action, v.Rules, v.Args, v.Why)
 		}
@@ -105,7 +106,7 @@ func TestNoWayRound(t *testing.T) {
 }
 
 func TestHarmlessStaysAllowed(t *testing.T) {
-	for _, v := range readLines[gateVector](t, "testdata/harmless_sample.jsonl") {
+	for _, v := range samples.Read[gateVector](t, "testdata/harmless_sample.jsonl") {
 		if d := v.decide(t); d.Action != v.MustBe {
 			t.Errorf("%v, want %v: %q\n%s: %s", d.Action, v.MustBe, v.Args, v.Why, d.Reason())
 		}

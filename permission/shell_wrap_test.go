@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"github.com/agentworker/worker/permission/internal/samples"
 	"strings"
 	"testing"
 )
@@ -43,7 +44,7 @@ func FuzzShellValues(f *testing.F) {
 	for _, s := range wrappings {
 		f.Add(strings.Replace(s, "%s", "rm x", 1))
 	}
-	for _, v := range readLines[gateVector](f, "testdata/bypass_sample.jsonl") {
+	for _, v := range samples.Read[gateVector](f, "testdata/bypass_sample.jsonl") {
 		if v.Tool == "shell_exec" {
 			f.Add(v.Args["command"])
 		}

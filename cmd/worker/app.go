@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/glob"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
@@ -162,7 +163,7 @@ func below(dirs ...string) []string {
 			names = append(names, real)
 		}
 		for _, name := range names {
-			patterns = append(patterns, permission.QuoteGlob(name), permission.QuoteGlob(name)+"/**")
+			patterns = append(patterns, glob.Quote(name), glob.Quote(name)+"/**")
 		}
 	}
 	return patterns

@@ -17,11 +17,12 @@ const module = "github.com/agentworker/worker/"
 // mayImport says, for each package, which of ours it may import. A package
 // below another stands under its entry unless it has one of its own.
 var mayImport = map[string][]string{
-	"permission":         nil,
+	"permission":         {"permission/glob"},
+	"permission/glob":    nil,
 	"eventbus":           nil,
 	"model":              nil,
 	"internal/workspace": nil,
-	"agentdefs":          {"permission"},
+	"agentdefs":          {"permission", "permission/glob"},
 	"tool":               {"permission"},
 	"session":            {"eventbus", "permission", "model", "tool"},
 	"taskt":              {"agentdefs", "session", "eventbus", "tool", "permission"},

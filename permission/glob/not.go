@@ -1,4 +1,4 @@
-package permission
+package glob
 
 import (
 	"regexp"
@@ -10,7 +10,7 @@ import (
 // certain: only plain text may stand before it.
 func compileNot(seq []node, i int) (matcher, error) {
 	n, rest := seq[i], seq[i+1:]
-	refused := &PatternError{Offset: n.at, Reason: "!(…) can only follow plain text, once; write a rule that denies instead"}
+	refused := &Error{Offset: n.at, Reason: "!(…) can only follow plain text, once; write a rule that denies instead"}
 	if hasNot(rest) || slices.ContainsFunc(n.alts, hasNot) || hasNot(seq[:i]) {
 		return nil, refused
 	}
@@ -21,7 +21,7 @@ func compileNot(seq []node, i int) (matcher, error) {
 		if err != nil || empty.MatchString("") {
 			return nil, refused
 		}
-		return compileNodes(seq[:i])
+		return compileSequence(seq[:i])
 	}
 	lead := ""
 	switch {

@@ -1,4 +1,4 @@
-package permission
+package glob
 
 import (
 	"regexp"
@@ -14,7 +14,7 @@ var posixClasses = map[string]string{
 }
 
 // class reads "[…]".
-func (p *globParser) class() ([]node, error) {
+func (p *parser) class() ([]node, error) {
 	open := p.pos
 	if !strings.Contains(p.src[open:], "]") {
 		p.pos++
@@ -83,7 +83,7 @@ func (p *globParser) class() ([]node, error) {
 }
 
 // classChar reads one character of a class.
-func (p *globParser) classChar() (rune, error) {
+func (p *parser) classChar() (rune, error) {
 	r, size := utf8.DecodeRuneInString(p.src[p.pos:])
 	if r != '\\' {
 		p.pos += size

@@ -1,4 +1,4 @@
-package permission
+package glob
 
 import (
 	"strings"
@@ -57,8 +57,8 @@ const (
 	lastSpecial             // "?", "."
 )
 
-// globParser reads a pattern from left to right, as picomatch does.
-type globParser struct {
+// parser reads a pattern from left to right, as picomatch does.
+type parser struct {
 	pattern string // as written
 	src     string // what is parsed: pattern without "!" and "./", halved
 	pos     int
@@ -74,7 +74,7 @@ type globParser struct {
 const maxDepth = 50
 
 func parseGlob(pattern string) (seq []node, negated bool, err error) {
-	p := &globParser{pattern: pattern}
+	p := &parser{pattern: pattern}
 	switch {
 	case pattern == "":
 		return nil, false, p.refuse(0, "is empty")
@@ -117,23 +117,23 @@ func parseGlob(pattern string) (seq []node, negated bool, err error) {
 	return seq, negated, nil
 }
 
-func (p *globParser) refuse(at int, reason string) error {
-	return &PatternError{Pattern: p.pattern, Offset: p.start + at, Reason: reason}
+func (p *parser) refuse(at int, reason string) error {
+	return &Error{Pattern: p.pattern, Offset: p.start + at, Reason: reason}
 }
 
 // peek returns the byte n places on, 0 at the end.
-func (p *globParser) peek(n int) byte {
+func (p *parser) peek(n int) byte {
 	if p.pos+n < len(p.src) {
 		return p.src[p.pos+n]
 	}
 	return 0
 }
 
-func (p *globParser) saw(l last) { p.before, p.last = p.last, l }
+func (p *parser) saw(l last) { p.before, p.last = p.last, l }
 
 // sequence reads nodes up to the end of the pattern or to the character that
 // ends the context, which it leaves.
-func (p *globParser) sequence(in context) ([]node, error) {
+func (p *parser) sequence(in context) ([]node, error) {
 	var seq []node
 	for p.pos < len(p.src) {
 		c := p.src[p.pos]

@@ -1,4 +1,4 @@
-package permission
+package glob
 
 import (
 	"regexp"
@@ -8,8 +8,8 @@ import (
 	"github.com/gobwas/glob"
 )
 
-// compileNodes picks the cheapest engine that can express the pattern.
-func compileNodes(seq []node) (matcher, error) {
+// compileSequence picks the cheapest engine that can express the pattern.
+func compileSequence(seq []node) (matcher, error) {
 	if i := slices.IndexFunc(seq, func(n node) bool { return n.op == opNot }); i >= 0 {
 		return compileNot(seq, i)
 	}
@@ -160,7 +160,7 @@ func unhalve(s string) string {
 func compileExpr(seq []node) (*regexp.Regexp, error) {
 	for _, n := range seq {
 		if slices.ContainsFunc(n.alts, hasNot) {
-			return nil, &PatternError{Reason: "!(…) inside a group; write a rule that denies instead"}
+			return nil, &Error{Reason: "!(…) inside a group; write a rule that denies instead"}
 		}
 	}
 	return regexp.Compile(`\A(?s:` + render(seq) + `)\z`)

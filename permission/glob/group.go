@@ -1,4 +1,4 @@
-package permission
+package glob
 
 import (
 	"regexp"
@@ -6,7 +6,7 @@ import (
 )
 
 // group reads "(" up to its ")"; quant and at are those of the mark before it.
-func (p *globParser) group(quant string, at int) ([]node, error) {
+func (p *parser) group(quant string, at int) ([]node, error) {
 	open := p.pos
 	if p.peek(1) == '?' && strings.IndexByte("!=<:", p.peek(2)) >= 0 && p.peek(2) != 0 {
 		return nil, p.refuse(open, `"(?" is a regular expression's`)
@@ -29,7 +29,7 @@ func (p *globParser) group(quant string, at int) ([]node, error) {
 }
 
 // not reads the group of "!(…)".
-func (p *globParser) not(at int) ([]node, error) {
+func (p *parser) not(at int) ([]node, error) {
 	open := p.pos
 	if p.peek(1) == '?' && strings.IndexByte("!=<:", p.peek(2)) >= 0 && p.peek(2) != 0 {
 		return nil, p.refuse(open, `"(?" is a regular expression's`)
@@ -46,7 +46,7 @@ func (p *globParser) not(at int) ([]node, error) {
 }
 
 // alternatives reads "(a|b)"; closed is false where the pattern ends first.
-func (p *globParser) alternatives() (alts [][]node, closed bool, err error) {
+func (p *parser) alternatives() (alts [][]node, closed bool, err error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, false, p.refuse(p.pos, "groups nest too deep")
 	}
@@ -135,7 +135,7 @@ func splitBranches(body string) []string {
 var charRange = regexp.MustCompile(`^(?:[0-9]\.\.[0-9]|[a-z]\.\.[a-z]|[A-Z]\.\.[A-Z])$`)
 
 // brace reads "{a,b}" or "{1..3}". Braces around neither are text.
-func (p *globParser) brace() ([]node, error) {
+func (p *parser) brace() ([]node, error) {
 	open := p.pos
 	if p.depth++; p.depth > maxDepth {
 		return nil, p.refuse(open, "groups nest too deep")

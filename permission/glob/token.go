@@ -1,4 +1,4 @@
-package permission
+package glob
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 )
 
 // next reads one token.
-func (p *globParser) next() ([]node, error) {
+func (p *parser) next() ([]node, error) {
 	switch c := p.src[p.pos]; c {
 	case '\\':
 		return p.escape()
@@ -40,7 +40,7 @@ func plainText(s string) []node { return []node{{op: opLiteral, text: s}} }
 
 // plain reads text without special characters. A double quote inside it is
 // text as well.
-func (p *globParser) plain() []node {
+func (p *parser) plain() []node {
 	rest := p.src[p.pos:]
 	n := strings.IndexAny(rest[1:], `@![].,$*+?^{}()|\/`) + 1
 	if n == 0 {
@@ -52,7 +52,7 @@ func (p *globParser) plain() []node {
 }
 
 // escape reads a backslash and what it escapes.
-func (p *globParser) escape() ([]node, error) {
+func (p *parser) escape() ([]node, error) {
 	at := p.pos
 	n := 1
 	for p.peek(n) == '\\' {
@@ -88,7 +88,7 @@ func (p *globParser) escape() ([]node, error) {
 
 // plainEscapes reports whether picomatch reads the pattern on its short path,
 // where escapes mean something else now and then.
-func (p *globParser) plainEscapes() bool {
+func (p *parser) plainEscapes() bool {
 	return p.src[0] != '*' && !strings.HasPrefix(p.pattern, "!") && !strings.ContainsAny(p.src, `/()[]{}"`)
 }
 
@@ -104,7 +104,7 @@ func regexpLetter(r rune) bool {
 
 // quoted reads a double quote that opens a quotation: what it holds is text,
 // and the quotes are not.
-func (p *globParser) quoted() ([]node, error) {
+func (p *parser) quoted() ([]node, error) {
 	at := p.pos
 	end := strings.IndexByte(p.src[at+1:], '"')
 	if end < 0 {
@@ -124,7 +124,7 @@ func (p *globParser) quoted() ([]node, error) {
 
 // stars reads a run of "*". Two between slashes, or at an end, also match
 // where no folder is.
-func (p *globParser) stars() ([]node, error) {
+func (p *parser) stars() ([]node, error) {
 	n := 1
 	for p.peek(n) == '*' {
 		n++
@@ -170,7 +170,7 @@ func (p *globParser) stars() ([]node, error) {
 }
 
 // question reads a "?": one character but "/", or ?(…).
-func (p *globParser) question() ([]node, error) {
+func (p *parser) question() ([]node, error) {
 	at := p.pos
 	p.pos++
 	switch {
@@ -187,7 +187,7 @@ func (p *globParser) question() ([]node, error) {
 }
 
 // mark reads "+", "@" or "!", which may open a group.
-func (p *globParser) mark(c byte) ([]node, error) {
+func (p *parser) mark(c byte) ([]node, error) {
 	at := p.pos
 	p.pos++
 	if p.peek(0) == '(' && (p.peek(1) != '?' || c == '!') {

@@ -1,4 +1,4 @@
-package permission
+package glob
 
 import (
 	"fmt"
@@ -23,31 +23,31 @@ type Glob struct {
 // matcher matches inputs that are neither empty nor equal to the pattern.
 type matcher interface{ matchString(s string) bool }
 
-// PatternError says why a pattern was refused.
-type PatternError struct {
+// Error says why a pattern was refused.
+type Error struct {
 	Pattern string
 	Offset  int // in bytes, where the reason begins
 	Reason  string
 }
 
-func (e *PatternError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("pattern %q, offset %d: %s", e.Pattern, e.Offset, e.Reason)
 }
 
-// CompileGlob compiles a pattern. The error is a [*PatternError]: what has no
+// Compile compiles a pattern. The error is an [*Error]: what has no
 // certain meaning in the dialect is refused, never matched otherwise.
-func CompileGlob(pattern string) (*Glob, error) {
+func Compile(pattern string) (*Glob, error) {
 	seq, negated, err := parseGlob(pattern)
 	if err != nil {
 		return nil, err
 	}
-	m, err := compileNodes(seq)
+	m, err := compileSequence(seq)
 	if err != nil {
-		if pe, ok := err.(*PatternError); ok {
+		if pe, ok := err.(*Error); ok {
 			pe.Pattern = pattern
 			return nil, pe
 		}
-		return nil, &PatternError{Pattern: pattern, Reason: err.Error()}
+		return nil, &Error{Pattern: pattern, Reason: err.Error()}
 	}
 	return &Glob{pattern: pattern, negated: negated, match: m}, nil
 }
@@ -64,14 +64,26 @@ func (g *Glob) Match(s string) bool {
 // String returns the pattern as written.
 func (g *Glob) String() string { return g.pattern }
 
-// matchesAll reports whether the pattern is one that every value matches.
-func (g *Glob) matchesAll() bool {
+// Prefix returns text that every match begins with; "": none is known.
+func (g *Glob) Prefix() string {
+	if g.negated {
+		return ""
+	}
+	return g.pattern[:len(g.pattern)-len(strings.TrimLeft(g.pattern, plainBytes))]
+}
+
+// plainBytes mean themselves wherever they stand in a pattern. A "/" is not
+// among them: "a/**" also matches "a".
+const plainBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_- "
+
+// MatchesAll reports whether the pattern is one that every value matches.
+func (g *Glob) MatchesAll() bool {
 	_, all := g.match.(anything)
 	return all && !g.negated
 }
 
-// QuoteGlob returns a pattern that matches s alone.
-func QuoteGlob(s string) string {
+// Quote returns a pattern that matches s alone.
+func Quote(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]
