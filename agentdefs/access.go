@@ -44,8 +44,13 @@ func (p *parser) ruleset(a *access, mode Mode) *permission.Ruleset {
 	}
 	p.checkShadows(clauses, len(listed), a.fields[fieldTools].lists())
 	rules := []permission.Rule(slices.Concat(clauses...))
-	if e, ok := a.fields[fieldPermissionMode]; ok {
-		rules = p.permissionMode(e, rules)
+	for _, id := range []fieldID{fieldPermissionMode, fieldApprovalMode} {
+		if e, ok := a.fields[id]; ok {
+			rules = p.permissionMode(e, rules)
+		}
+	}
+	if e, ok := a.fields[fieldSandboxMode]; ok {
+		rules = p.sandboxMode(e, rules)
 	}
 	if e, ok := a.fields[fieldReadonly]; ok {
 		rules = p.readonly(e, rules)
@@ -99,8 +104,9 @@ func (p *parser) permission(e entry) []clause {
 		p.refuse(codePermissionInvalid, n.Line, n.Column, fix, "%s is no mapping of tools to actions", e.key)
 		return nil
 	}
-	var clauses []clause
+	var clauses, outside []clause
 	seen := map[string]bool{}
+	denied := deniedWriters(n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || seen[key.Value] || key.Value == "<<" {
@@ -112,7 +118,11 @@ func (p *parser) permission(e entry) []clause {
 			p.refuse(codePermissionInvalid, twice.Line, twice.Column, "write each pattern once", "%s: the pattern %q of %s is written twice", e.key, twice.Value, key.Value)
 			continue
 		}
-		tools, kind := translate(key.Value)
+		if key.Value == "external_directory" {
+			outside = append(outside, p.externalDirectory(key, value))
+			continue
+		}
+		c, kind := translate(key.Value)
 		switch own := nearOwnTool(key.Value); {
 		case kind == toolAbsent:
 			p.report(codeToolNoCounterpart, key.Line, key.Column, "", "%s has no counterpart here; its rule is kept as written", key.Value)
@@ -121,8 +131,9 @@ func (p *parser) permission(e entry) []clause {
 		case kind == toolUnknown && own != "":
 			p.report(codeToolUnknown, key.Line, key.Column, "write "+own+" if that is meant", "%s is not a built-in tool here; its rule is kept as written", key.Value)
 		}
+		value = p.literalDenies(value)
 		first := len(clauses)
-		for _, name := range tools {
+		for _, name := range c.deny {
 			k := *key
 			k.Value, k.Style = name, yaml.DoubleQuotedStyle
 			set, err := permission.ParseYAML(mapping(n, &k, value), p.file, &permission.ParseOptions{Home: p.opts.Home})
@@ -135,12 +146,16 @@ func (p *parser) permission(e entry) []clause {
 				if at == len(clauses) {
 					clauses = append(clauses, nil)
 				}
-				clauses[at] = append(clauses[at], r)
+				if r, ok := c.limit(r); ok && (r.Action == permission.Deny || !liftsOther(denied, key.Value, name)) {
+					clauses[at] = append(clauses[at], r)
+					clauses[at] = append(clauses[at], alsoLiteral(r)...)
+				}
 				at++
 			}
 		}
 	}
-	return clauses
+	clauses = append(clauses, outside...)
+	return slices.DeleteFunc(clauses, func(c clause) bool { return len(c) == 0 })
 }
 
 // mapping is a mapping of one pair at the place of n.
@@ -185,7 +200,12 @@ func (p *parser) readonly(e entry, rules []permission.Rule) []permission.Rule {
 	if !value {
 		return rules
 	}
-	out := []permission.Rule{p.rule(e.node, "shell_exec", permission.Ask)}
+	return p.changesNothing(e.node, rules)
+}
+
+// changesNothing is readonly for rules; at is where it is asked for.
+func (p *parser) changesNothing(at *yaml.Node, rules []permission.Rule) []permission.Rule {
+	out := []permission.Rule{p.rule(at, "shell_exec", permission.Ask)}
 	for _, r := range rules {
 		if r.Action != permission.Allow {
 			out = append(out, r)
@@ -205,7 +225,7 @@ func (p *parser) readonly(e entry, rules []permission.Rule) []permission.Rule {
 			out = append(out, r)
 		}
 	}
-	return append(out, p.rule(e.node, "write_file", permission.Deny), p.rule(e.node, "edit_file", permission.Deny))
+	return append(out, p.rule(at, "write_file", permission.Deny), p.rule(at, "edit_file", permission.Deny))
 }
 
 // everyAgent reports whether a list of agents to call, which Copilot's files

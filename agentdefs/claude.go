@@ -2,6 +2,7 @@ package agentdefs
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -13,7 +14,8 @@ import (
 // allow returns the rules that let s happen. What is not understood to the
 // last letter grants nothing.
 func (p *parser) allow(s toolSpec) clause {
-	tools, kind := lookUp(s.name)
+	c, kind := lookUp(s.name)
+	tools := c.allow
 	line, column := s.at.Line, s.at.Column
 	switch {
 	case s.opaque && (kind == toolOurs || kind == toolMCP):
@@ -21,7 +23,7 @@ func (p *parser) allow(s toolSpec) clause {
 		return nil
 	case s.name == "*" && !s.scoped:
 		tools = []string{"*"}
-	case kind == toolAbsent:
+	case kind == toolAbsent, kind == toolOurs && len(tools) == 0:
 		p.report(codeToolNoCounterpart, line, column, "", "%s has no counterpart here", s.text)
 		return nil
 	case kind == toolEveryMCP:
@@ -36,10 +38,7 @@ func (p *parser) allow(s toolSpec) clause {
 	}
 	var rules clause
 	for _, tool := range tools {
-		patterns, ok := []string{anything}, true
-		if s.scoped {
-			patterns, ok = scope(tool, s.args, permission.Allow)
-		}
+		patterns, ok := s.patterns(tool, c.only, permission.Allow)
 		if !ok {
 			p.report(codeToolUnknown, line, column, "write the rule under permission, for example permission: {"+tool+": {\"pattern\": allow}}", "what %s limits the tool to has no counterpart, and is not allowed", s.text)
 			continue
@@ -58,7 +57,8 @@ var plainToolName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 // deny returns the rules that forbid s, and more where it cannot be said
 // exactly.
 func (p *parser) deny(s toolSpec) clause {
-	tools, kind := lookUp(s.name)
+	c, kind := lookUp(s.name)
+	tools := c.deny
 	line, column := s.at.Line, s.at.Column
 	switch {
 	case s.name == "*":
@@ -75,12 +75,12 @@ func (p *parser) deny(s toolSpec) clause {
 		p.refuse(codePermissionInvalid, line, column, "name tools one by one", "what %q forbids is not clear, so nothing of this file is served", s.text)
 		return nil
 	}
+	if s.scoped && c.only == "" && (slices.Contains(tools, "write_file") || slices.Contains(tools, "edit_file")) {
+		tools = []string{"write_file", "edit_file"} // what may not be edited is not to be replaced either
+	}
 	var rules clause
 	for _, tool := range tools {
-		patterns, ok := []string{anything}, true
-		if s.scoped {
-			patterns, ok = scope(tool, s.args, permission.Deny)
-		}
+		patterns, ok := s.patterns(tool, c.only, permission.Deny)
 		if !ok || s.opaque {
 			p.report(codeToolUnknown, line, column, "write the rule under permission, for example permission: {"+tool+": {\"pattern\": deny}}", "what %s limits the tool to has no counterpart; all of %s is denied", s.text, tool)
 			patterns = []string{anything}
@@ -92,6 +92,29 @@ func (p *parser) deny(s toolSpec) clause {
 		}
 	}
 	return rules
+}
+
+// patterns returns the patterns of a rule about tool that s stands for; only
+// are the files that s is about at all. false if no pattern says it.
+func (s toolSpec) patterns(tool, only string, action permission.Action) ([]string, bool) {
+	switch {
+	case !s.scoped && only == "":
+		return []string{anything}, true
+	case !s.scoped:
+		return []string{only}, true
+	case only != "" && action == permission.Allow && !strings.HasSuffix(s.args, strings.TrimPrefix(only, anything)):
+		return nil, false
+	}
+	patterns, ok := scope(tool, s.args, action)
+	// Other tools than Claude Code's take a command for the beginning of one.
+	if name := strings.ToLower(s.name); ok && tool == "shell_exec" && action == permission.Deny && name != "bash" && name != "powershell" {
+		for _, p := range slices.Clone(patterns) {
+			if !strings.HasSuffix(p, "*") && !slices.Contains(patterns, p+" *") {
+				patterns = append(patterns, p+" *")
+			}
+		}
+	}
+	return patterns, ok
 }
 
 // scope returns the patterns that mean what args means to tool; false if no
@@ -147,16 +170,17 @@ func agentScope(args string) ([]string, bool) {
 	return names, true
 }
 
-var plainPath = regexp.MustCompile(`^[\p{L}\p{N}_.*/ -]+$`)
+var plainPath = regexp.MustCompile(`^[\p{L}\p{N}_.*/ ()@+=~,-]+$`)
 
 // fileScope reads Read(src/**), whose paths are those of a .gitignore: a star
 // there stays within its folder, a name without "/" counts in every folder, and
 // a folder covers what is in it.
 func fileScope(args string, action permission.Action) ([]string, bool) {
 	path := strings.TrimPrefix(args, "./")
-	if !plainPath.MatchString(path) || strings.HasPrefix(path, "/") || strings.Contains(path, "..") {
+	if !plainPath.MatchString(path) || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || strings.Contains(path, "..") {
 		return nil, false
 	}
+	path = quoteButStars(path)
 	if action == permission.Allow {
 		for part := range strings.SplitSeq(path, "/") {
 			if part != "**" && strings.Contains(part, "*") && strings.Contains(path, "/") {
@@ -176,22 +200,37 @@ func fileScope(args string, action permission.Action) ([]string, bool) {
 	return patterns, true
 }
 
-// permissionMode applies the mode of a Claude Code file. Modes that would widen
-// are reported and change nothing.
+// modes says what the words of permissionMode, and of Qwen's approvalMode, do.
+var modes = map[string]modeEffect{
+	"": modeNone, "default": modeNone, "manual": modeNone,
+	"plan": modePlan, "dontAsk": modeDontAsk,
+	"acceptEdits": modeWidens, "auto": modeWidens, "bypassPermissions": modeWidens,
+	"auto-edit": modeWidens, "auto_edit": modeWidens, "autoEdit": modeWidens, "yolo": modeWidens,
+}
+
+type modeEffect int
+
+const (
+	modeUnknown modeEffect = iota
+	modeNone
+	modePlan    // no writing and no commands
+	modeDontAsk // what would be asked about is denied
+	modeWidens  // is reported and changes nothing
+)
+
+// permissionMode applies the mode of a Claude Code or Qwen file.
 func (p *parser) permissionMode(e entry, rules []permission.Rule) []permission.Rule {
-	mode, at := "", e.node
+	effect, mode, at := modeUnknown, "", e.node
 	if at != nil && at.Kind == yaml.ScalarNode && !tagged(at) {
 		mode = strings.TrimSpace(at.Value)
-	} else {
-		mode = "\x00" // no mode
+		effect = modes[mode]
 	}
-	switch mode {
-	case "", "default", "manual":
-	case "plan":
+	switch effect {
+	case modePlan:
 		for _, tool := range []string{"write_file", "edit_file", "shell_exec"} {
 			rules = append(rules, p.rule(at, tool, permission.Deny))
 		}
-	case "dontAsk":
+	case modeDontAsk:
 		out := []permission.Rule{p.rule(at, "*", permission.Deny)}
 		for _, r := range rules {
 			if r.Action == permission.Ask {
@@ -200,10 +239,36 @@ func (p *parser) permissionMode(e entry, rules []permission.Rule) []permission.R
 			out = append(out, r)
 		}
 		return out
-	case "acceptEdits", "auto", "bypassPermissions":
+	case modeWidens:
+		p.report(codePermissionWidening, e.line, e.column, "remove it; the permissions of the workspace decide", "%s: %s would let the agent do more, and is ignored", e.key, mode)
+	case modeUnknown:
+		p.refuse(codePermissionInvalid, e.line, e.column, "use default, plan or dontAsk", "%s is none that is known, so nothing of this file is served", e.key)
+	}
+	return rules
+}
+
+// sandboxMode applies Codex's: read-only is readonly, workspace-write keeps file
+// tools and what commands are known to read and write within the workspace.
+func (p *parser) sandboxMode(e entry, rules []permission.Rule) []permission.Rule {
+	mode := ""
+	if e.node != nil && e.node.Kind == yaml.ScalarNode && !tagged(e.node) {
+		mode = e.node.Value
+	}
+	switch mode {
+	case "read-only":
+		p.report(codeRestrictionIgnored, e.line, e.column, "say what is allowed under permission", "%s: writing is denied and commands are asked about, but commands run without a sandbox of that mode", e.key)
+		return p.changesNothing(e.node, rules)
+	case "workspace-write":
+		p.report(codeRestrictionIgnored, e.line, e.column, "say what is allowed under permission", "%s: files outside the workspace are not written, but commands run without a sandbox of that mode", e.key)
+		for _, tool := range []string{"write_file", "edit_file"} {
+			r := p.rule(e.node, tool, permission.Deny)
+			r.Pattern = outsideFiles
+			rules = append(rules, r)
+		}
+	case "danger-full-access":
 		p.report(codePermissionWidening, e.line, e.column, "remove it; the permissions of the workspace decide", "%s: %s would let the agent do more, and is ignored", e.key, mode)
 	default:
-		p.refuse(codePermissionInvalid, e.line, e.column, "use default, plan or dontAsk", "%s is none that is known, so nothing of this file is served", e.key)
+		p.refuse(codePermissionInvalid, e.line, e.column, "use read-only or workspace-write", "%s is none that is known, so nothing of this file is served", e.key)
 	}
 	return rules
 }

@@ -22,6 +22,8 @@ const (
 	codeFieldMisspelled      = "field-misspelled"
 	codeToolUnknown          = "tool-unknown"
 	codePermissionWidening   = "permission-widening-ignored"
+	codeRestrictionIgnored   = "restriction-ignored"
+	codePatternLiteral       = "pattern-literal"
 	codePermissionShadowed   = "permission-shadowed"
 	codeModelUnknown         = "model-unknown"
 	codeDirectoryShadowed    = "directory-shadowed"
@@ -85,7 +87,9 @@ var codes = []Code{
 	{codeFieldRange, Warning, "the number is out of range; it is ignored, or the largest is used for whole numbers above it", "write one within the range"},
 	{codeFieldMisspelled, Warning, "the name is taken for that of a known field", "write it as the message says"},
 	{codeToolUnknown, Warning, "a name is no tool here, or says more than can be kept to; in a mapping: a name that no built-in tool has, and under `permission` only if it is close to one", "use the name of a tool, or write the rule under `permission`"},
-	{codePermissionWidening, Warning, "`permissionMode` would let the agent do more; it is ignored", "remove it; the user's rules decide"},
+	{codePermissionWidening, Warning, "`permissionMode`, `approvalMode` or `sandbox_mode` would let the agent do more; it is ignored", "remove it; the user's rules decide"},
+	{codeRestrictionIgnored, Warning, "the field would restrict the agent in the tool that it comes from, and has no or not its full effect here", "say it under `permission`, or do not rely on it"},
+	{codePatternLiteral, Warning, "a pattern that denies is no valid glob; it denies what it says as a plain text", "put a backslash before characters that mean themselves"},
 	{codePermissionShadowed, Warning, "a rule never counts: one that comes later matches all that it does, and says something else", "write the wider rule first and the narrower one behind it, or remove the rule"},
 	{codeModelUnknown, Warning, "none of the models is known, or none has the key here that it needs; the caller's is used", "name a configured model, or `inherit`"},
 	{codeDirectoryShadowed, Warning, "the folder is not read, because one before it exists", "move its files there, or remove the other folder"},

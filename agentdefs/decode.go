@@ -15,7 +15,7 @@ const longDescription = 1024
 
 // guardLine finds a field that decides about permission in a text that was
 // only judged to be the body.
-var guardLine = regexp.MustCompile(`(?m)^(?:permissions?|tools|allowed-?[tT]ools|disallowed-?[tT]ools|permissionMode|readonly|callers?|disable(?:-model-invocation)?)[ \t]*:`)
+var guardLine = regexp.MustCompile(`(?m)^(?:permissions?|tools|allowed-?[tT]ools|disallowed-?[tT]ools|permissionMode|approvalMode|sandbox_mode|readonly|infer|callers?|disable(?:-model-invocation)?)[ \t]*:`)
 
 // definition makes res of the header's fields. Whatever keeps the file from
 // being served is said with refuse, and the rest is read all the same, so that
@@ -167,9 +167,18 @@ func (p *parser) set(d *Definition, grants *access, e entry) {
 		}
 	case fieldMerge:
 		p.refuse(codePermissionInvalid, e.line, e.column, "write the fields out", "merge keys (<<) are not followed, so what the agent may do is not clear")
-	case fieldPermission, fieldTools, fieldDisallowedTools, fieldPermissionMode, fieldReadonly, fieldAgents:
+	case fieldInfer:
+		if value, ok := p.boolOf(e); !value || !ok {
+			grants.noModelCall = true
+		}
+	case fieldPermission, fieldTools, fieldDisallowedTools, fieldPermissionMode, fieldApprovalMode, fieldSandboxMode, fieldReadonly, fieldAgents:
 		grants.add(e)
 	default:
+		if restricts(e) {
+			d.Fields = append(d.Fields, Field{Name: e.key, Line: e.line, Column: e.column, node: e.node})
+			p.report(codeRestrictionIgnored, e.line, e.column, "say it under permission, or do not rely on it", "%s would restrict the agent elsewhere; here it has no effect", e.key)
+			return
+		}
 		d.Fields = append(d.Fields, Field{Name: e.key, Line: e.line, Column: e.column, node: e.node})
 		p.report(codeFieldUnsupported, e.line, e.column, "", "%s has no meaning here; it is kept", e.key)
 	}

@@ -1,5 +1,11 @@
 package agentdefs
 
+import (
+	"regexp"
+
+	"gopkg.in/yaml.v3"
+)
+
 // fieldID names a field by what it means here, however a file spells it.
 type fieldID string
 
@@ -10,10 +16,13 @@ const (
 	fieldTools           fieldID = "tools"
 	fieldDisallowedTools fieldID = "disallowedTools"
 	fieldPermissionMode  fieldID = "permissionMode"
+	fieldApprovalMode    fieldID = "approvalMode"
+	fieldSandboxMode     fieldID = "sandbox_mode"
 	fieldReadonly        fieldID = "readonly"
 	fieldAgents          fieldID = "agents"
 	fieldDisable         fieldID = "disable"
 	fieldNoModelCall     fieldID = "disable-model-invocation"
+	fieldInfer           fieldID = "infer"
 	fieldMaxSteps        fieldID = "maxSteps"
 	fieldMode            fieldID = "mode"
 	fieldModel           fieldID = "model"
@@ -45,10 +54,13 @@ var spellings = map[fieldID][]string{
 	fieldTools:           {"tools"},
 	fieldDisallowedTools: {"disallowedTools"},
 	fieldPermissionMode:  {"permissionMode"},
+	fieldApprovalMode:    {"approvalMode"},
+	fieldSandboxMode:     {"sandbox_mode"},
 	fieldReadonly:        {"readonly"},
 	fieldAgents:          {"agents"},
 	fieldDisable:         {"disable"},
 	fieldNoModelCall:     {"disable-model-invocation"},
+	fieldInfer:           {"infer"},
 	fieldMaxSteps:        {"maxSteps", "maxTurns", "max_turns", "steps"},
 	fieldMode:            {"mode"},
 	fieldModel:           {"model"},
@@ -57,7 +69,7 @@ var spellings = map[fieldID][]string{
 	fieldMaxOutputTokens: {"maxOutputTokens"},
 	fieldTimeoutSeconds:  {"timeoutSeconds"},
 	fieldTimeoutMinutes:  {"timeout_mins"},
-	fieldEffort:          {"effort", "reasoningEffort"},
+	fieldEffort:          {"effort", "reasoningEffort", "model_reasoning_effort"},
 	fieldBackground:      {"background", "is_background"},
 	fieldHidden:          {"hidden"},
 	fieldAliases:         {"aliases"},
@@ -70,19 +82,23 @@ var spellings = map[fieldID][]string{
 	fieldKept: {
 		"skills", "mcpServers", "mcp-servers", "mcp_servers", "hooks", "memory", "isolation", "initialPrompt",
 		"variant", "options", "target", "user-invocable", "handoffs", "argument-hint", "kind", "display_name",
+		"nickname_candidates", "approval_policy", "toolsSettings", "runConfig",
 	},
 }
 
 // misspellings are the spellings that occur in real files where another is
 // meant, in the form of canonical.
 var misspellings = map[string]fieldID{
-	"permissions":  fieldPermission,
-	"allowedtools": fieldTools,
-	"allowtools":   fieldTools,
-	"tool":         fieldTools,
-	"denytools":    fieldDisallowedTools,
-	"deniedtools":  fieldDisallowedTools,
-	"callers":      fieldCaller,
+	"permissions":   fieldPermission,
+	"allowedtools":  fieldTools,
+	"allowtools":    fieldTools,
+	"tool":          fieldTools,
+	"denytools":     fieldDisallowedTools,
+	"deniedtools":   fieldDisallowedTools,
+	"excludetools":  fieldDisallowedTools,
+	"excludedtools": fieldDisallowedTools,
+	"disabledtools": fieldDisallowedTools, "blockedtools": fieldDisallowedTools, "forbiddentools": fieldDisallowedTools,
+	"callers": fieldCaller,
 }
 
 // canonicals maps the canonical form of every spelling to its field.
@@ -103,7 +119,7 @@ var canonicals = func() map[string]fieldID {
 // agent or a restriction. "agents" is left out: too much else is near it.
 var vital = []string{
 	"description", "permission", "permissions", "tools", "allowedtools", "disallowedtools", "permissionmode", "readonly",
-	"disable", "disablemodelinvocation", "inspectable", "caller", "callers",
+	"approvalmode", "sandboxmode", "disable", "disablemodelinvocation", "inspectable", "caller", "callers",
 }
 
 // fieldOf returns the field that name stands for, and whether it is spelt as it
@@ -132,9 +148,35 @@ func fieldOf(name string) (id fieldID, exact bool) {
 // A file in which such a field cannot be read exactly is refused.
 func (id fieldID) guards() bool {
 	switch id {
-	case fieldPermission, fieldTools, fieldDisallowedTools, fieldPermissionMode, fieldReadonly, fieldAgents,
-		fieldDisable, fieldNoModelCall, fieldCaller, fieldMerge:
+	case fieldPermission, fieldTools, fieldDisallowedTools, fieldPermissionMode, fieldApprovalMode, fieldSandboxMode, fieldReadonly,
+		fieldAgents, fieldDisable, fieldNoModelCall, fieldInfer, fieldCaller, fieldMerge:
 		return true
+	}
+	return false
+}
+
+// restricting finds, in the form of canonical, the names of fields that would
+// take something away, where nothing here does what they say.
+var restricting = regexp.MustCompile(`allow|den(?:y|ied)|block|forbid|restrict|sandbox|approv|confirm|isolat|exclu|limit|budget|timeout|maxtime|maxcost|guard|network|readonly|toolssettings|runconfig`)
+
+// blockingHooks are the events of hooks that can keep a call from happening, or
+// a run from ending; the hooks of others only look on.
+var blockingHooks = regexp.MustCompile(`(?i)^(?:pre|before|permission|userprompt|stop|subagentstop)`)
+
+// restricts reports whether an entry that has no meaning here would take
+// something away where it has.
+func restricts(e entry) bool {
+	c := canonical(e.key)
+	if c != "hooks" {
+		return restricting.MatchString(c)
+	}
+	if e.node == nil || e.node.Kind != yaml.MappingNode {
+		return e.node == nil || !isNull(e.node)
+	}
+	for i := 0; i+1 < len(e.node.Content); i += 2 {
+		if blockingHooks.MatchString(e.node.Content[i].Value) {
+			return true
+		}
 	}
 	return false
 }

@@ -14,9 +14,10 @@ func (p *parser) toolSwitches(e entry) []clause {
 	}
 	off := map[string]bool{} // our tools that the map switches off by a name
 	for i := 0; i+1 < len(e.node.Content); i += 2 {
+		key := e.node.Content[i].Value
 		if on, ok := parseBool(e.node.Content[i+1].Value); ok && !on {
-			if tools, kind := translate(e.node.Content[i].Value); kind == toolOurs {
-				for _, name := range tools {
+			if c, kind := translate(key); kind == toolOurs {
+				for _, name := range switched(key, c) {
 					off[name] = true
 				}
 			}
@@ -32,7 +33,7 @@ func (p *parser) toolSwitches(e entry) []clause {
 			continue
 		}
 		seen[key.Value] = true
-		tools, kind := translate(key.Value)
+		c, kind := translate(key.Value)
 		switch {
 		case kind == toolAbsent:
 			p.report(codeToolNoCounterpart, key.Line, key.Column, "", "%s has no counterpart here", key.Value)
@@ -42,20 +43,33 @@ func (p *parser) toolSwitches(e entry) []clause {
 		case kind == toolUnknown && key.Value != "*" && plainToolName.MatchString(key.Value):
 			p.report(codeToolUnknown, key.Line, key.Column, "", "%s is not a built-in tool here; the rule holds for a tool of that name", key.Value)
 		}
-		action := permission.Deny
+		action, tools := permission.Deny, switched(key.Value, c)
 		if on {
-			action = permission.Allow
+			action, tools = permission.Allow, c.allow
 		}
-		var c clause
+		var rules clause
 		for _, tool := range tools {
-			if on && len(tools) > 1 && off[tool] { // "edit: true" is no "write: true"
+			if on && off[tool] && (len(tools) > 1 || writers[key.Value] && key.Value != "write") { // "edit: true" is no "write: true"
 				continue
 			}
-			c = append(c, p.rule(key, tool, action))
+			r := p.rule(key, tool, action)
+			if c.only != "" {
+				r.Pattern = c.only
+			}
+			rules = append(rules, r)
 		}
-		if len(c) > 0 {
-			clauses = append(clauses, c)
+		if len(rules) > 0 {
+			clauses = append(clauses, rules)
 		}
 	}
 	return clauses
+}
+
+// switched returns the tools that a name in opencode's map switches off: one
+// that writes stands for all of them, as it does there.
+func switched(name string, c counterpart) []string {
+	if writers[name] {
+		return []string{"write_file", "edit_file"}
+	}
+	return c.deny
 }

@@ -12,7 +12,7 @@ var (
 
 	// guardInside finds a line inside of a text that looks like a field which
 	// decides about permission.
-	guardInside = regexp.MustCompile(`(?m)(?:^|[\n\x{85}\x{2028}\x{2029}])[ \t]*["']?(?:permissions?|tools|allowed-?[tT]ools|disallowed-?[tT]ools|permissionMode|readonly|callers?|disable(?:-model-invocation)?)["']?[ \t]*:`)
+	guardInside = regexp.MustCompile(`(?m)(?:^|[\n\x{85}\x{2028}\x{2029}])[ \t]*["']?(?:permissions?|tools|allowed-?[tT]ools|disallowed-?[tT]ools|permissionMode|approvalMode|sandbox_mode|readonly|infer|callers?|disable(?:-model-invocation)?)["']?[ \t]*:`)
 
 	// oddKey finds a line that YAML may read as such a field, and keyLine does not.
 	oddKey = regexp.MustCompile(`(?i)^[?!&{].*(?:permission|tools|readonly)`)

@@ -41,10 +41,13 @@ var schemaFields = []schemaField{
 	{fieldTools, "The tools that the agent may use, and no others: names, also those of other programs; or a mapping of tools to true and false.", toolsSchema, nil},
 	{fieldDisallowedTools, "Tools that the agent may not use.", toolList, nil},
 	{fieldPermissionMode, "Claude Code's mode. plan denies writing and commands, dontAsk denies what would be asked about; modes that widen are ignored.", words("default", "manual", "plan", "dontAsk", "acceptEdits", "auto", "bypassPermissions"), "default"},
+	{fieldApprovalMode, "Qwen Code's mode. plan denies writing and commands; modes that widen are ignored.", words("default", "plan", "auto-edit", "yolo"), "default"},
+	{fieldSandboxMode, "Codex's sandbox. read-only denies writing and asks about each command, workspace-write keeps writing within the workspace.", words("read-only", "workspace-write", "danger-full-access"), nil},
 	{fieldReadonly, "Denies writing, and asks about each command.", yesNo, false},
 	{fieldAgents, "Copilot's list of agents to call. Without a \"*\" in it the agent may call none.", anyValue, nil},
 	{fieldDisable, "Switches the agent off.", yesNo, false},
 	{fieldNoModelCall, "No model may call the agent: it is a primary.", yesNo, false},
+	{fieldInfer, "false: no model may call the agent, it is a primary.", yesNo, true},
 }
 
 // Schema returns the JSON Schema (2020-12) of an agent file's frontmatter, for

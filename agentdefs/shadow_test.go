@@ -45,7 +45,7 @@ func TestShadowed(t *testing.T) {
 		{"tools: {bash: true}\npermission: {bash: ask}", nil},
 		{"tools: {bash: true}\npermission: {bash: deny}", []int{3}},
 		{"tools: {bash: false}\npermission: {bash: ask}", []int{3}},
-		{"tools:\n  write: false\n  Write: true", []int{4}},
+		{"tools:\n  bash: false\n  Bash: true", []int{4}},
 		{"permission: {shell_exec: allow}\nreadonly: true", nil},
 		{"permission: {write_file: allow}\npermissionMode: plan", nil},
 		{"permission: {task: allow}", nil},

@@ -21,14 +21,17 @@ type toolSpec struct {
 }
 
 // toolList reads the forms that a list of tools has: a YAML list, or names in a
-// text with commas or spaces between. false, and reported: it cannot be read
+// text with commas or blanks between. false, and reported: it cannot be read
 // exactly.
 func (p *parser) toolList(e entry) ([]toolSpec, bool) {
 	at := &yaml.Node{Line: e.line, Column: e.column}
 	var specs []toolSpec
 	ok := true
-	add := func(text string, at *yaml.Node) {
-		more, fine := splitSpecs(text, at)
+	add := func(text string, at *yaml.Node, blanks func(text string) bool) {
+		if e.id == fieldDisallowedTools { // each word may be meant
+			blanks = func(string) bool { return true }
+		}
+		more, fine := splitSpecs(text, at, blanks(text))
 		specs, ok = append(specs, more...), ok && fine
 	}
 	switch n := e.node; {
@@ -38,19 +41,19 @@ func (p *parser) toolList(e entry) ([]toolSpec, bool) {
 			p.report(codeFieldRepaired, e.line, e.column, "write "+e.key+" as a YAML list", "%s is no valid YAML; its names were taken as they stand", e.key)
 		}
 		for _, item := range items {
-			add(item, at)
+			add(item, at, namesWithBlanks)
 		}
 	case tagged(n):
 		ok = false
 	case isNull(n):
 		p.report(codeFieldType, e.line, e.column, "name tools, or remove the line", "%s is empty, which is taken as a list of none", e.key)
 	case n.Kind == yaml.ScalarNode:
-		add(trimPair(strings.TrimSpace(n.Value), "[", "]"), n)
+		add(trimPair(strings.TrimSpace(n.Value), "[", "]"), n, namesWithBlanks)
 	case n.Kind == yaml.SequenceNode:
 		for _, item := range n.Content {
 			switch name := memberName(item); {
 			case item.Kind == yaml.ScalarNode:
-				add(item.Value, item)
+				add(item.Value, item, func(string) bool { return false })
 			case name != "":
 				specs = append(specs, toolSpec{text: name, name: name, opaque: len(item.Content) > 2, at: item})
 			default:
@@ -80,9 +83,46 @@ func memberName(n *yaml.Node) string {
 	return ""
 }
 
-// splitSpecs cuts text at commas and white space outside of parentheses; false
-// if they are not balanced.
-func splitSpecs(text string, at *yaml.Node) ([]toolSpec, bool) {
+// namesWithBlanks reports whether text is names of tools with blanks between,
+// and not one name that has blanks: each word is a known tool, and together they
+// are none.
+func namesWithBlanks(text string) bool {
+	specs, ok := splitSpecs(text, nil, true)
+	if !ok || strings.ContainsAny(outsideParens(text), ",\n") {
+		return false
+	}
+	joined := ""
+	for _, s := range specs {
+		if _, kind := lookUp(s.name); kind == toolUnknown && s.name != "*" {
+			return false
+		}
+		joined += s.name
+	}
+	_, together := lookUp(joined)
+	return len(specs) == 1 || together != toolOurs && together != toolAbsent
+}
+
+// outsideParens is text without what stands in parentheses.
+func outsideParens(text string) string {
+	depth := 0
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		default:
+			if depth == 0 {
+				return r
+			}
+		}
+		return -1
+	}, text)
+}
+
+// splitSpecs cuts text at commas and line ends outside of parentheses, and at
+// blanks too if they separate; false if the parentheses are not balanced.
+func splitSpecs(text string, at *yaml.Node, blanks bool) ([]toolSpec, bool) {
 	var specs []toolSpec
 	depth, from := 0, 0
 	flush := func(to int) {
@@ -103,6 +143,9 @@ func splitSpecs(text string, at *yaml.Node) ([]toolSpec, bool) {
 		case depth == 0 && (r == ',' || r == ' ' || r == '\t' || r == '\n'):
 			if next := strings.TrimLeft(text[i:], " \t\n"); strings.HasPrefix(next, "(") {
 				return nil, false // "Bash (git:*)": is it Bash?
+			}
+			if !blanks && (r == ' ' || r == '\t') {
+				continue
 			}
 			flush(i)
 			from = i + 1

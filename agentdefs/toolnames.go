@@ -23,36 +23,60 @@ var ownTools = []string{
 	"read_file", "write_file", "edit_file", "shell_exec", "grep", "glob", "list_dir", "web_fetch", "web_search", "task",
 }
 
+// counterpart is what the name of another tool means here. A rule that allows
+// is about no more than that tool can do there, one that denies about no less.
+type counterpart struct {
+	allow, deny []string // our tools that a rule which allows, or denies, is about
+	only        string   // the files that it is about; empty: any
+}
+
+// notebooks are the only files that tools for notebooks touch.
+const notebooks = "*.ipynb"
+
 // counterparts maps the names that other tools use, in small letters, to ours.
-var counterparts = func() map[string][]string {
-	m := map[string][]string{}
-	for _, row := range []struct{ ours, theirs string }{
-		{"read_file", "read notebookread readfile read_many_files"},
-		{"write_file", "write create_file createfile"},
-		{"edit_file", "edit multiedit notebookedit replace patch apply_patch"},
-		{"write_file edit_file", "editfiles"},
-		{"shell_exec", "bash powershell shell execute run_shell_command runcommands runinterminal bashoutput killshell"},
-		{"grep", "grep_search search_file_content codesearch"},
-		{"glob", "filesearch"},
-		{"grep glob list_dir", "search codebase usages"},
-		{"list_dir", "ls list list_directory"},
-		{"web_fetch", "fetch webfetch"},
-		{"web_search", "websearch google_web_search"},
-		{"web_fetch web_search", "web"},
-		{"task", "agent runsubagent"},
-		{"", "todowrite todoread skill sendmessage todo todos problems changes askuserquestion enterplanmode exitplanmode slashcommand " +
+var counterparts = func() map[string]counterpart {
+	m := map[string]counterpart{}
+	for _, row := range []struct{ ours, denied, only, theirs string }{
+		{"read_file", "", "", "read readfile readfiletool read_many_files readmanyfiles readmanyfilestool"},
+		{"read_file", "", notebooks, "notebookread"},
+		{"write_file", "", "", "write writefile writefiletool create create_file createfile"},
+		{"edit_file", "", "", "edit edittool multiedit replace replace_string_in_file"},
+		{"edit_file", "", notebooks, "notebookedit editnotebook edit_notebook_file"},
+		{"edit_file", "write_file edit_file", "", "patch apply_patch applypatch"},
+		{"write_file edit_file", "", "", "editfiles fs_write"},
+		{"shell_exec", "", "", "bash powershell shell shelltool execute execute_bash run_shell_command runcommands runinterminal run_in_terminal"},
+		{"", "shell_exec", "", "bashoutput killshell killbash monitor"},
+		{"grep", "", "", "greptool grep_search search_file_content codesearch"},
+		{"glob", "", "", "globtool filesearch file_search"},
+		{"grep glob list_dir", "", "", "search codebase usages"},
+		{"list_dir", "", "", "ls lstool list list_directory list_files listdirectory"},
+		{"read_file grep list_dir", "read_file grep glob list_dir", "", "fs_read"},
+		{"read_file grep glob list_dir", "", "", "read-only"},
+		{"web_fetch", "", "", "fetch fetchurl webfetch webfetchtool"},
+		{"web_search", "", "", "websearch websearchtool google_web_search"},
+		{"web_fetch web_search", "", "", "web"},
+		{"task", "", "", "agent custom-agent runsubagent use_subagent"},
+		{strings.Join(ownTools, " "), "", "", "@builtin"},
+		{"", "", "", "todowrite todoread todo_write todo_read skill sendmessage todo todos problems changes askuserquestion enterplanmode exitplanmode slashcommand " +
 			"taskcreate taskget tasklist taskoutput taskstop taskupdate listmcpresourcestool readmcpresourcetool toolsearch lsp " +
-			"external_directory doom_loop question write_todos save_memory activate_skill"},
+			"enterworktree exitworktree external_directory doom_loop question ask_user write_todos save_memory activate_skill todo_list thinking knowledge"},
 	} {
+		c := counterpart{strings.Fields(row.ours), strings.Fields(row.ours), row.only}
+		if row.denied != "" {
+			c.deny = strings.Fields(row.denied)
+		}
 		for _, name := range strings.Fields(row.theirs) {
-			m[name] = strings.Fields(row.ours)
+			m[name] = c
 		}
 	}
 	for _, name := range ownTools {
-		m[name] = []string{name}
+		m[name] = sameTools(name)
 	}
 	return m
 }()
+
+// sameTools is a counterpart that does not depend on what a rule says.
+func sameTools(names ...string) counterpart { return counterpart{allow: names, deny: names} }
 
 // vscodeGroups are the groups of VS Code's own tools, which it writes like the
 // tools of an MCP server: edit/editFiles.
@@ -60,36 +84,40 @@ var vscodeGroups = map[string]bool{
 	"agent": true, "edit": true, "execute": true, "read": true, "search": true, "todo": true, "vscode": true, "web": true,
 }
 
-// lookUp returns our tools that name stands for, in any case. MCP tools are
-// given as patterns over our names for them.
-func lookUp(name string) ([]string, toolKind) {
+// lookUp returns what name, in any case, stands for here. MCP tools are given
+// as patterns over our names for them.
+func lookUp(name string) (counterpart, toolKind) {
 	if name == "edit" { // Copilot's and opencode's; Claude Code's Edit does not create files
-		return []string{"write_file", "edit_file"}, toolOurs
+		return sameTools("write_file", "edit_file"), toolOurs
 	}
 	lower := strings.ToLower(name)
-	if ours, ok := counterparts[lower]; ok {
-		if len(ours) == 0 {
-			return nil, toolAbsent
-		}
-		return ours, toolOurs
+	if c, ok := counterparts[lower]; ok {
+		return c, c.kind()
 	}
 	if group, member, ok := strings.Cut(lower, "/"); ok && vscodeGroups[group] {
 		if member == "*" {
-			member = group
+			return lookUp(group)
 		}
-		if ours := counterparts[member]; len(ours) > 0 {
-			return ours, toolOurs
-		}
-		return nil, toolAbsent
+		c := counterparts[member]
+		return c, c.kind()
 	}
 	return lookUpMCP(lower)
 }
 
+// kind says whether c is a tool of ours at all.
+func (c counterpart) kind() toolKind {
+	if len(c.deny) == 0 {
+		return toolAbsent
+	}
+	return toolOurs
+}
+
 var mcpPart = regexp.MustCompile(`^[\p{L}\p{N}_.@-]+$`)
 
-// lookUpMCP reads mcp__server__tool, server/tool, mcp_server_tool, and the
-// forms that mean all tools of a server.
-func lookUpMCP(name string) ([]string, toolKind) {
+// lookUpMCP reads mcp__server__tool, server/tool, mcp_server_tool, @server/tool,
+// and the forms that mean all tools of a server.
+func lookUpMCP(name string) (counterpart, toolKind) {
+	var none counterpart
 	server, tool := name, ""
 	switch {
 	case strings.HasPrefix(name, "mcp__"):
@@ -97,25 +125,27 @@ func lookUpMCP(name string) ([]string, toolKind) {
 	case strings.HasPrefix(name, "mcp_"):
 		server, tool, _ = strings.Cut(name[len("mcp_"):], "_")
 		if tool == "" && server != "*" {
-			return nil, toolUnknown
+			return none, toolUnknown
 		}
+	case strings.HasPrefix(name, "@"): // Kiro's
+		server, tool, _ = strings.Cut(name[1:], "/")
 	case strings.Contains(name, "/"):
 		server, tool, _ = strings.Cut(name, "/")
 	default:
-		return nil, toolUnknown
+		return none, toolUnknown
 	}
 	if server == "*" && (tool == "" || tool == "*") {
-		return nil, toolEveryMCP
+		return none, toolEveryMCP
 	}
 	stem, all := strings.CutSuffix(tool, "*")
 	if !mcpPart.MatchString(server) || stem != "" && !mcpPart.MatchString(stem) {
-		return nil, toolUnknown
+		return none, toolUnknown
 	}
 	pattern := mcpName(server) + "_" + mcpName(stem)
 	if all || tool == "" {
 		pattern += "*"
 	}
-	return []string{pattern}, toolMCP
+	return sameTools(pattern), toolMCP
 }
 
 // mcpName is a part of an MCP tool's name in the letters that our names have.
@@ -154,16 +184,20 @@ var notOwnTool = "!(" + strings.Join(ownTools, "|") + ")"
 
 // translate turns a key of a permission block or a map of tools into our
 // names. What is no name of another tool, such as a glob, stays as it is.
-func translate(key string) ([]string, toolKind) {
-	switch ours, kind := lookUp(key); kind {
+func translate(key string) (counterpart, toolKind) {
+	switch c, kind := lookUp(key); kind {
 	case toolOurs:
-		return ours, kind
+		return c, kind
 	case toolMCP:
-		if !hitsOwnTool(ours[0]) {
-			return ours, kind
+		if !hitsOwnTool(c.deny[0]) {
+			return c, kind
 		}
 	case toolAbsent:
-		return []string{key}, kind
+		return sameTools(key), kind
 	}
-	return []string{key}, toolUnknown
+	return sameTools(key), toolUnknown
 }
+
+// writers are opencode's names, in small letters, of tools that it switches and
+// judges as one: who may not use one of them may use none.
+var writers = map[string]bool{"edit": true, "write": true, "patch": true, "multiedit": true, "apply_patch": true}

@@ -39,7 +39,7 @@ func inConsequence(id fieldID) string {
 	switch id {
 	case fieldDisable, fieldNoModelCall:
 		return ", and is taken as true"
-	case fieldInspectable:
+	case fieldInspectable, fieldInfer:
 		return ", and is taken as false"
 	case fieldReadonly: // the file is refused, which is said apart
 		return ""
