@@ -73,8 +73,8 @@ type Bus struct {
 // everything back. [ErrNoHost] says that another process has the store open and
 // lets nobody in.
 func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
-	if !validToken(workspace) {
-		return nil, fmt.Errorf("opening the event bus: %q is no workspace id (it may have no dots, spaces, * or >)", workspace)
+	if !ValidID(workspace) {
+		return nil, fmt.Errorf("opening the event bus: %.80q is no workspace id: those have 1 to %d letters, digits, - and _", workspace, MaxID)
 	}
 	log := opts.Logger
 	if log == nil {

@@ -151,3 +151,21 @@ func (b *Bus) away(err error) bool {
 	}
 	return Transient(err) || errors.Is(err, nats.ErrReconnectBufExceeded)
 }
+
+// Request sends data on a subject and returns when somebody has answered, for
+// what can be asked twice: where the connection is lost it asks again. Where
+// nobody listens the error is [nats.ErrNoResponders].
+func (b *Bus) Request(ctx context.Context, subject string, data []byte) error {
+	for {
+		there, end, err := b.link.wait(ctx, b.ctx)
+		if err != nil {
+			return err
+		}
+		_, err = b.conn.RequestWithContext(there, subject, data)
+		lost := there.Err() != nil
+		end()
+		if err == nil || !lost || ctx.Err() != nil {
+			return err
+		}
+	}
+}

@@ -47,8 +47,8 @@ func (p Path) subject(prefix string) (string, error) {
 	var b strings.Builder
 	b.WriteString(prefix)
 	for _, hop := range p {
-		if !validToken(hop.SessionID) {
-			return "", fmt.Errorf("%q is no session id", hop.SessionID)
+		if !ValidID(hop.SessionID) {
+			return "", fmt.Errorf("%.80q is no session id", hop.SessionID)
 		}
 		b.WriteByte('.')
 		b.WriteString(hop.SessionID)
@@ -93,10 +93,15 @@ func quote(s string) []byte {
 	return b
 }
 
-// validToken reports whether s can be one token of a subject: it is not empty
-// and has no dots, wildcards, spaces or control characters.
-func validToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r == '.' || r == '*' || r == '>' || r == 0x7f
+// MaxID is how long the id of a session, an approval or a workspace may be, in
+// bytes. A NATS server ends the connection of a client that sends a subject
+// which its line can't hold (4 KiB), and with it all that the client does.
+const MaxID = 64
+
+// ValidID reports whether s can be an id: one token of a subject, of at most
+// [MaxID] letters and digits of ASCII, "-" and "_".
+func ValidID(s string) bool {
+	return s != "" && len(s) <= MaxID && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
 	})
 }

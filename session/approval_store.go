@@ -97,6 +97,9 @@ func (s *Store) allApprovals(ctx context.Context) ([]*Approval, error) {
 // Approval returns the approval of an id, waiting or not, or [ErrNotFound].
 // Part of an id will do where only one begins with it; else it is [ErrAmbiguous].
 func (s *Store) Approval(ctx context.Context, id string) (*Approval, error) {
+	if !eventbus.ValidID(id) {
+		return nil, &NotFoundError{"approval", id}
+	}
 	all, err := s.allApprovals(ctx)
 	if err != nil {
 		return nil, err

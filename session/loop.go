@@ -48,6 +48,8 @@ type Outcome struct {
 // answered. It blocks until everything it started has ended. A session that
 // has no model, or has ended, fails.
 func (s *Session) Prompt(ctx context.Context, prompt string) Outcome {
+	ctx, release := s.Bound(ctx)
+	defer release()
 	ctx, clock := startClock(ctx, s.timeLimit)
 	defer clock.stop()
 	s.mu.Lock()
@@ -93,6 +95,9 @@ func (s *Session) guardedTurn(ctx context.Context, prompt string) (text string, 
 func (s *Session) turn(ctx context.Context, prompt string) (string, error) {
 	if s.agent == "" {
 		return "", errors.New("this session has no model of its own")
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
 	}
 	if err := s.become(Running, nil); err != nil {
 		return "", err

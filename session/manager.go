@@ -80,6 +80,7 @@ type Manager struct {
 	bootID     string
 	keeper     *keeper
 	rechecks   rechecks
+	stops      *stops
 
 	mu   sync.Mutex
 	live map[string]*Session
@@ -115,6 +116,9 @@ func NewManager(ctx context.Context, opts Options) (*Manager, error) {
 	if m.keeper, err = startKeeper(ctx, m); err != nil {
 		return nil, err
 	}
+	if m.stops, err = startStops(m); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
 	return m, nil
 }
 
@@ -122,6 +126,9 @@ func NewManager(ctx context.Context, opts Options) (*Manager, error) {
 // sessions are to be ended before. Without Close that happens once the lease
 // has run out.
 func (m *Manager) Close() error {
+	if m.stops != nil {
+		m.stops.close()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	return m.keeper.close(ctx)
@@ -151,6 +158,11 @@ type Spec struct {
 	System          string // the system prompt
 	Model           string // empty: the parent's, or the default where that has none
 	Params          Params
+
+	// Lasting says that the session's caller makes call after call, as a connected
+	// host does. Where it is stopped, its calls are, and it is ended once they are
+	// over; all others end with what they do.
+	Lasting bool
 
 	// CallerModel is the model that a caller brings along: that of its children
 	// which name none. It is for sessions without an agent; nil: none.
@@ -192,9 +204,12 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 		maxSteps:   spec.MaxSteps,
 		timeLimit:  spec.TimeLimit,
 		approver:   spec.Approver,
+		lasting:    spec.Lasting,
+		done:       make(chan struct{}),
 		callIDs:    make(map[string]bool),
 		background: context.WithoutCancel(ctx),
 	}
+	s.life, s.kill = context.WithCancelCause(context.Background())
 	if s.maxSteps == 0 {
 		s.maxSteps = 10
 	}

@@ -27,8 +27,26 @@ func (s *Store) Recover(ctx context.Context) (int, error) {
 // empty: one without.
 func (s *Store) recover(ctx context.Context, bootID string) (ended int, err error) {
 	found, err := s.orphans(ctx, bootID)
-	if err != nil || len(found) == 0 {
+	if err != nil {
 		return 0, err
+	}
+	return s.adopt(ctx, bootID, found)
+}
+
+// recoverBelow is [Store.Recover] for one session and all below it.
+func (s *Store) recoverBelow(ctx context.Context, id string) error {
+	found, err := s.orphans(ctx, "")
+	if err != nil {
+		return err
+	}
+	_, err = s.adopt(ctx, "", slices.DeleteFunc(found, func(o orphan) bool { return !o.below(id) }))
+	return err
+}
+
+// adopt ends the sessions of processes that have gone; see recover.
+func (s *Store) adopt(ctx context.Context, bootID string, found []orphan) (ended int, err error) {
+	if len(found) == 0 {
+		return 0, nil
 	}
 	if bootID == "" { // others see by its lease that this process is at it
 		l := s.newLease(newID("boot"))

@@ -48,10 +48,16 @@ type Session struct {
 	callIDs    map[string]bool // likewise
 	background context.Context // of what must be stored, cancelled or not
 
-	active atomic.Int32 // calls of a caller that run now
-	taken  atomic.Bool  // another process has ended it
+	taken atomic.Bool // another process has ended it
+
+	lasting bool                    // its caller makes call after call: who stops it ends it
+	life    context.Context         // ends when the session is stopped, or has ended
+	kill    context.CancelCauseFunc // of life
+	done    chan struct{}           // closed when End has returned
 
 	mu        sync.Mutex
+	active    int           // calls of a caller that run now
+	idle      chan struct{} // closed when none does any more; nil: nobody waits for that
 	publisher *eventbus.Publisher
 	ending    bool // End has been called
 	record    Record
@@ -87,6 +93,13 @@ func (s *Session) Record() Record {
 func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (CallResult, error) {
 	call := model.ToolCall{ID: newID("call"), Name: name, Arguments: string(args)}
 	id, resultID := newID("msg"), newID("msg")
+	if err := s.begin(); err != nil {
+		return CallResult{}, err
+	}
+	last := sync.OnceValue(s.finish)
+	defer last()
+	ctx, release := s.Bound(ctx)
+	defer release()
 	var step int
 	err := s.change(func(r *Record) error {
 		r.Steps++
@@ -99,7 +112,6 @@ func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (
 	if err := s.storeMessage(id, model.Message{Role: model.Assistant, ToolCalls: []model.ToolCall{call}}); err != nil {
 		return CallResult{}, err
 	}
-	s.active.Add(1)
 	s.status(eventbus.StatusExecutingTool)
 	s.publish(eventbus.ToolCallStart{ToolCallID: call.ID, ToolName: name, Arguments: call.Arguments, MessageID: id, Step: step})
 	res := s.invoke(ctx, call, id)
@@ -107,7 +119,7 @@ func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (
 		{ToolCallID: call.ID, Text: res.Text, IsError: res.IsError},
 	}})
 	s.publish(eventbus.TurnComplete{Message: eventbus.TurnMessage{ID: resultID, Text: res.Text}})
-	if s.active.Add(-1) == 0 {
+	if last() {
 		s.status(eventbus.StatusIdle)
 	}
 	return res, errors.Join(err, s.brokenBy())
@@ -129,7 +141,11 @@ func (s *Session) End(status Status, why error) error {
 	}
 	s.ending = true
 	s.mu.Unlock()
-	defer s.m.forget(s.id)
+	defer func() {
+		s.m.forget(s.id)
+		s.kill(ErrEnded)
+		close(s.done)
+	}()
 
 	ctx, cancel := s.storeContext()
 	defer cancel()

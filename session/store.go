@@ -136,19 +136,16 @@ func (s *Store) update(ctx context.Context, r *Record, rev uint64) (uint64, erro
 // Get returns the record of a session, or [ErrNotFound]. Part of an id will
 // do where only one session's id begins with it; else it is [ErrAmbiguous].
 func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
-	if strings.ContainsAny(id, ".*> \t\r\n") || id == "" {
+	if !eventbus.ValidID(id) {
 		return nil, &NotFoundError{"session", id}
 	}
 	entry, err := s.records.Get(ctx, s.key(id))
-	switch {
-	case errors.Is(err, jetstream.ErrKeyNotFound):
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		records, err := s.List(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return byPrefix(records, id, "session", func(r *Record) string { return r.ID })
-	case errors.Is(err, jetstream.ErrInvalidKey):
-		return nil, &NotFoundError{"session", id}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading session %s: %w", id, err)
@@ -265,6 +262,9 @@ func (s *Store) append(ctx context.Context, m *Message) error {
 
 // Messages returns the conversation of a session, the oldest message first.
 func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
+	if !eventbus.ValidID(id) {
+		return nil, &NotFoundError{"session", id}
+	}
 	var messages []*Message
 	for data, err := range s.bus.Read(ctx, s.messages, s.subject(id)) {
 		var m *Message
@@ -282,7 +282,12 @@ func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 // NotFoundError is an [ErrNotFound] that says what is not stored.
 type NotFoundError struct{ What, ID string }
 
-func (e *NotFoundError) Error() string { return fmt.Sprintf("no such %s: %q", e.What, e.ID) }
+func (e *NotFoundError) Error() string {
+	if len(e.ID) > eventbus.MaxID {
+		return fmt.Sprintf("no such %s: %.20q…, of %d bytes, is no id: those have %d at most", e.What, e.ID, len(e.ID), eventbus.MaxID)
+	}
+	return fmt.Sprintf("no such %s: %q", e.What, e.ID)
+}
 
 // Is reports whether target is [ErrNotFound].
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }

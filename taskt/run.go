@@ -104,7 +104,7 @@ func (s *Service) call(ctx context.Context, caller *session.Session, in Input, r
 		err = errors.New(res.Text)
 	}
 	result := failed(err, res.Refused)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, context.Canceled) { // or the caller's session is stopped
 		result.Status = session.Cancelled
 	}
 	return result

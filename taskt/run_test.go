@@ -153,3 +153,80 @@ func TestRunNested(t *testing.T) {
 		t.Errorf("%+v, want the answer of session %s", r, run.SessionID())
 	}
 }
+
+// TestStop: a child that is stopped ends with those below it; one that waits for
+// a place never begins. Their caller is told who has stopped them, and goes on.
+func TestStop(t *testing.T) {
+	below := make(chan struct{})
+	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		switch text, answers := prompt(req); {
+		case text == "outer" && answers == 0:
+			args, err := json.Marshal(taskt.Input{Description: "d", Prompt: "inner", AgentType: "explore"})
+			_ = err == nil && yield(model.ToolCall{ID: "1", Name: "task", Arguments: string(args)}) && yield(model.Stop{Reason: model.StopToolCalls})
+			return err
+		case text == "inner":
+			close(below)
+			<-ctx.Done()
+			return context.Cause(ctx)
+		default:
+			return answer("fine")(ctx, req, yield)
+		}
+	})
+	e := newEnv(t, m, taskt.Limits{Depth: 2, Running: 1}, nil)
+	other, err := e.OpenCaller(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := e.Start(t.Context(), e.root, taskt.Input{Description: "d", Prompt: "outer", AgentType: "general"})
+	<-below
+	queued := e.Start(t.Context(), e.root, look)
+	for _, tt := range []struct{ caller, id string }{
+		{other.ID(), run.SessionID()}, {"", run.SessionID()[:10]}, {"", e.root.ID()}, {"", "ses_none"}, {e.root.ID(), strings.Repeat("x", 5000)},
+	} {
+		if _, err := e.Stop(t.Context(), tt.caller, tt.id, "alice"); !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("stopping %.20q of %q: %v, want it not found", tt.id, tt.caller, err)
+		}
+	}
+	for _, r := range []*taskt.Run{queued, run} {
+		record, err := e.Stop(t.Context(), e.root.ID(), r.SessionID(), "alice")
+		if err != nil || record.Status != session.Cancelled || !record.Closed {
+			t.Fatalf("record %+v, %v", record, err)
+		}
+		<-r.Done()
+		if got := r.Result(); got.Status != session.Cancelled || !strings.HasSuffix(got.Text, "stopped by alice") {
+			t.Errorf("result %+v", got)
+		}
+	}
+	records, err := e.sessions.Store().List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if r.Depth == 2 && (r.Status != session.Cancelled || !r.Closed) {
+			t.Errorf("the one below: %+v", r)
+		}
+	}
+	if got := e.Call(t.Context(), e.root, look); got.Err != nil || got.Text != "fine" {
+		t.Errorf("the caller's next call: %+v", got)
+	}
+}
+
+// TestStopRoot: whoever stops a caller's session cancels its calls.
+func TestStopRoot(t *testing.T) {
+	e := newEnv(t, held(nil), taskt.Limits{}, nil)
+	root, err := e.OpenCallerOn(t.Context(), "a host", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := e.Start(t.Context(), root, look)
+	if record, err := e.sessions.Store().Stop(t.Context(), root.ID(), "alice"); err != nil || record.Status != session.Cancelled {
+		t.Fatalf("record %+v, %v", record, err)
+	}
+	<-run.Done()
+	if r := run.Result(); r.Status != session.Cancelled {
+		t.Errorf("result %+v", r)
+	}
+	if r := e.Call(t.Context(), root, look); r.Status != session.Cancelled || r.SessionID != "" {
+		t.Errorf("a call after it: %+v", r)
+	}
+}

@@ -124,18 +124,24 @@ func (s *Service) Agents() []Agent {
 // command line, a connected host. Its calls have been decided on by whoever
 // makes them, so that "ask" counts as answered; a deny holds.
 func (s *Service) OpenCaller(ctx context.Context, description string) (*session.Session, error) {
-	return s.OpenCallerOn(ctx, description, nil)
+	return s.sessions.Open(ctx, s.caller(description))
 }
 
-// OpenCallerOn is [Service.OpenCaller] for a caller that brings a model along,
+// OpenCallerOn is [Service.OpenCaller] for a caller that makes call after call,
+// as a connected host does ([session.Spec].Lasting), and may bring a model along,
 // on which its children run that name none; nil: it brings none.
 func (s *Service) OpenCallerOn(ctx context.Context, description string, model session.Model) (*session.Session, error) {
-	return s.sessions.Open(ctx, session.Spec{
+	spec := s.caller(description)
+	spec.CallerModel, spec.Lasting = model, true
+	return s.sessions.Open(ctx, spec)
+}
+
+func (s *Service) caller(description string) session.Spec {
+	return session.Spec{
 		Description: description,
-		CallerModel: model,
 		Tools:       s.toolsOf(agentdefs.Host),
 		Approver:    session.AlwaysYes,
-	})
+	}
 }
 
 // OpenPrimary opens the root session of a primary agent, which may call task.
@@ -221,6 +227,8 @@ func (s *Service) spec(def *agentdefs.Definition, last []permission.Rule, child 
 
 // prompt runs the child once it has a place.
 func (s *Service) prompt(ctx context.Context, parent, child *session.Session, depth int, prompt string) session.Outcome {
+	ctx, free := child.Bound(ctx)
+	defer free()
 	resume := parent.HoldTime()
 	release, err := s.places.take(ctx, parent.ID(), depth)
 	resume()

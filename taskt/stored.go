@@ -18,16 +18,10 @@ var ErrRunning = errors.New("it has not ended yet")
 // people alone. A session that the caller has not called, and part of an id,
 // are [session.ErrNotFound]; one that still runs is [ErrRunning].
 func (s *Service) Result(ctx context.Context, callerID, sessionID string) (*Result, error) {
-	unknown := &session.NotFoundError{What: "session", ID: sessionID}
-	store := s.sessions.Store()
-	record, err := store.Get(ctx, sessionID)
+	record, err := s.child(ctx, callerID, sessionID)
 	switch {
-	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrAmbiguous):
-		return nil, unknown
 	case err != nil:
 		return nil, err
-	case callerID != "" && record.ParentID != callerID, record.ID != sessionID, record.ParentID == "":
-		return nil, unknown
 	case !record.Status.Ended():
 		return nil, fmt.Errorf("session %s is %s: %w", record.ID, record.Status, ErrRunning)
 	}
@@ -46,6 +40,31 @@ func (s *Service) Result(ctx context.Context, callerID, sessionID string) (*Resu
 		result.fail(ctx, errors.New(text))
 		return result, nil
 	}
-	result.Text, err = store.LastAnswer(ctx, record)
+	result.Text, err = s.sessions.Store().LastAnswer(ctx, record)
 	return result, err
+}
+
+// Stop ends a child, in whatever process it runs, with all below it, and
+// returns its record once it has: cancelled, or how else it has ended meanwhile;
+// interrupted where its process has gone. callerID and the error for another's
+// session, and for part of an id, are those of [Service.Result]; the other
+// errors are those of [session.Store.Stop]. by says to people who does it: "the
+// host's user".
+func (s *Service) Stop(ctx context.Context, callerID, sessionID, by string) (*session.Record, error) {
+	record, err := s.child(ctx, callerID, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	return s.sessions.Store().Stop(ctx, record.ID, by)
+}
+
+// child returns the record of a child that the root session callerID has called.
+func (s *Service) child(ctx context.Context, callerID, sessionID string) (*session.Record, error) {
+	record, err := s.sessions.Store().Get(ctx, sessionID)
+	switch {
+	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrAmbiguous),
+		err == nil && (callerID != "" && record.ParentID != callerID || record.ID != sessionID || record.ParentID == ""):
+		return nil, &session.NotFoundError{What: "session", ID: sessionID}
+	}
+	return record, err
 }

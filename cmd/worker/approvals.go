@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/user"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -96,10 +95,7 @@ func (p *program) listApprovals(pending []*session.Approval) error {
 }
 
 func (p *program) answerApproval(ctx context.Context, id string, answer session.Answer) error {
-	answer.By = "worker approvals"
-	if u, err := user.Current(); err == nil {
-		answer.By = u.Username + " by worker approvals"
-	}
+	answer.By = operator("worker approvals")
 	return p.withSessions(ctx, func(ctx context.Context, sessions *session.Store) error {
 		a, err := sessions.Answer(ctx, id, answer)
 		if err != nil {

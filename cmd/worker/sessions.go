@@ -15,8 +15,8 @@ import (
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
-	return group("sessions", "Look at the sessions of this workspace, and delete them",
-		p.sessionsListCommand(), p.sessionsShowCommand(), p.sessionsLogCommand(), p.sessionsDeleteCommand())
+	return group("sessions", "Look at the sessions of this workspace, stop and delete them",
+		p.sessionsListCommand(), p.sessionsShowCommand(), p.sessionsLogCommand(), p.sessionsStopCommand(), p.sessionsDeleteCommand())
 }
 
 func (p *program) sessionsListCommand() *cobra.Command {

@@ -22,6 +22,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/tool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -81,10 +82,29 @@ func (g *gate) model(ctx context.Context, req *model.Request, yield func(model.P
 
 type allowAll struct{}
 
+// Rules allow all but the tool touch, which they ask about.
 func (allowAll) Rules() (*permission.Ruleset, error) {
-	return permission.NewRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})
+	return permission.NewRuleset(
+		permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow},
+		permission.Rule{Tool: "touch", Pattern: "*", Action: permission.Ask},
+	)
 }
 func (allowAll) Allow(string, []string) error { return nil }
+
+// touch is a tool that says it was called.
+type touch struct{}
+
+func (touch) Spec() tool.Spec {
+	return tool.Spec{Name: "touch", InputSchema: json.RawMessage(`{"type":"object"}`)}
+}
+
+func (touch) Values(json.RawMessage) ([]permission.Value, error) {
+	return []permission.Value{{Tool: "touch", Text: "it"}}, nil
+}
+
+func (touch) Run(context.Context, *tool.Call) (tool.Result, error) {
+	return tool.Result{Text: "touched"}, nil
+}
 
 // env is a running server over a workspace with the built-in agents.
 type env struct {
@@ -114,7 +134,7 @@ func newEnv(t testing.TB, m modelFunc, opts httpserver.Options) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Tasks, err = taskt.New(taskt.Options{Sessions: manager, Agents: agents, Root: root})
+	opts.Tasks, err = taskt.New(taskt.Options{Sessions: manager, Agents: agents, Root: root, Tools: []tool.Tool{touch{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

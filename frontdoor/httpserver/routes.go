@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session"
@@ -12,6 +13,7 @@ import (
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
+	allowed := make(map[string][]string) // methods, by path
 	for _, route := range []struct {
 		method, path string
 		handler      http.HandlerFunc
@@ -20,14 +22,20 @@ func (s *Server) routes() http.Handler {
 		{http.MethodGet, "/v1/agents", s.listAgents},
 		{http.MethodGet, "/v1/sessions", s.listSessions},
 		{http.MethodGet, "/v1/sessions/{id}", s.showSession},
+		{http.MethodDelete, "/v1/sessions/{id}", s.stopSession},
 		{http.MethodGet, "/v1/sessions/{id}/events", s.events},
+		{http.MethodGet, "/v1/approvals", s.listApprovals},
+		{http.MethodPost, "/v1/approvals", s.answerApproval},
 	} {
 		mux.HandleFunc(route.method+" "+route.path, route.handler)
-		mux.HandleFunc(route.path, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Allow", route.method)
+		allowed[route.path] = append(allowed[route.path], route.method)
+	}
+	for path, methods := range allowed {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", strings.Join(methods, ", "))
 			s.fail(w, &caller.Error{
 				Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
-				Message: fmt.Sprintf("%s takes %s, not %s", r.URL.Path, route.method, r.Method),
+				Message: fmt.Sprintf("%s takes %s, not %s", r.URL.Path, strings.Join(methods, " or "), r.Method),
 			})
 		})
 	}
@@ -75,6 +83,19 @@ func (s *Server) showSession(w http.ResponseWriter, r *http.Request) {
 		*session.Record
 		Messages []*session.Message `json:"messages"`
 	}{record, append([]*session.Message{}, messages...)})
+}
+
+// stopSession ends a session and all below it, and answers with its record.
+func (s *Server) stopSession(w http.ResponseWriter, r *http.Request) {
+	record, err := s.record(r)
+	if err == nil {
+		record, err = s.sessions.Stop(r.Context(), record.ID, "an HTTP client")
+	}
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.answer(w, http.StatusOK, record)
 }
 
 // record returns the record of the session that the address names in full.

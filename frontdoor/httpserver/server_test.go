@@ -73,7 +73,7 @@ func TestErrors(t *testing.T) {
 		{"POST", "/v1/tasks", call, "", 415, "unsupported_media_type", "application/json"},
 		{"POST", "/v1/tasks", call, "application/json; charset=utf-8", 200, "", ""},
 		{"GET", "/v1/tasks", "", "", 405, "method_not_allowed", "takes POST"},
-		{"DELETE", "/v1/sessions/ses_x", "", "", 405, "method_not_allowed", "takes GET"},
+		{"PUT", "/v1/sessions/ses_x", "", "", 405, "method_not_allowed", "takes GET or DELETE"},
 		{"GET", "/", "", "", 404, "not_found", "/"},
 		{"GET", "/v1/sessions/", "", "", 404, "not_found", ""},
 		{"GET", "/v1/sessions/ses_none", "", "", 404, "not_found", "no such session"},

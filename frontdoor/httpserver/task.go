@@ -22,9 +22,9 @@ const maxBody = 1 << 20
 // sessionHeader names the root session of a call in its answer.
 const sessionHeader = "Agent-Session"
 
-// task makes a task call. A caller that waits for the document and goes away
-// cancels it; one that follows the stream may come back to it, so that the
-// call goes on.
+// task makes a task call. Where its request does not say what is to happen when
+// its caller goes away, one that waits for the document cancels it so; one that
+// follows the stream may come back to it, so that the call goes on.
 func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 	in, err := s.readCall(w, r)
 	if err != nil {
@@ -32,7 +32,12 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx, streamed := r.Context(), wantsEvents(r)
-	if streamed {
+	goesOn, err := outlivesCaller(r, streamed)
+	if err != nil {
+		s.fail(w, caller.BadRequest(err))
+		return
+	}
+	if goesOn {
 		ctx = context.WithoutCancel(ctx)
 	}
 	call, err := s.calls.Begin(ctx)
@@ -60,6 +65,20 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, http.StatusOK, call.Run(in).Document())
 }
 
+// outlivesCaller reports whether a call goes on when its caller goes away.
+func outlivesCaller(r *http.Request, streamed bool) (bool, error) {
+	switch text := r.URL.Query().Get("onDisconnect"); text {
+	case "":
+		return streamed, nil
+	case "continue":
+		return true, nil
+	case "cancel":
+		return false, nil
+	default:
+		return false, fmt.Errorf("onDisconnect=%.40q is neither \"cancel\" nor \"continue\"", text)
+	}
+}
+
 // streamTask answers with the stream of a call's root session, then with the
 // result.
 func (s *Server) streamTask(w http.ResponseWriter, r *http.Request, root *session.Session, results <-chan *taskt.Result) {
@@ -81,10 +100,23 @@ func (s *Server) streamTask(w http.ResponseWriter, r *http.Request, root *sessio
 	}
 }
 
-// readCall reads the body of a request.
+// readCall reads a task call.
 func (s *Server) readCall(w http.ResponseWriter, r *http.Request) (taskt.Input, error) {
+	body, err := s.readBody(w, r)
+	if err != nil {
+		return taskt.Input{}, err
+	}
+	in, err := s.tasks.ReadInput(body)
+	if err != nil {
+		return in, caller.BadRequest(err)
+	}
+	return in, nil
+}
+
+// readBody reads the body of a request, which is JSON.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return taskt.Input{}, &caller.Error{
+		return nil, &caller.Error{
 			Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
 			Message: "send JSON, with the header 'Content-Type: application/json'",
 		}
@@ -93,22 +125,15 @@ func (s *Server) readCall(w http.ResponseWriter, r *http.Request) (taskt.Input, 
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return taskt.Input{}, &caller.Error{
+		return nil, &caller.Error{
 			Status: http.StatusRequestEntityTooLarge, Code: "too_large",
 			Message: fmt.Sprintf("the body has more than %d bytes", tooLarge.Limit),
 		}
 	case err != nil:
-		return taskt.Input{}, caller.BadRequest(fmt.Errorf("reading the body: %w", err))
+		return nil, caller.BadRequest(fmt.Errorf("reading the body: %w", err))
 	}
 	// The request is here; what follows may take long.
-	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil {
-		return taskt.Input{}, err
-	}
-	in, err := s.tasks.ReadInput(body)
-	if err != nil {
-		return in, caller.BadRequest(err)
-	}
-	return in, nil
+	return body, http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // wantsEvents reports whether a client accepts a stream of events.

@@ -54,6 +54,10 @@ func Explain(err error, log *slog.Logger) *Error {
 		return &Error{http.StatusUnprocessableEntity, "unknown_agent", err.Error()}
 	case errors.Is(err, session.ErrNotFound):
 		return &Error{http.StatusNotFound, "not_found", err.Error()}
+	case errors.Is(err, session.ErrEnded):
+		return &Error{http.StatusConflict, "ended", err.Error()}
+	case errors.Is(err, session.ErrNotStopped):
+		return &Error{http.StatusGatewayTimeout, "not_stopped", err.Error()}
 	default:
 		log.Error("answering a call", "err", err)
 		return &Error{http.StatusInternalServerError, "internal", "something went wrong within the worker; its log says what"}

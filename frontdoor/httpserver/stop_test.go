@@ -1,0 +1,92 @@
+package httpserver_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/agentworker/worker/frontdoor/httpserver"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+// TestStop: DELETE of a session stops it, for whoever waits for it too, and
+// tells apart what can't be stopped.
+func TestStop(t *testing.T) {
+	g := newGate()
+	e := newEnv(t, g.model, httpserver.Options{})
+	s := e.open(e.request("POST", "/v1/tasks", call))
+	<-g.started
+	root := s.resp.Header.Get("Agent-Session")
+	resp, body := e.do(e.request("DELETE", "/v1/sessions/"+root, ""))
+	if r := decode[session.Record](t, body); resp.StatusCode != http.StatusOK || r.ID != root || r.Status != session.Cancelled || !r.Closed {
+		t.Errorf("status %d: %s", resp.StatusCode, body)
+	}
+	events := s.rest()
+	if last := events[len(events)-1]; last.Event != "task_error" || decode[taskt.Document](t, []byte(last.Data)).Status != session.Cancelled {
+		t.Errorf("the stream ends with %+v", last)
+	}
+	if resp, body = e.do(e.request("DELETE", "/v1/sessions/"+root, "")); resp.StatusCode != http.StatusConflict || errorCode(t, body) != "ended" {
+		t.Errorf("a second time: status %d: %s", resp.StatusCode, body)
+	}
+	for _, id := range []string{"ses_none", root[:8]} {
+		if resp, body = e.do(e.request("DELETE", "/v1/sessions/"+id, "")); resp.StatusCode != http.StatusNotFound || errorCode(t, body) != "not_found" {
+			t.Errorf("%s: status %d: %s", id, resp.StatusCode, body)
+		}
+	}
+}
+
+// TestOnDisconnect: what becomes of a call whose caller goes away is as the
+// request says.
+func TestOnDisconnect(t *testing.T) {
+	for _, tt := range []struct {
+		query    string
+		streamed bool
+		goesOn   bool
+	}{
+		{"", true, true},
+		{"?onDisconnect=cancel", true, false},
+		{"?onDisconnect=continue", true, true},
+		{"", false, false},
+		{"?onDisconnect=continue", false, true},
+	} {
+		g := newGate()
+		e := newEnv(t, g.model, httpserver.Options{})
+		ctx, drop := context.WithCancel(t.Context())
+		r := e.request("POST", "/v1/tasks"+tt.query, call).WithContext(ctx)
+		if tt.streamed {
+			r.Header.Set("Accept", "text/event-stream")
+		}
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			resp, err := e.client.Do(r)
+			if err == nil {
+				_, _ = io.Copy(io.Discard, resp.Body) // it breaks off
+				resp.Body.Close()
+			}
+		}()
+		<-g.started
+		drop()
+		<-gone
+		want := session.Cancelled
+		if tt.goesOn {
+			close(g.open)
+			want = session.Completed
+		}
+		records, err := e.sessions.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			if got := e.await(r.ID); got.Status != want {
+				t.Errorf("%+v: session %s is %s, want %s", tt, r.ID, got.Status, want)
+			}
+		}
+	}
+	e := newEnv(t, answer("x"), httpserver.Options{})
+	if resp, body := e.do(e.request("POST", "/v1/tasks?onDisconnect=maybe", call)); resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("status %d: %s", resp.StatusCode, body)
+	}
+}

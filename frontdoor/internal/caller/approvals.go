@@ -1,0 +1,62 @@
+package caller
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/agentworker/worker/session"
+)
+
+// Answer is the body of a request to answer an approval. Through a front door
+// nobody changes rules: a call is approved or denied, this one alone.
+type Answer struct {
+	ApprovalID string `json:"approvalId"`
+	Approve    *bool  `json:"approve"`
+	Feedback   string `json:"feedback"` // of a denial, for the model
+}
+
+// PendingApprovals is the answer to a request for the tool calls that wait.
+type PendingApprovals struct {
+	Approvals []*session.Approval `json:"approvals"` // the oldest first
+}
+
+// Approvals returns the tool calls that wait for an answer.
+func Approvals(ctx context.Context, sessions *session.Store) (PendingApprovals, error) {
+	pending, err := sessions.Approvals(ctx)
+	return PendingApprovals{append([]*session.Approval{}, pending...)}, err
+}
+
+// AnswerApproval answers a tool call as body, an [Answer], says, and returns it
+// as answered. by says to people who does it. What can't be done is an [*Error].
+func AnswerApproval(ctx context.Context, sessions *session.Store, body []byte, by string) (*session.Approval, error) {
+	var in Answer
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&in); err != nil {
+		return nil, BadRequest(fmt.Errorf("reading the answer: %w", err))
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, BadRequest(errors.New("reading the answer: there is something after the JSON object"))
+	}
+	if in.ApprovalID == "" || in.Approve == nil {
+		return nil, BadRequest(errors.New("approvalId and approve are required"))
+	}
+	answer := session.Answer{Verdict: session.DenyCall, Feedback: in.Feedback, By: by}
+	if *in.Approve {
+		answer.Verdict = session.ApproveOnce
+	}
+	approval, err := sessions.Answer(ctx, in.ApprovalID, answer)
+	var late *session.AnsweredError
+	switch {
+	case errors.As(err, &late):
+		return nil, &Error{Status: http.StatusConflict, Code: "answered", Message: err.Error()}
+	case errors.Is(err, session.ErrAmbiguous):
+		return nil, BadRequest(err)
+	}
+	return approval, err
+}

@@ -1,0 +1,172 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/tool"
+)
+
+// awaitApproval returns when a call of any session waits.
+func (e *env) awaitApproval() {
+	e.t.Helper()
+	kv, err := e.bus.JetStream().KeyValue(e.t.Context(), "AGENT_APPROVALS")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	watch, err := kv.WatchAll(e.t.Context())
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	defer watch.Stop()
+	for entry := range watch.Updates() {
+		if entry != nil {
+			return
+		}
+	}
+}
+
+// started is a model that says when it is asked, and hangs.
+func started(asked chan<- struct{}) turns {
+	return turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+		asked <- struct{}{}
+		hang(ctx, req, yield)
+	}}
+}
+
+// TestStop: a session stops whatever it is at, also for another process, and
+// its last event is stored when Stop returns.
+func TestStop(t *testing.T) {
+	for name, at := range map[string]struct {
+		model func(asked chan<- struct{}) model.Model
+		wait  func(t *testing.T, e *env, asked <-chan struct{})
+	}{
+		"in a model call": {
+			func(asked chan<- struct{}) model.Model { return started(asked) },
+			func(_ *testing.T, _ *env, asked <-chan struct{}) { <-asked },
+		},
+		"waiting for approval": {
+			func(chan<- struct{}) model.Model { return turns{calls(call("1", "ask", "x")), say("done")} },
+			func(_ *testing.T, e *env, _ <-chan struct{}) { e.awaitApproval() },
+		},
+		"before its prompt": {
+			func(chan<- struct{}) model.Model { return turns{say("done")} },
+			nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := make(chan struct{}, 1)
+			e := newEnv(t, turns{say("ok")}, nil)
+			e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
+			runs, other := e.process(at.model(asked)), e.process(turns{say("ok")})
+			s := runs.open(session.Spec{Tools: []tool.Tool{echo("ask")}})
+			outcome := make(chan session.Outcome, 1)
+			prompt := func() {
+				out := s.Prompt(t.Context(), "go")
+				_ = s.End(out.Status, out.Err) // the record tells
+				outcome <- out
+			}
+			stopped := make(chan struct{})
+			var record *session.Record
+			var err error
+			stop := func() {
+				defer close(stopped)
+				record, err = other.Store().Stop(t.Context(), s.ID(), "alice")
+			}
+			if at.wait != nil {
+				go prompt()
+				at.wait(t, e, asked)
+				stop()
+			} else {
+				go stop()
+				ctx, release := s.Bound(t.Context())
+				<-ctx.Done() // it has been told
+				release()
+				prompt()
+				<-stopped
+			}
+			if err != nil || record.Status != session.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice") {
+				t.Fatalf("record %+v, %v, want it cancelled by alice", record, err)
+			}
+			if out := <-outcome; out.Status != session.Cancelled {
+				t.Errorf("outcome %+v", out)
+			}
+			if events := e.events(s); ends(events) != 1 || events[len(events)-1] != (eventbus.SessionEnd{Status: "cancelled"}) {
+				t.Errorf("events %v", events)
+			}
+			ended := new(session.EndedError)
+			if _, err = other.Store().Stop(t.Context(), s.ID(), "bob"); !errors.As(err, &ended) || !errors.Is(err, session.ErrEnded) || ended.Record.ID != s.ID() {
+				t.Errorf("a second stop: %v, want that it has ended", err)
+			}
+		})
+	}
+}
+
+// TestStopCaller: a session whose caller stays is ended once its calls are over,
+// and takes no more.
+func TestStopCaller(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil).process(turns{say("ok")})
+	runs := make(chan struct{})
+	root, err := e.Open(t.Context(), session.Spec{Lasting: true, Tools: []tool.Tool{&fakeTool{"wait", func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
+		close(runs)
+		<-ctx.Done()
+		return tool.Result{}, ctx.Err()
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := make(chan session.CallResult, 1)
+	go func() {
+		res, _ := root.Call(t.Context(), "wait", []byte(`{"v":"x"}`)) // the result tells
+		result <- res
+	}()
+	<-runs
+	record, err := e.Store().Stop(t.Context(), root.ID(), "alice")
+	if err != nil || record.Status != session.Cancelled || !record.Closed {
+		t.Fatalf("record %+v, %v", record, err)
+	}
+	if res := <-result; !res.IsError || !strings.Contains(res.Text, "stopped by alice") {
+		t.Errorf("the call that ran: %+v", res)
+	}
+	if _, err := root.Call(t.Context(), "wait", []byte(`{"v":"x"}`)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call after it: %v", err)
+	}
+}
+
+// TestStopUnknown: what can't be stopped is told apart.
+func TestStopUnknown(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	if _, err := e.Store().Stop(t.Context(), "ses_none", "alice"); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("an unknown session: %v", err)
+	}
+	gone := e.process(turns{say("ok")})
+	root := gone.open(session.Spec{})
+	child := gone.open(session.Spec{Parent: root})
+	other := gone.open(session.Spec{})
+	e.expire(gone.Manager)
+	record, err := e.Store().Stop(t.Context(), root.ID(), "alice")
+	if err != nil || record.Status != session.Interrupted || !record.Closed {
+		t.Errorf("one whose process has gone: %+v, %v, want it interrupted", record, err)
+	}
+	if r := e.stored(child.ID()); r.Status != session.Interrupted {
+		t.Errorf("its child: %+v", r)
+	}
+	if r := e.stored(other.ID()); r.Status.Ended() {
+		t.Errorf("another one of that process: %+v", r)
+	}
+	// A process that has a lease, and answers nothing.
+	if err := session.PutLease(t.Context(), e.Store(), session.BootID(gone.Manager), 1); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.Store().Stop(ctx, other.ID(), "alice"); err == nil {
+		t.Error("one whose process does not answer is stopped")
+	}
+}
