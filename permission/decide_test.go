@@ -20,7 +20,7 @@ type decideVector struct {
 }
 
 func TestDecideAgreesWithVectors(t *testing.T) {
-	for i, v := range samples.Read[decideVector](t, "testdata/permission_sample.jsonl") {
+	for i, v := range samples.Read[decideVector](t, "../testdata/permission/permission_sample.jsonl") {
 		var l Layers
 		parse := func(data json.RawMessage) *Ruleset {
 			r, err := ParseJSON(data, "vector", nil)
@@ -159,7 +159,7 @@ var (
 		v.Possible = v.DenyOnly && rapid.Bool().Draw(t, "possible")
 		v.Outside = rapid.IntRange(0, 5).Draw(t, "outside") == 0
 		if rapid.IntRange(0, 5).Draw(t, "folded") == 0 {
-			v = v.folded()
+			v = v.InLowerCase()
 		}
 		return v
 	})

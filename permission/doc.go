@@ -4,8 +4,9 @@
 // sessions, agents or models. A [Ruleset] is an ordered list of rules of which
 // the last match wins; [Layers] puts the agent's, the static and the runtime
 // rulesets together, with the agent layer's veto; a [Value] is one thing that
-// a call wants to do. [Workspace] finds the values of paths and of command
-// lines, and [File] is the permissions.jsonc that people edit.
+// a call wants to do. [Workspace] finds the values of paths, and [File] is the
+// permissions.jsonc that people edit. Package permission/shell finds the values
+// of command lines.
 //
 // # Rules
 //

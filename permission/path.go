@@ -43,15 +43,18 @@ func (w Workspace) PathValues(tool, path string) ([]Value, error) {
 	forms = w.homeForms(forms)
 	values := make([]Value, 0, len(forms))
 	for _, form := range forms {
-		values = append(values, w.fileValue(tool, form))
+		values = append(values, w.FileValue(tool, form))
 	}
-	if slices.ContainsFunc(forms, w.foldsCase) {
+	if slices.ContainsFunc(forms, w.FoldsCase) {
 		for _, v := range slices.Clone(values) {
-			values = append(values, v.folded())
+			values = append(values, v.InLowerCase())
 		}
 	}
 	return values, nil
 }
+
+// HomeFolder returns what "~/" stands for; "": there is no home folder.
+func (w Workspace) HomeFolder() string { return homeFolder(w.Home) }
 
 // absolute returns the absolute path that path means, not cleaned.
 func (w Workspace) absolute(path string) (string, error) {
@@ -68,7 +71,7 @@ func (w Workspace) absolute(path string) (string, error) {
 		if !ok || rest != "" && rest[0] != '/' {
 			continue
 		}
-		home := homeFolder(w.Home)
+		home := w.HomeFolder()
 		if home == "" {
 			return "", fmt.Errorf("path %q: there is no home folder", path)
 		}
@@ -80,8 +83,9 @@ func (w Workspace) absolute(path string) (string, error) {
 	return w.Root + string(filepath.Separator) + path, nil
 }
 
-// fileValue returns the value of the absolute, cleaned path abs.
-func (w Workspace) fileValue(tool, abs string) Value {
+// FileValue returns the value of the absolute, cleaned path abs. Symlinks are
+// not followed: see [Workspace.PathValues].
+func (w Workspace) FileValue(tool, abs string) Value {
 	v := Value{Tool: tool, Text: filepath.ToSlash(abs), Abs: filepath.ToSlash(abs)}
 	if abs == w.Root {
 		v.Text = "."
@@ -102,7 +106,7 @@ func below(dir, abs string) (string, bool) {
 // homeForms adds to paths below the real home folder those that rules about
 // "~/" are written against, if the home folder is a symlink.
 func (w Workspace) homeForms(forms []string) []string {
-	home := homeFolder(w.Home)
+	home := w.HomeFolder()
 	if home == "" {
 		return forms
 	}

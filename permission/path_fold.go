@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// foldsCase reports whether a folder on the way to the absolute path takes
+// FoldsCase reports whether a folder on the way to the absolute path takes
 // names in any case, so that ".ENV" opens ".env". Nothing is written to find
 // out: a name in the other case leads to the same file or it does not. A folder
 // that has no name to try answers as the one above it.
-func (w Workspace) foldsCase(abs string) bool {
+func (w Workspace) FoldsCase(abs string) bool {
 	vol := filepath.VolumeName(abs)
 	sep := string(filepath.Separator)
 	dir := vol + sep
@@ -81,9 +81,9 @@ func swapCase(s string) string {
 	}, s)
 }
 
-// folded returns the value by which rules deny a file whatever the case that
-// it and they are written in.
-func (v Value) folded() Value {
+// InLowerCase returns the value by which rules deny a file in whatever case it
+// and they are written. It can deny and nothing else.
+func (v Value) InLowerCase() Value {
 	v.Text, v.Abs, v.Folded, v.DenyOnly = strings.ToLower(v.Text), strings.ToLower(v.Abs), true, true
 	return v
 }

@@ -1,6 +1,10 @@
 package permission
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Action is what a rule says of a call.
 type Action uint8
@@ -108,4 +112,18 @@ type Value struct {
 	// Written is the part of a shell command that the value stands for, as
 	// it is written there. Empty: it was not written as such, or Text says it.
 	Written string
+}
+
+// Patterns returns what a call wants, for people who are asked about it:
+// the texts of its values, commands of the shell as they are written. Values
+// that can only deny are left out.
+func Patterns(values []Value) []string {
+	var patterns []string
+	for _, v := range values {
+		text := cmp.Or(v.Written, v.Text)
+		if !v.DenyOnly && !slices.Contains(patterns, text) {
+			patterns = append(patterns, text)
+		}
+	}
+	return patterns
 }

@@ -4,13 +4,14 @@ import (
 	"errors"
 
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/shell"
 )
 
 // alwaysPatterns returns the patterns that "always" adds: none where the call
 // would be asked about in spite of them, as one is whose redirection or unknown
 // part is what the rules ask about.
 func alwaysPatterns(layers *permission.Layers, name string, values []permission.Value) []string {
-	patterns := permission.AlwaysPatterns(name, values)
+	patterns := shell.AlwaysPatterns(name, values)
 	runtime, err := layers.Runtime.Append(allowRules(name, patterns)...)
 	with := permission.Layers{Agents: layers.Agents, Static: layers.Static, Runtime: runtime}
 	if err != nil || with.Decide(values).Action != permission.Allow {

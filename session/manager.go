@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/shell"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -311,7 +312,7 @@ func (m *Manager) forget(id string) {
 // ruleHint says which rule would allow a value that nobody could be asked
 // about; nothing where no rule can.
 func (m *Manager) ruleHint(value permission.Value) string {
-	patterns := permission.AlwaysPatterns(value.Tool, []permission.Value{value})
+	patterns := shell.AlwaysPatterns(value.Tool, []permission.Value{value})
 	if len(patterns) == 0 {
 		return ""
 	}

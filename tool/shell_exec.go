@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/shell"
 )
 
 type shellExecArgs struct {
@@ -38,7 +39,7 @@ func shellExec(ws *Workspace) Tool {
 			if strings.TrimSpace(a.Command) == "" {
 				return nil, errors.New("shell_exec: command is empty")
 			}
-			return ws.rules.ShellValues("shell_exec", a.Command)
+			return shell.Values(ws.rules, "shell_exec", a.Command)
 		},
 		run: func(ctx context.Context, _ *Call, a shellExecArgs) (Result, error) {
 			return ws.shell(ctx, a)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/shell"
 )
 
 func (p *program) permissionEvalCommand() *cobra.Command {
@@ -290,14 +291,14 @@ func (j *judge) evalShell(line []byte) (any, error) {
 		return nil, err
 	}
 	const name = "shell_exec"
-	values, err := permission.Workspace{Root: j.ws.Root, Home: j.ws.Home}.ShellValues(name, in.Command)
+	values, err := shell.Values(permission.Workspace{Root: j.ws.Root, Home: j.ws.Home}, name, in.Command)
 	if err != nil {
 		return nil, err
 	}
 	answer := struct {
 		Patterns []string `json:"patterns"` // the commands, as they are written
 		Always   []string `json:"always"`
-	}{[]string{}, append([]string{}, permission.AlwaysPatterns(name, values)...)}
+	}{[]string{}, append([]string{}, shell.AlwaysPatterns(name, values)...)}
 	for _, v := range values {
 		if v.Tool == name && !v.DenyOnly && v.Written != "" {
 			answer.Patterns = append(answer.Patterns, v.Written)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-const samples = "../../permission/testdata/"
+const samples = "../../testdata/permission/"
 
 // runPermission runs a "worker permission" command with stdin in a workspace
 // below base, and returns what it writes, and the exit status.

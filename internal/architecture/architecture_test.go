@@ -19,12 +19,13 @@ const module = "github.com/agentworker/worker/"
 var mayImport = map[string][]string{
 	"permission":         {"permission/glob"},
 	"permission/glob":    nil,
+	"permission/shell":   {"permission", "permission/glob"},
 	"eventbus":           nil,
 	"model":              nil,
 	"internal/workspace": nil,
 	"agentdefs":          {"permission", "permission/glob"},
-	"tool":               {"permission"},
-	"session":            {"eventbus", "permission", "model", "tool"},
+	"tool":               {"permission", "permission/shell"},
+	"session":            {"eventbus", "permission", "permission/shell", "model", "tool"},
 	"taskt":              {"agentdefs", "session", "eventbus", "tool", "permission"},
 	"frontdoor":          {"taskt", "session", "eventbus"},
 }

@@ -1,0 +1,151 @@
+package shell
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentworker/worker/permission"
+)
+
+const (
+	wideRules = `{"*":"allow","read_file":{"*":"allow","*.env":"deny"},"write_file":{"*":"allow","*.env":"deny"},"edit_file":{"*":"allow","*.env":"deny"},
+		"shell_exec":{"*":"allow","rm *":"deny","git push *":"deny","curl *":"deny"}}`
+	narrowRules = `{"*":"ask","read_file":{"*":"allow","*.env":"deny"},"write_file":{"*":"allow","*.env":"deny"},
+		"shell_exec":{"*":"ask","git status":"allow","git log *":"allow","cat *":"allow","npm run *":"allow"}}`
+)
+
+// gitWorkspace returns a workspace that is a repository, after setup.
+func gitWorkspace(t testing.TB, setup string) permission.Workspace {
+	t.Helper()
+	w := tempWorkspace(t)
+	cmd := exec.Command("sh", "-ec", "git init -q .; mkdir conf; echo k > .env; echo k > conf/prod.env; echo x > README.md; echo x > src/main.go;"+setup)
+	cmd.Dir = w.Root
+	cmd.Env = append(os.Environ(), "HOME="+w.Home, "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("setup: %v\n%s", err, out)
+	}
+	return w
+}
+
+func decideShell(t testing.TB, w permission.Workspace, rules *permission.Ruleset, command string) permission.Decision {
+	t.Helper()
+	values, err := Values(w, "shell_exec", command)
+	if err != nil {
+		return permission.Decision{Action: permission.Deny}
+	}
+	return (&permission.Layers{Static: rules}).Decide(values)
+}
+
+func readText(t testing.TB, path string) []string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(data)), "\n")
+}
+
+// What someone would try who may run nearly all, or a few commands, and wants
+// what is denied: the text of .env files, which are tracked, rm, curl, git push.
+func TestAttacks(t *testing.T) {
+	w := gitWorkspace(t, "ln -s .env link; git add -f .")
+	sets := map[string]*permission.Ruleset{"[wide]": rules(t, wideRules), "[narrow]": rules(t, narrowRules)}
+	var set *permission.Ruleset
+	for _, line := range readText(t, "testdata/attacks.txt") {
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case sets[line] != nil:
+			set = sets[line]
+		default:
+			if d := decideShell(t, w, set, line); d.Action == permission.Allow {
+				t.Errorf("%q is allowed", line)
+			}
+		}
+	}
+}
+
+// What people do all day, where a .env is there and ignored by git.
+func TestHarmlessCommands(t *testing.T) {
+	w := gitWorkspace(t, "rm -r conf; echo .env > .gitignore; git add .")
+	set := rules(t, wideRules)
+	for _, line := range readText(t, "testdata/harmless.txt") {
+		if d := decideShell(t, w, set, line); d.Action != permission.Allow && !strings.HasPrefix(line, "#") {
+			t.Errorf("%q: got %v, want allow (%s)", line, d.Action, d.Reason())
+		}
+	}
+}
+
+// Git is asked about where it might show a file that may not be read, and not
+// where words limit it to others.
+func TestGitTrees(t *testing.T) {
+	set := rules(t, wideRules)
+	for _, c := range []struct {
+		setup, command string
+		want           permission.Action
+	}{
+		{"git add -f .env", "git diff", permission.Ask},
+		{"git add -f .env", "git diff -- src README.md", permission.Allow},
+		{"git add -f .env", "git diff HEAD -- conf ':!x'", permission.Ask},
+		{"git add README.md", "git diff", permission.Allow},
+		{"git add README.md", "git add -A && git show", permission.Ask},
+		{"git add README.md", "cd src && git add -A; git diff --cached", permission.Ask},
+		{"git add README.md", "git stash -u", permission.Ask},
+		{"git add README.md", "git stash", permission.Allow},
+		{"git add -f .; git update-index --index-version 4", "git show", permission.Ask},
+		{"git add README.md src; git update-index --index-version 4", "git show", permission.Allow},
+		{"printf broken > .git/index", "git show", permission.Ask},
+		{"git add README.md; git update-index --split-index", "git show", permission.Ask},
+		{"", "git worktree add ../elsewhere", permission.Ask},
+		{"", "git worktree add inside", permission.Allow},
+		{"", "git clone https://x.test/a.git ../a", permission.Ask},
+		{"", "git clone https://x.test/a.git sub/a", permission.Allow},
+		{"", "git init /tmp/x", permission.Ask},
+	} {
+		if d := decideShell(t, gitWorkspace(t, c.setup), set, c.command); d.Action != c.want {
+			t.Errorf("%q after %q: got %v (%s), want %v", c.command, c.setup, d.Action, d.Reason(), c.want)
+		}
+	}
+}
+
+// A redirection leads out of the workspace only where a rule names the place.
+func TestWritingOutside(t *testing.T) {
+	w := tempWorkspace(t)
+	if err := os.Symlink("/var/tmp", filepath.Join(w.Root, "out")); err != nil {
+		t.Fatal(err)
+	}
+	const open = `{"*":"allow"}`
+	named := `{"write_file":{"/tmp/*":"allow","~/notes/**":"allow","*":"allow"},"edit_file":"allow","shell_exec":"allow"}`
+	for _, c := range []struct {
+		rules, command string
+		want           permission.Action
+	}{
+		{open, "ls > docs/x", permission.Allow},
+		{open, "ls > " + w.Root + "/docs/x", permission.Allow},
+		{open, "ls > /tmp/x", permission.Ask},
+		{open, "ls >> ../x", permission.Ask},
+		{open, "ls > out/x", permission.Ask},
+		{open, "cd /tmp && ls > x", permission.Ask},
+		{open, "echo x > ~/.bashrc", permission.Ask},
+		{open, "ls > /dev/null 2> /dev/stderr", permission.Allow},
+		{open, "ls > /dev/fd/3", permission.Allow},
+		{open, "ls > /dev/tcp/host/80", permission.Ask},
+		{open, "cat < /dev/udp/host/80", permission.Ask},
+		{open, "ls > /dev/sda", permission.Ask},
+		{named, "ls > /tmp/x", permission.Allow},
+		{named, "ls > ~/notes/x", permission.Allow},
+		{named, "ls > /var/x", permission.Ask},
+		{`{"*":"allow","write_file":{"*":"allow","/tmp/x":"deny"}}`, "ls > /tmp/x", permission.Deny},
+		{`{"*":"deny","shell_exec":"allow","write_file":"allow"}`, "ls > /tmp/x", permission.Deny},
+	} {
+		set, err := permission.ParseJSON([]byte(c.rules), "rules", &permission.ParseOptions{Home: w.Home})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := decideShell(t, w, set, c.command); d.Action != c.want {
+			t.Errorf("%q by %s: got %v (%s), want %v", c.command, c.rules, d.Action, d.Reason(), c.want)
+		}
+	}
+}

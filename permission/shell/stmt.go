@@ -1,0 +1,212 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func (a *analysis) stmts(st *state, stmts []*syntax.Stmt) {
+	for _, s := range stmts {
+		a.stmt(st, s)
+	}
+}
+
+func (a *analysis) stmt(st *state, s *syntax.Stmt) {
+	if s == nil {
+		return
+	}
+	if !a.spend(1) {
+		return
+	}
+	if s.Background || s.Coprocess {
+		st = st.clone()
+	}
+	st.went = nil
+	before := st
+	if len(s.Redirs) > 0 { // the files are opened before the command changes anything
+		before = st.clone()
+	}
+	a.command(st, s.Cmd)
+	switch s.Cmd.(type) {
+	case *syntax.CallExpr, *syntax.Block, *syntax.BinaryCmd:
+	default:
+		st.went = nil
+	}
+	if s.Negated {
+		st.went = nil
+	}
+	for _, r := range s.Redirs {
+		a.redirect(before, r)
+	}
+	if before != st {
+		for _, path := range before.written {
+			st.wrote(path)
+		}
+	}
+}
+
+func (a *analysis) command(st *state, cmd syntax.Command) {
+	switch c := cmd.(type) {
+	case nil:
+	case *syntax.CallExpr:
+		a.call(st, c)
+	case *syntax.Block:
+		a.stmts(st, c.Stmts)
+	case *syntax.Subshell:
+		a.stmts(st.clone(), c.Stmts)
+	case *syntax.BinaryCmd:
+		a.binary(st, c)
+	case *syntax.IfClause:
+		a.ifClause(st, c)
+	case *syntax.WhileClause:
+		a.loop(st, func(st *state) { a.stmts(st, c.Cond); a.stmts(st, c.Do) })
+	case *syntax.ForClause:
+		a.forClause(st, c)
+	case *syntax.CaseClause:
+		a.word(st, c.Word)
+		var branches []*state
+		for _, item := range c.Items {
+			for _, p := range item.Patterns {
+				a.word(st, p)
+			}
+			branch := st.clone()
+			a.stmts(branch, item.Stmts)
+			branches = append(branches, branch)
+		}
+		st.merge(branches...)
+	case *syntax.FuncDecl:
+		a.funcDecl(st, c)
+	case *syntax.TimeClause:
+		a.stmt(st, c.Stmt)
+	case *syntax.CoprocClause:
+		if c.Name != nil && startsSimple(c.Stmt) { // no name: a word of the command, for bash
+			a.script(st.clone(), strings.TrimPrefix(a.written(c), "coproc"))
+			return
+		}
+		a.stmt(st.clone(), c.Stmt)
+	case *syntax.DeclClause:
+		a.decl(st, c)
+	case *syntax.TestClause:
+		a.test(st, c.X)
+	case *syntax.ArithmCmd:
+		a.arithm(st, c.X)
+	case *syntax.LetClause:
+		for _, x := range c.Exprs {
+			a.arithm(st, x)
+		}
+	default:
+		a.unknown(a.written(cmd))
+	}
+}
+
+// startsSimple reports whether a statement begins with a simple command.
+func startsSimple(s *syntax.Stmt) bool {
+	switch c := s.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		return startsSimple(c.X)
+	case *syntax.CallExpr, nil:
+		return true
+	}
+	return false
+}
+
+func (a *analysis) binary(st *state, c *syntax.BinaryCmd) {
+	switch c.Op {
+	case syntax.Pipe, syntax.PipeAll:
+		a.stmt(st.clone(), c.X)
+		right := st.clone()
+		a.stmt(right, c.Y)
+		st.merge(right) // the last part may run in this shell: lastpipe
+		st.went = nil
+	case syntax.AndStmt:
+		a.stmt(st, c.X)
+		right := st.clone()
+		right.succeeded()
+		a.stmt(right, c.Y)
+		right.succeeded()
+		st.merge(right)
+		st.went = right.dirs()
+	default:
+		a.stmt(st, c.X)
+		right := st.clone()
+		a.stmt(right, c.Y)
+		st.merge(right)
+		st.went = nil
+	}
+}
+
+func (a *analysis) ifClause(st *state, c *syntax.IfClause) {
+	a.stmts(st, c.Cond)
+	then := st.clone()
+	a.stmts(then, c.Then)
+	other := st.clone()
+	if c.Else != nil {
+		a.ifClause(other, c.Else)
+	}
+	st.merge(then, other)
+}
+
+// loop looks at a body that runs any number of times: a second time where
+// the first changed something.
+func (a *analysis) loop(st *state, body func(*state)) {
+	for range 2 {
+		from := len(a.visited)
+		round := st.clone()
+		body(round)
+		changed := st.merge(round)
+		st.mayBeIn(a.visited[from:])
+		if !changed {
+			return
+		}
+	}
+}
+
+// maxItems bounds the items of a loop that are looked at one by one.
+const maxItems = 50
+
+func (a *analysis) forClause(st *state, c *syntax.ForClause) {
+	switch l := c.Loop.(type) {
+	case *syntax.CStyleLoop:
+		a.arithm(st, l.Init)
+		a.arithm(st, l.Cond)
+		a.loop(st, func(st *state) { a.stmts(st, c.Do); a.arithm(st, l.Post) })
+	case *syntax.WordIter:
+		var items []text
+		for _, w := range l.Items {
+			for _, t := range a.fields(st, w) {
+				items = append(items, a.expanded(st, t)...)
+			}
+			items = items[:min(len(items), maxItems+1)]
+		}
+		if c.Select || !l.InPos.IsValid() || len(items) > maxItems || slices.ContainsFunc(items, func(t text) bool { return !t.known }) {
+			items = []text{{}}
+		}
+		a.assigned(l.Name.Value, "")
+		a.loop(st, func(st *state) {
+			for _, item := range items {
+				st.set(l.Name.Value, item)
+				a.stmts(st, c.Do)
+			}
+		})
+	default:
+		a.unknown(a.written(c))
+	}
+}
+
+func (a *analysis) funcDecl(st *state, c *syntax.FuncDecl) {
+	names := c.Names
+	if c.Name != nil {
+		names = append(names, c.Name)
+	}
+	for _, name := range names {
+		st.funcs[name.Value] = c.Body
+	}
+	body := st.clone()
+	body.inFunc = append(slices.Clone(body.inFunc), c.Body)
+	for name := range body.vars {
+		body.vars[name] = text{} // whatever it is at the time of a call
+	}
+	a.stmt(body, c.Body)
+}
