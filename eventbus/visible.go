@@ -5,11 +5,12 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Visible makes s one line in which nothing hides, for who is to decide on it:
-// what does not print, or changes the direction of text, is written as an
-// escape, and of more than limit characters the middle is left out, not the
+// what does not print or shows nothing, or changes the direction of text, is
+// written as an escape, and of more than limit characters the middle is left out, not the
 // end. It reports false where not all of s is shown.
 func Visible(s string, limit int) (line string, whole bool) {
 	var b strings.Builder
@@ -19,7 +20,7 @@ func Visible(s string, limit int) (line string, whole bool) {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case !strconv.IsPrint(r):
+		case !strconv.IsPrint(r) || unicode.In(r, blank...):
 			fmt.Fprintf(&b, `\u{%x}`, r)
 		default:
 			b.WriteRune(r)
@@ -32,6 +33,13 @@ func Visible(s string, limit int) (line string, whole bool) {
 	note := fmt.Sprintf(" …(%d characters)… ", len(runes)-limit)
 	head := limit * 2 / 3
 	return string(runes[:head]) + note + string(runes[len(runes)-(limit-head):]), false
+}
+
+// blank are letters and marks that count as printable and show nothing.
+var blank = []*unicode.RangeTable{
+	unicode.Other_Default_Ignorable_Code_Point,
+	unicode.Variation_Selector,
+	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}}, // the braille pattern without dots
 }
 
 // lastShown is how many of the last texts are shown where there are too many.

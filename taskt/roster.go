@@ -58,7 +58,7 @@ func (r *rosters) of(caller string) *roster {
 			made.agents = append(made.agents, d)
 		}
 	}
-	made.spec = newSpec(made.agents)
+	made.spec = newSpec(made.agents, offered)
 	r.byCaller[caller] = made
 	return made
 }

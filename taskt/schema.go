@@ -19,16 +19,34 @@ type Input struct {
 }
 
 const descriptionHead = `Gives a task to a subagent, which works on it in a session of its own and answers once, at the end. ` +
-	`It sees nothing of this conversation: the prompt must hold all it needs to know, and say what to report. ` +
-	`Several calls in one turn run side by side. What the subagent may do is limited by its permissions.
+	`It sees nothing of this conversation: the prompt must hold all it needs to know, and say what to report. `
 
-Agents:
-`
+const (
+	sideBySide      = "Several calls in one turn run side by side. "
+	descriptionFoot = "What the subagent may do is limited by its permissions.\n\nAgents:\n"
+)
+
+// Offer is how the task tool is put to a caller.
+type Offer struct {
+	// SideBySide says that the calls of one turn run side by side.
+	SideBySide bool
+
+	// AnyName leaves the agents out of the schema, for a caller that refuses what
+	// an enum does not have: an alias, a hidden agent, a new one.
+	AnyName bool
+}
+
+// offered is the offer to callers that do as the task tool says.
+var offered = Offer{SideBySide: true}
 
 // describe returns the tool's text for the agents of a snapshot.
-func describe(agents []*agentdefs.Definition) string {
+func describe(agents []*agentdefs.Definition, offer Offer) string {
 	var b strings.Builder
 	b.WriteString(descriptionHead)
+	if offer.SideBySide {
+		b.WriteString(sideBySide)
+	}
+	b.WriteString(descriptionFoot)
 	for _, a := range agents {
 		fmt.Fprintf(&b, "- %s: %s\n", a.Name, strings.TrimSpace(a.Description))
 	}
@@ -36,25 +54,30 @@ func describe(agents []*agentdefs.Definition) string {
 }
 
 // newSpec describes the task tool for a caller that is offered these agents.
-func newSpec(agents []*agentdefs.Definition) tool.Spec {
-	input, err := schema(agents)
+func newSpec(agents []*agentdefs.Definition, offer Offer) tool.Spec {
+	input, err := schema(agents, offer)
 	if err != nil { // strings and constants always have a JSON form
 		panic(err)
 	}
 	return tool.Spec{
 		Name:         toolName,
-		Description:  describe(agents),
+		Description:  describe(agents, offer),
 		InputSchema:  input,
 		Unavailable:  len(agents) == 0,
 		OwnTimeLimit: true,
 	}
 }
 
-// schema returns the input's JSON Schema, whose agentType enum is the agents.
-func schema(agents []*agentdefs.Definition) (json.RawMessage, error) {
+// schema returns the input's JSON Schema, whose agentType enum is the agents,
+// unless any name may stand there.
+func schema(agents []*agentdefs.Definition, offer Offer) (json.RawMessage, error) {
 	names := make([]any, 0, len(agents))
 	for _, a := range agents {
 		names = append(names, a.Name)
+	}
+	agentType := &jsonschema.Schema{Type: "string", Enum: names, Description: "the agent that is to do it"}
+	if offer.AnyName {
+		agentType.Enum, agentType.Description = nil, "the agent that is to do it, by its name or an alias: the description lists the agents"
 	}
 	one := 1
 	return json.Marshal(&jsonschema.Schema{
@@ -62,7 +85,7 @@ func schema(agents []*agentdefs.Definition) (json.RawMessage, error) {
 		Properties: map[string]*jsonschema.Schema{
 			"description": {Type: "string", Description: "the task in 3 to 6 words, for people who follow along"},
 			"prompt":      {Type: "string", MinLength: &one, Description: "the whole task: what to do, what is known, what to report"},
-			"agentType":   {Type: "string", Enum: names, Description: "the agent that is to do it"},
+			"agentType":   agentType,
 		},
 		PropertyOrder:        []string{"description", "prompt", "agentType"},
 		Required:             []string{"description", "prompt", "agentType"},

@@ -84,6 +84,14 @@ func (s *Service) toolsOf(caller string) []tool.Tool {
 // host: its name, text and input schema. It is made once for each snapshot.
 func (s *Service) Spec() tool.Spec { return s.rosters().of(agentdefs.Host).spec }
 
+// SpecFor is [Service.Spec] for a host to which the tool is put in its own way.
+func (s *Service) SpecFor(offer Offer) tool.Spec {
+	if offer == offered {
+		return s.Spec()
+	}
+	return newSpec(s.rosters().of(agentdefs.Host).agents, offer)
+}
+
 // OfferChanges yields each time that hosts are offered another task tool than
 // before, for the first time than when it is called: another text, other agents,
 // or [Service.ReadOnly] where it was not. It ends with ctx.
@@ -105,8 +113,9 @@ func (s *Service) OfferChanges(ctx context.Context) iter.Seq[struct{}] {
 
 // Agent is an agent that a host may call, as hosts see it.
 type Agent struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
+	Name        string   `json:"name"`
+	Aliases     []string `json:"aliases,omitempty"`
+	Description string   `json:"description"`
 }
 
 // Agents returns the agents that a host is offered now, in the order of their
@@ -115,7 +124,7 @@ type Agent struct {
 func (s *Service) Agents() []Agent {
 	var agents []Agent
 	for _, d := range s.rosters().of(agentdefs.Host).agents {
-		agents = append(agents, Agent{Name: d.Name, Description: d.Description})
+		agents = append(agents, Agent{Name: d.Name, Aliases: d.Aliases, Description: d.Description})
 	}
 	return agents
 }

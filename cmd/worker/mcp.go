@@ -18,8 +18,8 @@ func (p *program) mcpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the task tool to an MCP host, on stdin and stdout",
-		Long: `Serves the tools task, task_wait, task_result and agents_list over MCP on stdin and
-stdout. A host starts this command: docs/hosts.md says how each is told to. It ends with
+		Long: `Serves the tools task, task_wait, task_result, task_stop and agents_list over MCP on stdin
+and stdout. A host starts this command: docs/hosts.md says how each is told to. It ends with
 its stdin, or when it gets SIGTERM, and what its subagents run ends with it.
 
 What the permission rules ask about is put to the host's user, where the host has forms

@@ -69,7 +69,7 @@ func (s *settings) register(flags *pflag.FlagSet) {
 }
 
 // names are the settings' flags.
-var settingNames = []string{"dir", "workspace", "state-dir", "model", "model-alias", "agents-dir", "anthropic-api-key-file", "anthropic-api-key-command", "anthropic-base-url", "openai-api-key-file", "openai-api-key-command", "openai-base-url", "nats", "nats-creds", "nats-nkey", "nats-token-file", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "replicas", "log-level", "max-depth", "timeout", "approval-timeout", "archive-after", "retain-age", "retain-size", "mcp-call-limit", "mcp-result-limit", "mcp-read-only"}
+var settingNames = []string{"dir", "workspace", "state-dir", "model", "model-alias", "agents-dir", "anthropic-api-key-file", "anthropic-api-key-command", "anthropic-base-url", "openai-api-key-file", "openai-api-key-command", "openai-base-url", "nats", "nats-creds", "nats-nkey", "nats-token-file", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "replicas", "log-level", "max-depth", "timeout", "approval-timeout", "archive-after", "retain-age", "retain-size", "mcp-call-limit", "mcp-result-limit", "mcp-read-only", "mcp-cancel-grace"}
 
 // resolve fills in, from the environment and the config file, what no flag has set.
 func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) error {

@@ -23,23 +23,33 @@ const (
 	deny        = "deny"
 )
 
-// Bounds of what a form shows of a call: it has less room than a terminal.
 const (
-	maxShown    = 2000 // characters of one text
-	maxShownAll = 20   // texts
+	// maxShown bounds, in characters, what a form shows of a call.
+	maxShown = 2000
+
+	// rowWidth is how wide, in columns, the rows of a form are at least.
+	rowWidth = 60
+
+	// maxHasty is how often a form that comes back before anybody can have read
+	// it is put again: a client that fills in forms by itself would be asked
+	// without end.
+	maxHasty = 2
 )
 
 // approval is a tool call of a child that waits for an answer, as a question
 // for the host's user.
 func (c *connection) approval(ev *eventbus.ToolApprovalRequired) *question {
 	id := ev.ApprovalID
-	var asked atomic.Int64 // when, the last time
+	call, _ := eventbus.Visible(ev.Summary(), 200)
+	var hasty atomic.Int32 // forms that came back too soon
 	return &question{
-		id:    id,
-		until: ev.ExpiresAt,
-		over:  make(chan struct{}),
-		wants: takesForms,
-		request: func(ctx context.Context) (mcp.InputRequest, error) {
+		id:     id,
+		since:  time.Now(),
+		until:  ev.ExpiresAt,
+		over:   make(chan struct{}),
+		unseen: fmt.Sprintf("worker approvals approve %s, or deny %[1]s (%s)", id, call),
+		wants:  takesForms,
+		request: func(ctx context.Context, h host) (mcp.InputRequest, error) {
 			a, err := c.sessions.Approval(ctx, id)
 			switch {
 			case err != nil:
@@ -47,20 +57,21 @@ func (c *connection) approval(ev *eventbus.ToolApprovalRequired) *question {
 			case !a.Pending():
 				return nil, &session.AnsweredError{Approval: a}
 			}
-			asked.Store(time.Now().UnixNano())
-			return approvalForm(a), nil
+			return approvalForm(a, h.form, hasty.Load() > 0), nil
 		},
-		answer: func(ctx context.Context, response mcp.InputResponse, err error) {
+		answer: func(ctx context.Context, response mcp.InputResponse, err error, h host, shown time.Duration) reply {
 			if err == nil {
-				seen := time.Since(time.Unix(0, asked.Load())) > c.reflex
-				err = c.answerApproval(ctx, id, response, seen)
+				err = c.answerApproval(ctx, id, response, h, shown > c.reflex)
 			}
 			var answered *session.AnsweredError
 			switch {
-			case errors.As(err, &answered): // somebody else was first
-			case err != nil:
-				c.log.Warn("the host's user was not asked: 'worker approvals' can answer", "approval", id, "err", err)
+			case err == nil, errors.As(err, &answered): // or somebody else was first
+				return taken
+			case errors.Is(err, errHasty) && hasty.Add(1) <= maxHasty:
+				return again
 			}
+			c.log.Warn("the host's user was not asked: 'worker approvals' can answer", "approval", id, "err", err)
+			return unseen
 		},
 	}
 }
@@ -72,67 +83,117 @@ func takesForms(caps *mcp.ClientCapabilities) bool {
 	return e != nil && (e.Form != nil || e.URL == nil)
 }
 
-// approvalForm asks for an answer to an approval.
-func approvalForm(a *session.Approval) *mcp.ElicitParams {
-	message, choices := approvalText(a)
+// approvalForm asks for an answer to an approval. again: it was answered too
+// soon. Hosts preselect the first answer, which therefore is to deny.
+func approvalForm(a *session.Approval, f form, again bool) *mcp.ElicitParams {
+	text := approvalText(a, f)
+	note := text.note
+	if again {
+		note = "That answer came too soon to have read this: answer again. " + note
+	}
+	decision := map[string]any{"type": "string", "title": "Decision", "description": note, "enum": text.choices}
+	properties := map[string]any{"decision": decision}
+	if !f.noReason {
+		properties["reason"] = map[string]any{"type": "string", "title": "Reason", "description": "why not: the subagent reads it", "maxLength": 2000}
+	}
 	return &mcp.ElicitParams{
-		Mode:    "form",
-		Message: message,
-		RequestedSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
-			`"decision":{"type":"string","title":"Decision","enum":%s},`+
-			`"reason":{"type":"string","title":"Reason","description":"why not: the subagent reads it","maxLength":2000}},`+
-			`"required":["decision"]}`, enum(choices))),
+		Mode:            "form",
+		Message:         text.message,
+		RequestedSchema: map[string]any{"type": "object", "properties": properties, "required": []string{"decision"}},
 	}
 }
 
-// approvalText returns what an approval's form shows, and the answers that it
-// offers: a rule is added by who has seen all of it alone.
-func approvalText(a *session.Approval) (message string, choices []string) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "The subagent %s asks to call %s, which wants\n", eventbus.OneLine(a.Agent, 60), eventbus.OneLine(a.Tool, 60))
-	whole := eventbus.VisibleLines(&b, a.Patterns, maxShown, maxShownAll)
-	choices = []string{allowOnce}
-	if whole && len(a.AlwaysPatterns) > 0 {
-		fmt.Fprintf(&b, "%q adds to permissions.jsonc, for %s:\n", allowAlways, eventbus.OneLine(a.Tool, 60))
-		if eventbus.VisibleLines(&b, a.AlwaysPatterns, maxShown, maxShownAll) {
-			choices = append(choices, allowAlways)
+// formText is what the form of an approval says and offers.
+type formText struct {
+	message string
+	note    string // about the decision
+	choices []string
+}
+
+// approvalText returns what an approval's form shows. The call stands whole in
+// the first line: some hosts show the first rows alone. A rule is added by who
+// has seen all of the message, and a call let through by who was sent all of it.
+func approvalText(a *session.Approval, f form) formText {
+	call, arguments := callText(a)
+	first, whole := eventbus.Visible(call, maxShown)
+	lines := []string{fmt.Sprintf("%s: %s %s", eventbus.OneLine(a.Agent, 40), eventbus.OneLine(a.Tool, 60), first)}
+	arguments, all := eventbus.Visible(arguments, maxShown)
+	if arguments != "" {
+		lines = append(lines, "with "+arguments)
+	}
+	text := formText{choices: []string{deny}}
+	if whole {
+		text.choices = append(text.choices, allowOnce)
+	}
+	if rule, shown := eventbus.Visible(strings.Join(a.AlwaysPatterns, ", "), maxShown); whole && all && shown && len(a.AlwaysPatterns) > 0 {
+		rule = fmt.Sprintf("%q adds a rule for %s: %s", allowAlways, eventbus.OneLine(a.Tool, 60), rule)
+		if withRule := slices.Insert(slices.Clone(lines), 1, rule); f.shows(withRule) {
+			lines = withRule
+			text.choices = append(text.choices, allowAlways)
 		}
 	}
-	reason, _ := eventbus.Visible(a.Reason, 400) // last: Claude Code's screen shows the first lines alone
-	b.WriteString(reason + "\n")
-	fmt.Fprintf(&b, "Without an answer it is refused at %s.", a.ExpiresAt.Local().Format(time.TimeOnly))
-	return b.String(), append(choices, deny)
+	text.message = strings.Join(lines, "\n")
+	reason, _ := eventbus.Visible(a.Reason, 400)
+	text.note = fmt.Sprintf("Without an answer it is refused at %s. %s", a.ExpiresAt.Local().Format(time.TimeOnly), reason)
+	if !whole || !all || !f.shows(lines) {
+		text.note = "Not all of it may be shown: see 'worker approvals list --json'. " + text.note
+	}
+	return text
 }
 
-func enum(values []string) string {
-	quoted := make([]string, len(values))
-	for i, v := range values {
-		quoted[i] = fmt.Sprintf("%q", v)
+// callText returns what is to be decided on: a shell's command, or what another
+// tool's call wants as the rules see it, and its arguments.
+func callText(a *session.Approval) (call, arguments string) {
+	var args struct{ Command string }
+	if a.Tool == "shell_exec" && json.Unmarshal([]byte(a.Arguments), &args) == nil && args.Command != "" {
+		return args.Command, ""
 	}
-	return "[" + strings.Join(quoted, ",") + "]"
+	return strings.Join(a.Patterns, ", "), a.Arguments
 }
+
+// shows reports whether the user of a form sees all of these lines.
+func (f form) shows(lines []string) bool {
+	rows := 0
+	for _, line := range lines {
+		width := 0
+		for _, r := range line {
+			if width++; r >= 0x1100 { // it may take two columns
+				width++
+			}
+		}
+		rows += max(1, (width+rowWidth-1)/rowWidth)
+	}
+	return f.rows == 0 || rows <= f.rows
+}
+
+// errHasty is the error of a form that was filled in before anybody can have
+// read it.
+var errHasty = errors.New("the host has accepted the form before anybody can have read it")
 
 // answerApproval takes the host's response to an approval's form. To dismiss
-// the form is no answer, nor is to decline it before anybody can have seen it;
+// the form is no answer, nor is one that comes before anybody can have seen it;
 // what can't be read is none either.
-func (c *connection) answerApproval(ctx context.Context, id string, response mcp.InputResponse, seen bool) error {
+func (c *connection) answerApproval(ctx context.Context, id string, response mcp.InputResponse, h host, seen bool) error {
 	form, ok := response.(*mcp.ElicitResult)
 	if !ok {
 		return fmt.Errorf("the host has answered a form with a %T", response)
 	}
-	if form.Action != "accept" && form.Action != "decline" {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 	defer cancel()
 	answer := session.Answer{By: c.name()}
-	if form.Action == "decline" {
-		if !seen {
-			return errors.New("the host declines before anybody can have read the form")
+	switch {
+	case form.Action == "accept" && !seen:
+		return errHasty
+	case form.Action == "accept":
+		if err := c.decide(ctx, &answer, id, form.Content, h); err != nil {
+			return err
 		}
+	case form.Action == "decline" && !seen:
+		return errors.New("the host declines before anybody can have read the form")
+	case form.Action == "decline":
 		answer.Feedback = "it was declined in " + c.name() + "."
-	} else if err := c.decide(ctx, &answer, id, form.Content); err != nil {
-		return err
+	default:
+		return fmt.Errorf("the host has dismissed the form (%q)", eventbus.OneLine(form.Action, 60))
 	}
 	_, err := c.sessions.Answer(ctx, id, answer)
 	return err
@@ -140,13 +201,13 @@ func (c *connection) answerApproval(ctx context.Context, id string, response mcp
 
 // decide puts what the form of an approval was filled in with into an answer.
 // Only what the form has offered counts.
-func (c *connection) decide(ctx context.Context, answer *session.Answer, id string, content map[string]any) error {
+func (c *connection) decide(ctx context.Context, answer *session.Answer, id string, content map[string]any, h host) error {
 	a, err := c.sessions.Approval(ctx, id)
 	if err != nil {
 		return err
 	}
 	decision, _ := content["decision"].(string)
-	if _, choices := approvalText(a); !slices.Contains(choices, decision) {
+	if !slices.Contains(approvalText(a, h.form).choices, decision) {
 		return fmt.Errorf("the host has sent the form back with the decision %q, which it does not offer", eventbus.OneLine(decision, 60))
 	}
 	switch decision {

@@ -29,21 +29,36 @@ const (
 // question is something that a child waits for and a host can answer.
 type question struct {
 	id    string
+	since time.Time     // when it arose
 	until time.Time     // after which no answer counts
 	over  chan struct{} // closed: no answer is wanted any more
 	only  bool          // nobody but the host can answer
+
+	// unseen is how to answer it elsewhere, for a host whose user it can't be put
+	// to; empty: nowhere.
+	unseen string
 
 	// wants reports whether a client can be asked.
 	wants func(caps *mcp.ClientCapabilities) bool
 
 	// request is what the client gets to see: an [mcp.ElicitParams] or an
 	// [mcp.CreateMessageWithToolsParams].
-	request func(ctx context.Context) (mcp.InputRequest, error)
+	request func(ctx context.Context, h host) (mcp.InputRequest, error)
 
-	// answer takes the client's response, or why there is none. It may come
-	// twice, from two calls that wait for the same child.
-	answer func(ctx context.Context, response mcp.InputResponse, err error)
+	// answer takes the client's response, or why there is none, and how long the
+	// question was shown. It may come twice, from two calls that wait for the same
+	// child.
+	answer func(ctx context.Context, response mcp.InputResponse, err error, h host, shown time.Duration) reply
 }
+
+// reply is what has become of a question that was put to a client.
+type reply uint8
+
+const (
+	taken  reply = iota // nothing more is to be done
+	again               // it is to be put again
+	unseen              // by this client it is not answered
+)
 
 // way is how a client can be asked something while it waits for a call.
 type way uint8
@@ -79,17 +94,28 @@ type asker struct {
 	cancel  context.CancelFunc
 	conn    *connection
 	session *mcp.ServerSession
+	host    host
 	caps    *mcp.ClientCapabilities
 	way     way
 	asked   map[string]bool
 	round   int
 	open    sync.WaitGroup // requests that have no answer
+	news    chan struct{}  // has a value when more is unseen
+
+	mu     sync.Mutex
+	unseen map[string]bool // questions that the client was asked, and whose user does not answer them
 }
 
 func (c *connection) newAsker(ctx context.Context, req *mcp.CallToolRequest, w wait) *asker {
-	a := &asker{conn: c, session: req.Session, caps: req.ClientCapabilities(), way: wayOf(req), asked: w.asked, round: w.round}
+	a := &asker{
+		conn: c, session: req.Session, host: c.host(req.ClientInfo()), caps: req.ClientCapabilities(), way: wayOf(req),
+		asked: w.asked, round: w.round, news: make(chan struct{}, 1), unseen: w.unseen,
+	}
 	if a.asked == nil {
 		a.asked = make(map[string]bool)
+	}
+	if a.unseen == nil {
+		a.unseen = make(map[string]bool)
 	}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	return a
@@ -137,14 +163,65 @@ func (a *asker) send(q *question) {
 		case <-settled:
 		}
 	})
-	request, err := q.request(ctx)
-	var response mcp.InputResponse
-	if err == nil {
-		response, err = sendRequest(ctx, a.session, request)
+	for {
+		request, err := q.request(ctx, a.host)
+		sent := time.Now()
+		var response mcp.InputResponse
+		if err == nil {
+			response, err = sendRequest(ctx, a.session, request)
+		}
+		if ctx.Err() != nil && err != nil {
+			return
+		}
+		switch q.answer(ctx, response, err, a.host, a.conn.shown(sent, 1)) {
+		case again:
+			continue
+		case unseen:
+			a.miss(q)
+		case taken:
+		}
+		return
 	}
-	if ctx.Err() == nil || err == nil {
-		q.answer(ctx, response, err)
+}
+
+// shown returns for how long each of n forms was shown, one after the other,
+// that were sent at a time and have come back now. A host shows none while
+// another one is open.
+func (c *connection) shown(sent time.Time, n int) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if c.lastForm.After(sent) {
+		sent = c.lastForm
 	}
+	c.lastForm = now
+	return now.Sub(sent) / time.Duration(max(1, n))
+}
+
+// miss notes that a question was not seen by the client's user.
+func (a *asker) miss(q *question) {
+	a.mu.Lock()
+	a.unseen[q.id] = true
+	a.mu.Unlock()
+	select {
+	case a.news <- struct{}{}:
+	default: // there is some already
+	}
+}
+
+// hidden returns those of the questions that the client's user can't see, and
+// somebody else can answer.
+func (a *asker) hidden(questions []*question) []*question {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var hidden []*question
+	for _, q := range questions {
+		put := a.way != noWay && a.caps != nil && q.wants(a.caps) && a.asked[q.id] && !a.unseen[q.id]
+		if q.unseen != "" && !put {
+			hidden = append(hidden, q)
+		}
+	}
+	return hidden
 }
 
 func sendRequest(ctx context.Context, host *mcp.ServerSession, request mcp.InputRequest) (mcp.InputResponse, error) {
@@ -178,7 +255,7 @@ type round struct {
 func (c *connection) remember(state string, r round) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.children[r.sessionID] == nil {
+	if r.sessionID != "" && c.children[r.sessionID] == nil {
 		r.questions = nil
 	}
 	if len(c.rounds) >= maxOpenRounds {
@@ -213,12 +290,14 @@ func (c *connection) settle(sessionID string) {
 // pose answers a call with questions, those of them that still are open; nil:
 // none is. The child lives on, and takes the answers with the next call that has
 // the state.
-func (c *connection) pose(ctx context.Context, child *child, a *asker, questions []*question) *mcp.CallToolResult {
+func (c *connection) pose(ctx context.Context, on *waited, a *asker, questions []*question) *mcp.CallToolResult {
 	requests := make(mcp.InputRequestMap)
 	for _, q := range questions {
-		request, err := q.request(ctx)
+		request, err := q.request(ctx, a.host)
 		if err != nil {
-			q.answer(ctx, nil, err)
+			if q.answer(ctx, nil, err, a.host, 0) == unseen {
+				a.miss(q)
+			}
 			continue
 		}
 		requests[q.id] = request
@@ -227,9 +306,13 @@ func (c *connection) pose(ctx context.Context, child *child, a *asker, questions
 		return nil
 	}
 	state := rand.Text()
-	c.remember(state, round{child.SessionID(), time.Now(), questions, wait{asked: a.asked, round: a.round + 1}})
+	c.remember(state, round{on.id, time.Now(), questions, wait{asked: a.asked, unseen: a.unseen, round: a.round + 1}})
+	meta := mcp.Meta{"status": session.WaitingApproval}
+	if on.id != "" {
+		meta["sessionId"] = on.id
+	}
 	return &mcp.CallToolResult{
-		Meta:          mcp.Meta{"sessionId": child.SessionID(), "status": session.WaitingApproval},
+		Meta:          meta,
 		InputRequests: requests,
 		RequestState:  state,
 	}
@@ -248,12 +331,22 @@ func (c *connection) resume(ctx context.Context, req *mcp.CallToolRequest) *mcp.
 	if !ok {
 		return refusal(errNoRound)
 	}
+	h := c.host(req.ClientInfo())
+	shown := c.shown(r.at, len(req.Params.InputResponses))
 	for _, q := range r.questions {
+		became := unseen
 		switch response := req.Params.InputResponses[q.id]; {
 		case response != nil:
-			q.answer(ctx, response, nil)
+			became = q.answer(ctx, response, nil, h, shown)
 		case q.only:
-			q.answer(ctx, nil, errNoResponse)
+			became = q.answer(ctx, nil, errNoResponse, h, shown)
+		}
+		switch became {
+		case again:
+			delete(r.wait.asked, q.id)
+		case unseen:
+			r.wait.unseen[q.id] = true
+		case taken:
 		}
 	}
 	r.wait.limit = c.patience(req)

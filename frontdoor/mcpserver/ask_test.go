@@ -126,12 +126,12 @@ func TestApprovalForm(t *testing.T) {
 				asked := 0
 				host := e.connectAs(t, "test-host", version, elicit(func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					asked++
-					for _, want := range []string{"general asks to call shell_exec", "    echo hello\n", `"allow always" adds to permissions.jsonc, for shell_exec:` + "\n    echo *\n"} {
+					for _, want := range []string{"general: shell_exec echo hello\n", `"allow always" adds a rule for shell_exec: echo *`} {
 						if !strings.Contains(req.Params.Message, want) {
 							t.Errorf("the form lacks %q:\n%s", want, req.Params.Message)
 						}
 					}
-					if got, want := choices(t, req), []string{"allow once", "allow always", "deny"}; !slices.Equal(got, want) {
+					if got, want := choices(t, req), []string{"deny", "allow once", "allow always"}; !slices.Equal(got, want) {
 						t.Errorf("choices %q, want %q", got, want)
 					}
 					return tt.answer, nil
@@ -190,20 +190,23 @@ func (e *env) approve(t testing.TB, a *session.Approval) {
 // the call waiting for an answer from elsewhere.
 func TestNoAnswer(t *testing.T) {
 	for _, version := range generations {
-		for name, answer := range map[string]*mcp.ElicitResult{
-			"cancel":            {Action: "cancel"},
-			"an unknown action": {Action: "perhaps"},
-			"no content":        {Action: "accept"},
-			"decline at once":   {Action: "decline"},
+		for name, tt := range map[string]struct {
+			answer *mcp.ElicitResult
+			reflex time.Duration
+		}{
+			"cancel":            {&mcp.ElicitResult{Action: "cancel"}, time.Hour},
+			"an unknown action": {&mcp.ElicitResult{Action: "perhaps"}, time.Hour},
+			"no content":        {&mcp.ElicitResult{Action: "accept"}, time.Nanosecond},
+			"decline at once":   {&mcp.ElicitResult{Action: "decline"}, time.Hour},
 		} {
 			t.Run(version+" "+name, func(t *testing.T) {
-				e := setup{model: shell{}, rules: new(asking), options: mcpserver.Options{Reflex: time.Hour}}.open(t)
+				e := setup{model: shell{}, rules: new(asking), options: mcpserver.Options{Reflex: tt.reflex}}.open(t)
 				var others sync.WaitGroup
 				defer others.Wait()
 				host := e.connectAs(t, "test-host", version, elicit(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					a := e.pending(t)
 					others.Go(func() { e.approve(t, a) })
-					return answer, nil
+					return tt.answer, nil
 				}))
 				if got := text(t, callTool(t, host, "task", call("general", "echo hello").Arguments)); !strings.Contains(got, "hello") {
 					t.Errorf("%q, want it approved elsewhere", got)
@@ -456,7 +459,7 @@ func TestSeveralQuestions(t *testing.T) {
 			defer mu.Unlock()
 			decision := "allow once"
 			for _, word := range []string{"one", "two", "three"} {
-				if strings.Contains(req.Params.Message, "    echo "+word+"\n") {
+				if strings.Contains(req.Params.Message, "shell_exec echo "+word+"\n") {
 					asked[word]++
 					if word == "two" {
 						decision = "deny"

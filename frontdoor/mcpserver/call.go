@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -28,7 +27,7 @@ func (c *connection) task(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if child == nil {
 		return c.result(req, result), nil
 	}
-	return c.await(ctx, req, child, wait{limit: c.patience(req)}), nil
+	return c.await(ctx, req, waitedChild(child), wait{limit: c.patience(req)}), nil
 }
 
 // taskWait is the task_wait tool.
@@ -39,6 +38,11 @@ func (c *connection) taskWait(ctx context.Context, req *mcp.CallToolRequest) (*m
 	var in struct {
 		SessionID      string  `json:"sessionId"`
 		TimeoutSeconds float64 `json:"timeoutSeconds"`
+
+		// They make a call differ from the one before: hosts end a turn of equal
+		// calls.
+		Attempt      float64 `json:"attempt"`
+		SinceSeconds float64 `json:"sinceSeconds"`
 	}
 	if err := readArguments(taskWaitName, req.Params.Arguments, &in); err != nil {
 		return refusal(err), nil
@@ -59,77 +63,6 @@ const maxWait = 24 * time.Hour
 // patience is after what time a call has to be answered; 0: there is none.
 func (c *connection) patience(req *mcp.CallToolRequest) time.Duration {
 	return c.host(req.ClientInfo()).patience(req.Params.GetProgressToken() != nil)
-}
-
-// outcome waits for a child of the connection that runs, or reads the result of
-// one that has ended.
-func (c *connection) outcome(ctx context.Context, req *mcp.CallToolRequest, sessionID string, w wait) *mcp.CallToolResult {
-	child := c.running(sessionID)
-	var result *taskt.Result
-	var err error
-	if child == nil {
-		result, err = c.stored(sessionID)
-	}
-	if errors.Is(err, taskt.ErrRunning) {
-		child = c.begun(sessionID)
-	}
-	if child != nil {
-		_, w.heard = child.feed.last()
-		return c.await(ctx, req, child, w)
-	}
-	if err != nil {
-		return refusal(c.notHere(sessionID, err))
-	}
-	return c.result(req, result)
-}
-
-// wait is how a call waits for its child.
-type wait struct {
-	limit time.Duration   // then it is answered without a result; 0: never
-	asked map[string]bool // the questions that its host was asked before
-	round int             // how often it was answered with questions
-	heard int             // what of the child's feed the host has heard
-}
-
-// await returns the child's result once there is one. Before that a call is
-// answered when its time has passed, and with what the host is to be asked. A
-// call that the host cancels stops the child, unless the host has but given up
-// on waiting.
-func (c *connection) await(ctx context.Context, req *mcp.CallToolRequest, child *child, w wait) *mcp.CallToolResult {
-	defer c.report(ctx, req, child, w.heard)()
-	ask := c.newAsker(ctx, req, w)
-	defer ask.stop()
-	var late <-chan time.Time
-	if w.limit > 0 {
-		timer := time.NewTimer(w.limit)
-		defer timer.Stop()
-		late = timer.C
-	}
-	for {
-		now := child.feed.since(w.heard)
-		if questions := ask.put(now.questions); questions != nil {
-			if asked := c.pose(ctx, child, ask, questions); asked != nil {
-				return asked
-			}
-		}
-		if ask.spent(now.questions) {
-			return goesOn(child)
-		}
-		select {
-		case <-child.Done():
-			return c.result(req, child.Result())
-		case <-late:
-			return goesOn(child)
-		case <-now.changed:
-		case <-ctx.Done():
-			if c.givenUp.has(req) {
-				return goesOn(child)
-			}
-			child.Cancel("the host has cancelled the call")
-			<-child.Done()
-			return c.result(req, child.Result())
-		}
-	}
 }
 
 // result is a child's result as the host of a request takes it.

@@ -16,6 +16,15 @@ type child struct {
 	*taskt.Run
 	begun time.Time
 	feed  *feed
+
+	// The rest is guarded by the mutex of the connection.
+
+	attempts int       // calls that were answered without its result
+	claims   int       // calls that have waited for it
+	waiting  int       // those that do
+	told     bool      // its answer was the result of a call
+	lost     time.Time // when a call was cut off that has waited for it; zero: none was, or the model knows
+	until    time.Time // when it is stopped if no call waits for it; zero: never
 }
 
 // age is how long the child has been there, in whole seconds.
@@ -48,10 +57,7 @@ func (c *connection) start(client *mcp.Implementation, in taskt.Input) (*child, 
 	c.mu.Unlock()
 	c.owned.Go(func() {
 		<-run.Done()
-		c.mu.Lock()
-		delete(c.children, id)
-		c.settle(id)
-		c.mu.Unlock()
+		c.retire(child)
 		c.feeds.forget(id)
 	})
 	return child, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -33,6 +34,10 @@ type connection struct {
 	root     *session.Session  // nil: there was no call yet
 	roots    []string          // ids: of root, and of those that it has replaced
 	children map[string]*child // those that run, by session id
+	ended    []*ended          // the last of the others, the oldest first
+	handed   map[string]bool   // approvals with which a call was answered, by their ids
+	lastForm time.Time         // when the host last sent a form back
+	attempts int               // calls for all children that were answered without a result
 	rounds   map[string]round  // what calls were answered with that the host is to make again, by requestState
 }
 
@@ -44,6 +49,7 @@ func newConnection(ctx context.Context, s *Server) *connection {
 		feeds:    newFeeds(),
 		children: make(map[string]*child),
 		rounds:   make(map[string]round),
+		handed:   make(map[string]bool),
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c
@@ -54,7 +60,7 @@ func (c *connection) server() *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "worker", Title: "agentworker", Version: c.version},
 		&mcp.ServerOptions{
-			Instructions: instructions,
+			Instructions: instructions, // instruct has them as the host gets them
 			Logger:       c.log,
 			Capabilities: c.capabilities(),
 		},
@@ -63,8 +69,36 @@ func (c *connection) server() *mcp.Server {
 	c.addTools(server)
 	c.addResources(server)
 	c.prompts = c.addPrompts(server)
-	server.AddReceivingMiddleware(c.listNow)
+	server.AddReceivingMiddleware(c.listNow, c.instruct)
 	return server
+}
+
+// instruct says in the instructions what holds for the host alone.
+func (c *connection) instruct(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if err != nil {
+			return res, err
+		}
+		switch res := res.(type) {
+		case *mcp.InitializeResult:
+			if init, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok {
+				res.Instructions = c.instructions(init.Params.ClientInfo)
+			}
+		case *mcp.DiscoverResult:
+			if discover, ok := req.(*mcp.ServerRequest[*mcp.DiscoverParams]); ok {
+				res.Instructions = c.instructions(discover.ClientInfo())
+			}
+		}
+		return res, err
+	}
+}
+
+func (c *connection) instructions(client *mcp.Implementation) string {
+	if c.host(client).sideBySide(c.readOnly || c.tasks.ReadOnly()) {
+		return instructions + sideBySide
+	}
+	return instructions
 }
 
 // capabilities are what the server offers from its start, whatever there is of
@@ -83,7 +117,7 @@ func (c *connection) capabilities() *mcp.ServerCapabilities {
 // announce tells the host each time that it is offered another task tool.
 func (c *connection) announce(server *mcp.Server) {
 	for range c.changes {
-		server.AddTool(c.taskTool(), c.task) // sends tools/list_changed
+		c.addTaskTool(server) // sends tools/list_changed
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package mcpserver is the front door for hosts that speak MCP, the Model
-// Context Protocol: it offers them the tools "task", "task_wait", "task_result"
-// and "agents_list".
+// Context Protocol: it offers them the tools "task", "task_wait", "task_result",
+// "task_stop" and "agents_list".
 //
 // It translates and decides nothing: a call is a run of [taskt.Service], its
 // result text the <task_result> or <task_error> element, and what goes beside
@@ -23,7 +23,10 @@
 // again. Both know the children of their own connection alone.
 //
 // A call that the host cancels stops its child, unless the reason is the host's
-// time limit: then the child goes on, and its answer is there for task_wait.
+// time limit: then the child goes on, and its answer is there for task_wait,
+// which needs no session id. Where the host does not say which it is, the child
+// goes on for a while. Either way the next call says so. task_stop stops a child
+// whose host tells nobody that its user has stopped the call.
 //
 // # Results
 //
@@ -39,7 +42,8 @@
 // question and a state that nobody can guess, and the host makes it again with
 // both; the child lives on in between. Whoever answers first counts, here or by
 // [session.Store.Answer]. A form that is declined denies the call; one that is
-// dismissed, declined within a second (no person does so, and hosts without a
-// screen do), or never comes back, holds up nobody, and the approval expires as
-// any other.
+// accepted within a second is put again. One that is dismissed, declined within
+// a second (no person does so, and hosts without a screen do), or never comes
+// back, holds up nobody, and the approval expires as any other. Where the host's
+// user can't answer, the call is answered after 20 s with who can.
 package mcpserver

@@ -111,6 +111,7 @@ type feed struct {
 	said      []string // the newest last
 	n         int      // how many there have been
 	questions []*question
+	also      []*feed       // what hears the same
 	changed   chan struct{} // closed at the next change
 }
 
@@ -150,12 +151,20 @@ func (f *feed) say(text string) {
 		if f.said = append(f.said, text); len(f.said) > maxSaid {
 			f.said = slices.Delete(f.said, 0, 1)
 		}
+		for _, other := range f.also {
+			other.say(text)
+		}
 	})
 }
 
 // ask adds a question for the host, which waits until it is withdrawn.
 func (f *feed) ask(q *question) {
-	f.change(func() { f.questions = append(f.questions, q) })
+	f.change(func() {
+		f.questions = append(f.questions, q)
+		for _, other := range f.also {
+			other.ask(q)
+		}
+	})
 }
 
 // withdraw ends a question, if there is one of that id.
@@ -168,7 +177,41 @@ func (f *feed) withdraw(id string) {
 			close(q.over)
 			return true
 		})
+		for _, other := range f.also {
+			other.lose(id)
+		}
 	})
+}
+
+// lose is withdraw for a feed that has heard a question from another one.
+func (f *feed) lose(id string) {
+	f.change(func() {
+		f.questions = slices.DeleteFunc(f.questions, func(q *question) bool { return q.id == id })
+	})
+}
+
+// join returns a feed that hears what these hear, from what each has said last
+// on, until part is called.
+func join(feeds []*feed) (joined *feed, part func()) {
+	joined = &feed{changed: make(chan struct{})}
+	for _, f := range feeds {
+		f.mu.Lock()
+		f.also = append(slices.Clip(f.also), joined)
+		if len(f.said) > 0 {
+			joined.say(f.said[len(f.said)-1])
+		}
+		for _, q := range f.questions {
+			joined.ask(q)
+		}
+		f.mu.Unlock()
+	}
+	return joined, func() {
+		for _, f := range feeds {
+			f.mu.Lock()
+			f.also = slices.DeleteFunc(slices.Clone(f.also), func(other *feed) bool { return other == joined })
+			f.mu.Unlock()
+		}
+	}
 }
 
 func (f *feed) change(do func()) {

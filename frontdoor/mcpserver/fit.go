@@ -17,7 +17,7 @@ const shortened = "The descriptions are shortened: " + agentsListName + " has th
 // fit returns the task tool's text within maxDescription. The descriptions of
 // the agents are shortened fairly: all get the same room, and what a short one
 // leaves goes to the others. Where not even the names fit, the last ones are
-// left out; the schema's enum has them all.
+// left out; agents_list has them all, and so has the schema's enum where there is one.
 func fit(text string, agents []taskt.Agent) string {
 	if units(text) <= maxDescription {
 		return text

@@ -19,6 +19,29 @@ type host struct {
 	limit, idle time.Duration
 
 	text size // of a result that reaches its model whole
+
+	calls   turns // of one turn
+	ownEnum bool  // it refuses an agentType that is not in the enum it knows
+
+	form form // of an approval
+
+	// cancelsLate: when it gives up on a call it cancels it, without saying why.
+	cancelsLate bool
+}
+
+// turns is how a host runs the calls of one turn.
+type turns uint8
+
+const (
+	oneByOne         turns = iota // or nothing is known
+	abreastIfReading              // side by side where the tool is read-only
+	abreast                       // side by side
+)
+
+// form is how a host shows the form of an approval.
+type form struct {
+	rows     int  // of the message that its user sees for certain; 0: all
+	noReason bool // it can't be sent while a text field is empty
 }
 
 // size is how long a text may be. The zero value is any length.
@@ -62,17 +85,20 @@ func (s size) fits(text string) bool { return s.max == 0 || s.of(text) <= s.max 
 // hosts are those that are known. The sizes are somewhat below what was
 // measured: hosts write a little around a result.
 var hosts = []host{
-	{prefix: "opencode", idle: 60 * time.Second, text: size{50_000, utf8Bytes}},
-	{prefix: "claude-code", text: size{max: maxResultChars}},
-	{prefix: "codex", limit: 300 * time.Second, text: size{11_500, utf8Bytes}},
-	{prefix: "gemini-cli", limit: 600 * time.Second, text: size{max: 39_000}},
-	{prefix: "qwen", limit: 600 * time.Second, idle: 300 * time.Second, text: size{max: 24_000}},
-	{prefix: "github-copilot", idle: 180 * time.Second, text: size{20_000, utf8Bytes}},
-	{prefix: "copilot", idle: 180 * time.Second, text: size{20_000, utf8Bytes}},
-	{prefix: "cline", limit: 60 * time.Second, text: clineText},
-	{prefix: "@cline", limit: 60 * time.Second, text: clineText},
-	{prefix: "continue", limit: 60 * time.Second},
+	{prefix: "opencode", idle: 60 * time.Second, text: size{50_000, utf8Bytes}, calls: abreast, form: fewRows},
+	{prefix: "claude-code", text: size{max: maxResultChars}, calls: abreastIfReading, form: fewRows},
+	{prefix: "codex", limit: 300 * time.Second, text: size{11_500, utf8Bytes}, calls: abreastIfReading, form: form{rows: 6, noReason: true}, cancelsLate: true},
+	{prefix: "gemini-cli", limit: 600 * time.Second, text: size{max: 39_000}, calls: abreast, ownEnum: true, form: fewRows},
+	{prefix: "qwen", limit: 600 * time.Second, idle: 300 * time.Second, text: size{max: 24_000}, calls: abreastIfReading, ownEnum: true, form: fewRows},
+	{prefix: "github-copilot", idle: 180 * time.Second, text: size{20_000, utf8Bytes}, calls: abreast, form: fewRows},
+	{prefix: "copilot", idle: 180 * time.Second, text: size{20_000, utf8Bytes}, calls: abreast, form: fewRows},
+	{prefix: "cline", limit: 60 * time.Second, text: clineText, form: fewRows},
+	{prefix: "@cline", limit: 60 * time.Second, text: clineText, form: fewRows},
+	{prefix: "continue", limit: 60 * time.Second, text: size{max: 100_000}, calls: abreast, form: fewRows}, // of 600,000 nothing arrives
 }
+
+// fewRows are those that Claude Code shows. Of other hosts it is the least.
+var fewRows = form{rows: 3}
 
 // clineText is what Cline takes: it writes a result, its _meta too, as JSON, and
 // cuts that to 8,000 units out of the middle.
@@ -80,7 +106,7 @@ var clineText = size{7_500, jsonUnits}
 
 // unknownHost is any other: one that waits as long as there is progress, and of
 // whose model nothing is known but the least of the others.
-var unknownHost = host{text: clineText}
+var unknownHost = host{text: clineText, form: fewRows}
 
 func hostOf(client *mcp.Implementation) host {
 	if client == nil {
@@ -106,6 +132,12 @@ func (s *Server) host(client *mcp.Implementation) host {
 		h.text = size{max: s.resultLimit}
 	}
 	return h
+}
+
+// sideBySide reports whether the host runs the task calls of one turn side by
+// side.
+func (h host) sideBySide(readOnly bool) bool {
+	return h.calls == abreast || h.calls == abreastIfReading && readOnly
 }
 
 // patience is after what time a call has to be answered, before the host gives

@@ -21,7 +21,7 @@ func TestHosts(t *testing.T) {
 		{"github-copilot-developer", 0, 162 * time.Second, size{20_000, utf8Bytes}},
 		{" Cline ", 50 * time.Second, 50 * time.Second, size{7_500, jsonUnits}},
 		{"@cline/core", 50 * time.Second, 50 * time.Second, size{7_500, jsonUnits}},
-		{"continue-cli-client", 50 * time.Second, 50 * time.Second, size{}},
+		{"continue-cli-client", 50 * time.Second, 50 * time.Second, size{max: 100_000}},
 		{"somebody", 0, 0, size{7_500, jsonUnits}},
 		{"", 0, 0, size{7_500, jsonUnits}},
 	} {

@@ -167,6 +167,9 @@ func (s setup) open(t testing.TB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if s.options.Reflex == 0 { // the clients of the tests answer at once
+		s.options.Reflex = time.Nanosecond
+	}
 	s.options.Tasks, s.options.Bus, s.options.Sessions = e.tasks, bus, e.sessions.Store()
 	s.options.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	e.server = mcpserver.New(s.options)

@@ -12,7 +12,7 @@ import (
 // is called, if the host gave a token for them: what the child does as it does
 // it, and the last of that again when nothing has happened for a while. heard is
 // what of the child's feed the host is not to be told.
-func (c *connection) report(ctx context.Context, req *mcp.CallToolRequest, child *child, heard int) (stop func()) {
+func (c *connection) report(ctx context.Context, req *mcp.CallToolRequest, on *waited, heard int) (stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return func() {}
@@ -21,7 +21,7 @@ func (c *connection) report(ctx context.Context, req *mcp.CallToolRequest, child
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.reportUntil(ctx, req.Session, token, child, heard)
+		c.reportUntil(ctx, req.Session, token, on, heard)
 	}()
 	return func() {
 		cancel()
@@ -29,14 +29,14 @@ func (c *connection) report(ctx context.Context, req *mcp.CallToolRequest, child
 	}
 }
 
-func (c *connection) reportUntil(ctx context.Context, host *mcp.ServerSession, token any, child *child, heard int) {
+func (c *connection) reportUntil(ctx context.Context, host *mcp.ServerSession, token any, on *waited, heard int) {
 	told := 0.0
 	tell := func(text string) bool {
 		told++
 		err := host.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 			ProgressToken: token,
 			Progress:      told, // it has to rise; how much there is to do nobody knows
-			Message:       fmt.Sprintf("%s (%s)", text, child.age()),
+			Message:       fmt.Sprintf("%s (%s)", text, on.children[0].age()),
 		})
 		if err != nil && ctx.Err() == nil {
 			c.log.Debug("sending progress", "err", err)
@@ -47,7 +47,7 @@ func (c *connection) reportUntil(ctx context.Context, host *mcp.ServerSession, t
 	silence := time.NewTicker(c.silence)
 	defer silence.Stop()
 	for {
-		now := child.feed.since(heard)
+		now := on.feed.since(heard)
 		heard = now.n
 		for _, text = range now.said {
 			if !tell(text) {

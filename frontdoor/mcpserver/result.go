@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -42,18 +43,47 @@ func refusal(err error) *mcp.CallToolResult {
 	return res
 }
 
-// goesOn is the answer to a call whose child has not ended.
-func goesOn(child *child) *mcp.CallToolResult {
-	id := child.SessionID()
-	doing := ""
-	if last, _ := child.feed.last(); last != "" {
-		doing = " Just now: " + last + "."
+// goesOn is the answer to a call whose child has not ended. The call that it
+// asks for differs from the one before: hosts end a turn of equal calls.
+func (c *connection) goesOn(req *mcp.CallToolRequest, on *waited) *mcp.CallToolResult {
+	if on.id == "" {
+		res := c.listChildren(req)
+		c.mu.Lock()
+		c.attempts++
+		attempt := c.attempts
+		c.mu.Unlock()
+		again := fmt.Sprintf(`{"attempt": %d, "sinceSeconds": %d}`, attempt, int(on.children[0].age().Seconds()))
+		res.Content = append(res.Content, &mcp.TextContent{Text: awaited(on.feed) + howToWait(again)})
+		res.Meta = mcp.Meta{"status": session.Running}
+		return res
 	}
-	res := textResult(fmt.Sprintf("The subagent %s goes on in session %s, after %s. This is not its answer yet.%s\n"+
-		`To get the answer, call %s with {"sessionId": %q}, again if need be. It runs meanwhile: do other work first if there is some.`,
-		child.Agent(), id, child.age(), doing, taskWaitName, id))
-	res.Meta = mcp.Meta{"sessionId": id, "status": session.Running, "durationMs": child.age().Milliseconds()}
+	child := on.children[0]
+	c.mu.Lock()
+	child.attempts++
+	attempt := child.attempts
+	c.mu.Unlock()
+	age := child.age()
+	again := fmt.Sprintf(`{"sessionId": %q, "attempt": %d, "sinceSeconds": %d}`, on.id, attempt, int(age.Seconds()))
+	res := textResult(fmt.Sprintf("The subagent %s goes on in session %s, after %s. This is not its answer yet%s\n",
+		child.Agent(), on.id, age, doing(child.feed)) + awaited(child.feed) + howToWait(again))
+	res.Meta = mcp.Meta{"sessionId": on.id, "status": session.Running, "durationMs": age.Milliseconds()}
 	return res
+}
+
+func howToWait(args string) string {
+	return fmt.Sprintf("To get the answer, call %s with %s, again if need be with what that answer says. It runs meanwhile: do other work first if there is some. %s stops it.",
+		taskWaitName, args, taskStopName)
+}
+
+// awaited says which approvals are waited for.
+func awaited(f *feed) string {
+	var b strings.Builder
+	for _, q := range f.since(0).questions {
+		if q.unseen != "" {
+			b.WriteString("It waits for approval: " + q.unseen + ". Tell the user to run that in a terminal.\n")
+		}
+	}
+	return b.String()
 }
 
 // notHere explains why there is no result of a session.
@@ -75,8 +105,11 @@ func (c *connection) taskResult(_ context.Context, req *mcp.CallToolRequest) (*m
 	}
 	child := c.running(in.SessionID) // before the store is read: what is not here any more is there
 	result, err := c.stored(in.SessionID)
+	if err == nil {
+		c.tell(in.SessionID)
+	}
 	if child != nil && errors.Is(err, taskt.ErrRunning) {
-		return goesOn(child), nil
+		return c.goesOn(req, waitedChild(child)), nil
 	}
 	if err != nil {
 		return refusal(c.notHere(in.SessionID, err)), nil

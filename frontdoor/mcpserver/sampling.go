@@ -40,12 +40,13 @@ func (c *connection) sample(ctx context.Context, path []string, params *mcp.Crea
 		over:    make(chan struct{}),
 		only:    true,
 		wants:   takesTools,
-		request: func(context.Context) (mcp.InputRequest, error) { return params, nil },
-		answer: func(_ context.Context, response mcp.InputResponse, err error) {
+		request: func(context.Context, host) (mcp.InputRequest, error) { return params, nil },
+		answer: func(_ context.Context, response mcp.InputResponse, err error, _ host, _ time.Duration) reply {
 			select {
 			case answered <- outcome{response, err}:
 			default: // the first one counts
 			}
+			return taken
 		},
 	}
 	feed := c.feeds.of(path[1])

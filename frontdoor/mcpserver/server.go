@@ -19,8 +19,10 @@ import (
 // Hosts cut it at 4,096 characters.
 const instructions = "The task tool gives work to subagents that this repository defines. " +
 	"Each works in a session of its own, with the permissions of its definition, and answers once, at the end. " +
-	"Independent tasks go into several calls in one turn: they run side by side. " +
 	"Where a call is answered before its subagent has ended, the subagent goes on, and task_wait brings its answer."
+
+// sideBySide is added to the instructions of a host that does it.
+const sideBySide = " Independent tasks go into several calls in one turn: they run side by side."
 
 // Options configures a [Server]. Tasks and Bus are required.
 type Options struct {
@@ -55,9 +57,19 @@ type Options struct {
 	// 0: 7 s.
 	Silence time.Duration
 
-	// Reflex is how soon a form that is declined was seen by nobody: "codex exec"
-	// and "copilot -p" decline at once. It then is no answer. 0: 1 s.
+	// Reflex is how soon a form comes back that nobody has read: "codex exec" and
+	// "copilot -p" decline at once, and whoever types as it appears accepts it.
+	// The first is no answer, and after the second it is put again. 0: 1 s.
 	Reflex time.Duration
+
+	// Unseen is how long an approval waits that the host's user can't be asked
+	// about before the call is answered with how to answer it. 0: 20 s.
+	Unseen time.Duration
+
+	// CancelGrace is how long a child goes on after a call was cancelled by a host
+	// that does not say whether its time limit is the reason, if no other call
+	// waits for it. 0: it is stopped at once.
+	CancelGrace time.Duration
 
 	Logger *slog.Logger // nil: discard
 }
@@ -69,6 +81,8 @@ type Server struct {
 	version string
 	silence time.Duration
 	reflex  time.Duration
+	unseen  time.Duration
+	grace   time.Duration
 	log     *slog.Logger
 
 	sessions    *session.Store
@@ -82,6 +96,7 @@ type Server struct {
 func New(opts Options) *Server {
 	s := &Server{
 		tasks: opts.Tasks, bus: opts.Bus, version: opts.Version, silence: opts.Silence, reflex: opts.Reflex, log: opts.Logger,
+		unseen: opts.Unseen, grace: opts.CancelGrace,
 		sessions: opts.Sessions, callLimit: opts.CallLimit, resultLimit: opts.ResultLimit, readOnly: opts.ReadOnly,
 		hostModel: opts.HostModel,
 	}
@@ -93,6 +108,9 @@ func New(opts Options) *Server {
 	}
 	if s.reflex == 0 {
 		s.reflex = time.Second
+	}
+	if s.unseen == 0 {
+		s.unseen = 20 * time.Second
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -16,6 +16,7 @@ const (
 	taskName       = "task"
 	taskWaitName   = "task_wait"
 	taskResultName = "task_result"
+	taskStopName   = "task_stop"
 	agentsListName = "agents_list"
 
 	// maxArgumentBytes bounds a call's arguments. Written as JSON within JSON
@@ -27,11 +28,11 @@ const (
 	maxResultChars = 500_000
 )
 
-// taskTool describes the task tool as of now.
-func (c *connection) taskTool() *mcp.Tool {
-	spec := c.tasks.Spec()
+// taskTool describes the task tool as of now, to a host.
+func (c *connection) taskTool(h host) *mcp.Tool {
 	annotations := hints()
 	annotations.ReadOnlyHint = c.readOnly || c.tasks.ReadOnly()
+	spec := c.tasks.SpecFor(taskt.Offer{SideBySide: h.sideBySide(annotations.ReadOnlyHint), AnyName: h.ownEnum})
 	return &mcp.Tool{
 		Name:        spec.Name,
 		Title:       "Give a task to a subagent",
@@ -46,13 +47,32 @@ func taskWaitTool() *mcp.Tool {
 	return &mcp.Tool{
 		Name:  taskWaitName,
 		Title: "Wait for a subagent",
-		Description: "Waits for a subagent that goes on after its task call was answered without a result, and returns its answer. " +
-			"Where it takes too long for one call, this one too is answered without it, and is to be made again. sessionId is the one that the answer names.",
+		Description: "Waits for a subagent that goes on after its task call was answered without a result, or was cut off, and returns its answer. " +
+			"Where it takes too long for one call, this one too is answered without it, and is to be made again. sessionId is the one that the answer names; " +
+			"without it, the call waits for all subagents of this connection and lists them.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-			`"sessionId":{"type":"string","description":"the subagent's session id"},` +
-			`"timeoutSeconds":{"type":"number","minimum":0,"maximum":86400,"description":"how long to wait at most; without it, as long as a call may take"}},` +
-			`"required":["sessionId"],"additionalProperties":false}`),
+			`"sessionId":{"type":"string","description":"the subagent's session id; without it, all subagents of this connection"},` +
+			`"attempt":{"type":"number","description":"as the answer of the call before says: it makes the calls differ"},` +
+			`"sinceSeconds":{"type":"number","description":"as the answer of the call before says"},` +
+			`"timeoutSeconds":{"type":"number","minimum":0,"maximum":86400,"description":"how long to wait at most; leave it out to wait as long as a call may take"}},` +
+			`"additionalProperties":false}`),
 		Annotations: readOnlyHints(),
+		Meta:        resultMeta(),
+	}
+}
+
+func taskStopTool() *mcp.Tool {
+	annotations := hints()
+	annotations.IdempotentHint = true
+	return &mcp.Tool{
+		Name:  taskStopName,
+		Title: "Stop a subagent",
+		Description: "Stops a subagent that goes on after its task call was answered without a result, or was cut off, and what it runs. " +
+			"Use it when the user wants no more of it.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+			`"sessionId":{"type":"string","description":"the subagent's session id; without it, all subagents of this connection"}},` +
+			`"additionalProperties":false}`),
+		Annotations: annotations,
 		Meta:        resultMeta(),
 	}
 }
@@ -77,7 +97,7 @@ func agentsListTool() *mcp.Tool {
 		Name:  agentsListName,
 		Title: "List the subagents",
 		Description: "Lists the subagents that the task tool accepts as agentType, with their whole descriptions, as JSON. " +
-			"Where there are too many for one result, it says with which offset the list goes on.",
+			"Where there are too many for one result, nextOffset is the offset with which the list goes on.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
 			`"offset":{"type":"integer","minimum":0,"description":"how many to pass over; 0 without it"}},` +
 			`"additionalProperties":false}`),
@@ -106,10 +126,17 @@ func resultMeta() mcp.Meta {
 
 // addTools gives the server the tools of the connection.
 func (c *connection) addTools(server *mcp.Server) {
-	server.AddTool(c.taskTool(), c.task)
-	server.AddTool(taskWaitTool(), c.taskWait)
-	server.AddTool(taskResultTool(), c.taskResult)
-	server.AddTool(agentsListTool(), c.agentsList)
+	c.addTaskTool(server)
+	server.AddTool(taskWaitTool(), c.noting(c.taskWait))
+	server.AddTool(taskResultTool(), c.noting(c.taskResult))
+	server.AddTool(taskStopTool(), c.noting(c.taskStop))
+	server.AddTool(agentsListTool(), c.noting(c.agentsList))
+}
+
+// addTaskTool adds the task tool, or replaces it. listNow has it as the host
+// gets it.
+func (c *connection) addTaskTool(server *mcp.Server) {
+	server.AddTool(c.taskTool(unknownHost), c.noting(c.task))
 }
 
 // listNow answers tools/list with the agents of the moment. Where there are
@@ -121,13 +148,17 @@ func (c *connection) listNow(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil || !ok {
 			return res, err
 		}
+		var client *mcp.Implementation
+		if listing, ok := req.(*mcp.ListToolsRequest); ok {
+			client = listing.ClientInfo()
+		}
 		var tools []*mcp.Tool
 		for _, t := range list.Tools {
 			switch {
 			case t.Name != taskName:
 				tools = append(tools, t)
 			case len(c.tasks.Agents()) > 0:
-				tools = append(tools, c.taskTool())
+				tools = append(tools, c.taskTool(c.host(client)))
 			}
 		}
 		list.Tools = tools
@@ -181,17 +212,12 @@ func (c *connection) agentsList(_ context.Context, req *mcp.CallToolRequest) (*m
 	return textResult(text), nil
 }
 
-// listAgents returns the agents from offset on as a JSON array, as many as
-// limit has room for and at least one; below it, how to list the rest.
+// listAgents returns the agents from offset on as a JSON object, since Gemini
+// CLI takes no array: as many as limit has room for and at least one, and where
+// the list goes on.
 func listAgents(agents []taskt.Agent, offset int, limit size) (string, error) {
-	rest := func(end int) string {
-		if end == len(agents) {
-			return ""
-		}
-		return fmt.Sprintf("\n%d of %d agents; %s with offset %d has more", end-offset, len(agents), agentsListName, end)
-	}
 	var b strings.Builder
-	b.WriteString("[")
+	b.WriteString(`{"agents": [`)
 	for i, agent := range agents[offset:] {
 		text, err := json.MarshalIndent(agent, " ", " ")
 		if err != nil {
@@ -201,14 +227,18 @@ func listAgents(agents []taskt.Agent, offset int, limit size) (string, error) {
 		if i > 0 {
 			item = "," + item
 		}
-		end := offset + i
-		if i > 0 && !limit.fits(b.String()+item+"\n]"+rest(end+1)) {
-			return b.String() + "\n]" + rest(end), nil
+		if i > 0 && !limit.fits(b.String()+item+endOfList(offset+i+1, len(agents))) {
+			return b.String() + endOfList(offset+i, len(agents)), nil
 		}
 		b.WriteString(item)
 	}
-	if offset < len(agents) {
-		b.WriteString("\n")
+	return b.String() + endOfList(len(agents), len(agents)), nil
+}
+
+// endOfList ends a list of agents that goes up to end.
+func endOfList(end, all int) string {
+	if end == all {
+		return "\n]}"
 	}
-	return b.String() + "]", nil
+	return fmt.Sprintf("\n], \"total\": %d, \"nextOffset\": %d}", all, end)
 }

@@ -31,7 +31,7 @@ func TestList(t *testing.T) {
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 	}
-	if want := []string{"agents_list", "task", "task_result", "task_wait"}; !slices.Equal(names, want) {
+	if want := []string{"agents_list", "task", "task_result", "task_stop", "task_wait"}; !slices.Equal(names, want) {
 		t.Fatalf("tools %v, want %v", names, want)
 	}
 	task := list.Tools[1]
@@ -56,7 +56,7 @@ func TestList(t *testing.T) {
 		if a == nil || a.DestructiveHint == nil || *a.DestructiveHint || a.OpenWorldHint == nil || *a.OpenWorldHint {
 			t.Errorf("%s: annotations %+v, want destructiveHint and openWorldHint false", tool.Name, a)
 		}
-		if want := tool.Name != "task"; a.ReadOnlyHint != want {
+		if want := tool.Name != "task" && tool.Name != "task_stop"; a.ReadOnlyHint != want {
 			t.Errorf("%s: readOnlyHint %v, want %v", tool.Name, a.ReadOnlyHint, want)
 		}
 	}
@@ -78,15 +78,17 @@ func TestAgentsList(t *testing.T) {
 		if err != nil || res.IsError || pages > 3 {
 			t.Fatalf("%+v, %v", res, err)
 		}
-		list, rest, _ := strings.Cut(text(t, res), "\n]")
-		var page []taskt.Agent
-		if err := json.Unmarshal([]byte(list+"]"), &page); err != nil {
+		var page struct {
+			Agents            []taskt.Agent
+			Total, NextOffset int
+		}
+		if err := json.Unmarshal([]byte(text(t, res)), &page); err != nil {
 			t.Fatal(err)
 		}
-		agents = append(agents, page...)
-		offset += len(page)
-		if more := fmt.Sprintf("\n%d of 3 agents; agents_list with offset %d has more", len(page), offset); offset < 3 && rest != more || offset == 3 && rest != "" {
-			t.Errorf("below %d agents: %q", offset, rest)
+		agents = append(agents, page.Agents...)
+		offset += len(page.Agents)
+		if offset < 3 && (page.NextOffset != offset || page.Total != 3) || offset == 3 && page.NextOffset+page.Total != 0 {
+			t.Errorf("after %d of 3 agents: %+v", offset, page)
 		}
 	}
 	if len(agents) != 3 || agents[0].Name != "aide" || agents[0].Description != long {

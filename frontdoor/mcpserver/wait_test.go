@@ -98,7 +98,6 @@ func TestWaitArguments(t *testing.T) {
 	for _, tt := range []struct {
 		tool, args, want string
 	}{
-		{"task_wait", `{}`, "no such session"},
 		{"task_wait", `{"sessionId":"ses_none"}`, "no such session"},
 		{"task_wait", `{"sessionId":"*"}`, "no such session"},
 		{"task_wait", `{"sessionId":"ses_"}`, "no such session"},
