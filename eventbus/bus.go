@@ -16,6 +16,10 @@ import (
 // Stream is the JetStream stream that holds the events of all workspaces.
 const Stream = "AGENT_EVENTS"
 
+// ErrLost is returned for what is asked of a bus whose connection was closed for
+// good.
+var ErrLost = errors.New("the connection to the event store is closed for good")
+
 // Options says where the bus runs. StoreDir or URL is required.
 type Options struct {
 	// StoreDir is the folder of the embedded server's JetStream store. All
@@ -41,6 +45,11 @@ type Options struct {
 	// of no session, and of none any more.
 	MaxAge time.Duration
 
+	// Lost is called once when the connection is closed for good, other than by
+	// [Bus.Close]: nothing mends it, and whatever is asked of the bus from then on
+	// fails with the same error. nil: nobody is told. It must not wait.
+	Lost func(error)
+
 	Logger *slog.Logger // nil: discard
 }
 
@@ -60,7 +69,8 @@ type Bus struct {
 	tap       *tap
 
 	ctx    context.Context // ends with the bus
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
+	lost   func(error)
 	seated sync.WaitGroup // until nobody looks after the seat any more
 
 	findingsMu sync.Mutex
@@ -81,7 +91,8 @@ func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	b := &Bus{workspace: workspace, replicas: opts.Replicas, maxAge: opts.MaxAge, address: opts.URL, link: newLink(), lanes: lanes{turn: make(chan struct{}, 1)}}
-	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.ctx, b.cancel = context.WithCancelCause(context.Background())
+	b.lost = opts.Lost
 	b.tap = newTap(b)
 	b.options = []nats.Option{
 		nats.Name("agentworker " + workspace),
@@ -116,12 +127,28 @@ func (b *Bus) openExternal(access Access) error {
 
 // connect makes the connection that is mended as long as the bus is open.
 func (b *Bus) connect(opts ...nats.Option) (err error) {
-	opts = append(append(append(b.dial(), b.link.options()...), nats.MaxReconnects(-1)), opts...)
+	opts = append(append(append(b.dial(), b.link.options()...), nats.MaxReconnects(-1), nats.ClosedHandler(b.closed)), opts...)
 	if b.conn, err = nats.Connect(b.address, opts...); err != nil {
 		return fmt.Errorf("connecting to %s: %w", shown(b.address), explainConnect(err))
 	}
 	b.link.found()
 	return nil
+}
+
+// closed is called when the connection is closed. The library does that for
+// good where the server refuses what was sent, or, again, who sends it.
+func (b *Bus) closed(conn *nats.Conn) {
+	if b.ctx.Err() != nil || b.conn != conn { // by Close; or it never was the bus's
+		return
+	}
+	err := ErrLost
+	if last := conn.LastError(); last != nil {
+		err = fmt.Errorf("%w: %w", ErrLost, last)
+	}
+	b.cancel(err)
+	if b.lost != nil {
+		b.lost(err)
+	}
 }
 
 // openEmbedded takes a seat at the store in dir, and keeps it until Close.
@@ -248,7 +275,7 @@ func (b *Bus) Subject(path Path) (string, error) {
 // is closed, after which it is complete on disk, and another process that uses
 // it opens it. Publishers are to be flushed before.
 func (b *Bus) Close() error {
-	b.cancel()
+	b.cancel(errBusClosed)
 	b.seated.Wait()
 	b.tap.close()
 	b.closeLanes()

@@ -23,6 +23,9 @@ func (j keptJetStream) Publish(ctx context.Context, subject string, data []byte,
 }
 
 func (j keptJetStream) PublishMsg(ctx context.Context, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	if err := fits(msg.Subject); err != nil {
+		return nil, err
+	}
 	if msg.Header == nil {
 		msg.Header = nats.Header{}
 	}
@@ -108,6 +111,9 @@ func (s keptStream) GetMsg(ctx context.Context, seq uint64, opts ...jetstream.Ge
 }
 
 func (s keptStream) GetLastMsgForSubject(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
+	if err := fits(subject); err != nil {
+		return nil, err
+	}
 	return again(ctx, s.bus, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return s.Stream.GetLastMsgForSubject(ctx, subject)
 	})
@@ -126,17 +132,26 @@ type keptBucket struct {
 }
 
 func (k keptBucket) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	if err := fits(key); err != nil {
+		return nil, err
+	}
 	return again(ctx, k.js.bus, func(ctx context.Context) (jetstream.KeyValueEntry, error) { return k.KeyValue.Get(ctx, key) })
 }
 
 // Put may store the value twice, with the same outcome.
 func (k keptBucket) Put(ctx context.Context, key string, value []byte) (uint64, error) {
+	if err := fits(key); err != nil {
+		return 0, err
+	}
 	return again(ctx, k.js.bus, func(ctx context.Context) (uint64, error) { return k.KeyValue.Put(ctx, key, value) })
 }
 
 // Create tells its own entry, whose acknowledgement was lost, from another's by
 // the value.
 func (k keptBucket) Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (uint64, error) {
+	if err := fits(key); err != nil {
+		return 0, err
+	}
 	tries := 0
 	return again(ctx, k.js.bus, func(ctx context.Context) (uint64, error) {
 		tries++
@@ -167,6 +182,9 @@ func (k keptBucket) Update(ctx context.Context, key string, value []byte, rev ui
 }
 
 func (k keptBucket) Delete(ctx context.Context, key string, opts ...jetstream.KVDeleteOpt) error {
+	if err := fits(key); err != nil {
+		return err
+	}
 	_, err := again(ctx, k.js.bus, func(ctx context.Context) (struct{}, error) { return struct{}{}, k.KeyValue.Delete(ctx, key, opts...) })
 	return err
 }

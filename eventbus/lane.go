@@ -52,7 +52,7 @@ func (b *Bus) lane(ctx context.Context) (*lane, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: connecting to the event store: %w", context.Cause(ctx), err)
 	case <-b.ctx.Done():
-		return nil, errBusClosed
+		return nil, context.Cause(b.ctx)
 	}
 	for {
 		now, opened := b.lanes.last()
@@ -70,7 +70,7 @@ func (b *Bus) lane(ctx context.Context) (*lane, error) {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: connecting to the event store: %w", context.Cause(ctx), err)
 		case <-b.ctx.Done():
-			return nil, errBusClosed
+			return nil, context.Cause(b.ctx)
 		case <-time.After(laneRetry):
 		}
 	}

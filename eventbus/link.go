@@ -25,6 +25,19 @@ const (
 // errLinkLost is why a try is given up: its answer would not come any more.
 var errLinkLost = errors.New("the connection to the event store was lost")
 
+// maxSubject bounds the subjects that are sent, in bytes. The server takes lines
+// of 4 KiB, with a reply subject and what the API of JetStream adds in them.
+const maxSubject = 1024
+
+// fits returns an error for a subject that the server could close the connection
+// for. It stands before whatever is sent with a part that others have chosen.
+func fits(subject string) error {
+	if len(subject) > maxSubject {
+		return fmt.Errorf("the subject %.60s… has %d bytes, and %d are allowed", subject, len(subject), maxSubject)
+	}
+	return nil
+}
+
 // errBusClosed is returned for what is asked of a bus after its Close.
 var errBusClosed = errors.New("the event bus is closed")
 
@@ -90,7 +103,7 @@ func (l *link) wait(ctx, closed context.Context) (context.Context, context.Cance
 		case <-ctx.Done():
 			return nil, nil, context.Cause(ctx)
 		case <-closed.Done():
-			return nil, nil, errBusClosed
+			return nil, nil, context.Cause(closed)
 		}
 		if life.Err() != nil { // found anew meanwhile
 			continue
@@ -156,6 +169,9 @@ func (b *Bus) away(err error) bool {
 // what can be asked twice: where the connection is lost it asks again. Where
 // nobody listens the error is [nats.ErrNoResponders].
 func (b *Bus) Request(ctx context.Context, subject string, data []byte) error {
+	if err := fits(subject); err != nil {
+		return err
+	}
 	for {
 		there, end, err := b.link.wait(ctx, b.ctx)
 		if err != nil {

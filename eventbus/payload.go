@@ -63,6 +63,10 @@ func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*P
 	sum := sha256.Sum256(data)
 	ref := &PayloadRef{Bucket: payloadBucket, Size: len(data), SHA256: hex.EncodeToString(sum[:])}
 	ref.Name = b.payloadPrefix(sessionID) + ref.SHA256[:32]
+	// The index goes first: what is cut off behind it is found by it.
+	if _, err := b.js.Publish(ctx, b.payloadIndex(sessionID)+"."+ref.SHA256[:32], nil); err != nil {
+		return nil, fmt.Errorf("storing %d bytes as %s in %s: %w", len(data), ref.Name, payloadBucket, err)
+	}
 	object := jetstream.ObjectMeta{Name: ref.Name, Opts: &jetstream.ObjectMetaOptions{
 		ChunkSize: uint32(min(payloadChunk, b.MaxMessage())),
 	}}
@@ -77,6 +81,14 @@ func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*P
 		return nil, fmt.Errorf("storing %d bytes as %s in %s: %w", len(data), ref.Name, payloadBucket, err)
 	}
 	return ref, nil
+}
+
+// payloadIndex returns the subject below which the payloads of a session are
+// listed, one message without content each. It is among those of the object
+// store's chunks, which go by ids without dots; names are encoded in the
+// subjects of their own, so that nobody can ask for those of one session.
+func (b *Bus) payloadIndex(sessionID string) string {
+	return objectSubject("C", b.workspace+"."+sessionID)
 }
 
 func (b *Bus) payloadPrefix(sessionID string) string { return b.workspace + "/" + sessionID + "/" }
@@ -203,36 +215,53 @@ func (b *Bus) Purge(ctx context.Context, path Path) error {
 	return b.purgePayloads(ctx, path[len(path)-1].SessionID)
 }
 
+// purgePayloads deletes the payloads of a session by their index.
 func (b *Bus) purgePayloads(ctx context.Context, sessionID string) error {
-	objects, err := again(ctx, b, func(ctx context.Context) ([]*jetstream.ObjectInfo, error) {
-		store, err := b.js.ObjectStore(ctx, payloadBucket)
-		if err != nil {
-			return nil, err
-		}
-		return store.List(ctx, jetstream.ListObjectsShowDeleted())
-	})
-	switch {
-	case errors.Is(err, jetstream.ErrBucketNotFound), errors.Is(err, jetstream.ErrNoObjectsFound):
-		return nil // nothing was ever too large
-	case err != nil:
-		return fmt.Errorf("listing the object store %s: %w", payloadBucket, err)
-	}
 	stream, err := b.js.Stream(ctx, PayloadStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil // nothing was ever too large
+	}
 	if err != nil {
 		return fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
 	}
-	prefix := b.payloadPrefix(sessionID)
-	for _, o := range objects {
-		if !strings.HasPrefix(o.Name, prefix) {
-			continue
+	index := b.payloadIndex(sessionID)
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(index+".*"))
+	if err != nil {
+		return fmt.Errorf("listing the payloads of session %s: %w", sessionID, err)
+	}
+	for subject := range info.State.Subjects {
+		name := b.payloadPrefix(sessionID) + strings.TrimPrefix(subject, index+".")
+		if err := purgeObject(ctx, stream, name); err != nil {
+			return fmt.Errorf("deleting %s in %s: %w", name, payloadBucket, err)
 		}
-		// The library's own Delete leaves a mark for good. The content goes first:
-		// what is cut off here is found again by the name.
-		name := base64.URLEncoding.EncodeToString([]byte(o.Name))
-		for _, subject := range []string{objectSubject("C", o.NUID), objectSubject("M", name)} {
-			if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
-				return fmt.Errorf("deleting %s in %s: %w", o.Name, payloadBucket, err)
-			}
+	}
+	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(index+".*")); err != nil {
+		return fmt.Errorf("deleting the list of payloads of session %s: %w", sessionID, err)
+	}
+	return nil
+}
+
+// purgeObject deletes an object. The library's own Delete leaves a mark for good.
+// The content goes first: what is cut off here is found again by the name.
+func purgeObject(ctx context.Context, stream jetstream.Stream, name string) error {
+	described := objectSubject("M", base64.URLEncoding.EncodeToString([]byte(name)))
+	last, err := stream.GetLastMsgForSubject(ctx, described)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil // cut off before it was stored
+	}
+	if err != nil {
+		return err
+	}
+	var object jetstream.ObjectInfo
+	if err := json.Unmarshal(last.Data, &object); err != nil {
+		return err
+	}
+	if object.NUID == "" {
+		return errors.New("its description has no id")
+	}
+	for _, subject := range []string{objectSubject("C", object.NUID), described} {
+		if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+			return err
 		}
 	}
 	return nil

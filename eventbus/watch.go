@@ -11,6 +11,9 @@ import (
 // that has been told is not told again; of one that changed several times
 // meanwhile the last change is.
 func (k keptBucket) Watch(ctx context.Context, keys string, opts ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
+	if err := fits(keys); err != nil {
+		return nil, err
+	}
 	watching, stop := context.WithCancel(ctx)
 	w := &keptWatch{bucket: k, keys: keys, opts: opts, updates: make(chan jetstream.KeyValueEntry), stop: stop, done: make(chan struct{})}
 	first, end, err := w.begin(watching)

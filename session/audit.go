@@ -1,12 +1,9 @@
 package session
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
@@ -45,40 +42,6 @@ type AuditValue struct {
 	Tool string `json:"tool"`
 	Text string `json:"text"`
 }
-
-// AuditLog is a file of audit lines, one JSON object each. It is safe for
-// concurrent use, also by several processes.
-type AuditLog struct {
-	mu   sync.Mutex
-	file *os.File
-}
-
-// OpenAuditLog opens the file at path to add to it, and makes it, readable by
-// the user alone, where it isn't there. It wants Close.
-func OpenAuditLog(path string) (*AuditLog, error) {
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("opening the audit log: %w", err)
-	}
-	return &AuditLog{file: file}, nil
-}
-
-// Add writes a line.
-func (l *AuditLog) Add(e AuditEntry) error {
-	line, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("writing the audit log: %w", err)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, err := l.file.Write(append(line, '\n')); err != nil { // one write: lines of processes don't mix
-		return fmt.Errorf("writing the audit log: %w", err)
-	}
-	return nil
-}
-
-// Close closes the file.
-func (l *AuditLog) Close() error { return l.file.Close() }
 
 func (s *Session) auditEntry(call model.ToolCall, values []permission.Value, d permission.Decision) AuditEntry {
 	e := AuditEntry{

@@ -60,3 +60,6 @@ func NextSweep(m *Manager) (at time.Time, patient bool) {
 
 // SweepNow has the next round do it.
 func SweepNow(m *Manager) { m.keeper.sweepLater(-leaseTTL, false) }
+
+// BoundAudit has a file of the audit log take no more than max bytes.
+func BoundAudit(l *AuditLog, max int64) { l.max = max }

@@ -199,15 +199,33 @@ func (s *Session) unapproved(ctx context.Context, call model.ToolCall, decision 
 // layers returns the rulesets that judge the session's calls now.
 func (s *Session) layers() (*permission.Layers, error) {
 	static, err := s.m.static.Rules()
-	if err != nil {
-		if static == nil {
-			return nil, err
-		}
-		s.m.log.Error("the last good permission rules stay in force", "err", err)
+	if static == nil && err != nil {
+		return nil, err
 	}
+	s.m.tellRules(err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &permission.Layers{Agents: s.rulesets, Static: static, Runtime: s.runtime}, nil
+}
+
+// tellRules logs what is wrong with the static rules, once for each thing, and
+// that nothing is any more.
+func (m *Manager) tellRules(err error) {
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	m.mu.Lock()
+	before := m.rulesSaid
+	m.rulesSaid = said
+	m.mu.Unlock()
+	switch {
+	case said == before:
+	case err != nil:
+		m.log.Error("the last good permission rules stay in force", "err", err)
+	default:
+		m.log.Info("the permission rules are in force again as they are written")
+	}
 }
 
 // readable reports whether read_file would not be denied for the path.

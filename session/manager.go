@@ -85,6 +85,8 @@ type Manager struct {
 
 	mu   sync.Mutex
 	live map[string]*Session
+
+	rulesSaid string // what was logged of the static rules; empty: nothing is wrong
 }
 
 // NewManager opens the session store of the bus's workspace, and takes a lease

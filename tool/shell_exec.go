@@ -96,7 +96,8 @@ func (ws *Workspace) shell(ctx context.Context, a shellExecArgs) (Result, error)
 // runShell runs a command and waits until nothing is left of it: when the shell
 // has ended, by itself or with ctx, so do those that it left in the background.
 // One that has left the process group (setsid, or set -m in the shell) is out of
-// reach; its output is not waited for.
+// reach; its output is not waited for. What is within reach ends with this
+// process too, should that be killed.
 func (ws *Workspace) runShell(ctx context.Context, command string) (*headTail, error) {
 	out := &headTail{limit: ws.opts.MaxOutputBytes}
 	r, w, err := os.Pipe()
@@ -104,7 +105,7 @@ func (ws *Workspace) runShell(ctx context.Context, command string) (*headTail, e
 		return out, fmt.Errorf("running a command: %w", err)
 	}
 	defer r.Close()
-	cmd := exec.CommandContext(ctx, ws.opts.Shell, "-c", "--", command)
+	cmd := exec.CommandContext(ctx, ws.opts.Shell)
 	cmd.Dir = ws.dir
 	cmd.Env = ws.env
 	// A file, not a writer: then Wait waits for the shell alone, and not for
@@ -112,6 +113,12 @@ func (ws *Workspace) runShell(ctx context.Context, command string) (*headTail, e
 	cmd.Stdout, cmd.Stderr = w, w
 	cmd.WaitDelay = ws.opts.KillGrace
 	ownGroup(cmd)
+	release, err := watched(cmd, ws.opts.Shell, command)
+	if err != nil {
+		w.Close()
+		return out, err
+	}
+	defer release()
 	err = cmd.Start()
 	w.Close()
 	if err != nil {

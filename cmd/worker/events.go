@@ -11,7 +11,7 @@ import (
 
 func (p *program) eventsCommand() *cobra.Command {
 	var from uint64
-	var asJSON, fresh bool
+	var asJSON, fresh, stored bool
 	cmd := &cobra.Command{
 		Use:   "events SESSION|workspace",
 		Short: "Show a session's stream, its subagents' events included",
@@ -19,7 +19,8 @@ func (p *program) eventsCommand() *cobra.Command {
 subagent_event envelopes. A session that has ended is replayed from disk; one that
 runs, in whatever process, is followed to its end.
 
-"workspace" is the stream of the workspace itself: what has become of its agents.`,
+"workspace" is the stream of the workspace itself, which never ends: what becomes of its
+agents. With --stored what is stored is shown, and nothing waited for.`,
 		Example: `  worker events ses_4f2k --json
   worker events ses_4f2k --from 120    # the last one seen was 119
   worker events ses_4f2k --new         # the questions that wait, and what comes
@@ -27,14 +28,18 @@ runs, in whatever process, is followed to its end.
 		Args:              usageArgs(cobra.ExactArgs(1)),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if fresh && from > 0 {
+			switch {
+			case fresh && from > 0:
 				return usageError{errors.New("--new and --from can't be used together")}
+			case fresh && stored:
+				return usageError{errors.New("--new and --stored can't be used together")}
 			}
-			return p.events(cmd.Context(), args[0], eventbus.FollowOptions{From: from}, fresh, asJSON)
+			return p.events(cmd.Context(), args[0], eventbus.FollowOptions{From: from, Live: !stored}, fresh, asJSON)
 		},
 	}
 	cmd.Flags().Uint64Var(&from, "from", 0, "begin with this sequence number (0: the first)")
 	cmd.Flags().BoolVar(&fresh, "new", false, "begin now: with the approvals that wait, then what comes")
+	cmd.Flags().BoolVar(&stored, "stored", false, "end with what is stored, and wait for nothing")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each event as a line of JSON, with seq and time")
 	return cmd
 }
@@ -46,13 +51,12 @@ func (p *program) events(ctx context.Context, id string, opts eventbus.FollowOpt
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	path := eventbus.WorkspacePath()
-	opts.Live = !s.bus.Hosts() // who alone has the store open is told nothing new
 	if id != eventbus.WorkspaceStream {
 		record, err := s.records.Get(ctx, id)
 		if err != nil {
 			return err
 		}
-		path, opts.Live = record.Path, !record.Status.Ended()
+		path, opts.Live = record.Path, opts.Live && !record.Status.Ended()
 	}
 	show := func(d eventbus.Delivery) error { return printEvent(p.stdout, d) }
 	if !asJSON {

@@ -223,7 +223,12 @@ func runKeyCommand(command string, environ []string) ([]byte, error) {
 	cmd.WaitDelay = time.Second // for what it has left running with its stdout
 	out := &limited{left: maxKeyBytes + 1}
 	cmd.Stdout = out
-	err := cmd.Run()
+	ownGroup(cmd)
+	err := cmd.Start()
+	if err == nil {
+		err = cmd.Wait()
+		endGroup(cmd) // what it has left running
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("it has not ended within %s: it has to print the key without asking anything", keyCommandTimeout)

@@ -33,7 +33,8 @@ type program struct {
 	errTTY   bool // stderr is a terminal
 
 	settings settings
-	log      *logFile // of the state folder; nil: none
+	log      *logFile                // of the state folder; nil: none
+	abort    context.CancelCauseFunc // ends the program with a reason; set by run
 
 	// screen is held by whoever writes to stderr for people: a question that is
 	// open, or a line of progress.
@@ -58,9 +59,14 @@ func (p *program) run(ctx context.Context, args []string) int {
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
+	ctx, p.abort = context.WithCancelCause(ctx)
+	defer p.abort(nil)
 	err := root.ExecuteContext(ctx)
 	var exit exitError
 	switch {
+	case errors.Is(context.Cause(ctx), eventbus.ErrLost): // all else follows from it
+		p.complain(context.Cause(ctx))
+		return exitFailed
 	case err == nil:
 		return exitDone
 	case errors.As(err, &exit):

@@ -40,7 +40,7 @@ func newRequest(req micro.Request) *request {
 func (s *Service) task(from micro.Request) {
 	req := newRequest(from)
 	if !answerable(req.reply) {
-		s.log.Warn("a task call without a subject to answer on is not run", "reply", req.reply)
+		s.log.Warn("a task call without a subject to answer on is not run", "reply", eventbus.OneLine(req.reply, 100))
 		return
 	}
 	call, err := s.calls.Begin(context.Background())
@@ -95,7 +95,8 @@ func (s *Service) check(req *request) error {
 		return caller.BadRequest(err)
 	}
 	if on := req.header.Get(SessionHeader); on != "" && !answerable(on) {
-		return caller.BadRequest(fmt.Errorf("the header %s: %q is no subject to publish on", SessionHeader, on))
+		return caller.BadRequest(fmt.Errorf("the header %s: %.100q is no subject to publish on: it has at most %d bytes, and is none of the server's or the workers'",
+			SessionHeader, on, maxReply))
 	}
 	return nil
 }

@@ -1,0 +1,98 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestKilledWorkerLeavesNothing: a worker is killed while a shell command of an
+// agent runs, with processes in the background. All hold the writing end of a
+// named pipe, which ends with the last of them.
+func TestKilledWorkerLeavesNothing(t *testing.T) {
+	path, err := exec.LookPath("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := `{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "exec >fifo 2>&1; sleep 1000 & (sleep 1000 & echo begun; wait)"}}]}` + "\n" + `{"text": "done"}` + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "replay.jsonl"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "task", "general", "x", "--yes", "--model", "replay/"+filepath.Join(dir, "replay.jsonl"),
+		"--dir", dir, "--state-dir", filepath.Join(dir, "state"))
+	cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH")}
+	cmd.Stderr = os.Stderr
+	held, err := os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0) // so that reading it does not end before it begins
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(r)
+	if line, err := lines.ReadString('\n'); strings.TrimSpace(line) != "begun" {
+		t.Fatalf("the command says %q, %v", line, err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if rest, err := io.ReadAll(lines); err != nil {
+		t.Errorf("processes of the command are left (%q): %v", rest, err)
+	}
+}
+
+// TestKeyCommandLeavesNothing: what a key command leaves in the background ends
+// with it.
+func TestKeyCommandLeavesNothing(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	out, err := runKeyCommand("sleep 1000 >"+fifo+" & echo begun >"+fifo+"; echo key", os.Environ())
+	if err != nil || string(out) != "key\n" {
+		t.Fatalf("%q, %v", out, err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(r); err != nil || string(rest) != "begun\n" {
+		t.Errorf("processes of the command are left: %q, %v", rest, err)
+	}
+}
