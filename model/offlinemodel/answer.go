@@ -3,6 +3,8 @@ package offlinemodel
 import (
 	"fmt"
 	"maps"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -10,11 +12,9 @@ import (
 // Bounds of an answer.
 const (
 	maxFindings    = 10
-	maxPerFile     = 3
-	maxUses        = 4
-	leastScore     = 0.3 // of the best one's
-	maxShownLine   = 140 // characters
-	excerptAbove   = 4
+	maxPerFile     = 2
+	leastScore     = 0.25 // of the best one's
+	maxShownLine   = 140  // characters
 	excerptLines   = 14
 	maxProblems    = 6
 	maxEntries     = 40 // of a folder
@@ -22,143 +22,93 @@ const (
 	maxQuotedWords = 45
 )
 
-// answer is the last turn of a search, in Markdown.
+// answer is the last turn of a search, in Markdown: the best place and what
+// stands there, then other places, then what could not be looked at.
 type answer struct {
 	*researcher
-	prompt string
+	prompt     string
+	concluding bool // no tool may be called
 }
 
 // markdown writes the answer, without the closing note.
 func (a *answer) markdown() string {
 	var sections []string
-	add := func(s string) {
-		if s = strings.TrimSpace(s); s != "" {
-			sections = append(sections, s)
-		}
-	}
 	switch {
 	case a.prompt == "":
-		add("There is no question in this conversation.")
+		sections = append(sections, "There is no question in this conversation.")
 	case a.step == 0 && a.concluding:
-		add("No tool may be called any more, and nothing has been looked up yet, so the question stays open: " + a.lookedFor())
+		sections = append(sections, "No tool may be called any more, and nothing has been looked up yet: the question stays open. It comes down to: "+a.subject()+".")
 	case a.step == 0:
-		add("The repository cannot be looked into: none of the tools grep, glob, list_dir and read_file that the question needs is offered. " + a.lookedFor())
-	case len(a.searched()) == 0 && len(a.q.paths) == 0:
-		add(a.overview())
+		sections = append(sections, "The repository cannot be looked into: none of the tools grep, glob, list_dir and read_file that the question needs is offered. It comes down to: "+a.subject()+".")
 	case a.aboutPaths():
-		add(a.files())
+		sections = append(sections, a.files())
 	default:
-		add(a.search())
+		sections = append(sections, a.search())
 	}
-	add(a.problems())
+	if p := a.problems(); p != "" {
+		sections = append(sections, p)
+	}
 	return strings.Join(sections, "\n\n")
-}
-
-// lookedFor says what the question comes down to.
-func (a *answer) lookedFor() string {
-	if s := a.subject(); s != "an overview" {
-		return "It comes down to: " + s + "."
-	}
-	return "No word in it could be searched for."
 }
 
 // search answers with places.
 func (a *answer) search() string {
-	places := a.places()
+	places := a.chosen()
 	if len(places) == 0 {
 		return a.nothing()
 	}
 	best := places[0]
 	var b strings.Builder
-	b.WriteString(a.lead(best))
+	b.WriteString(a.finding(best))
 	if doc := a.docOf(best); doc != "" {
-		fmt.Fprintf(&b, " The comment there says: “%s”", doc)
+		fmt.Fprintf(&b, ": “%s”", doc)
 	}
-	if len(places) > 1 && !a.q.usage {
-		fmt.Fprintf(&b, " Next comes %s.", code(at(places[1])))
+	b.WriteString("\n")
+	if text := a.excerpt(best); text != "" {
+		b.WriteString("\n" + text + "\n")
 	}
-	b.WriteString("\n\n")
-	if text := a.excerpt(best.path, best.line); text != "" {
-		b.WriteString(text + "\n\n")
-	}
-	for _, g := range a.grouped(places) {
-		fmt.Fprintf(&b, "**%s**\n", g.title)
-		for _, p := range g.places {
-			b.WriteString(a.finding(p))
+	if len(places) > 1 {
+		title := "Other places"
+		if a.q.usage {
+			title = "Uses"
 		}
-		b.WriteString("\n")
-	}
-	if missing := a.missing(); missing != "" {
-		b.WriteString(missing + "\n")
-	}
-	return b.String()
-}
-
-// lead is the sentence that names the best place.
-func (a *answer) lead(best place) string {
-	var b strings.Builder
-	where := ""
-	switch d, line, ok := a.enclosing(best.path, best.line); {
-	case ok && line > best.line:
-		where = fmt.Sprintf(", on %s at %s", code(d.name), code(fmt.Sprintf("%s:%d", best.path, line)))
-	case ok && line < best.line:
-		where = fmt.Sprintf(", in %s", code(d.name))
-	}
-	if t, ok := a.target(); ok {
-		b.WriteString(t.count())
-		if t.defines(&best) {
-			fmt.Fprintf(&b, " It seems to be defined at %s.", code(at(best)))
-		} else {
-			fmt.Fprintf(&b, " The best match is %s%s.", code(at(best)), where)
+		fmt.Fprintf(&b, "\n**%s**\n", title)
+		for _, p := range places[1:] {
+			b.WriteString("- " + a.finding(p) + "\n")
 		}
-		return b.String()
 	}
-	fmt.Fprintf(&b, "The best match is %s%s", code(at(best)), where)
-	if names := a.names(best.near); names != "" {
-		fmt.Fprintf(&b, ", with %s", names)
+	if a.q.topic != nil && a.q.topic.name == "overview" && best.topic {
+		b.WriteString("\n" + a.listing("") + "\n")
 	}
-	b.WriteString(".")
-	return b.String()
-}
-
-// names lists the terms of a set, as the prompt has them; the weak ones only
-// where there are no others.
-func (a *answer) names(set termSet) string {
-	var strong, weak []string
+	var missing []string
 	for i, t := range a.q.terms {
-		switch {
-		case !set.has(i):
-		case t.weak:
-			weak = append(weak, t.text)
-		default:
-			strong = append(strong, t.text)
+		if !t.weak && t.pair == "" && a.found[i] == 0 && !best.topic {
+			missing = append(missing, code(t.text))
 		}
 	}
-	if len(strong) == 0 {
-		strong = weak
+	if len(missing) > 0 {
+		b.WriteString("\nNot found anywhere: " + strings.Join(missing, ", ") + ".\n")
 	}
-	return strings.Join(strong, ", ")
+	return strings.TrimSpace(b.String())
 }
 
-// places selects what to show of the ranked places.
-func (a *answer) places() []place {
-	t, wantsUses := a.target()
+// chosen selects what to show of the ranked places.
+func (a *answer) chosen() []place {
 	perFile := map[string]int{}
 	var out []place
-	for _, p := range a.rank {
-		switch {
-		case wantsUses && !t.uses.MatchString(p.text) && !t.defines(&p):
-			continue
-		case len(out) > 0 && !wantsUses && p.score < leastScore*out[0].score:
-			return out
-		case p.kind == private && !slices.ContainsFunc(a.q.paths, func(q pathRef) bool { return q.path == p.path }):
-			continue
-		case perFile[p.path] == maxPerFile:
-			continue
+	for _, p := range a.places {
+		most := maxPerFile
+		if a.q.usage {
+			most = maxFindings
 		}
-		if !wantsUses && slices.ContainsFunc(out, func(o place) bool {
-			return o.path == p.path && (max(o.line-p.line, p.line-o.line) <= 2 || o.text == p.text)
-		}) {
+		switch {
+		case len(out) > 0 && p.score < leastScore*out[0].score && (len(out) > 4 || p.kind == foreign):
+			continue
+		case p.kind == private && !slices.Contains(a.named(), p.path), perFile[p.path] == most, p.line == 0 && perFile[p.path] > 0:
+			continue
+		case slices.ContainsFunc(out, func(o place) bool {
+			return o.path == p.path && (max(o.line-p.line, p.line-o.line) <= 2 && !a.q.usage || o.text == p.text)
+		}):
 			continue
 		}
 		perFile[p.path]++
@@ -166,59 +116,191 @@ func (a *answer) places() []place {
 			break
 		}
 	}
-	if wantsUses {
-		slices.SortStableFunc(out, func(x, y place) int { return t.rank(&x) - t.rank(&y) })
-	}
 	return out
 }
 
-// finding is a place as an item of a list.
+// finding is a place, its line, and what it is in.
 func (a *answer) finding(p place) string {
+	if p.line == 0 {
+		return code(p.path)
+	}
 	where := ""
-	switch d, line, ok := a.enclosing(p.path, p.line); {
-	case ok && line > p.line:
-		where = fmt.Sprintf(" (on %s)", code(d.name))
-	case ok && line < p.line:
+	if d, line, ok := a.enclosing(p.path, p.line); ok && line != p.line {
 		where = fmt.Sprintf(" (in %s)", code(d.name))
 	}
-	return fmt.Sprintf("- %s — %s%s\n", code(at(p)), code(shorten(p.text)), where)
-}
-
-// missing names the terms that were not found.
-func (a *answer) missing() string {
-	counts := a.ranker.lines
-	var names []string
-	for i, t := range a.q.terms {
-		if !t.weak && counts[i] == 0 {
-			names = append(names, code(t.text))
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "Not found anywhere: " + strings.Join(names, ", ") + "."
+	return fmt.Sprintf("%s — %s%s", code(fmt.Sprintf("%s:%d", p.path, p.line)), code(shorten(p.text)), where)
 }
 
 // nothing says that the search was in vain, for what, and what there is.
 func (a *answer) nothing() string {
-	var b strings.Builder
 	var names []string
-	for _, t := range a.searched() {
+	for _, t := range a.q.searched() {
 		names = append(names, code(t.text))
 	}
-	b.WriteString("Nothing was found")
+	what := ""
 	if len(names) > 0 {
-		fmt.Fprintf(&b, " for %s", strings.Join(names, ", "))
+		what = " for " + strings.Join(names, ", ")
 	}
-	b.WriteString(".")
-	if files := a.namesByWorth(); len(files) > 0 {
-		b.WriteString(" Files whose names come near:\n\n")
-		for _, f := range files[:min(len(files), maxFindings)] {
-			fmt.Fprintf(&b, "- %s\n", code(f))
+	return strings.TrimSpace("Nothing was found" + what + ".\n\n" + a.listing(""))
+}
+
+// listing shows what a folder holds; "" if that is not known.
+func (a *answer) listing(folder string) string {
+	entries := slices.Clone(a.ev.listings[folder])
+	if len(entries) == 0 {
+		for _, n := range a.ev.names {
+			if rest, ok := strings.CutPrefix(n, strings.TrimPrefix(folder+"/", "/")); ok {
+				if first, _, deeper := strings.Cut(rest, "/"); deeper {
+					rest = first + "/"
+				}
+				entries = append(entries, rest)
+			}
+		}
+		entries = slices.Compact(entries)
+	}
+	if len(entries) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(entries) - maxEntries; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	for i, e := range entries {
+		entries[i] = code(e)
+	}
+	title := "The top folder"
+	if folder != "" {
+		title = "The folder " + code(folder)
+	}
+	return fmt.Sprintf("%s holds %s%s.", title, strings.Join(entries[:min(len(entries), maxEntries)], ", "), more)
+}
+
+// files describes the files and folders that the prompt names.
+func (a *answer) files() string {
+	var sections []string
+	for _, p := range a.q.paths {
+		name := a.ev.resolve(p.path)
+		f := a.ev.files[cmpOr(name, p.path)]
+		switch {
+		case f != nil && len(f.read) > 0:
+			sections = append(sections, a.file(cmpOr(name, p.path), f, p.line))
+		case a.listing(p.path) != "":
+			sections = append(sections, a.listing(p.path)+a.introduction(p.path))
+		case p.sure && f != nil && f.whole:
+			sections = append(sections, code(p.path)+" is empty.")
+		case p.sure && slices.ContainsFunc(a.ev.failed, func(f failure) bool { return f.call.args.Path == p.path && f.denied() }):
+			sections = append(sections, code(p.path)+" may not be read here.")
+		case p.sure:
+			sections = append(sections, code(p.path)+" could not be read.")
 		}
 	}
-	for _, folder := range slices.Sorted(maps.Keys(a.ev.listings)) {
-		b.WriteString("\n\n" + a.listing(folder))
+	return strings.Join(sections, "\n\n")
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// introduction says how the file begins that introduces a folder, if it was read.
+func (a *answer) introduction(folder string) string {
+	for name, f := range a.ev.files {
+		if path.Dir(name) == folder && len(f.read) > 0 {
+			if text := opening(name, f); text != "" {
+				return fmt.Sprintf(" %s begins: “%s”", code(name), text)
+			}
+		}
+	}
+	return ""
+}
+
+var contentAsked = regexp.MustCompile(`(?i)\b(read|show|print|cat|display|output|contents?)\b`)
+
+// file describes a file: how long it is, what it says of itself, what it
+// defines, and a piece of it.
+func (a *answer) file(name string, f *fileEvidence, line int) string {
+	var b strings.Builder
+	b.WriteString(code(name))
+	if f.total > 0 {
+		fmt.Fprintf(&b, " has %s.", plural(f.total, "line"))
+	}
+	if doc := opening(name, f); doc != "" {
+		fmt.Fprintf(&b, " It begins: “%s”", doc)
+	}
+	var outline []string
+	main := 0
+	for _, n := range slices.Sorted(maps.Keys(f.read)) {
+		d, ok := defines(name, f.lines[n])
+		if !ok || d.strength < 0.6 || language(name) == "go" && indent(f.lines[n]) > 0 {
+			continue
+		}
+		if d.strength > 0.8 && (main == 0 || d.name == "main") {
+			main = n
+		}
+		outline = append(outline, fmt.Sprintf("- %s — %s", code(fmt.Sprintf("%s:%d", name, n)), code(shorten(f.lines[n]))))
+	}
+	last := line + excerptLines
+	if line == 0 {
+		line, last = main, main+2*excerptLines
+	} else {
+		line = max(line-3, 1)
+	}
+	if contentAsked.MatchString(a.prompt) || line == 0 || !f.read[line] {
+		line = slices.Min(slices.Collect(maps.Keys(f.read)))
+		last = line + 3*excerptLines
+	}
+	b.WriteString("\n\n" + block(f, name, line, last))
+	if n := len(outline) - maxOutline; n > 0 {
+		outline = append(outline[:maxOutline], fmt.Sprintf("- and %d more", n))
+	}
+	if len(outline) > 0 {
+		b.WriteString("\n\n**What it defines**\n" + strings.Join(outline, "\n"))
 	}
 	return b.String()
+}
+
+// problems tells what was cut, denied, failed, or kept back.
+func (a *answer) problems() string {
+	var lines []string
+	add := func(l string) {
+		if !slices.Contains(lines, l) {
+			lines = append(lines, l)
+		}
+	}
+	for _, f := range a.ev.failed {
+		if !f.denied() && slices.ContainsFunc(a.q.paths, func(p pathRef) bool {
+			return p.path == f.call.args.Path && (!p.sure || a.ev.resolve(p.path) != "" || a.listing(p.path) != "")
+		}) {
+			continue // a guess that was none
+		}
+		verb, of := "failed", ""
+		if f.denied() {
+			verb = "was denied"
+		}
+		if f.call.args.Path != "" {
+			of = " of " + code(f.call.args.Path)
+		}
+		add(fmt.Sprintf("- %s%s %s: %s", code(f.call.tool), of, verb, f.reason))
+	}
+	for _, l := range a.ev.leftOut {
+		add("- " + l)
+	}
+	var cut []string
+	for _, t := range a.q.searched() {
+		if a.ev.cut[a.grep(t, "", "").args.Pattern] && !a.topicAnswers() {
+			cut = append(cut, code(t.text))
+		}
+	}
+	if len(cut) > 0 {
+		add("- there is more of " + strings.Join(cut, ", ") + " than the searches show; the likely folders and files were searched again")
+	}
+	if n := len(lines) - maxProblems; n > 0 {
+		lines = append(lines[:maxProblems], fmt.Sprintf("- %d more", n))
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "**What could not be looked at**\n" + strings.Join(lines, "\n")
 }

@@ -134,14 +134,10 @@ func language(file string) string {
 	return languages[extension(file)]
 }
 
-func extension(file string) string {
-	return strings.ToLower(strings.TrimPrefix(path.Ext(file), "."))
-}
-
 var (
 	commentLine = regexp.MustCompile(`^\s*(?://|/\*|\*(?:\s|/|$)|--\s|;;|<!--|"""|''')`)
 	hashLine    = regexp.MustCompile(`^\s*#(?:[^!\[{d]|$)`)
-	importLine  = regexp.MustCompile(`^\s*(?:import\b|from\s+\S+\s+import\b|#\s*include\b|using\s+[\w.]+;|use\s+[\w:{]|require(?:_relative)?\b|package\s+\w|(?:const|let|var)\s+.{1,80}=\s*require\(|"[\w.-]+/[\w./-]+"$|export\s+.{1,80}\bfrom\s+['"])`)
+	importLine  = regexp.MustCompile(`^\s*(?:import\b|from\s+\S+\s+import\b|#\s*include\b|using\s+[\w.]+;|use\s+[\w:{]|require(?:_relative)?\b|autoload\b|package\s+\w|(?:const|let|var)\s+.{1,80}=\s*require\(|"[\w.-]+/[\w./-]+"$|export\s+.{1,80}\bfrom\s+['"])`)
 )
 
 // isComment reports whether a line is a comment, or looks like part of one.

@@ -13,8 +13,7 @@ type evidence struct {
 	files    map[string]*fileEvidence
 	names    []string            // files that glob found, in its order
 	listings map[string][]string // by folder: what list_dir returned
-	cut      map[string]bool     // patterns that grep found more of than it shows
-	patterns []string            // those that grep was asked for, in order
+	cut      map[string]bool     // patterns of grep and glob that there is more of than is shown
 	made     map[string]bool     // calls that have been made
 	failed   []failure
 	leftOut  []string // notices that results were kept back
@@ -22,10 +21,11 @@ type evidence struct {
 
 // fileEvidence is what is known of one file.
 type fileEvidence struct {
-	lines map[int]string // from grep and read_file
-	read  map[int]bool   // those from read_file
-	whole bool           // read from the first to the last line
-	total int            // lines of the file, as far as known
+	lines    map[int]string // from grep and read_file
+	read     map[int]bool   // those from read_file
+	whole    bool           // read from the first to the last line
+	searched bool           // on its own
+	total    int            // lines of the file, as far as known
 }
 
 // failure is a call that has not worked, or was not allowed.
@@ -59,9 +59,6 @@ func gather(done [][]exchange) *evidence {
 
 func (ev *evidence) add(e exchange) {
 	ev.made[callKey(e.call)] = true
-	if e.call.tool == "grep" {
-		ev.patterns = append(ev.patterns, e.call.args.Pattern)
-	}
 	if e.isError {
 		ev.failed = append(ev.failed, failure{e.call, oneLine(e.text)})
 		return
@@ -75,6 +72,7 @@ func (ev *evidence) add(e exchange) {
 		for _, l := range lines {
 			if l = strings.TrimSpace(l); isNotice(l) {
 				ev.notice(l)
+				ev.cut[e.call.args.Pattern] = ev.cut[e.call.args.Pattern] || strings.Contains(l, "there are more")
 			} else if isInside(l) && !strings.HasSuffix(l, "/") && !slices.Contains(ev.names, l) {
 				ev.names = append(ev.names, l)
 			}
@@ -98,12 +96,15 @@ func (ev *evidence) add(e exchange) {
 var grepLine = regexp.MustCompile(`^(.+?):(\d{1,9}):(?: (.*)|(.*))$`)
 
 func (ev *evidence) addGrep(c call, lines []string) {
+	if c.args.Path != "" && c.args.Limit == maxFileLines {
+		ev.file(c.args.Path).searched = true
+	}
 	for _, l := range lines {
 		m := grepLine.FindStringSubmatch(l)
 		if m == nil {
 			if isNotice(l) {
 				ev.notice(l)
-				ev.cut[c.args.Pattern] = ev.cut[c.args.Pattern] || strings.Contains(l, "there are more")
+				ev.cut[c.args.Pattern] = ev.cut[c.args.Pattern] || c.args.Path == "" && strings.Contains(l, "there are more")
 			}
 			continue
 		}
@@ -175,6 +176,26 @@ func isInside(p string) bool {
 	return p != "" && filepath.IsLocal(p) && !strings.ContainsAny(p, "\x00\n")
 }
 
+// has reports whether a file of the path is known to be there.
+func (ev *evidence) has(p string) bool {
+	return ev.files[p] != nil && len(ev.files[p].lines) > 0 || slices.Contains(ev.names, p)
+}
+
+// resolve returns the file that a path means: itself, else the one that ends
+// like it and has the shortest path; "": none is known.
+func (ev *evidence) resolve(p string) string {
+	if ev.has(p) {
+		return p
+	}
+	best := ""
+	for _, n := range ev.names {
+		if strings.HasSuffix(n, "/"+p) && (best == "" || len(n) < len(best)) {
+			best = n
+		}
+	}
+	return best
+}
+
 // wasRead reports whether the lines from first to last, as far as they exist,
 // have been read.
 func (f *fileEvidence) wasRead(line int) bool {
@@ -188,4 +209,15 @@ func oneLine(s string) string {
 		return short + "…"
 	}
 	return s
+}
+
+var refused = regexp.MustCompile(`(?i)\b(denied|deny|refused|not allowed|not permitted|nobody can answer|not approved|forbidden)\b`)
+
+// denied reports whether a call was not let through, rather than has failed.
+func (f *failure) denied() bool {
+	reason := f.reason
+	if p := f.call.args.Path; p != "" {
+		reason = strings.ReplaceAll(reason, p, "") // a name says nothing of why
+	}
+	return refused.MatchString(reason)
 }

@@ -118,6 +118,9 @@ func parts(req *model.Request) iter.Seq[model.Part] {
 
 // decide works out the next turn.
 func decide(req *model.Request, talk *conversation) turn {
+	if why := refuse(req, talk.prompt); why != "" && talk.prompt != "" {
+		return turn{text: why + "\n\n" + Note}
+	}
 	tools := offered(req)
 	if t, ok := delegate(tools, talk); ok {
 		return t

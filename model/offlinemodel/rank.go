@@ -4,263 +4,407 @@ import (
 	"cmp"
 	"maps"
 	"math"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// place is a line that terms were found on.
+// place is a line that may answer the question.
 type place struct {
-	path  string
-	line  int
-	text  string
-	terms termSet
-	near  termSet // also those on the lines around it
-	score float64
-	def   definition
-	isDef bool
-	kind  fileKind
+	path   string
+	line   int // 0: the file as such; nothing in it is known
+	text   string
+	score  float64
+	def    definition
+	isDef  bool
+	kind   fileKind
+	topic  bool // found by the topic of the prompt
+	inTest bool // below the mark that begins the tests of a source file
 }
 
-// termSet is a set of indices into the terms of a query.
-type termSet uint32
-
-func (s termSet) has(i int) bool { return s&(1<<i) != 0 }
-
-// How much the context of a line adds to its score.
+// What counts how much.
 const (
-	nearLines    = 8   // above and below
-	bodyLines    = 20  // below a definition
-	nearShare    = 0.5 // of the weight of a term on such a line
-	fileShare    = 0.15
-	pathShare    = 0.3
-	coverage     = 0.6 // of the score depends on how many of the terms are near
-	akinCovers   = 0.6 // of a term that is near: a word of like meaning on the line
-	fileCovers   = 0.5 // the same: elsewhere in the file, or in its path
-	akinShare    = 0.35
-	eachMore     = 0.4  // each further term on the line multiplies by this much more
-	stemOnly     = 0.75 // a term is there in another form
-	rarity       = 0.6
+	nearLines    = 8  // above and below
+	bodyLines    = 25 // below a definition
+	nearShare    = 0.45
+	nameShare    = 1.4 // a term in the name of the file
+	folderShare  = 0.45
+	oftenShare   = 0.6 // a term that stands often in the file
+	definedShare = 1.5 // a term in the name that a line defines
+	eachMore     = 0.35
+	rarity       = 0.35
 	longLineSize = 300 // bytes; longer ones are generated more often than written
+	topicScore   = 100
 )
 
-// ranker scores the lines of the evidence.
+// ranker scores files and lines of the evidence.
 type ranker struct {
 	q      *query
 	ev     *evidence
-	weight []float64                  // of each term, by how rare it is
-	most   float64                    // the largest weight
-	held   map[string]map[int]matches // by file and line
-	strong int                        // how many terms were found, without the weak ones
-	lines  []int                      // how many lines hold each term
+	own    map[string]bool // stems of the repository's own name
+	weight []float64       // of each term, by how rare it is
+	most   float64         // the sum of the weights of strong terms
+	held   map[string]map[int][]float64
+	files  map[string]float64 // by path
+	places []place            // the best first
+	found  []int              // in how many files each term was found
 }
 
-// newRanker counts the terms.
-func newRanker(q *query, ev *evidence) *ranker {
-	r := &ranker{q: q, ev: ev, weight: make([]float64, len(q.terms)), lines: make([]int, len(q.terms)), held: map[string]map[int]matches{}}
-	for path, f := range ev.files {
-		r.held[path] = make(map[int]matches, len(f.lines))
-		for n, text := range f.lines {
-			m := q.matches(text)
-			r.held[path][n] = m
+// newRanker ranks what has been found.
+func newRanker(q *query, ev *evidence, own map[string]bool) *ranker {
+	r := &ranker{q: q, ev: ev, own: own, weight: make([]float64, len(q.terms)), found: make([]int, len(q.terms)), held: map[string]map[int][]float64{}, files: map[string]float64{}}
+	for p, f := range ev.files {
+		seen := make([]bool, len(q.terms))
+		r.held[p] = map[int][]float64{}
+		for n, l := range f.lines {
+			if f.whole && !f.read[n] {
+				continue // a search has shown a line that is not there any more
+			}
+			in, any := newText(l), false
+			m := make([]float64, len(q.terms))
 			for i := range q.terms {
-				if m.set.has(i) {
-					r.lines[i]++
-				}
+				m[i] = q.terms[i].match(&in)
+				seen[i] = seen[i] || m[i] >= matchLeast
+				any = any || m[i] > 0
+			}
+			if any {
+				r.held[p][n] = m
+			}
+		}
+		for i := range seen {
+			if seen[i] {
+				r.found[i]++
 			}
 		}
 	}
 	for i, t := range q.terms {
-		n := float64(r.lines[i])
-		if ev.cut[t.pattern] {
-			n *= 4 // there are more than are known
+		r.weight[i] = t.weight / (1 + rarity*math.Log1p(float64(r.found[i])))
+		if own[t.stem] || own[t.ident] {
+			r.weight[i] *= 0.3
 		}
-		r.weight[i] = t.weight / (1 + rarity*math.Log1p(n))
-		if n > 0 && !t.weak {
-			r.strong++
-		}
-		if n > 0 {
-			r.most = max(r.most, r.weight[i])
+		if !t.weak && t.pair == "" {
+			r.most += r.weight[i]
 		}
 	}
+	all := map[string]bool{}
+	for _, n := range ev.names {
+		all[n] = true
+	}
+	for p := range ev.files {
+		all[p] = true
+	}
+	for _, p := range slices.Sorted(maps.Keys(all)) {
+		r.rankFile(p, ev.files[p])
+	}
+	r.rankTopic()
+	slices.SortStableFunc(r.places, func(a, b place) int {
+		return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line))
+	})
 	return r
 }
 
-// matches are the terms that a text holds.
-type matches struct {
-	set   termSet
-	exact termSet // those of set that stand there as they are written
-	akin  termSet // those not in set of which there is a word of like meaning
-}
-
-// matches returns the terms that a text holds.
-func (q *query) matches(text string) matches {
-	var m matches
-	words := subwords(text)
-	for i, t := range q.terms {
-		if !t.words {
-			if t.match.MatchString(text) {
-				m.set |= 1 << i
-				if strings.Contains(text, t.text) {
-					m.exact |= 1 << i
-				}
-			}
-			continue
-		}
-		low := strings.ToLower(t.text)
-		for _, w := range words {
-			switch {
-			case t.match.MatchString(w):
-				m.set |= 1 << i
-				if w == low {
-					m.exact |= 1 << i
-				}
-			case t.akin != nil && t.akin.MatchString(w):
-				m.akin |= 1 << i
-			}
-		}
+// rankFile scores a file, and the lines of it that hold a term.
+func (r *ranker) rankFile(p string, f *fileEvidence) {
+	base, _, _ := strings.Cut(strings.TrimPrefix(path.Base(p), "."), ".")
+	if parts := strings.Split(path.Base(p), "."); len(parts) > 2 {
+		base = strings.Join(parts[:len(parts)-1], ".")
 	}
-	m.akin &^= m.set
-	return m
-}
-
-// rank returns the lines that hold a term, the best first.
-func (r *ranker) rank() []place {
-	var out []place
-	for _, path := range slices.Sorted(maps.Keys(r.ev.files)) {
-		out = append(out, r.rankFile(path, r.ev.files[path])...)
+	inBase, inFolder := newText(base), newText(path.Dir(p))
+	words := float64(max(len(subwords(base)), 1))
+	held := r.held[p]
+	score, covered, hits := 0.0, 0.0, 0.0
+	named := make([]float64, len(r.q.terms))
+	for i := range r.q.terms {
+		named[i] = r.q.terms[i].match(&inBase)
+		hits += named[i]
 	}
-	slices.SortStableFunc(out, func(a, b place) int {
-		return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line))
-	})
-	return out
-}
-
-func (r *ranker) rankFile(path string, f *fileEvidence) []place {
-	inPath := r.q.matches(path).set
-	prior, kind := r.prior(path)
-	numbers := slices.Sorted(maps.Keys(f.lines))
-	held := make([]matches, len(numbers))
-	var inFile termSet
-	for i, n := range numbers {
-		held[i] = r.held[path][n]
-		inFile |= held[i].set
-	}
-	var out []place
-	for i, n := range numbers {
-		if held[i].set == 0 || f.whole && !f.read[n] {
-			continue // a search has shown a line that is not there any more
-		}
-		p := place{path: path, line: n, text: f.lines[n], terms: held[i].set, kind: kind}
-		p.def, p.isDef = defines(path, p.text)
-		above, below := nearLines, nearLines
-		if p.isDef && p.def.body {
-			below = bodyLines
-		}
-		p.near = p.terms
-		for j := i; j >= 0 && numbers[j] >= n-above; j-- {
-			p.near |= held[j].set
-		}
-		for j := i; j < len(numbers) && numbers[j] <= n+below; j++ {
-			p.near |= held[j].set
-		}
-		p.score = prior * r.lineScore(&p, held[i], inFile, inPath)
-		out = append(out, p)
-	}
-	return out
-}
-
-func (r *ranker) lineScore(p *place, on matches, inFile, inPath termSet) float64 {
-	own, near, file, inName := 0.0, 0.0, 0.0, 0.0
-	for i, w := range r.weight {
-		switch {
-		case on.exact.has(i):
-			own += w
-		case on.set.has(i):
-			own += w * stemOnly
-		case p.near.has(i):
-			near += w * nearShare
-		case inFile.has(i):
-			file += w * fileShare
-		}
-		if on.akin.has(i) {
-			own += w * akinShare
-		}
-		if inPath.has(i) {
-			inName += w * pathShare
-		}
-	}
-	strong, strongNear, elsewhere := 0, 0, 0.0
+	precision := min(hits/words, 1)
 	for i, t := range r.q.terms {
-		switch {
-		case t.weak:
-		case p.terms.has(i):
-			strong++
-		case p.near.has(i):
-			strongNear++
-		case on.akin.has(i):
-			elsewhere += akinCovers
-		case inFile.has(i) || inPath.has(i):
-			elsewhere += fileCovers
+		often, best := 0.0, 0.0
+		for _, m := range held {
+			often += m[i]
+			best = max(best, m[i])
+		}
+		folder := t.match(&inFolder)
+		score += r.weight[i] * (nameShare*named[i]*(0.4+0.9*precision) + folderShare*folder + oftenShare*often/(often+3))
+		if !t.weak && t.pair == "" {
+			covered += r.weight[i] * max(best, named[i], 0.8*folder)
 		}
 	}
-	score := own * (1 + eachMore*float64(max(strong-1, 0)))
-	score += near*(1+eachMore*float64(max(strongNear-1, 0))) + file + inName
-	if r.strong > 0 {
-		covered := (float64(strong+strongNear) + elsewhere) / float64(r.strong)
-		score *= 1 - coverage + coverage*covered
+	if score == 0 {
+		return
 	}
-	if p.isDef {
-		named := r.q.matches(p.def.name)
-		share := 0.0
-		for i := range r.weight {
-			switch {
-			case named.set.has(i):
-				share += 2 * r.weight[i] / r.most
-			case named.akin.has(i):
-				share += 2 * r.weight[i] / r.most * akinShare
+	cover := 1.0
+	if r.most > 0 {
+		cover = min(covered/r.most, 1)
+	}
+	if precision == 1 {
+		cover = max(cover, 0.85) // the file is named for it
+	}
+	prior, kind := r.prior(p)
+	prior *= 0.3 + 0.7*cover*cover
+	r.files[p] = prior * score
+	if len(held) == 0 {
+		r.places = append(r.places, place{path: p, kind: kind, score: 0.8 * prior * score})
+		return
+	}
+	if asked := flat(r.q.text); f != nil && len(asked) > 16 {
+		for _, l := range f.lines {
+			if strings.Contains(flat(l), asked) {
+				prior *= 0.1 // holds the question itself, and maybe an answer of this model
+				break
 			}
 		}
-		if share > 0 {
-			score *= 1 + p.def.strength*(0.5+0.25*math.Min(share, 4))
-		} else {
-			score *= 1 + 0.15*p.def.strength
+	}
+	testsFrom := math.MaxInt
+	for n, l := range f.lines {
+		if strings.HasPrefix(l, "#[cfg(test)]") {
+			testsFrom = min(testsFrom, n)
 		}
+	}
+	numbers := slices.Sorted(maps.Keys(held))
+	for i, n := range numbers {
+		l := place{path: p, line: n, text: f.lines[n], kind: kind, inTest: n > testsFrom}
+		l.def, l.isDef = defines(p, l.text)
+		above, below := n-nearLines, n+nearLines
+		if l.isDef && l.def.body {
+			below = n + bodyLines
+		}
+		near := slices.Clone(held[n])
+		for j := i - 1; j >= 0 && numbers[j] >= above; j-- {
+			join(near, held[numbers[j]])
+		}
+		for j := i + 1; j < len(numbers) && numbers[j] <= below; j++ {
+			join(near, held[numbers[j]])
+		}
+		l.score = r.lineScore(&l, held[n], near)
+		switch {
+		case !r.q.usage:
+			l.score += score
+		case l.isDef, isComment(p, l.text):
+			l.score *= 0.2
+		}
+		l.score *= prior
+		r.places = append(r.places, l)
+	}
+}
+
+func join(to, from []float64) {
+	for i := range to {
+		to[i] = max(to[i], from[i])
+	}
+}
+
+var (
+	quotesPlace = regexp.MustCompile(`[\w/]+\.\w+:\d+`)
+	hasValue    = regexp.MustCompile(`^[^0-9;&|]{0,40}\b\d`)
+	compares    = regexp.MustCompile(`[=!<>]=|\bif\b`)
+	testLine    = regexp.MustCompile(`(?i)\b(assert\w*|expect)\b[.(!]|\bfn test_|\bfunc (Test|Benchmark)|\bdef test_`)
+)
+
+// lineScore scores a line by the terms on it and near it.
+func (r *ranker) lineScore(l *place, on, near []float64) float64 {
+	score, around, strong := 0.0, 0.0, 0
+	for i, w := range r.weight {
+		score += w * on[i]
+		around += w * (near[i] - on[i])
+		if on[i] >= matchLeast && !r.q.terms[i].weak && r.q.terms[i].pair == "" {
+			strong++
+		}
+	}
+	score = score*(1+eachMore*float64(max(strong-1, 0))) + nearShare*around
+	if l.isDef {
+		in := newText(l.def.name)
+		named, hits := 0.0, 0.0
+		for i, w := range r.weight {
+			m := r.q.terms[i].match(&in)
+			if r.q.terms[i].member != "" {
+				m = max(m, on[i]) // res.json = function json
+			}
+			named += w * m
+			hits += m
+		}
+		precision := min(hits/float64(max(len(subwords(l.def.name)), 1)), 1)
+		score += definedShare * l.def.strength * named * (0.4 + 0.6*precision)
+	}
+	if r.q.value {
+		score *= r.valueFactor(l.text)
+	}
+	if !r.q.tests && (testLine.MatchString(l.text) || l.inTest) {
+		score *= 0.3
 	}
 	switch {
-	case importLine.MatchString(p.text):
+	case importLine.MatchString(l.text):
 		score *= 0.35
-	case isComment(p.path, p.text) && strong < 2:
-		score *= 0.8
+	case l.kind == document && quotesPlace.MatchString(l.text):
+		score *= 0.2 // quotes an answer
+	case isComment(l.path, l.text):
+		score *= 0.75
 	}
-	if r.q.asked != "" && strings.Contains(flat(p.text), r.q.asked) {
-		score *= 0.1 // the question itself, as a test or an example has it
-	}
-	if len(p.text) > longLineSize {
+	if len(l.text) > longLineSize {
 		score *= 0.4
 	}
 	return score
 }
 
-// prior returns how much what a file holds is worth for the query, by its path.
-func (r *ranker) prior(path string) (float64, fileKind) {
-	kind := kindOf(path)
-	worth := kind.worth()
-	switch {
-	case kind == testFile && r.q.tests, kind == document && r.q.docs:
-		worth = 1.2
-	}
-	for _, p := range r.q.paths {
-		switch {
-		case path == p.path:
-			worth = max(worth, 1) * 2
-		case p.file && strings.HasSuffix(path, "/"+p.path):
-			worth = max(worth, 0.8) * 1.6
-		case !p.file && strings.HasPrefix(path, p.path+"/"):
-			worth *= 1.7
+// valueFactor tells lines that give something a number from others.
+func (r *ranker) valueFactor(line string) float64 {
+	low := strings.ToLower(line)
+	for _, t := range r.q.terms {
+		word := cmpOr(t.stem, t.ident)
+		if i := strings.Index(low, word); i < 0 || t.weak || word == "" || !hasValue.MatchString(low[i+len(word):]) {
+			continue
 		}
+		if compares.MatchString(line) {
+			return 1.2
+		}
+		return 2.5
 	}
-	return worth, kind
+	return 1
 }
 
-// flat returns the words of a text in lower case, a blank between each two.
-func flat(s string) string { return strings.Join(subwords(s), " ") }
+// prior returns how much what a file holds is worth for the query, by its path.
+func (r *ranker) prior(p string) (float64, fileKind) {
+	kind := kindOf(p)
+	w := worth[kind]
+	switch {
+	case kind == testFile && r.q.tests, kind == sampleFile && r.q.sample:
+		w = 1.6
+	case kind == document && (r.q.docs || r.q.how):
+		w = 0.95
+	case kind == dataFile && r.q.value:
+		w = 0.9
+	}
+	for _, q := range r.q.paths {
+		switch {
+		case p == q.path, q.sure && strings.HasSuffix(p, "/"+q.path):
+			w = max(w, 1) * 2
+		case strings.HasPrefix(p, q.path+"/"):
+			w *= 1.7
+		}
+	}
+	for word := range newText(path.Dir(p)).stems {
+		if r.own[word] { // in the main part of several
+			w *= 1.15
+			break
+		}
+	}
+	return w * math.Pow(0.98, float64(strings.Count(p, "/"))), kind
+}
+
+// rankTopic adds the places that the topic of the prompt finds.
+func (r *ranker) rankTopic() {
+	t := r.q.topic
+	if t == nil {
+		return
+	}
+	besides := (&researcher{q: *r.q, ranker: r}).besides()
+	if t.alone && len(besides) > 0 {
+		return
+	}
+	if t.name == "entry point" {
+		r.rankMain()
+	}
+	for i, s := range t.sources {
+		for j, name := range t.names(s, r.ev) {
+			if f := r.ev.files[name]; f != nil {
+				if p, ok := r.topicPlace(s, name, f, besides); ok {
+					p.score -= float64(4*i + j)
+					r.places = append(r.places, p)
+				}
+			}
+		}
+	}
+}
+
+// topicPlace finds the line of a file that a source of a topic speaks of.
+func (r *ranker) topicPlace(s topicSource, name string, f *fileEvidence, besides []term) (best place, ok bool) {
+	numbers := slices.Sorted(maps.Keys(f.read))
+	for _, n := range numbers {
+		if !s.find.MatchString(f.lines[n]) {
+			continue
+		}
+		score := topicScore + r.share(f.lines[n], r.q.terms)
+		line := n
+		if len(besides) > 0 {
+			most := 0.0
+			for m := n; m <= f.sectionEnd(name, n); m++ {
+				if got := r.share(f.lines[m], besides); got > most {
+					most, line = got, m
+				}
+			}
+			score *= most / float64(len(besides))
+		}
+		if !ok || score > best.score {
+			best, ok = place{path: name, line: line, text: f.lines[line], kind: kindOf(name), score: score, topic: true}, true
+		}
+	}
+	return best, ok && best.score > 0
+}
+
+// share returns how many of the terms stand on a line.
+func (r *ranker) share(line string, terms []term) float64 {
+	in, sum := newText(line), 0.0
+	for _, t := range terms {
+		if m := t.match(&in); m >= matchLeast {
+			sum += m
+		}
+	}
+	return sum
+}
+
+var mainFunction = regexp.MustCompile(`^(?:pub |public static |static )?(?:async )?(?:func|fn|def|int|void|fun) main\s*\(`)
+
+// rankMain adds the main functions, those of the program itself first.
+func (r *ranker) rankMain() {
+	for p, f := range r.ev.files {
+		kind := kindOf(p)
+		for n, l := range f.lines {
+			if kind != source || !mainFunction.MatchString(l) {
+				continue
+			}
+			score := topicScore + 2.5 - float64(strings.Count(p, "/"))
+			base, _, _ := strings.Cut(path.Base(p), ".")
+			if in := newText(base + " " + path.Base(path.Dir(p))); base == "main" || base == "server" || slices.ContainsFunc(slices.Sorted(maps.Keys(in.stems)), func(s string) bool { return r.own[s] }) {
+				score += 2
+			}
+			if base == "main" || base == "server" || r.own[stem(base)] {
+				score += 2
+			}
+			r.places = append(r.places, place{path: p, line: n, text: l, kind: kind, score: score, topic: true, isDef: true, def: definition{"main", 1, true}})
+		}
+	}
+}
+
+// bestFiles returns the n files that score best.
+func (r *ranker) bestFiles(n int) []string {
+	out := slices.SortedFunc(maps.Keys(r.files), func(a, b string) int {
+		return cmp.Or(-cmp.Compare(r.files[a], r.files[b]), strings.Compare(a, b))
+	})
+	out = slices.DeleteFunc(out, func(p string) bool { return kindOf(p) == private })
+	return out[:min(len(out), n)]
+}
+
+var workFolder = regexp.MustCompile(`You work in the folder (\S+?)\.?(\s|$)`)
+
+// repositoryName returns the words of the repository's own name, which tell
+// nothing of where something is in it.
+func repositoryName(system string, ev *evidence) map[string]bool {
+	own := map[string]bool{}
+	add := func(s string) {
+		own[flat(s)], own[stem(flat(s))] = true, true
+	}
+	if m := workFolder.FindStringSubmatch(system); m != nil {
+		add(path.Base(strings.ReplaceAll(m[1], `\`, "/")))
+	}
+	for name, f := range ev.files {
+		if !strings.Contains(name, "/") && strings.HasPrefix(strings.ToLower(name), "readme") {
+			if m := heading.FindStringSubmatch(f.lines[1]); m != nil && len(strings.Fields(m[1])) == 1 {
+				add(m[1])
+			}
+		}
+	}
+	delete(own, "")
+	return own
+}
