@@ -10,8 +10,8 @@ import (
 
 // compileSequence picks the cheapest engine that can express the pattern.
 func compileSequence(seq []node) (matcher, error) {
-	if i := slices.IndexFunc(seq, func(n node) bool { return n.op == opNot }); i >= 0 {
-		return compileNot(seq, i)
+	if hasNot(seq) {
+		return compileNot(seq)
 	}
 	if variants := variantsOf(seq); variants != nil {
 		list := make(anyOf, len(variants))
@@ -158,11 +158,6 @@ func unhalve(s string) string {
 
 // compileExpr compiles to a regular expression, whose matching is linear.
 func compileExpr(seq []node) (*regexp.Regexp, error) {
-	for _, n := range seq {
-		if slices.ContainsFunc(n.alts, hasNot) {
-			return nil, &Error{Reason: "!(…) inside a group; write a rule that denies instead"}
-		}
-	}
 	return regexp.Compile(`\A(?s:` + render(seq) + `)\z`)
 }
 
@@ -174,6 +169,8 @@ func render(seq []node) string {
 			b.WriteString(regexp.QuoteMeta(n.text))
 		case opStar:
 			b.WriteString(`.*`)
+		case opNoSlash:
+			b.WriteString(`[^/]*`)
 		case opSome:
 			b.WriteString(`.+`)
 		case opRegexp:

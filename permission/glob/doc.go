@@ -15,7 +15,8 @@
 //     @(a|b) (a|b) one of the alternatives
 //     ?(a|b)       one of them, or nothing
 //     *(a) +(a)    any number of them; at least one
-//     !(a|b)       text that is none of them
+//     !(a|b)       at the end, text that is none of them; before more, text
+//     without "/" that begins with none of them
 //     **/x  a/**/b also match without a folder in between; a/** also matches a
 //     !x           in front of the whole pattern: whatever x does not match
 //     \*           the character itself; so are characters in "double quotes"
@@ -29,8 +30,8 @@
 // rule: "*" matches line ends and the segments "." and ".."; [!abc] negates; "|"
 // outside a group is text. [Compile] refuses what picomatch reads as a regular
 // expression (\d, a quantifier after a group, lookarounds), what has no certain
-// meaning (brackets that do not close, {10..20}), and the places of !(…) whose
-// meaning cannot be kept exactly. The [*Error] gives the reason.
+// meaning (brackets that do not close, {10..20}), and a !(…) inside another or inside a
+// group that repeats. The [*Error] gives the reason.
 //
 // # Engines
 //
@@ -38,5 +39,7 @@
 // literals and more stars, or a few alternatives of those, goes to gobwas/glob,
 // which is fast there. Everything else goes to Go's regexp: gobwas has no
 // classes in groups, no extglobs and no negation, and is exponential on nested
-// braces. Every engine takes time linear in the length of the text.
+// braces. A !(…) behind anything but plain text becomes an automaton, since
+// regexp cannot exclude what begins at a place that is not certain; it is
+// refused if it needs too many states. Every engine takes time linear in the length of the text.
 package glob

@@ -114,11 +114,6 @@ type (
 		re                *regexp.Regexp
 		begin, holds, end string // literals that every match has, cheap to look for
 	}
-	exclude struct { // x!(…)y
-		lead string         // the literal before the group
-		not  *regexp.Regexp // what must not stand there
-		tail *regexp.Regexp // the group's star and what follows
-	}
 )
 
 func (anything) matchString(string) bool    { return true }
@@ -141,10 +136,6 @@ func (a anyOf) matchString(s string) bool {
 func (e expr) matchString(s string) bool {
 	return strings.HasPrefix(s, e.begin) && strings.HasSuffix(s, e.end) && strings.Contains(s, e.holds) &&
 		e.re.MatchString(halve(s))
-}
-func (x exclude) matchString(s string) bool {
-	rest, ok := strings.CutPrefix(halve(s), x.lead)
-	return ok && !x.not.MatchString(rest) && x.tail.MatchString(rest)
 }
 
 // halve writes each character above U+FFFF as two, its UTF-16 halves moved to

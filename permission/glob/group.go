@@ -42,7 +42,7 @@ func (p *parser) not(at int) ([]node, error) {
 		return nil, p.refuse(at, `"!(" without ")"; write \( for the character`)
 	}
 	return []node{{op: opNot, alts: alts, at: p.start + at, tail: p.src[p.pos:],
-		stars: strings.Contains(p.src[open:p.pos], "*")}}, nil
+		stars: strings.Contains(p.src[open:p.pos], "*"), nested: p.depth > 0}}, nil
 }
 
 // alternatives reads "(a|b)"; closed is false where the pattern ends first.

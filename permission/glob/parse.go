@@ -7,13 +7,14 @@ import (
 
 // A node is one part of a parsed pattern.
 type node struct {
-	op    op
-	text  string   // opLiteral: the text; opRegexp: the expression
-	alts  [][]node // opGroup, opNot
-	quant string   // opGroup: "", "?", "*" or "+"
-	at    int      // opNot: offset in the pattern
-	tail  string   // opNot: what follows the group, as written
-	stars bool     // opNot: the group holds a "*"
+	op     op
+	text   string   // opLiteral: the text; opRegexp: the expression
+	alts   [][]node // opGroup, opNot
+	quant  string   // opGroup: "", "?", "*" or "+"
+	at     int      // opNot: offset in the pattern
+	tail   string   // opNot: what follows the group, as written
+	stars  bool     // opNot: the group holds a "*"
+	nested bool     // opNot: it stands in a group
 }
 
 type op uint8
@@ -22,6 +23,7 @@ const (
 	opLiteral     op = iota
 	opStar           // any text
 	opSome           // any text but the empty
+	opNoSlash        // any text without "/"
 	opRegexp         // "?" and "[…]"
 	opGroup          // (a|b), {a,b}, ?(a) and so on
 	opNot            // !(a|b)
