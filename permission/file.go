@@ -41,6 +41,17 @@ func OpenFile(path, home string) (*File, error) {
 	return f, nil
 }
 
+// ReadFile returns the rules that [OpenFile] would begin with, and writes
+// nothing: those of [SeedRules] if the file does not exist.
+func ReadFile(path, home string) (rules *Ruleset, exists bool, err error) {
+	f := &File{path: path, home: home}
+	rules, err = f.Rules()
+	if errors.Is(err, fs.ErrNotExist) {
+		return SeedRules(), false, nil
+	}
+	return rules, true, err
+}
+
 // create writes the seed if there is no file, never over one.
 func (f *File) create() error {
 	if _, err := os.Stat(f.path); !errors.Is(err, fs.ErrNotExist) {

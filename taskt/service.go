@@ -155,7 +155,7 @@ func (s *Service) caller(description string) session.Spec {
 
 // OpenPrimary opens the root session of a primary agent, which may call task.
 func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, description string) (*session.Session, error) {
-	spec, err := s.spec(def, s.rules, false)
+	spec, err := s.spec(def, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -170,11 +170,7 @@ func (s *Service) run(ctx context.Context, parent *session.Session, messageID st
 		result.fail(ctx, fmt.Errorf("agents may nest %d deep, and this one already does", s.limits.Depth))
 		return
 	}
-	last := s.rules
-	if depth == s.limits.Depth {
-		last = append(slices.Clone(last), noTask)
-	}
-	spec, err := s.spec(def, last, true)
+	spec, err := s.spec(def, depth)
 	if err != nil {
 		result.fail(ctx, err)
 		return
@@ -205,10 +201,10 @@ func (s *Service) run(ctx context.Context, parent *session.Session, messageID st
 	result.Text = outcome.Text
 }
 
-// spec returns the session in which an agent runs: what its definition says,
-// with rules behind its own.
-func (s *Service) spec(def *agentdefs.Definition, last []permission.Rule, child bool) (session.Spec, error) {
-	rules, err := def.Permission.Append(last...)
+// spec returns the session in which an agent runs at a depth: 0 is a primary
+// agent's own session, 1 its children's.
+func (s *Service) spec(def *agentdefs.Definition, depth int) (session.Spec, error) {
+	rules, err := AgentRules(def, s.rules, depth, s.limits.Depth)
 	if err != nil {
 		return session.Spec{}, err
 	}
@@ -218,7 +214,7 @@ func (s *Service) spec(def *agentdefs.Definition, last []permission.Rule, child 
 	}
 	return session.Spec{
 		Agent:  def.Name,
-		System: SystemPrompt(s.root, def, child),
+		System: SystemPrompt(s.root, def, depth > 0),
 		Model:  def.Model,
 		Params: session.Params{
 			MaxOutputTokens: def.MaxOutputTokens,
@@ -246,6 +242,16 @@ func (s *Service) prompt(ctx context.Context, parent, child *session.Session, de
 	}
 	defer release()
 	return child.Prompt(ctx, prompt)
+}
+
+// AgentRules returns the ruleset of an agent's session at a depth: the agent's
+// own rules, then those in own, which no file can lift, and where nesting ends,
+// at maxDepth, one that denies task.
+func AgentRules(def *agentdefs.Definition, own []permission.Rule, depth, maxDepth int) (*permission.Ruleset, error) {
+	if depth >= maxDepth {
+		own = append(slices.Clone(own), noTask)
+	}
+	return def.Permission.Append(own...)
 }
 
 var noTask = permission.Rule{

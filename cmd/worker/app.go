@@ -56,8 +56,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		}
 	}()
 	ws := s.ws
-	rulesFile := filepath.Join(ws.StateDir, "permissions.jsonc")
-	rules, err := permission.OpenFile(rulesFile, ws.Home)
+	rules, err := permission.OpenFile(rulesFile(ws), ws.Home)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +74,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Bus:        s.bus,
 		Workspace:  permission.Workspace{Root: ws.Root, Home: ws.Home},
 		Static:     rules,
-		RulesFile:  rulesFile,
+		RulesFile:  rulesFile(ws),
 		Model:      p.models().get,
 		Approver:   approver,
 		Unattended: !attended && p.settings.approvalTimeout == 0,
@@ -92,7 +91,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Agents:   a.agents,
 		Root:     ws.Root,
 		Tools:    tool.Builtin(a.files),
-		Rules:    append(ownFolders(ws, p.settings.agentsDirs...), p.settings.keyFiles()...),
+		Rules:    p.ownRules(ws),
 		Limits:   taskt.Limits{Depth: p.settings.maxDepth, ChildTime: p.settings.timeout},
 		Logger:   p.logger(),
 	})
@@ -128,6 +127,17 @@ func (p *program) reportDiagnostics(snapshot *agentdefs.Snapshot) {
 			fmt.Fprintln(p.stderr, eventbus.OneLine(d.String(), 2000))
 		}
 	}
+}
+
+// rulesFile returns where the static rules of a workspace are.
+func rulesFile(ws *workspace.Workspace) string {
+	return filepath.Join(ws.StateDir, "permissions.jsonc")
+}
+
+// ownRules are the rules that stand behind every agent's own: no file can lift
+// them.
+func (p *program) ownRules(ws *workspace.Workspace) []permission.Rule {
+	return append(ownFolders(ws, p.settings.agentsDirs...), p.settings.keyFiles()...)
 }
 
 // ownFolders are the rules that keep agents out of the worker's own state and

@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/taskt"
 )
 
 type explainOptions struct {
@@ -91,8 +89,8 @@ func (p *program) explain(args []string, opts explainOptions) (err error) {
 	return nil
 }
 
-// explainLayers builds the layers of a new session, and notes in doc where each
-// is from.
+// explainLayers returns the layers that a new session has, and notes in doc
+// where each is from.
 func (p *program) explainLayers(j *judge, names []string, doc *explainDocument) (*permission.Layers, error) {
 	doc.Layers = []layerDocument{}
 	layers := &permission.Layers{}
@@ -108,45 +106,30 @@ func (p *program) explainLayers(j *judge, names []string, doc *explainDocument) 
 			if !ok {
 				return nil, usageError{fmt.Errorf("there is no agent %q; 'worker agents list' shows those there are, and what is wrong with the others", name)}
 			}
-			added := ownFolders(j.ws, p.settings.agentsDirs...)
 			if i == 0 && def.Mode == agentdefs.Primary {
-				depth-- // a session of its own, which may call task
-			} else if depth >= p.settings.maxDepth {
-				added = append(added, permission.Rule{
-					Tool: "task", Pattern: "*", Action: permission.Deny, Source: permission.Source{File: "nesting limit"},
-				})
+				depth = 0 // a session of its own, which may call task
 			}
-			depth++
-			rules, err := def.Permission.Append(added...)
+			rules, err := taskt.AgentRules(def, p.ownRules(j.ws), depth, p.settings.maxDepth)
 			if err != nil {
 				return nil, err
 			}
+			depth++
 			layers.Agents = append(layers.Agents, rules)
 			doc.Layers = append(doc.Layers, layerDocument{permission.LayerAgent, name, source(def), rules.Len()})
 		}
 	}
-	static, from, err := staticRules(j)
+	from := rulesFile(j.ws)
+	static, exists, err := permission.ReadFile(from, j.ws.Home)
 	if err != nil {
 		return nil, err
+	}
+	if !exists {
+		from += " (not made yet: the defaults)"
 	}
 	layers.Static = static
 	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerStatic, Source: from, Rules: static.Len()},
 		layerDocument{Layer: permission.LayerRuntime, Source: "none in a new session"})
 	return layers, nil
-}
-
-// staticRules reads permissions.jsonc, without making it: where there is none,
-// the rules that it would begin with count.
-func staticRules(j *judge) (rules *permission.Ruleset, from string, err error) {
-	path := filepath.Join(j.ws.StateDir, "permissions.jsonc")
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return permission.SeedRules(), path + " (not made yet: the defaults)", nil
-	}
-	if err == nil {
-		rules, err = permission.ParseJSON(data, path, &permission.ParseOptions{Home: j.ws.Home})
-	}
-	return rules, path, err
 }
 
 // mainArgument is the argument that ARG stands for.
