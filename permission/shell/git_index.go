@@ -14,6 +14,7 @@ import (
 const (
 	maxIndexBytes = 32 << 20
 	maxIndexFiles = 15_000
+	maxIndexPath  = 4096 // bytes of a path, as kernels bound it
 	maxGitFile    = 4096 // bytes of a .git that is a file
 )
 
@@ -71,8 +72,12 @@ func gitFolder(dir string) (top, gitDir string, err error) {
 	}
 }
 
-// parseIndex returns the paths in an index, whose form is that of git's
-// Documentation/gitformat-index: versions 2 to 4, with SHA-1.
+// parseIndex returns the paths in an index of version 2 to 4 with SHA-1, as
+// git's Documentation/gitformat-index describes it.
+//
+// go-git's reader does not serve: it bounds neither the number of entries nor
+// the length of a path, so that a hostile index of 230 KB takes 200 MB, and it
+// refuses an index without a checksum (git's index.skipHash).
 func parseIndex(data []byte) ([]string, error) {
 	const fixed = 62 // bytes of an entry before its path
 	if len(data) < 12 || string(data[:4]) != "DIRC" {
@@ -103,7 +108,7 @@ func parseIndex(data []byte) ([]string, error) {
 			prefix, path, size = previous[:len(previous)-drop], path[n:], size+n
 		}
 		end := bytes.IndexByte(path, 0)
-		if end < 0 {
+		if end < 0 || len(prefix)+end > maxIndexPath {
 			return nil, errIndex
 		}
 		previous = prefix + string(path[:end])
