@@ -179,7 +179,7 @@ func (d Decision) Reason() string {
 	case d.Value.Possible && d.Action == Ask && d.Rule != nil && d.Rule.Action == Deny:
 		return fmt.Sprintf("The call may want %s, which the rule %v (%s) denies, so it is asked about.", what, *d.Rule, d.Rule.Source)
 	case d.Value.Outside && d.Action == Ask && d.Rule == nil:
-		return fmt.Sprintf("%s is outside of the workspace, and no rule with an absolute pattern allows it, so it is asked about.", what)
+		return fmt.Sprintf("%s is outside the workspace, and no rule with an absolute pattern allows it, so it is asked about.", what)
 	case d.Rule == nil:
 		return fmt.Sprintf("No rule matches %s, so it is %s.", what, verdict)
 	}

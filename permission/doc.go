@@ -1,12 +1,11 @@
 // Package permission decides whether a tool call may run.
 //
-// It is pure: rules and values in, a [Decision] out. It knows nothing of
-// sessions, agents or models. A [Ruleset] is an ordered list of rules of which
-// the last match wins; [Layers] puts the agent's, the static and the runtime
-// rulesets together, with the agent layer's veto; a [Value] is one thing that
-// a call wants to do. [Workspace] finds the values of paths, and [File] is the
-// permissions.jsonc that people edit. Package permission/shell finds the values
-// of command lines.
+// Rules and values go in, a [Decision] comes out. The package knows nothing of
+// sessions or models. A [Ruleset] is an ordered list of rules, of which the last
+// match wins. [Layers] combines the agent's, the static and the runtime rulesets;
+// the agent layer has a veto. A [Value] is one thing that a call wants to do.
+// [Workspace] finds the values of paths; package permission/shell finds those of
+// command lines. [File] is the permissions.jsonc that people edit.
 //
 // # Rules
 //

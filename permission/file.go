@@ -14,8 +14,8 @@ import (
 )
 
 // File is a permissions.jsonc: rules in the format of [ParseJSON] that people
-// edit, and that [File.Allow] adds to. It is safe for concurrent use, also by
-// several processes.
+// edit and [File.Allow] adds to. It is safe for concurrent use, even by several
+// processes.
 type File struct {
 	path, home string
 
@@ -150,11 +150,11 @@ func (f *File) Allow(tool string, patterns []string) error {
 	return err
 }
 
-// maxRetries bounds how often a file is edited again that someone else, who
-// does not know of the lock, has changed meanwhile.
+// maxRetries bounds how often an edit starts again because another program, which
+// does not know of the lock, has changed the file in the meantime.
 const maxRetries = 10
 
-var errEdited = errors.New("the file is being edited all the time")
+var errEdited = errors.New("the file keeps changing")
 
 func (f *File) allow(path, tool string, patterns []string) error {
 	info, err := os.Stat(path)

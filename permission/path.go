@@ -26,8 +26,9 @@ type Workspace struct {
 // or not the file is there yet. The text of a path inside the workspace is
 // relative to it ("." is the workspace itself), of one outside absolute.
 //
-// "~/x" and "$HOME/x" are in the home folder. A path that is blank, holds a
-// NUL, has more than 4096 bytes or runs in a circle is an error.
+// "~/x" and "$HOME/x" are in the home folder. It is an error if the path is
+// blank, contains a NUL, has more than 4096 bytes, or leads through a circle of
+// symlinks.
 //
 // Where the file system takes names in any case, there are also values in lower
 // case, by which rules deny the file however it is written.
@@ -64,7 +65,7 @@ func (w Workspace) absolute(path string) (string, error) {
 	case len(path) > maxPath:
 		return "", fmt.Errorf("the path has %d bytes, more than %d: shorten it", len(path), maxPath)
 	case strings.IndexByte(path, 0) >= 0:
-		return "", fmt.Errorf("path %q holds a NUL", path)
+		return "", fmt.Errorf("path %q contains a NUL", path)
 	}
 	for _, h := range []string{"~", "$HOME", "${HOME}"} {
 		rest, ok := strings.CutPrefix(path, h)
@@ -181,7 +182,7 @@ func walkLinks(path string, found func(string)) error {
 			return err
 		}
 		if links++; links > maxLinks {
-			return errors.New("too many symlinks: they may run in a circle")
+			return errors.New("too many symlinks: they may form a circle")
 		}
 		rest = append(strings.Split(target[len(filepath.VolumeName(target)):], sep), rest...)
 		if filepath.IsAbs(target) {

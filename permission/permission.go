@@ -79,8 +79,8 @@ type Value struct {
 	// are matched against in place of Text. Empty: no file.
 	Abs string
 
-	// Unknown says that the value cannot be known before the call runs. It is
-	// never allowed without a question.
+	// Unknown says that the value cannot be known before the call runs. A person
+	// is always asked before it is allowed.
 	Unknown bool
 
 	// DenyOnly says that the value can refuse the call and nothing else: a
@@ -91,8 +91,9 @@ type Value struct {
 	// is not known to its end: the call is asked about if a rule might deny it.
 	DenyOnly bool
 
-	// Possible says that the call may want the value, or may not: git shows the
-	// files that changed. What a rule denies then is asked about.
+	// Possible says that the call may or may not want the value: git shows the
+	// files that changed, whichever those are. Where a rule denies it, a person is
+	// asked.
 	Possible bool
 
 	// Outside says that the value is a file outside of the workspace, where no
@@ -104,9 +105,9 @@ type Value struct {
 	// as if they were too: the file system takes a name in any case.
 	Folded bool
 
-	// Spelling says that the value is another way to write a command that is a
-	// value by itself. A rule may mean it that names such a command; one that
-	// denies everything has spoken of the command as it is written.
+	// Spelling says that the value is another way to write a command, which is a
+	// value of its own. A rule that names a command covers all of its spellings; a
+	// rule that denies everything covers the command as it is written.
 	Spelling bool
 
 	// Written is the part of a shell command that the value stands for, as
@@ -114,9 +115,9 @@ type Value struct {
 	Written string
 }
 
-// Patterns returns what a call wants, for people who are asked about it:
-// the texts of its values, commands of the shell as they are written. Values
-// that can only deny are left out.
+// Patterns returns what a call wants, for the person who is asked about it: the
+// texts of its values, and shell commands as they are written. It leaves out
+// values that can only deny.
 func Patterns(values []Value) []string {
 	var patterns []string
 	for _, v := range values {

@@ -28,7 +28,7 @@ func (s Source) String() string {
 	return s.File + ":" + strconv.Itoa(s.Line)
 }
 
-// Rule says what is to be done with the values of a tool.
+// Rule says what to do about values of a tool.
 type Rule struct {
 	Tool    string // a glob that the tool's name matches
 	Pattern string // a glob that the value matches
@@ -41,8 +41,7 @@ func (r Rule) String() string {
 	return fmt.Sprintf("%s: {%q: %s}", r.Tool, r.Pattern, r.Action)
 }
 
-// SyntaxError says what is wrong with a rule or the text of a ruleset, and
-// where.
+// SyntaxError says what is wrong in a rule or in the text of a ruleset, and where.
 type SyntaxError struct {
 	Source Source
 	Reason string

@@ -84,9 +84,9 @@ func parseGlob(pattern string) (seq []node, negated bool, err error) {
 		p.pattern = pattern[:32] + "…"
 		return nil, false, p.refuse(0, "is longer than 64 KiB")
 	case !utf8.ValidString(pattern):
-		return nil, false, p.refuse(0, "is no valid UTF-8")
+		return nil, false, p.refuse(0, "is not valid UTF-8")
 	case strings.IndexByte(pattern, 0) >= 0:
-		return nil, false, p.refuse(strings.IndexByte(pattern, 0), "holds a NUL")
+		return nil, false, p.refuse(strings.IndexByte(pattern, 0), "contains a NUL")
 	}
 	src := pattern
 	if s, ok := map[string]string{"***": "*", "**/**": "**", "**/**/**": "**"}[src]; ok {

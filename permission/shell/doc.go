@@ -5,6 +5,8 @@
 // [AlwaysPatterns] names the rules that an "always" answer to a call adds. The
 // package knows commands and files; it knows nothing of rules and decisions.
 //
-// It has more files than most packages: one for each construct of the shell and
-// for each family of commands that need a reading of their own.
+// An analysis reads a script from above to below: shell.go the commands, stmt.go
+// the constructs around them, word.go what their words become, state.go what is
+// certain at a place; run.go and wrap.go follow commands that run others,
+// files.go, outputs.go and git.go find the files that commands open.
 package shell

@@ -1,10 +1,14 @@
 package shell
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/agentworker/worker/permission"
 )
@@ -223,3 +227,150 @@ func fileParts(word string) (parts []string, ok bool) {
 
 // maxParts bounds the parts of a word that may be files.
 const maxParts = 200
+
+// redirect adds the file that a redirection opens.
+func (a *analysis) redirect(st *state, r *syntax.Redirect) {
+	if r.Hdoc != nil {
+		a.word(st, r.Hdoc)
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		return
+	case syntax.WordHdoc:
+		a.word(st, r.Word)
+		return
+	}
+	if r.Op == syntax.DplIn || r.Op == syntax.DplOut {
+		if lit := r.Word.Lit(); lit != "" && strings.Trim(lit, "0123456789-") == "" {
+			return // a copy of a file descriptor
+		}
+	}
+	write := r.Op != syntax.RdrIn && r.Op != syntax.DplIn
+	read := r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut || r.Op == syntax.DplIn
+	targets := a.fields(st, r.Word)
+	if len(targets) != 1 || !targets[0].known || targets[0].glob {
+		for _, t := range targets {
+			a.fileUnknown(read, write, t.s)
+		}
+		if len(targets) == 0 {
+			a.fileUnknown(read, write, a.written(r))
+		}
+		return
+	}
+	path := targets[0].s
+	switch {
+	case freeDevice.MatchString(path): // what it leads to is judged where it is opened
+		return
+	case networkDevice.MatchString(path):
+		a.unknown(a.written(r))
+		return
+	}
+	for _, dir := range st.dirs() {
+		if dir == "" && !rooted(path) {
+			a.fileUnknown(read, write, path)
+			continue
+		}
+		if read {
+			a.file("read_file", dir, path, false)
+		}
+		if write {
+			a.outside("write_file", dir, path, false)
+			a.file("edit_file", dir, path, true)
+			st.wrote(filepath.Join(dir, path))
+		}
+	}
+}
+
+var (
+	freeDevice    = regexp.MustCompile(`^/dev/(?:null|stdin|stdout|stderr|tty|fd/[0-9]+)$`)
+	networkDevice = regexp.MustCompile(`^/dev/(?:tcp|udp)/`) // bash opens a connection
+)
+
+func (a *analysis) fileUnknown(read, write bool, text string) {
+	if read {
+		a.add(permission.Value{Tool: "read_file", Text: text, Unknown: true})
+	}
+	if write {
+		a.add(permission.Value{Tool: "write_file", Text: text, Unknown: true})
+	}
+}
+
+// file adds the values of a file.
+func (a *analysis) file(tool, dir, path string, denyOnly bool) {
+	for _, v := range a.fileValues(tool, dir, path) {
+		v.DenyOnly = v.DenyOnly || denyOnly && !v.Unknown
+		a.add(v)
+	}
+}
+
+// outside adds the values of a file that is written, of which those outside of
+// the workspace want a rule that names the place. onlyThere: those inside can
+// do no more than deny.
+func (a *analysis) outside(tool, dir, path string, onlyThere bool) {
+	for _, v := range a.fileValues(tool, dir, path) {
+		v.Outside = rooted(v.Text) && !v.Unknown
+		v.DenyOnly = v.DenyOnly || onlyThere && !v.Outside && !v.Unknown
+		a.add(v)
+	}
+}
+
+// fileValues returns the values of a file; an unknown one where they cannot be
+// told.
+func (a *analysis) fileValues(tool, dir, path string) []permission.Value {
+	if !rooted(path) {
+		path = dir + "/" + path
+	}
+	if a.look(1 + strings.Count(path, "/")) {
+		if values, err := a.ws.PathValues(tool, path); err == nil {
+			return values
+		}
+	}
+	return []permission.Value{{Tool: tool, Text: path, Unknown: true}}
+}
+
+// maxTree bounds the files below a folder that are looked at one by one.
+const maxTree = 5000
+
+// tree adds a value like like for all that is below a folder.
+func (a *analysis) tree(dir string, like permission.Value) {
+	n := 0
+	folds := a.ws.FoldsCase(dir)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // it cannot be read by the command either
+		}
+		if n++; n > maxTree || !a.look(1) {
+			return fs.SkipAll
+		}
+		if d.Type()&fs.ModeSymlink != 0 {
+			for _, v := range a.fileValues(like.Tool, dir, path) {
+				v.DenyOnly, v.Possible = like.DenyOnly && !v.Unknown, like.Possible
+				a.add(v)
+			}
+			return nil
+		}
+		v := a.like(like, path)
+		a.add(v)
+		if folds {
+			a.add(v.InLowerCase())
+		}
+		return nil
+	})
+	if err != nil || n > maxTree || !a.look(0) || dir == "" {
+		a.add(permission.Value{Tool: like.Tool, DenyOnly: true, Unknown: true})
+	}
+}
+
+// like returns a value for the file at path, which is free of symlinks.
+func (a *analysis) like(like permission.Value, path string) permission.Value {
+	v := a.ws.FileValue(like.Tool, path)
+	v.DenyOnly, v.Possible = like.DenyOnly, like.Possible
+	return v
+}
+
+// denyOnly adds a command that may or may not be run: if a rule denies it,
+// that holds.
+func (a *analysis) denyOnly(v argv) {
+	a.add(permission.Value{Tool: a.tool, Text: v.line(), DenyOnly: true})
+	a.spellings(v)
+}

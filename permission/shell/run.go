@@ -8,6 +8,97 @@ import (
 	"github.com/agentworker/worker/permission"
 )
 
+// argumentFiles returns the files that xargs and parallel read their items
+// from, behind the name of a command.
+func argumentFiles(v argv) argv {
+	files := v[:1:1]
+	for i, t := range v[1:] {
+		switch {
+		case t.s == "-a" || t.s == "--arg-file":
+			files = append(files, v[min(i+2, len(v)):min(i+3, len(v))]...)
+		case strings.HasPrefix(t.s, "-a"):
+			files = append(files, text{s: t.s[2:], known: t.known})
+		case strings.HasPrefix(t.s, "--arg-file="):
+			files = append(files, text{s: strings.TrimPrefix(t.s, "--arg-file="), known: t.known})
+		}
+	}
+	return files
+}
+
+// parallelItem is what parallel puts an item, or a part of one, in place of.
+var parallelItem = regexp.MustCompile(`\{[^{} ]*\}`)
+
+// placeholder returns what xargs puts its items in place of, as its options say.
+func placeholder(options argv) string {
+	for i, t := range options {
+		switch {
+		case (t.s == "-I" || t.s == "-J") && i+1 < len(options):
+			return options[i+1].s
+		case strings.HasPrefix(t.s, "-I"), strings.HasPrefix(t.s, "-J"):
+			return t.s[2:]
+		case strings.HasPrefix(t.s, "--replace="):
+			return strings.TrimPrefix(t.s, "--replace=")
+		case strings.HasPrefix(t.s, "-i") && len(t.s) > 2:
+			return t.s[2:]
+		}
+	}
+	return "{}"
+}
+
+// replaced returns v, of which the words that hold the placeholder are known up
+// to there.
+func replaced(v argv, placeholder string) argv {
+	v = slices.Clone(v)
+	for i, t := range v {
+		if at := strings.Index(t.s, placeholder); at >= 0 && t.known {
+			v[i].known, v[i].prefix = false, at
+		}
+	}
+	return v
+}
+
+// interpreter judges a run of an interpreter.
+func (a *analysis) interpreter(name string, v argv) {
+	argument := false // of the option before
+	for i, t := range v[1:] {
+		if argument {
+			argument = false
+			continue
+		}
+		switch {
+		case t.s == "--version" || t.s == "-V" || t.s == "--help" || t.s == "-v" && i == 0:
+			return
+		case optionWords.MatchString(t.s) && t.known:
+			argument = true
+		case strings.HasPrefix(name, "py") && (gluedModule(t.s, "") || gluedModule(t.s, v.word(i+2))), name == "deno" && t.s == "run" && strings.Contains(v.line(), "://"):
+			a.unknown(v.line())
+			return
+		case t.s == "-m" && strings.HasPrefix(name, "py"), name == "bun" || name == "deno":
+			if t.s != "-e" && t.s != "eval" && t.s != "-p" && t.s != "repl" {
+				return // a module or a subcommand
+			}
+			a.unknown(v.line())
+			return
+		case !t.known || t.s == "-" || strings.HasPrefix(t.s, "/dev/") || strings.HasPrefix(t.s, "/proc/") || inlineFlags.MatchString(t.s):
+			a.unknown(v.line())
+			return
+		case !strings.HasPrefix(t.s, "-"):
+			if slices.Contains([]string{"ed", "ex", "vi", "vim", "nvim", "view", "emacs", "nano", "gdb", "lldb", "expect", "m4"}, name) {
+				a.unknown(v.line())
+			}
+			return // a script in a file
+		}
+	}
+	a.unknown(v.line()) // what it reads
+}
+
+// gluedModule reports whether a word of Python's options, with the next word,
+// names a module that runs other code: "-m pdb", "-Impdb".
+func gluedModule(s, next string) bool {
+	m := moduleOption.FindStringSubmatch(s)
+	return m != nil && programModules[m[1]+next]
+}
+
 // env follows env, which sets variables and the folder.
 func (a *analysis) env(st *state, v argv) {
 	st = st.clone()
@@ -119,95 +210,4 @@ func (a *analysis) xargs(st *state, name string, v argv) {
 	cmd := append(replaced(rest, item), text{s: "{}", split: true})
 	a.inner(st.clone(), cmd)
 	a.add(permission.Value{Tool: a.tool, Text: rest.line(), DenyOnly: true})
-}
-
-// argumentFiles returns the files that xargs and parallel read their items
-// from, behind the name of a command.
-func argumentFiles(v argv) argv {
-	files := v[:1:1]
-	for i, t := range v[1:] {
-		switch {
-		case t.s == "-a" || t.s == "--arg-file":
-			files = append(files, v[min(i+2, len(v)):min(i+3, len(v))]...)
-		case strings.HasPrefix(t.s, "-a"):
-			files = append(files, text{s: t.s[2:], known: t.known})
-		case strings.HasPrefix(t.s, "--arg-file="):
-			files = append(files, text{s: strings.TrimPrefix(t.s, "--arg-file="), known: t.known})
-		}
-	}
-	return files
-}
-
-// parallelItem is what parallel puts an item, or a part of one, in place of.
-var parallelItem = regexp.MustCompile(`\{[^{} ]*\}`)
-
-// placeholder returns what xargs puts its items in place of, as its options say.
-func placeholder(options argv) string {
-	for i, t := range options {
-		switch {
-		case (t.s == "-I" || t.s == "-J") && i+1 < len(options):
-			return options[i+1].s
-		case strings.HasPrefix(t.s, "-I"), strings.HasPrefix(t.s, "-J"):
-			return t.s[2:]
-		case strings.HasPrefix(t.s, "--replace="):
-			return strings.TrimPrefix(t.s, "--replace=")
-		case strings.HasPrefix(t.s, "-i") && len(t.s) > 2:
-			return t.s[2:]
-		}
-	}
-	return "{}"
-}
-
-// replaced returns v, of which the words that hold the placeholder are known up
-// to there.
-func replaced(v argv, placeholder string) argv {
-	v = slices.Clone(v)
-	for i, t := range v {
-		if at := strings.Index(t.s, placeholder); at >= 0 && t.known {
-			v[i].known, v[i].prefix = false, at
-		}
-	}
-	return v
-}
-
-// interpreter judges a run of an interpreter.
-func (a *analysis) interpreter(name string, v argv) {
-	argument := false // of the option before
-	for i, t := range v[1:] {
-		if argument {
-			argument = false
-			continue
-		}
-		switch {
-		case t.s == "--version" || t.s == "-V" || t.s == "--help" || t.s == "-v" && i == 0:
-			return
-		case optionWords.MatchString(t.s) && t.known:
-			argument = true
-		case strings.HasPrefix(name, "py") && (gluedModule(t.s, "") || gluedModule(t.s, v.word(i+2))), name == "deno" && t.s == "run" && strings.Contains(v.line(), "://"):
-			a.unknown(v.line())
-			return
-		case t.s == "-m" && strings.HasPrefix(name, "py"), name == "bun" || name == "deno":
-			if t.s != "-e" && t.s != "eval" && t.s != "-p" && t.s != "repl" {
-				return // a module or a subcommand
-			}
-			a.unknown(v.line())
-			return
-		case !t.known || t.s == "-" || strings.HasPrefix(t.s, "/dev/") || strings.HasPrefix(t.s, "/proc/") || inlineFlags.MatchString(t.s):
-			a.unknown(v.line())
-			return
-		case !strings.HasPrefix(t.s, "-"):
-			if slices.Contains([]string{"ed", "ex", "vi", "vim", "nvim", "view", "emacs", "nano", "gdb", "lldb", "expect", "m4"}, name) {
-				a.unknown(v.line())
-			}
-			return // a script in a file
-		}
-	}
-	a.unknown(v.line()) // what it reads
-}
-
-// gluedModule reports whether a word of Python's options, with the next word,
-// names a module that runs other code: "-m pdb", "-Impdb".
-func gluedModule(s, next string) bool {
-	m := moduleOption.FindStringSubmatch(s)
-	return m != nil && programModules[m[1]+next]
 }

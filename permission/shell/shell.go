@@ -1,25 +1,13 @@
 package shell
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/agentworker/worker/permission"
-)
-
-// Bounds of the analysis of one command line. What is beyond is unknown.
-const (
-	maxCommand      = 128 << 10 // bytes
-	maxShellSteps   = 5000      // statements looked at, loops counted each time
-	maxShellNesting = 30        // of shells in shells and calls in calls
-	maxValues       = 20000
-	maxShellBytes   = 16 << 20 // of the texts of the values
-	maxWords        = 10000    // of a command
-	maxVariable     = 4 << 10  // bytes of a word with variables in it
-	maxBraces       = 10       // groups of braces in a word
-	maxLooks        = 20000    // at files and entries of folders
 )
 
 // Values returns the values of a command line of the shell. It is parsed as
@@ -38,7 +26,7 @@ const (
 // A command that starts with a folder, as "cd src && cat x", is followed
 // there; so are variables with a certain value. The file system is read to
 // expand patterns and to tell files from other words. An error: the command is
-// blank or holds a NUL.
+// blank or contains a NUL.
 func Values(w permission.Workspace, tool, command string) ([]permission.Value, error) {
 	switch {
 	case strings.TrimSpace(command) == "":
@@ -61,65 +49,8 @@ func (e shellError) Error() string { return string(e) }
 
 const (
 	errEmptyCommand shellError = "the command is empty"
-	errNULCommand   shellError = "the command holds a NUL"
+	errNULCommand   shellError = "the command contains a NUL"
 )
-
-// shell is the analysis of one command line.
-type analysis struct {
-	ws      permission.Workspace
-	tool    string
-	home    string
-	src     string // what the nodes being looked at were parsed from
-	values  []permission.Value
-	seen    map[permission.Value]bool
-	visited []string // every folder that a cd went to
-	steps   int
-	depth   int
-	looks   int // at the file system
-	bytes   int // of values
-	full    bool
-	cut     bool // a command has been
-	spent   bool
-}
-
-// spend counts steps, and reports whether there are any left.
-func (a *analysis) spend(n int) bool {
-	if a.steps += n; a.steps <= maxShellSteps {
-		return true
-	}
-	if !a.spent {
-		a.spent = true
-		a.unknown("more steps than can be followed")
-	}
-	return false
-}
-
-// look counts looks at the file system, and reports whether there are any left.
-func (a *analysis) look(n int) bool {
-	a.looks += n
-	return a.looks <= maxLooks
-}
-
-// add adds a value once.
-func (a *analysis) add(v permission.Value) {
-	if a.seen[v] {
-		return
-	}
-	if a.bytes += len(v.Text) + len(v.Written); len(a.values) >= maxValues || a.bytes > maxShellBytes {
-		if !a.full {
-			a.full = true
-			a.values = append(a.values, permission.Value{Tool: a.tool, Text: "more than can be looked at", Unknown: true})
-		}
-		return
-	}
-	a.seen[v] = true
-	a.values = append(a.values, v)
-}
-
-// unknown adds a value that nothing is known of but its text.
-func (a *analysis) unknown(text string) {
-	a.add(permission.Value{Tool: a.tool, Text: strings.TrimSpace(text), Unknown: true})
-}
 
 // script looks at a text that a shell runs. What comes before a syntax error
 // has run by then, so it counts as well.
@@ -139,11 +70,129 @@ func (a *analysis) script(st *state, text string) {
 	a.stmts(st, stmts)
 }
 
-// written returns the source of a node.
-func (a *analysis) written(n syntax.Node) string {
-	from, to := int(n.Pos().Offset()), int(n.End().Offset())
-	if from > to || to > len(a.src) {
-		return ""
+// call looks at a simple command. Its own values come before those of the
+// substitutions in it.
+func (a *analysis) call(st *state, c *syntax.CallExpr) {
+	mark := len(a.values)
+	a.assigns(st, c.Assigns, len(c.Args) > 0)
+	var args argv
+	size, cut := 0, false
+	for _, w := range c.Args {
+		for _, t := range a.fields(st, w) {
+			size += len(t.s) + 1
+			switch cut = cut || size > maxCommand+1 || len(args) == maxWords; {
+			case !cut:
+				args = append(args, t)
+			case !a.cut:
+				a.cut = true
+				a.unknown("a command with more words than can be looked at")
+			}
+		}
 	}
-	return a.src[from:to]
+	if cut {
+		args = append(args, text{split: true})
+	}
+	inner := slices.Clone(a.values[mark:])
+	a.values = a.values[:mark]
+	if len(args) > 0 {
+		a.run(st, args, a.written(c))
+	} else if len(c.Args) > 0 {
+		a.unknown(a.written(c)) // all words may vanish
+	}
+	a.values = append(a.values, inner...)
+}
+
+// run adds the values of a command and follows what it does.
+func (a *analysis) run(st *state, v argv, written string) {
+	if a.depth >= maxShellNesting {
+		a.unknown(written)
+		return
+	}
+	if !a.spend(1 + len(v)/256) {
+		return
+	}
+	a.depth++
+	defer func() { a.depth-- }()
+	own := permission.Value{Tool: a.tool, Text: v.line(), Written: written}
+	name := commandName(v)
+	own.Unknown = name == "" || name == "." && len(v) == 1
+	if name != "" && strings.Contains(v[0].s, "/") {
+		for _, dir := range st.dirs() { // a program that this very script wrote
+			own.Unknown = own.Unknown || dir == "" && !rooted(v[0].s) && len(st.written) > 0 ||
+				slices.Contains(st.written, filepath.Join(dir, v[0].s)) || slices.Contains(st.written, filepath.Clean(v[0].s))
+		}
+	}
+	a.add(own)
+	if own.Unknown {
+		a.suspects(st, v)
+		return
+	}
+	a.spellings(v)
+	if len(v) > 1 && (keywords[name] || assignment.MatchString(v[0].s)) { // no program; yet what follows must not hide
+		a.run(st, v[1:], v[1:].line())
+	}
+	if body := st.funcs[name]; body != nil && !slices.Contains(st.inFunc, body) {
+		from := len(a.visited)
+		in := st.clone()
+		in.inFunc = append(in.inFunc, body)
+		a.stmt(in, body)
+		in.inFunc = st.inFunc
+		st.merge(in)
+		st.mayBeIn(a.visited[from:])
+	}
+	a.builtin(st, name, v)
+	a.unwrap(st, name, v)
+	a.files(st, name, v)
+}
+
+// nested looks at a word that a shell runs as a script.
+func (a *analysis) nested(st *state, t text) {
+	if !t.known || t.glob {
+		a.unknown(t.s)
+		return
+	}
+	if strings.TrimSpace(t.s) != "" {
+		a.script(st, t.s)
+	}
+}
+
+// suspects looks at what follows a command that is not known, as if it ran it.
+func (a *analysis) suspects(st *state, v argv) {
+	if len(v) > 1 && commandName(v[1:]) != "" {
+		a.denyOnly(v[1:])
+	}
+	a.files(st, "", v)
+}
+
+// maxSuspects bounds the words of a command that may begin another.
+const maxSuspects = 8
+
+// mayRun looks at a command that nothing is known of, which may be one that
+// runs its operands: what a rule denies of these is asked about.
+func (a *analysis) mayRun(v argv) {
+	b := &analysis{ws: a.ws, tool: a.tool, seen: map[permission.Value]bool{}, home: a.home, steps: a.steps, looks: a.looks}
+	n := 0
+	for i := 1; i < len(v) && n < maxSuspects; i++ {
+		s := v[i].s
+		if strings.HasPrefix(s, "-") {
+			_, value, found := strings.Cut(s, "=")
+			if !found {
+				continue
+			}
+			s = value
+		}
+		n++
+		b.denyOnly(append(argv{{s: s, known: v[i].known, prefix: min(v[i].prefix, len(s))}}, v[i+1:]...))
+	}
+	a.steps, a.looks = b.steps, b.looks
+	for _, value := range b.values {
+		value.Possible, value.Spelling = true, true
+		a.add(value)
+	}
+}
+
+// takesWords reports whether a program is known, and does not run its operands.
+func takesWords(name string) bool {
+	_, recurses := recursive[name]
+	return pathless[name] || readers[name] || changed[name] || lastChanged[name] || searchers[name] || uploaders[name] || recurses || inert[name]
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -152,4 +153,13 @@ func (st *state) cd(target text) {
 	if len(st.cwd) > maxDirs {
 		st.cwd, st.went = nil, nil
 	}
+}
+
+// rooted reports whether a path does not depend on the folder.
+func rooted(path string) bool { return filepath.IsAbs(path) }
+
+// within reports whether the cleaned path is the folder dir, or below it.
+func within(dir, path string) bool {
+	sep := string(filepath.Separator)
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, sep)+sep)
 }
