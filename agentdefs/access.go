@@ -2,6 +2,7 @@ package agentdefs
 
 import (
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -34,6 +35,9 @@ func (p *parser) ruleset(a *access, mode Mode) *permission.Ruleset {
 	var listed []clause
 	if e, ok := a.fields[fieldTools]; ok {
 		listed = p.tools(e)
+		if p.dialect.asks && e.key == "tools" {
+			listed = p.asked(listed, a.fields)
+		}
 	}
 	clauses := slices.Clip(listed)
 	if e, ok := a.fields[fieldPermission]; ok {
@@ -131,7 +135,7 @@ func (p *parser) permission(e entry) []clause {
 		case kind == toolUnknown && own != "":
 			p.report(codeToolUnknown, key.Line, key.Column, "write "+own+" if that is meant", "%s is not a built-in tool here; its rule is kept as written", key.Value)
 		}
-		value = p.literalDenies(value)
+		value = p.literal(value)
 		first := len(clauses)
 		for _, name := range c.deny {
 			k := *key
@@ -149,6 +153,10 @@ func (p *parser) permission(e entry) []clause {
 				if r, ok := c.limit(r); ok && (r.Action == permission.Deny || !liftsOther(denied, key.Value, name)) {
 					clauses[at] = append(clauses[at], r)
 					clauses[at] = append(clauses[at], alsoLiteral(r)...)
+					if bare, ok := strings.CutSuffix(r.Pattern, " *"); ok && p.dialect.plain { // opencode's star takes the blank with it
+						r.Pattern = bare
+						clauses[at] = append(clauses[at], r)
+					}
 				}
 				at++
 			}

@@ -20,6 +20,7 @@ const (
 	codeFieldType            = "field-type"
 	codeFieldRange           = "field-range"
 	codeFieldMisspelled      = "field-misspelled"
+	codeFieldUnknown         = "field-unknown"
 	codeToolUnknown          = "tool-unknown"
 	codePermissionWidening   = "permission-widening-ignored"
 	codeRestrictionIgnored   = "restriction-ignored"
@@ -27,6 +28,7 @@ const (
 	codePermissionShadowed   = "permission-shadowed"
 	codeModelUnknown         = "model-unknown"
 	codeDirectoryShadowed    = "directory-shadowed"
+	codeSubfolderUnread      = "subfolder-unread"
 	codeAgentShadowsBuiltin  = "agent-shadows-builtin"
 	codeAliasTaken           = "alias-taken"
 	codeNameCase             = "name-case"
@@ -46,6 +48,7 @@ const (
 	codeFenceLong            = "frontmatter-fence-long"
 	codeFenceDoubled         = "frontmatter-fence-doubled"
 
+	codeFoldersUnread      = "folders-unread"
 	codeFieldUnsupported   = "field-unsupported"
 	codeToolNoCounterpart  = "tool-no-counterpart"
 	codeDescriptionEscapes = "description-escapes"
@@ -86,6 +89,7 @@ var codes = []Code{
 	{codeFieldType, Warning, "the value has the wrong type; it is ignored. An empty `tools` is a list of none; `disable` and `disable-model-invocation` count as true, `inspectable` as false", "write a value of the type in the table of fields"},
 	{codeFieldRange, Warning, "the number is out of range; it is ignored, or the largest is used for whole numbers above it", "write one within the range"},
 	{codeFieldMisspelled, Warning, "the name is taken for that of a known field", "write it as the message says"},
+	{codeFieldUnknown, Warning, "the field is not known, and its name is close to that of one which is; it is kept, without effect", "write the name that the message says, if it is meant"},
 	{codeToolUnknown, Warning, "a name is no tool here, or says more than can be kept to; in a mapping: a name that no built-in tool has, and under `permission` only if it is close to one", "use the name of a tool, or write the rule under `permission`"},
 	{codePermissionWidening, Warning, "`permissionMode`, `approvalMode` or `sandbox_mode` would let the agent do more; it is ignored", "remove it; the user's rules decide"},
 	{codeRestrictionIgnored, Warning, "the field would restrict the agent in the tool that it comes from, and has no or not its full effect here", "say it under `permission`, or do not rely on it"},
@@ -93,6 +97,7 @@ var codes = []Code{
 	{codePermissionShadowed, Warning, "a rule never counts: one that comes later matches all that it does, and says something else", "write the wider rule first and the narrower one behind it, or remove the rule"},
 	{codeModelUnknown, Warning, "none of the models is known, or none has the key here that it needs; the caller's is used", "name a configured model, or `inherit`"},
 	{codeDirectoryShadowed, Warning, "the folder is not read, because one before it exists", "move its files there, or remove the other folder"},
+	{codeSubfolderUnread, Warning, "a subfolder of `.agents/agents` holds agent files; subfolders of it are not read", "move the files up"},
 	{codeAgentShadowsBuiltin, Warning, "the agent replaces a built-in one", "nothing if it is meant; else another name"},
 	{codeAliasTaken, Warning, "the alias is the name or an alias of another agent, which keeps it, also while its file is not served", "choose another alias, or remove it"},
 	{codeNameCase, Warning, "two agents have names that differ in case, or in how Unicode writes a letter, alone", "rename one of them"},
@@ -112,6 +117,7 @@ var codes = []Code{
 	{codeFenceLong, Warning, "a fence has more than three dashes", "write three"},
 	{codeFenceDoubled, Warning, "the opening fence is there twice", "remove one"},
 
+	{codeFoldersUnread, Information, "folders of other tools, of packages or of the user hold agent files and are not read", "name them in `--agents-from` or `agentsFrom`"},
 	{codeFieldUnsupported, Information, "the field has no meaning here; it is kept (`agents`: the agent may call no other)", "nothing; do not rely on it"},
 	{codeToolNoCounterpart, Information, "a tool of another program that does not exist here", "nothing"},
 	{codeDescriptionEscapes, Information, "literal `\\n`, `\\t` or `\\\"` were taken as what they stand for", "write a block: `description: |`"},

@@ -22,10 +22,19 @@ var guardLine = regexp.MustCompile(`(?m)^(?:permissions?|tools|allowed-?[tT]ools
 // an author sees all that is wrong at once.
 func (p *parser) definition(h header, res *parsed) {
 	d := &Definition{
-		Name: fileName(p.file), Prompt: h.body, Mode: Subagent, MaxSteps: DefaultMaxSteps, Inspectable: true,
+		Name: fileName(p.file), Prompt: h.body, Mode: Subagent, MaxSteps: DefaultMaxSteps, Inspectable: true, Timeout: p.dialect.time,
 		File: p.file, Line: h.line,
 	}
+	if p.dialect.mode != "" {
+		d.Mode = p.dialect.mode
+	}
+	if p.dialect.steps > 0 {
+		d.MaxSteps = p.dialect.steps
+	}
 	entries := p.entries(h)
+	if h.root != nil {
+		d.Prompt = p.promptField(entries)
+	}
 	if h.guessed {
 		if m := guardLine.FindString(h.body); m != "" {
 			p.refuse(codePermissionInvalid, h.line, 0, "close the frontmatter with --- below its last field",
@@ -110,7 +119,7 @@ func (p *parser) set(d *Definition, grants *access, e entry) {
 	case fieldDescription:
 		d.Description, _ = p.textOf(e)
 	case fieldPrompt:
-		if s, ok := p.textOf(e); ok && s != "" && d.Prompt == "" {
+		if s, ok := p.textOf(e); ok && s != "" && d.Prompt == "" && !strings.HasPrefix(s, "file://") {
 			d.Prompt = s
 			p.report(codeBodyFromField, e.line, e.column, "write it below the frontmatter", "%s is taken as the agent's prompt", e.key)
 		}
@@ -136,11 +145,13 @@ func (p *parser) set(d *Definition, grants *access, e entry) {
 	case fieldMaxOutputTokens:
 		d.MaxOutputTokens, _ = p.intOf(e, 1, 1<<30)
 	case fieldTimeoutSeconds:
-		n, _ := p.intOf(e, 1, 24*60*60)
-		d.Timeout = time.Duration(n) * time.Second
+		if n, ok := p.intOf(e, 1, 24*60*60); ok {
+			d.Timeout = time.Duration(n) * time.Second
+		}
 	case fieldTimeoutMinutes:
-		n, _ := p.intOf(e, 1, 24*60)
-		d.Timeout = time.Duration(n) * time.Minute
+		if n, ok := p.intOf(e, 1, 24*60); ok {
+			d.Timeout = time.Duration(n) * time.Minute
+		}
 	case fieldEffort:
 		d.Effort, _ = p.textOf(e)
 	case fieldColor:
@@ -171,7 +182,7 @@ func (p *parser) set(d *Definition, grants *access, e entry) {
 		if value, ok := p.boolOf(e); !value || !ok {
 			grants.noModelCall = true
 		}
-	case fieldPermission, fieldTools, fieldDisallowedTools, fieldPermissionMode, fieldApprovalMode, fieldSandboxMode, fieldReadonly, fieldAgents:
+	case fieldPreapproved, fieldPermission, fieldTools, fieldDisallowedTools, fieldPermissionMode, fieldApprovalMode, fieldSandboxMode, fieldReadonly, fieldAgents:
 		grants.add(e)
 	default:
 		if restricts(e) {
@@ -180,6 +191,10 @@ func (p *parser) set(d *Definition, grants *access, e entry) {
 			return
 		}
 		d.Fields = append(d.Fields, Field{Name: e.key, Line: e.line, Column: e.column, node: e.node})
+		if near := nearestField(e.key); near != "" && e.id == fieldUnknown {
+			p.report(codeFieldUnknown, e.line, e.column, "write "+near+" if that is meant", "%s is no field that is known; the nearest is %s", shownKey(e.key), near)
+			return
+		}
 		p.report(codeFieldUnsupported, e.line, e.column, "", "%s has no meaning here; it is kept", e.key)
 	}
 	if grants.noModelCall {

@@ -27,9 +27,16 @@ type entry struct {
 // entries reads the fields of the header in file order, each field once. Valid
 // YAML is taken as it is; else the header is read entry by entry.
 func (p *parser) entries(h header) []entry {
-	root, err := decodeYAML(h.text)
+	root, err := h.root, error(nil)
+	if root == nil {
+		root, err = decodeYAML(h.text)
+	}
 	if err != nil {
 		line := h.line + yamlLine(err) - 1
+		if at, fault, fix := indentFault(h.text); at > 0 {
+			p.report(codeYAMLInvalid, h.line+at-1, 0, fix, "the frontmatter is not valid YAML: %s", fault)
+			return p.unique(p.recover(h))
+		}
 		p.report(codeYAMLInvalid, line, 0, "quote the text, or write it as a block: description: |", "the frontmatter is not valid YAML (%s)", yamlMessage(err))
 		return p.unique(p.recover(h))
 	}
@@ -59,6 +66,7 @@ func (p *parser) entries(h header) []entry {
 // unique reports fields that are there twice and keeps the last of each, as
 // YAML readers do. A field that guards is not guessed at.
 func (p *parser) unique(in []entry) []entry {
+	p.preapprove(in)
 	last := make(map[string]int, len(in))
 	name := func(e entry) string {
 		switch e.id {

@@ -39,6 +39,7 @@ const (
 	fieldColor           fieldID = "color"
 	fieldCaller          fieldID = "caller"
 	fieldInspectable     fieldID = "inspectable"
+	fieldPreapproved     fieldID = "allowedTools" // Kiro's, beside its tools
 	fieldPrompt          fieldID = "prompt"
 	fieldMerge           fieldID = "<<"      // YAML's merge key, which is not followed
 	fieldKept            fieldID = "kept"    // known, without a meaning here
@@ -148,7 +149,7 @@ func fieldOf(name string) (id fieldID, exact bool) {
 // A file in which such a field cannot be read exactly is refused.
 func (id fieldID) guards() bool {
 	switch id {
-	case fieldPermission, fieldTools, fieldDisallowedTools, fieldPermissionMode, fieldApprovalMode, fieldSandboxMode, fieldReadonly,
+	case fieldPreapproved, fieldPermission, fieldTools, fieldDisallowedTools, fieldPermissionMode, fieldApprovalMode, fieldSandboxMode, fieldReadonly,
 		fieldAgents, fieldDisable, fieldNoModelCall, fieldInfer, fieldCaller, fieldMerge:
 		return true
 	}

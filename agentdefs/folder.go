@@ -52,6 +52,7 @@ type scan struct {
 	*trail
 	listings []listing // in the order of merging
 	dir      string    // the workspace's folder that is served, as shown
+	from     []origin  // that are read too
 	root     string    // the workspace's real path; empty: there is none
 
 	// known returns the info of a file at a real path that has not changed
@@ -74,6 +75,10 @@ func look(root string, opts *Options, enter enterFunc, known func(key fileKey, r
 	if opts.UserDir != "" {
 		s.further(opts.UserDir, true)
 	}
+	s.from = opts.from()
+	for _, o := range s.from {
+		s.origin(root, o, opts.ToolsHome)
+	}
 	s.workspace(root)
 	for _, dir := range opts.Dirs {
 		s.further(dir, false)
@@ -95,8 +100,9 @@ func (s *scan) workspace(root string) {
 		at, dir, err := s.follow(real, info, f.shown)
 		switch {
 		case err == nil && !dir.IsDir(), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		case s.dir != "" && s.also(f.shown):
 		case s.dir != "":
-			l.diagnostics = append(l.diagnostics, finding(f.shown, codeDirectoryShadowed, "move its files to "+s.dir+", or remove that folder", "the folder is not read, because "+s.dir+" exists"))
+			l.diagnostics = append(l.diagnostics, finding(f.shown, codeDirectoryShadowed, "move its files to "+s.dir+", remove that folder, or read both with --agents-from claude", "the folder is not read, because "+s.dir+" exists"))
 		case err != nil:
 			s.dir = f.shown
 			l.diagnostics = append(l.diagnostics, unreadable(f.shown, err))
@@ -167,7 +173,13 @@ func (s *scan) list(l *listing, f folder, dir string, info fs.FileInfo) {
 				return
 			}
 			name := e.Name()
-			isFile := strings.HasSuffix(name, ".md")
+			isFile := agentFile(path.Join(shown, name))
+			if !isFile && !f.nested && strings.HasSuffix("/"+f.shown, "/"+workspaceFolders[0].shown) && e.IsDir() && !strings.HasPrefix(name, ".") {
+				if n := countAgentFiles(filepath.Join(dir, name), path.Join(shown, name), true); n > 0 {
+					l.diagnostics = append(l.diagnostics, finding(path.Join(shown, name), codeSubfolderUnread, "move its files up to "+f.shown,
+						fmt.Sprintf("subfolders of %s are not read; agent files in this one: %d", f.shown, n)))
+				}
+			}
 			if strings.HasPrefix(name, ".") || !isFile && !f.nested { // editors' own files, for example
 				continue
 			}

@@ -3,6 +3,8 @@ package agentdefs
 import (
 	"regexp"
 	"strings"
+
+	"gopkg.in/yaml.v3"
 )
 
 // maxHeader bounds the bytes of a file's header, which a YAML reader gets to
@@ -16,6 +18,9 @@ type header struct {
 	indent int    // what was cut off each line, in bytes
 	body   string // trimmed
 	below  int    // the line in which body begins, 1-based
+
+	// root is the fields of a file that is no Markdown; nil: text has them.
+	root *yaml.Node
 
 	// guessed says that no closing fence was found: where the body begins is
 	// then a matter of judgement.

@@ -3,6 +3,7 @@ package agentdefs
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
@@ -35,6 +36,7 @@ func Lint(ctx context.Context, paths []string, opts *Options) (found []Diagnosti
 		if info.IsDir() {
 			l = listing{}
 			s.list(&l, folder{shown: shown, nested: true}, real, info)
+			s.hidden(&l, shown, real, info)
 		}
 		found = append(found, l.diagnostics...)
 		for _, f := range l.files {
@@ -77,3 +79,34 @@ func collection(file string) string {
 	}
 	return dir
 }
+
+// lintDepth is how far below a folder dot folders that hold agents are found.
+const lintDepth = 8
+
+// hidden adds the agent files in dot folders below the folder at real, which
+// other walks pass over.
+func (s *scan) hidden(l *listing, shown, real string, info fs.FileInfo) {
+	walkPackages(real, lintDepth, false, func(dir string) {
+		for _, f := range agentFolders {
+			at := path.Join(dir, f.shown)
+			if !isFolder(filepath.Join(real, filepath.FromSlash(at))) {
+				continue
+			}
+			if found, info, err := s.follow(real, info, at); err == nil {
+				f.shown = path.Join(shown, at)
+				s.list(l, f, found, info)
+			}
+		}
+	})
+}
+
+// agentFolders are all folders of agent files that a workspace may have.
+var agentFolders = func() []folder {
+	all := slices.Clone(workspaceFolders)
+	for _, o := range origins {
+		if !o.home && !o.nested && o.name != "claude" {
+			all = append(all, o.folders...)
+		}
+	}
+	return all
+}()

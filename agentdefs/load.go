@@ -29,6 +29,14 @@ type Options struct {
 	// is a diagnostic until it is back.
 	Dirs []string
 
+	// From names the folders of other tools that are read too, see [Sources]:
+	// after UserDir and before the workspace's, in this order. "all" is all.
+	From []string
+
+	// ToolsHome is the folder below which other tools keep the agents of the
+	// user, as in .claude/agents; empty: they are not looked for.
+	ToolsHome string
+
 	// KnownModel reports whether a file may name this model or alias; nil: any.
 	KnownModel func(name string) bool
 
@@ -80,6 +88,9 @@ type loader struct {
 	builtin []served
 	watch   *watch // nil: each load is for itself
 
+	unread   []Unread  // folders that are there and not read
+	unreadAt time.Time // when they were looked for
+
 	scan     *scan     // the last one
 	files    *files    // of it
 	snapshot *Snapshot // made of them
@@ -128,7 +139,16 @@ func (l *loader) load(ctx context.Context, changed func(real string) bool) *Snap
 	if l.watch != nil {
 		m.diagnostics = append(m.diagnostics, l.watch.done(l.scan)...)
 	}
-	return m.snapshot(l.scan.dir)
+	next := m.snapshot(l.scan.dir)
+	if now := time.Now(); l.unreadAt.IsZero() || now.Sub(l.unreadAt) > lookForUnread {
+		l.unread, l.unreadAt = unreadFolders(l.root, l.opts, l.scan.dir), now
+	}
+	next.unread = l.unread
+	if d, ok := unreadDiagnostic(next.unread); ok {
+		next.diagnostics = append(next.diagnostics, d)
+		sortDiagnostics(next.diagnostics)
+	}
+	return next
 }
 
 // log tells the logger what s has found that the snapshot before had not.

@@ -80,7 +80,7 @@ func TestFolders(t *testing.T) {
 		codes  []string
 	}{
 		{"ours", map[string]string{".agents/agents/a.md": plain}, ".agents/agents", []string{"a"}, nil},
-		{"ours is flat", map[string]string{".agents/agents/a.md": plain, ".agents/agents/x/b.md": plain}, ".agents/agents", []string{"a"}, nil},
+		{"ours is flat", map[string]string{".agents/agents/a.md": plain, ".agents/agents/x/b.md": plain}, ".agents/agents", []string{"a"}, []string{"subfolder-unread"}},
 		{"theirs is not", map[string]string{".claude/agents/a.md": plain, ".claude/agents/x/y/b.md": plain}, ".claude/agents", []string{"a", "b"}, nil},
 		{
 			"ours first", map[string]string{".agents/agents/a.md": plain, ".claude/agents/b.md": plain},

@@ -95,27 +95,77 @@ func quoteButWild(s string) string {
 	return b.String()
 }
 
-// literalDenies returns value, what a permission block says of a tool, with those
-// patterns that deny and are no globs as the texts they are.
-func (p *parser) literalDenies(value *yaml.Node) *yaml.Node {
+// literal returns value, what a permission block says of a tool, with those
+// patterns that deny and are no globs as the texts they are. In a file of
+// opencode every pattern is such a text.
+func (p *parser) literal(value *yaml.Node) *yaml.Node {
 	if value.Kind != yaml.MappingNode {
 		return value
 	}
 	out := *value
-	out.Content = append([]*yaml.Node(nil), value.Content...)
+	out.Content = slices.Clone(value.Content)
 	for i := 0; i+1 < len(out.Content); i += 2 {
 		pattern, action := out.Content[i], out.Content[i+1]
-		if pattern.Kind != yaml.ScalarNode || action.Kind != yaml.ScalarNode || action.Value != permission.Deny.String() {
+		if pattern.Kind != yaml.ScalarNode {
 			continue
 		}
-		if _, err := glob.Compile(pattern.Value); err != nil {
-			literal := *pattern
-			literal.Value = quoteButWild(pattern.Value)
-			out.Content[i] = &literal
-			p.report(codePatternLiteral, pattern.Line, pattern.Column, "put a backslash before each character that means itself", "the pattern %q is no glob; what it says as a plain text is denied", cutShort(pattern.Value))
+		text := *pattern
+		text.Value = quoteButWild(pattern.Value)
+		if p.dialect.plain {
+			out.Content[i] = &text
+			continue
 		}
+		if _, err := glob.Compile(pattern.Value); err == nil || action.Kind != yaml.ScalarNode || action.Value != permission.Deny.String() {
+			continue
+		}
+		out.Content[i] = &text
+		p.report(codePatternLiteral, pattern.Line, pattern.Column, "put a backslash before each character that means itself", "the pattern %q is no glob; what it says as a plain text is denied", cutShort(pattern.Value))
 	}
 	return &out
+}
+
+// preapprove tells Kiro's allowedTools, which are not asked about, from its
+// tools, which are all that there are.
+func (p *parser) preapprove(in []entry) {
+	if !p.dialect.asks || !slices.ContainsFunc(in, func(e entry) bool { return e.id == fieldTools && e.key == "tools" }) {
+		return
+	}
+	for i := range in {
+		if canonical(in[i].key) == "allowedtools" {
+			in[i].id, in[i].misspelled = fieldPreapproved, false
+		}
+	}
+}
+
+// asked makes of the tools that there are those that are asked about, but for
+// the ones that are approved beforehand.
+func (p *parser) asked(listed []clause, fields map[fieldID]entry) []clause {
+	var approved []permission.Rule
+	if e, ok := fields[fieldPreapproved]; ok {
+		specs, _ := p.toolList(e)
+		for _, s := range specs {
+			if _, kind := lookUp(s.name); kind == toolOurs || kind == toolMCP {
+				approved = append(approved, p.allow(s)...)
+			}
+		}
+	}
+	out := make([]clause, 0, len(listed))
+	for _, c := range listed {
+		var rules, after clause
+		for _, r := range c {
+			if r.Action == permission.Allow {
+				r.Action = permission.Ask
+				for _, a := range approved {
+					if covers(r.Tool, a.Tool) && covers(r.Pattern, a.Pattern) {
+						after = append(after, a)
+					}
+				}
+			}
+			rules = append(rules, r)
+		}
+		out = append(out, append(rules, after...))
+	}
+	return out
 }
 
 // outsideFiles matches every file outside of the workspace, whose values begin

@@ -31,6 +31,7 @@ type parsed struct {
 type parser struct {
 	file    string
 	opts    *Options
+	dialect origin
 	damaged bool // text holds U+FFFD in place of what could not be decoded
 	refused bool // an error: nothing is served from this file
 	out     []Diagnostic
@@ -40,8 +41,9 @@ type parser struct {
 // longer than linear time in its size allows for.
 func parse(file string, data []byte, opts *Options) parsed {
 	p := &parser{file: file, opts: opts}
+	p.dialect, _ = dialect(file)
 	res := parsed{file: file}
-	if head, ok := p.split(p.text(data)); ok {
+	if head, ok := p.head(p.text(data)); ok {
 		p.definition(head, &res)
 	} else if p.refused {
 		res.name = fileName(file)
@@ -76,7 +78,13 @@ func (p *parser) refuse(code string, line, column int, fix, format string, args 
 
 // fileName is the name that a file gives an agent which has none of its own.
 func fileName(file string) string {
-	name := strings.TrimSuffix(path.Base(file), ".md")
+	o, name := dialect(file)
+	if !o.pathName {
+		name = path.Base(name)
+	}
+	if ext := path.Ext(name); ext == ".md" || ext == o.format {
+		name = strings.TrimSuffix(name, ext)
+	}
 	return strings.TrimSuffix(name, ".agent")
 }
 

@@ -21,6 +21,7 @@ type Snapshot struct {
 	called      *directory
 	diagnostics []Diagnostic
 	unserved    []Unserved
+	unread      []Unread
 	dir         string
 }
 

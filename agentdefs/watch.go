@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -200,7 +201,7 @@ func (t *trail) judge(e fsnotify.Event) relevance {
 	if seen == nil {
 		return irrelevant
 	}
-	isFile := strings.HasSuffix(name, ".md")
+	isFile := slices.Contains(agentSuffixes, filepath.Ext(name))
 	switch {
 	case seen.names[name]:
 		if isFile {

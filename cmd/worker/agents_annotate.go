@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
@@ -20,6 +21,19 @@ var (
 	escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
+// escapeControl escapes what else controls a terminal.
+func escapeControl(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			fmt.Fprintf(&b, "%%%02X", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
 // printAnnotations prints workflow commands that show findings beside the lines
 // of a pull request.
 func (p *program) printAnnotations(r *lintReport) error {
@@ -32,7 +46,7 @@ func (p *program) printAnnotations(r *lintReport) error {
 }
 
 func annotation(d agentdefs.Diagnostic) string {
-	place := "file=" + escapeProperty.Replace(d.File)
+	place := "file=" + escapeControl(escapeProperty.Replace(d.File))
 	if d.Line > 0 {
 		place += fmt.Sprintf(",line=%d,col=%d", d.Line, d.Column)
 	}

@@ -69,12 +69,13 @@ type agentsDocument struct {
 	Folder      string                 `json:"folder"` // empty: no agent folder
 	Agents      []agentDocument        `json:"agents"`
 	Unserved    []agentdefs.Unserved   `json:"unserved"`
+	Unread      []agentdefs.Unread     `json:"unread"` // folders that hold agent files and are not read
 	Diagnostics []agentdefs.Diagnostic `json:"diagnostics"`
 }
 
 func newAgentsDocument(s *agentdefs.Snapshot) agentsDocument {
 	doc := agentsDocument{
-		s.Dir(), []agentDocument{}, append([]agentdefs.Unserved{}, s.Unserved()...), append([]agentdefs.Diagnostic{}, s.Diagnostics()...),
+		s.Dir(), []agentDocument{}, append([]agentdefs.Unserved{}, s.Unserved()...), append([]agentdefs.Unread{}, s.Unread()...), append([]agentdefs.Diagnostic{}, s.Diagnostics()...),
 	}
 	for _, d := range s.Agents() {
 		doc.Agents = append(doc.Agents, newAgentDocument(d))

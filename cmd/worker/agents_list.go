@@ -43,6 +43,7 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 				return err
 			}
 			p.reportDiagnostics(snapshot)
+			p.reportUnread(snapshot)
 			if opts.json {
 				return p.printJSON(newAgentsDocument(snapshot), true)
 			}

@@ -70,7 +70,11 @@ func (p *program) noAgent(snapshot *agentdefs.Snapshot, name string, candidates 
 	for _, d := range snapshot.Agents() {
 		names = append(names, d.Name)
 	}
-	return usageError{fmt.Errorf("there is no agent %q; accepted: %s", name, strings.Join(names, ", "))}
+	hint := ""
+	if folders := snapshot.Unread(); len(folders) > 0 && onlyBuiltIn(snapshot) {
+		hint = "; " + agentdefs.SayUnread(folders) + "; " + agentdefs.ReadHint(folders)
+	}
+	return usageError{fmt.Errorf("there is no agent %q; accepted: %s%s", name, strings.Join(names, ", "), hint)}
 }
 
 // reportOf says on stderr what was found about one file.

@@ -101,6 +101,8 @@ func TestAnnotation(t *testing.T) {
 			"::warning file=a%2Cb%3Ac%25.md,title=c::x ::error::y[2J"},
 		{agentdefs.Diagnostic{File: "a\n::error::.md", Line: 1, Column: 1, Severity: agentdefs.Information, Code: "c", Message: "x"},
 			"::notice file=a%0A%3A%3Aerror%3A%3A.md,line=1,col=1,title=c::x"},
+		{agentdefs.Diagnostic{File: "a\x1b[2J\x07.md", Severity: agentdefs.Warning, Code: "c", Message: "x"},
+			"::warning file=a%1B[2J%07.md,title=c::x"},
 	} {
 		if got := annotation(tt.d); got != tt.want {
 			t.Errorf("%+v\n got %q\nwant %q", tt.d, got, tt.want)

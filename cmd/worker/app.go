@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/agentworker/worker/agentdefs"
@@ -137,7 +138,20 @@ func rulesFile(ws *workspace.Workspace) string {
 // ownRules are the rules that stand behind every agent's own: no file can lift
 // them.
 func (p *program) ownRules(ws *workspace.Workspace) []permission.Rule {
-	return append(ownFolders(ws, p.settings.agentsDirs...), p.settings.keyFiles()...)
+	return append(ownFolders(ws, p.sharedAgents(ws)...), p.settings.keyFiles()...)
+}
+
+// onlyBuiltIn reports whether no file's agent is served.
+func onlyBuiltIn(snapshot *agentdefs.Snapshot) bool {
+	return !slices.ContainsFunc(snapshot.Agents(), func(d *agentdefs.Definition) bool { return !d.BuiltIn })
+}
+
+// reportUnread says on stderr, in one line, which folders of agent files are not
+// read, and how to read them.
+func (p *program) reportUnread(snapshot *agentdefs.Snapshot) {
+	if folders := snapshot.Unread(); len(folders) > 0 {
+		fmt.Fprintln(p.stderr, eventbus.OneLine(agentdefs.SayUnread(folders)+"; "+agentdefs.ReadHint(folders), 2000))
+	}
 }
 
 // ownFolders are the rules that keep agents out of the worker's own state and

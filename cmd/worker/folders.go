@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
@@ -20,9 +21,20 @@ func (p *program) agentOptions(ws *workspace.Workspace) *agentdefs.Options {
 		Home:       ws.Home,
 		UserDir:    filepath.Join(ws.ConfigDir, "agents"),
 		Dirs:       p.settings.agentsDirs,
+		From:       p.settings.agentsFrom,
+		ToolsHome:  ws.Home,
 		KnownModel: p.models().known,
 		Logger:     p.logger(),
 	}
+}
+
+// sharedAgents are the folders of agent files that serve other workspaces too.
+func (p *program) sharedAgents(ws *workspace.Workspace) []string {
+	dirs := slices.Clone([]string(p.settings.agentsDirs))
+	if ws.Home != "" && (slices.Contains(p.settings.agentsFrom, "all") || slices.Contains(p.settings.agentsFrom, "claude-user")) {
+		dirs = append(dirs, filepath.Join(ws.Home, ".claude", "agents"))
+	}
+	return dirs
 }
 
 // folders is a flag that names folders, one at a time. They are absolute; what
@@ -87,4 +99,41 @@ func (f *folders) setConfig(value json.RawMessage, dir string) error {
 		}
 	}
 	return nil
+}
+
+// sources is a flag that names tools whose folders of agent files are read too,
+// with commas between.
+type sources []string
+
+// String implements [pflag.Value].
+func (s *sources) String() string { return strings.Join(*s, ",") }
+
+// Type implements [pflag.Value].
+func (s *sources) Type() string { return "list" }
+
+// Set implements [pflag.Value]. It adds to what is set.
+func (s *sources) Set(list string) error {
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		switch {
+		case name == "":
+		case name != "all" && !slices.Contains(agentdefs.Sources(), name):
+			return fmt.Errorf("unknown source %q (use all, or some of %s)", name, strings.Join(agentdefs.Sources(), ", "))
+		default:
+			*s = append(*s, name)
+		}
+	}
+	return nil
+}
+
+// setConfig takes a text or a list of texts.
+func (s *sources) setConfig(value json.RawMessage, _ string) error {
+	var names []string
+	var one string
+	if json.Unmarshal(value, &one) == nil {
+		names = []string{one}
+	} else if json.Unmarshal(value, &names) != nil {
+		return errors.New("write a list of names, or all")
+	}
+	return s.Set(strings.Join(names, ","))
 }

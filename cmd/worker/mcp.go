@@ -52,6 +52,7 @@ func (p *program) mcp(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
 	p.reportDiagnostics(a.agents.Snapshot())
+	p.reportUnread(a.agents.Snapshot())
 	if p.stdinTTY {
 		fmt.Fprintln(p.stderr, "worker: this is an MCP server, which a host starts; it waits for its messages on stdin (Ctrl-D ends it)")
 	}

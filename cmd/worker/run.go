@@ -98,6 +98,9 @@ func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptio
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
 	p.reportDiagnostics(a.agents.Snapshot())
+	if onlyBuiltIn(a.agents.Snapshot()) {
+		p.reportUnread(a.agents.Snapshot())
+	}
 	def, err := primaryAgent(a.agents.Snapshot(), name)
 	if err != nil {
 		return nil, usageError{err}

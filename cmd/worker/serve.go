@@ -66,6 +66,7 @@ func (p *program) serve(ctx context.Context, listen string) (err error) {
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
 	p.reportDiagnostics(a.agents.Snapshot())
+	p.reportUnread(a.agents.Snapshot())
 
 	// The end of one door shuts the others: half a server is none.
 	ctx, shut := context.WithCancel(ctx)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/tailscale/hujson"
 
+	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/workspace"
 )
@@ -30,6 +31,7 @@ type settings struct {
 
 	modelAliases modelAliases
 	agentsDirs   folders
+	agentsFrom   sources
 
 	anthropic, openai provider
 
@@ -57,6 +59,7 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	s.modelAliases = modelAliases{}
 	flags.Var(s.modelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
 	flags.Var(&s.agentsDirs, "agents-dir", "a further folder of agent files, read after the workspace's; can be given more than once")
+	flags.Var(&s.agentsFrom, "agents-from", "tools whose folders of agent files are read too, with commas between, or all ("+strings.Join(agentdefs.Sources(), ", ")+")")
 	s.registerProviders(flags)
 	flags.StringVar(&s.nats, "nats", "", "URL of a NATS server with JetStream, several with commas between (default: a server within this process)")
 	s.registerAccess(flags)
@@ -69,7 +72,7 @@ func (s *settings) register(flags *pflag.FlagSet) {
 }
 
 // names are the settings' flags.
-var settingNames = []string{"dir", "workspace", "state-dir", "model", "model-alias", "agents-dir", "anthropic-api-key-file", "anthropic-api-key-command", "anthropic-base-url", "openai-api-key-file", "openai-api-key-command", "openai-base-url", "nats", "nats-creds", "nats-nkey", "nats-token-file", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "replicas", "log-level", "max-depth", "timeout", "approval-timeout", "archive-after", "retain-age", "retain-size", "mcp-call-limit", "mcp-result-limit", "mcp-read-only", "mcp-cancel-grace"}
+var settingNames = []string{"dir", "workspace", "state-dir", "model", "model-alias", "agents-dir", "agents-from", "anthropic-api-key-file", "anthropic-api-key-command", "anthropic-base-url", "openai-api-key-file", "openai-api-key-command", "openai-base-url", "nats", "nats-creds", "nats-nkey", "nats-token-file", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "replicas", "log-level", "max-depth", "timeout", "approval-timeout", "archive-after", "retain-age", "retain-size", "mcp-call-limit", "mcp-result-limit", "mcp-read-only", "mcp-cancel-grace"}
 
 // resolve fills in, from the environment and the config file, what no flag has set.
 func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) error {

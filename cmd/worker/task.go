@@ -75,6 +75,9 @@ func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOp
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
 	p.reportDiagnostics(a.agents.Snapshot())
+	if onlyBuiltIn(a.agents.Snapshot()) {
+		p.reportUnread(a.agents.Snapshot())
+	}
 
 	root, err := a.tasks.OpenCaller(ctx, "worker task "+agent)
 	if err != nil {
