@@ -16,6 +16,10 @@ import (
 // the next character. A name that begins with a dot is like any other. A
 // pattern, or an alternative, without a slash is matched against the base name,
 // at any depth; one that ends in a slash is all that is below that folder.
+//
+// It is not the dialect of permission rules, in which "*" crosses slashes. Nor is
+// it doublestar's: that has no base names within braces and cannot tell which
+// folders to skip, so the front would stay, and only matchSegments would go.
 type fileGlob struct {
 	alternatives [][]string // of segments
 }
