@@ -40,7 +40,7 @@ const (
 
 // form is how a host shows the form of an approval.
 type form struct {
-	rows     int  // of the message that its user sees for certain; 0: all
+	rows     int  // of the message that its user sees for certain, as far as was seen; 0: all
 	noReason bool // it can't be sent while a text field is empty
 }
 
