@@ -3,6 +3,9 @@ package agentdefs
 import (
 	"embed"
 	"fmt"
+	"slices"
+	"strings"
+	"text/template"
 
 	"github.com/agentworker/worker/permission"
 )
@@ -19,7 +22,11 @@ func builtins(opts *Options) ([]served, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading built-in agent %s: %w", name, err)
 		}
-		res := parse(name+".md", data, opts)
+		text, err := fillBuiltin(string(data), opts.Tools)
+		if err != nil {
+			return nil, fmt.Errorf("reading built-in agent %s: %w", name, err)
+		}
+		res := parse(name+".md", []byte(text), opts)
 		if res.def == nil || len(res.diagnostics) > 0 {
 			return nil, fmt.Errorf("reading built-in agent %s: %v", name, res.diagnostics)
 		}
@@ -31,8 +38,36 @@ func builtins(opts *Options) ([]served, error) {
 		if res.def.Permission, err = permission.NewRuleset(rules...); err != nil {
 			return nil, fmt.Errorf("reading built-in agent %s: %w", name, err)
 		}
+		if tools := toolsOf(res.def, opts.Tools); tools != "" {
+			res.def.Description += " Its tools here: " + tools + "."
+			res.def.Prompt += "\nThe tools that there are here: " + tools + ".\n"
+		}
 		res.def.BuiltIn, res.def.File, res.def.Line = true, "", 0
 		out = append(out, served{def: res.def, base: res.def, digest: digestOf(res.def, opts.Home)})
 	}
 	return out, nil
+}
+
+// fillBuiltin fills in what a built-in agent's text says of the tools.
+func fillBuiltin(text string, tools []string) (string, error) {
+	web := func() bool { return slices.Contains(tools, "web_fetch") || slices.Contains(tools, "web_search") }
+	t, err := template.New("").Funcs(template.FuncMap{"web": web}).Parse(text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = t.Execute(&b, nil)
+	return b.String(), err
+}
+
+// toolsOf names those of the tools that the agent's rules do not deny whatever
+// the call.
+func toolsOf(def *Definition, tools []string) string {
+	var names []string
+	for _, name := range tools {
+		if !def.Permission.DeniesAll(name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }

@@ -40,6 +40,10 @@ type Options struct {
 	// KnownModel reports whether a file may name this model or alias; nil: any.
 	KnownModel func(name string) bool
 
+	// Tools names the tools that there are, which the built-in agents tell of;
+	// nil: not known, and nothing is said of them.
+	Tools []string
+
 	// PollEvery is how often a [Registry] looks for changes where the system
 	// cannot tell it of them; 0: 2 s.
 	PollEvery time.Duration

@@ -21,12 +21,12 @@ func (r Retry) Summary() string {
 }
 
 // SummaryAfter is Summary so long after the event: "rate limited, next try in
-// 12 s, 2 of 3", and then "rate limited before, try 2 of 3".
+// 12 s, 2 of 3", and then "rate limited, try 2 of 3".
 func (r Retry) SummaryAfter(age time.Duration) string {
 	if left := r.delay() - age; left > 0 {
 		return fmt.Sprintf("%s, next try in %d s, %d of %d", r.why(), seconds(left), r.Try, r.Tries)
 	}
-	return fmt.Sprintf("%s before, try %d of %d", r.why(), r.Try, r.Tries)
+	return fmt.Sprintf("%s, try %d of %d", r.why(), r.Try, r.Tries)
 }
 
 func (r Retry) why() string {

@@ -55,13 +55,13 @@ func TestRetrySummary(t *testing.T) {
 	for age, want := range map[time.Duration]string{
 		0:                       "rate limited, next try in 45 s, 2 of 3",
 		1500 * time.Millisecond: "rate limited, next try in 44 s, 2 of 3",
-		45 * time.Second:        "rate limited before, try 2 of 3",
+		45 * time.Second:        "rate limited, try 2 of 3",
 	} {
 		if got := limited.SummaryAfter(age); got != want {
 			t.Errorf("after %s: %q, want %q", age, got, want)
 		}
 	}
-	if got, want := (eventbus.Retry{Reason: "unavailable", Try: 3, Tries: 3}).SummaryAfter(0), "no answer before, try 3 of 3"; got != want {
+	if got, want := (eventbus.Retry{Reason: "unavailable", Try: 3, Tries: 3}).SummaryAfter(0), "no answer, try 3 of 3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -7,10 +7,13 @@ import (
 	"time"
 )
 
-// errTimeLimit is the cause of a context whose session has used up its time.
-type errTimeLimit struct{ limit time.Duration }
+// TimeLimitError is the error of a turn whose session has used up its time, and
+// the cause of its context.
+type TimeLimitError struct{ Limit time.Duration }
 
-func (e errTimeLimit) Error() string { return fmt.Sprintf("the time limit of %s has passed", e.limit) }
+func (e *TimeLimitError) Error() string {
+	return fmt.Sprintf("the time limit of %s has passed", e.Limit)
+}
 
 // clock ends a context when a session has used up its time. It stands still
 // while the session waits for somebody's answer.
@@ -24,13 +27,13 @@ type clock struct {
 	stopped bool
 }
 
-// startClock returns a context that ends with [errTimeLimit] once limit has
+// startClock returns a context that ends with [TimeLimitError] once limit has
 // passed on the clock. limit 0: never. The caller calls stop.
 func startClock(ctx context.Context, limit time.Duration) (context.Context, *clock) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := &clock{left: limit, since: time.Now(), cancel: cancel}
 	if limit > 0 {
-		c.timer = time.AfterFunc(limit, func() { cancel(errTimeLimit{limit}) })
+		c.timer = time.AfterFunc(limit, func() { cancel(&TimeLimitError{limit}) })
 	}
 	return ctx, c
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
@@ -75,11 +76,11 @@ func (s *Session) judgeAndRun(ctx context.Context, call model.ToolCall, messageI
 	}
 	args := json.RawMessage(call.Arguments)
 	if err := checkObject(args); err != nil {
-		return CallResult{Result: tool.Errorf("the arguments of %s are no JSON object: %v", call.Name, err)}
+		return CallResult{Result: tool.Errorf("the arguments of %s are no JSON object: %s", call.Name, errtext.Of(err))}
 	}
 	layers, err := s.layers()
 	if err != nil {
-		return s.refuseUnjudged(call, "%s is refused, since the permission rules can't be read: %v", call.Name, err)
+		return s.refuseUnjudged(call, "%s is refused, since the permission rules can't be read: %s", call.Name, errtext.Of(err))
 	}
 	// A tool that is denied whatever its arguments gets no better hint.
 	if slices.ContainsFunc(layers.Agents, func(r *permission.Ruleset) bool { return r.DeniesAll(call.Name) }) {
@@ -90,13 +91,13 @@ func (s *Session) judgeAndRun(ctx context.Context, call model.ToolCall, messageI
 	}
 	values, err := t.Values(args)
 	if err != nil {
-		return s.refuseUnjudged(call, "%s is refused: %v", call.Name, err)
+		return s.refuseUnjudged(call, "%s is refused: %s", call.Name, errtext.Of(err))
 	}
 	if res, ok := s.judge(ctx, layers, call, values); !ok {
 		return res
 	}
 	if err := ctx.Err(); err != nil {
-		return CallResult{Result: tool.Errorf("%s was not run: %v", call.Name, context.Cause(ctx))}
+		return CallResult{Result: tool.Errorf("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))}
 	}
 	return CallResult{Result: s.run(ctx, t, &tool.Call{
 		ID:        call.ID,
@@ -135,7 +136,7 @@ func (s *Session) judge(ctx context.Context, layers *permission.Layers, call mod
 		return refuse("%s Nobody can answer here, so the call is refused.%s", decision.Reason(), s.m.ruleHint(decision.Value)), false
 	case ctx.Err() != nil:
 		s.audit(entry.answered(eventbus.Cancelled, ""))
-		return refuse("%s was not run: %v", call.Name, context.Cause(ctx)), false
+		return refuse("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx))), false
 	}
 	allowed := func() bool {
 		layers, err := s.layers()
@@ -166,7 +167,7 @@ func (s *Session) judge(ctx context.Context, layers *permission.Layers, call mod
 		return s.refuseUnjudged(call, "%s is refused, since %v", call.Name, err), false
 	}
 	if layers, err := s.layers(); err != nil {
-		return s.refuseUnjudged(call, "%s is refused, since the permission rules can't be read: %v", call.Name, err), false
+		return s.refuseUnjudged(call, "%s is refused, since the permission rules can't be read: %s", call.Name, errtext.Of(err)), false
 	} else if decision := layers.Decide(values); decision.Action == permission.Deny {
 		s.audit(s.auditEntry(call, values, decision))
 		return refuse("%s", decision.Reason()), false
@@ -184,7 +185,7 @@ func (s *Session) judge(ctx context.Context, layers *permission.Layers, call mod
 func (s *Session) unapproved(ctx context.Context, call model.ToolCall, decision permission.Decision, answered *Approval) CallResult {
 	switch {
 	case answered.Outcome == eventbus.Cancelled && ctx.Err() != nil:
-		return refuse("%s was not run: %v", call.Name, context.Cause(ctx))
+		return refuse("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))
 	case answered.Outcome == eventbus.Cancelled:
 		return refuse("%s was not approved: %s", call.Name, cmp.Or(answered.Feedback, "the question was cancelled"))
 	case answered.Outcome == eventbus.Expired:
@@ -254,7 +255,7 @@ func (s *Session) run(ctx context.Context, t tool.Tool, call *tool.Call) tool.Re
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return tool.Errorf("%s: %v", spec.Name, err)
+		return tool.Errorf("%s: %s", spec.Name, errtext.Of(err))
 	}
 	return res
 }

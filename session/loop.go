@@ -61,7 +61,7 @@ func (s *Session) Prompt(ctx context.Context, prompt string) Outcome {
 		return Outcome{Status: Completed, Text: text}
 	}
 	out := Outcome{Status: Failed, Err: err}
-	var limit errTimeLimit
+	var limit *TimeLimitError
 	if ctx.Err() != nil {
 		out.Err = context.Cause(ctx)
 		switch {

@@ -311,6 +311,10 @@ func (m *Manager) forget(id string) {
 	delete(m.live, id)
 }
 
+// RuleHint begins what is said at the end of a refusal where a rule would allow
+// the call: the file and the rule follow.
+const RuleHint = " To allow it, add to"
+
 // ruleHint says which rule would allow a value that nobody could be asked
 // about; nothing where no rule can.
 func (m *Manager) ruleHint(value permission.Value) string {
@@ -318,5 +322,5 @@ func (m *Manager) ruleHint(value permission.Value) string {
 	if len(patterns) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" To allow it, add to %s: %q: {%q: \"allow\"}", m.rulesFile, value.Tool, patterns[0])
+	return fmt.Sprintf(RuleHint+" %s: %q: {%q: \"allow\"}", m.rulesFile, value.Tool, patterns[0])
 }

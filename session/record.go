@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 )
 
@@ -95,7 +96,7 @@ func (r *Record) transition(to Status, why error, now time.Time) error {
 	if to.Ended() {
 		r.EndedAt = now
 		if why != nil {
-			r.Error = why.Error()
+			r.Error = errtext.Of(why)
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
@@ -190,7 +191,7 @@ func closeRecord(r *Record) error {
 func errorEvent(status Status, why error) eventbus.Error {
 	ev := eventbus.Error{Code: string(status), Message: string(status)}
 	if why != nil {
-		ev.Message = why.Error()
+		ev.Message = errtext.Of(why)
 	}
 	var modelErr *model.Error
 	if errors.As(why, &modelErr) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -25,7 +26,7 @@ type Result struct {
 // fail makes err the outcome. Where no session was opened, the end of ctx is a
 // cancelled call.
 func (r *Result) fail(ctx context.Context, err error) {
-	r.Err, r.Text = err, err.Error()
+	r.Err, r.Text = err, errtext.Of(err)
 	if ctx.Err() != nil && r.SessionID == "" {
 		r.Status = session.Cancelled
 	}

@@ -116,6 +116,12 @@ func (s *Service) find(caller, name string) (*agentdefs.Definition, error) {
 	return nil, unknown
 }
 
+// Find returns the agent that a host means by a name, in any case, or an alias.
+// The error is an [*UnknownAgentError].
+func (s *Service) Find(name string) (*agentdefs.Definition, error) {
+	return s.find(agentdefs.Host, name)
+}
+
 // nameOf returns the name of the agent that name stands for; name itself where
 // there is none.
 func (s *Service) nameOf(name string) string {

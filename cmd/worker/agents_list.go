@@ -2,10 +2,9 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +13,7 @@ import (
 )
 
 type listOptions struct {
-	all, json, watch bool
+	all, json, watch, wide bool
 }
 
 func (p *program) agentsListCommand() *cobra.Command {
@@ -47,12 +46,13 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 			if opts.json {
 				return p.printJSON(newAgentsDocument(snapshot), true)
 			}
-			return p.tableAgents(snapshot, opts.all)
+			return p.tableAgents(snapshot, opts)
 		},
 	}
 	cmd.Flags().BoolVar(&opts.all, "all", false, "list hidden agents too")
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print agents and diagnostics as one JSON document")
 	cmd.Flags().BoolVar(&opts.watch, "watch", false, "print again with every change; with --json one document a line")
+	registerWide(cmd, &opts.wide)
 	return cmd
 }
 
@@ -60,10 +60,10 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 type agentRow struct{ name, mode, steps, source, may, state, description string }
 
 // tableAgents prints the agents that are served and those that are not.
-func (p *program) tableAgents(snapshot *agentdefs.Snapshot, all bool) error {
+func (p *program) tableAgents(snapshot *agentdefs.Snapshot, opts listOptions) error {
 	var rows []agentRow
 	for _, d := range snapshot.Agents() {
-		if d.Hidden && !all {
+		if d.Hidden && !opts.all {
 			continue
 		}
 		rows = append(rows, agentRow{d.Name, string(d.Mode), strconv.Itoa(d.MaxSteps), source(d), d.May(), agentState(d), d.Description})
@@ -72,13 +72,28 @@ func (p *program) tableAgents(snapshot *agentdefs.Snapshot, all bool) error {
 		rows = append(rows, agentRow{u.Name, "-", "-", u.File, "-", unservedState(u), u.Reason})
 	}
 	slices.SortStableFunc(rows, func(a, b agentRow) int { return cmp.Compare(a.name, b.name) })
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tMODE\tSTEPS\tSOURCE\tMAY\tSTATE\tDESCRIPTION")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", eventbus.OneLine(r.name, 60), r.mode, r.steps, eventbus.OneLine(r.source, 200),
-			eventbus.OneLine(r.may, 80), r.state, eventbus.OneLine(r.description, 80))
+	t := &table{
+		header: []string{"NAME", "MODE", "STEPS", "SOURCE", "MAY", "STATE", "DESCRIPTION"},
+		drop:   []string{"STEPS", "MODE", "SOURCE"},
+		colors: func(row []string) color {
+			switch {
+			case slices.Contains(row, "ok"):
+				return green
+			case slices.ContainsFunc(row, func(s string) bool { return strings.HasPrefix(s, "refused") }):
+				return red
+			}
+			return yellow
+		},
 	}
-	return w.Flush()
+	description := 80
+	if opts.wide {
+		description = 300
+	}
+	for _, r := range rows {
+		t.add(eventbus.OneLine(r.name, 60), r.mode, r.steps, eventbus.OneLine(r.source, 200),
+			eventbus.OneLine(r.may, 80), r.state, eventbus.OneLine(r.description, description))
+	}
+	return p.printTable(t, opts.wide)
 }
 
 // unservedState says in a word why an agent is not served, with the code of the

@@ -74,7 +74,7 @@ func (p *program) noAgent(snapshot *agentdefs.Snapshot, name string, candidates 
 	if folders := snapshot.Unread(); len(folders) > 0 && onlyBuiltIn(snapshot) {
 		hint = "; " + agentdefs.SayUnread(folders) + "; " + agentdefs.ReadHint(folders)
 	}
-	return usageError{fmt.Errorf("there is no agent %q; accepted: %s%s", name, strings.Join(names, ", "), hint)}
+	return usageError{fmt.Errorf("there is no agent %q%s; accepted: %s%s", name, didYouMean(name, names), strings.Join(names, ", "), hint)}
 }
 
 // reportOf says on stderr what was found about one file.

@@ -29,7 +29,7 @@ func (p *program) watchAgents(ctx context.Context, opts listOptions) error {
 		if opts.json {
 			err = p.printJSON(newWatchDocument(c, first), false)
 		} else {
-			err = p.showChange(c, first, opts.all)
+			err = p.showChange(c, first, opts)
 		}
 		if err != nil {
 			return err
@@ -39,11 +39,11 @@ func (p *program) watchAgents(ctx context.Context, opts listOptions) error {
 	return ctx.Err()
 }
 
-func (p *program) showChange(c agentdefs.Change, first, all bool) error {
-	if p.outTTY {
+func (p *program) showChange(c agentdefs.Change, first bool, opts listOptions) error {
+	if p.outTerm.redraws {
 		fmt.Fprint(p.stdout, clearScreen)
 	}
-	if err := p.tableAgents(c.Snapshot, all); err != nil {
+	if err := p.tableAgents(c.Snapshot, opts); err != nil {
 		return err
 	}
 	if !first {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/agentworker/worker/agentdefs"
@@ -81,7 +82,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Unattended: !attended && p.settings.approvalTimeout == 0,
 		Audit:      a.audit,
 		Retention:  p.settings.retained(),
-		Limits:     session.Limits{Approval: p.settings.approvalTimeout},
+		Limits:     session.Limits{Approval: p.settings.approvalTimeout, ModelCall: p.settings.modelTimeout},
 		Logger:     p.logger(),
 	})
 	if err != nil {
@@ -119,6 +120,47 @@ func (a *app) close() error {
 		errs = append(errs, a.audit.Close())
 	}
 	return errors.Join(append(errs, a.store.close())...)
+}
+
+// reportAgent says on stderr what is wrong with the file of an agent that is
+// about to run, or with the one that would have the name; of all others in one
+// line that there is something.
+func (p *program) reportAgent(snapshot *agentdefs.Snapshot, def *agentdefs.Definition, name string) {
+	file := ""
+	if def != nil {
+		file = def.File
+	} else {
+		for _, u := range snapshot.Unserved() {
+			if strings.EqualFold(u.Name, name) {
+				file = u.File
+			}
+		}
+	}
+	files := make(map[string]bool)
+	wrong := 0
+	for _, d := range snapshot.Diagnostics() {
+		switch {
+		case d.Severity == agentdefs.Information:
+		case d.File == file:
+			fmt.Fprintln(p.stderr, eventbus.OneLine(d.String(), 2000))
+		default:
+			wrong++
+			files[d.File] = true
+		}
+	}
+	if wrong > 0 {
+		fmt.Fprintf(p.stderr, "%s in %s of other agents: see 'worker agents lint'\n", counted(wrong, "problem"), counted(len(files), "file"))
+	}
+	if onlyBuiltIn(snapshot) {
+		p.reportUnread(snapshot)
+	}
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // reportDiagnostics says on stderr what is wrong with agent files.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,7 @@ terminal it was asked on or here, or until it expires. The first answer counts.`
 }
 
 func (p *program) approvalsListCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the calls that wait, the oldest first",
@@ -37,11 +36,12 @@ as an escape; of a long call the middle is left out, and --json shows all of it.
 				if asJSON {
 					return p.printJSON(append([]*session.Approval{}, pending...), true)
 				}
-				return p.listApprovals(pending)
+				return p.listApprovals(pending, wide)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the approvals as a JSON array")
+	registerWide(cmd, &wide)
 	return cmd
 }
 
@@ -79,19 +79,21 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 	}
 }
 
-func (p *program) listApprovals(pending []*session.Approval) error {
+func (p *program) listApprovals(pending []*session.Approval, wide bool) error {
 	if len(pending) == 0 {
 		fmt.Fprintln(p.stderr, "no call waits for approval")
 		return nil
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tAGENT\tTOOL\tWANTS\tALWAYS WOULD ALLOW\tEXPIRES IN\tSESSION")
-	for _, a := range pending {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, dash(eventbus.OneLine(a.Agent, 40)), eventbus.OneLine(a.Tool, 40),
-			visibleList(a.Patterns, 200), dash(visibleList(a.AlwaysPatterns, 100)),
-			max(0, time.Until(a.ExpiresAt)).Round(time.Second), a.SessionID)
+	t := &table{
+		header: []string{"ID", "AGENT", "TOOL", "WANTS", "ALWAYS WOULD ALLOW", "EXPIRES IN", "SESSION"},
+		drop:   []string{"SESSION", "EXPIRES IN"},
 	}
-	return w.Flush()
+	for _, a := range pending {
+		t.add(a.ID, dash(eventbus.OneLine(a.Agent, 40)), eventbus.OneLine(a.Tool, 40),
+			visibleList(a.Patterns, 200), dash(visibleList(a.AlwaysPatterns, 100)),
+			max(0, time.Until(a.ExpiresAt)).Round(time.Second).String(), a.SessionID)
+	}
+	return p.printTable(t, wide)
 }
 
 func (p *program) answerApproval(ctx context.Context, id string, answer session.Answer) error {

@@ -12,13 +12,16 @@ import (
 	"github.com/agentworker/worker/session"
 )
 
+// asks reports whether the user at the terminal can be asked.
+func (p *program) asks() bool { return p.stdinTTY && p.errTerm.is() }
+
 // approver returns who answers what the rules ask: everything is approved, or
 // the user at the terminal is asked; nil where there is no terminal.
 func (p *program) approver(yes bool) session.Approver {
 	switch {
 	case yes:
 		return session.AlwaysYes
-	case p.stdinTTY && p.errTTY:
+	case p.asks():
 		return &terminalApprover{p: p, turn: make(chan struct{}, 1)}
 	default:
 		return nil
@@ -41,15 +44,15 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 	case <-ctx.Done(): // answered elsewhere, or over, while another question was open
 		return session.Answer{}, context.Cause(ctx)
 	}
-	t.p.screen.Lock() // progress waits, and loses nothing: it reads from the store
-	defer t.p.screen.Unlock()
+	t.p.asking.Lock() // progress waits, and loses nothing: it reads from the store
+	defer t.p.asking.Unlock()
 	t.once.Do(t.read)
 	select { // what was typed before there was this question is no answer to it
 	case <-t.lines:
 	default:
 	}
 	w := t.p.stderr
-	fmt.Fprintf(w, "\r\x1b[K%s asks to call %s, which wants\n", eventbus.OneLine(req.Agent, 60), eventbus.OneLine(req.Tool, 60))
+	fmt.Fprintf(w, "%s asks to call %s, which wants\n", eventbus.OneLine(req.Agent, 60), eventbus.OneLine(req.Tool, 60))
 	whole := list(w, req.Patterns)
 	reason, _ := eventbus.Visible(req.Decision.Reason(), 400)
 	fmt.Fprintf(w, "  %s\n", reason)

@@ -62,7 +62,7 @@ func TestApproveOnTerminal(t *testing.T) {
 		stderr:   user,
 		environ:  []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")},
 		stdinTTY: true,
-		errTTY:   true,
+		errTerm:  terminal{columns: func() int { return 80 }},
 	}
 	status := p.run(context.Background(), []string{"task", "general", "go", "--dir", dir, "--state-dir", state, "--model", "replay/" + play})
 	if want := "<task_result agent=\"general\">\nfinished\n</task_result>\n"; status != 0 || stdout.String() != want {

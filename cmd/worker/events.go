@@ -26,7 +26,7 @@ agents. With --stored what is stored is shown, and nothing waited for.`,
   worker events ses_4f2k --new         # the questions that wait, and what comes
   worker events workspace`,
 		Args:              usageArgs(cobra.ExactArgs(1)),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: p.completeSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case fresh && from > 0:
@@ -54,14 +54,14 @@ func (p *program) events(ctx context.Context, id string, opts eventbus.FollowOpt
 	if id != eventbus.WorkspaceStream {
 		record, err := s.records.Get(ctx, id)
 		if err != nil {
-			return err
+			return meant(ctx, s.records, err)
 		}
 		path, opts.Live = record.Path, opts.Live && !record.Status.Ended()
 	}
 	show := func(d eventbus.Delivery) error { return printEvent(p.stdout, d) }
 	if !asJSON {
-		progress := newProgress(p.stdout, false)
-		show = func(d eventbus.Delivery) error { progress.show(d); return nil }
+		progress := newProgress(p.stdout, nil)
+		show = func(d eventbus.Delivery) error { progress.show(d, d.Time); return nil }
 	}
 	switch {
 	case !fresh:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/tool"
 )
 
 // agentOptions says where the agents of a workspace come from: besides its own
@@ -24,6 +25,7 @@ func (p *program) agentOptions(ws *workspace.Workspace) *agentdefs.Options {
 		From:       p.settings.agentsFrom,
 		ToolsHome:  ws.Home,
 		KnownModel: p.models().known,
+		Tools:      toolNames(),
 		Logger:     p.logger(),
 	}
 }
@@ -35,6 +37,16 @@ func (p *program) sharedAgents(ws *workspace.Workspace) []string {
 		dirs = append(dirs, filepath.Join(ws.Home, ".claude", "agents"))
 	}
 	return dirs
+}
+
+// toolNames are the tools that agents of this process have, besides task. What
+// they work in makes no difference to their names.
+func toolNames() []string {
+	var names []string
+	for _, t := range tool.Builtin(new(tool.Workspace)) {
+		names = append(names, t.Spec().Name)
+	}
+	return names
 }
 
 // folders is a flag that names folders, one at a time. They are absolute; what

@@ -40,6 +40,8 @@ type provider struct {
 	command  string
 	baseURL  string
 
+	listed func() string // the first model of the server; nil: not asked yet
+
 	mu   sync.Mutex
 	key  string // what the command has said
 	said time.Time

@@ -20,14 +20,21 @@ func run() int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
+	out, errs := newTerminal(os.Stdout, os.Getenv), newTerminal(os.Stderr, os.Getenv)
+	live := &screen{out: os.Stderr, redraws: errs.redraws, columns: errs.columns}
 	p := &program{
-		stdin:    os.Stdin,
-		stdout:   os.Stdout,
-		stderr:   os.Stderr,
-		environ:  os.Environ(),
-		stdinTTY: term.IsTerminal(int(os.Stdin.Fd())),
-		outTTY:   term.IsTerminal(int(os.Stdout.Fd())),
-		errTTY:   term.IsTerminal(int(os.Stderr.Fd())),
+		stdin:     os.Stdin,
+		stdout:    os.Stdout,
+		stderr:    live,
+		environ:   os.Environ(),
+		stdinTTY:  term.IsTerminal(int(os.Stdin.Fd())),
+		outTerm:   out,
+		errTerm:   errs,
+		live:      live,
+		oneOutput: sameOutput(os.Stdout, os.Stderr),
+	}
+	if out.is() && errs.redraws {
+		p.stdout = beside{live, os.Stdout}
 	}
 	return p.run(ctx, os.Args[1:])
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/frontdoor/mcpserver"
@@ -59,6 +61,20 @@ func (p *program) models() models {
 	return models{p.environ, p.getenv, p.settings.provider, p.settings.model, p.settings.modelAliases}
 }
 
+// checkModel refuses a --model that there is not.
+func (p *program) checkModel() error {
+	_, err := p.models().choose("")
+	return err
+}
+
+// unknownModel is the error for a name that no model has: it is a wrong use
+// wherever the name comes from.
+func unknownModel(name string, aliases modelAliases) error {
+	names := slices.Concat([]string{"offline", hostModel}, slices.Collect(maps.Keys(builtinAliases)), slices.Collect(maps.Keys(aliases)))
+	return usageError{fmt.Errorf("unknown model %q%s: use offline, host, anthropic/NAME, openai/NAME, replay/FILE, sonnet, opus, haiku or an alias of --model-alias",
+		name, didYouMean(name, names))}
+}
+
 // resolve returns the name of a model as "offline" or PROVIDER/NAME. name may
 // be an alias, in any case, or the name of a model at Anthropic or OpenAI alone.
 func (m models) resolve(name string) (string, error) {
@@ -86,7 +102,7 @@ func (m models) resolve(name string) (string, error) {
 	case !ok && openAIModel.MatchString(name):
 		return "openai/" + name, nil
 	}
-	return "", fmt.Errorf("unknown model %q: use offline, host, anthropic/NAME, openai/NAME, replay/FILE, sonnet, opus, haiku or an alias of --model-alias", name)
+	return "", unknownModel(name, m.aliases)
 }
 
 // known reports whether there is such a model here, and what it needs. It asks
@@ -104,6 +120,7 @@ func (m models) known(name string) bool {
 
 // get returns the model of a name as --model takes it.
 func (m models) get(name string) (model.Model, error) {
+	named := cmp.Or(name, m.fallback) != ""
 	name, err := m.choose(name)
 	if err != nil {
 		return nil, err
@@ -124,6 +141,9 @@ func (m models) get(name string) (model.Model, error) {
 	if at == "anthropic" {
 		return anthropicmodel.New(rest, &anthropicmodel.Options{APIKey: key, BaseURL: base}), nil
 	}
+	if !named && !p.hasKey(m.getenv) { // a server of one's own, which has models of its own
+		rest = cmp.Or(p.firstModel(base), rest)
+	}
 	return openaimodel.New(rest, &openaimodel.Options{APIKey: key, BaseURL: base}), nil
 }
 
@@ -143,7 +163,7 @@ func (m models) choose(name string) (string, error) {
 		return name, nil
 	case at == "anthropic":
 		return "", fmt.Errorf("model %s: ANTHROPIC_API_KEY is not set, nor is --anthropic-api-key-file or --anthropic-api-key-command", name)
-	case p.base(m.getenv) == "":
+	case p.base(m.getenv) == "": // a server of one's own may need none
 		return "", fmt.Errorf("model %s: neither OPENAI_API_KEY nor OPENAI_BASE_URL is set, nor is --openai-api-key-file, --openai-api-key-command or --openai-base-url", name)
 	}
 	return name, nil
@@ -154,7 +174,7 @@ func (m models) byKey() string {
 	switch {
 	case m.provider("anthropic").hasKey(m.getenv):
 		return "anthropic/" + defaultAnthropicModel
-	case m.provider("openai").hasKey(m.getenv):
+	case m.provider("openai").hasKey(m.getenv), m.provider("openai").base(m.getenv) != "":
 		return "openai/" + defaultOpenAIModel
 	default:
 		return "offline"

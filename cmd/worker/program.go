@@ -24,21 +24,23 @@ const (
 
 // program is the running program as a value, which tests start too.
 type program struct {
-	stdin    io.Reader
-	stdout   io.Writer
-	stderr   io.Writer
-	environ  []string
-	stdinTTY bool // stdin is a terminal
-	outTTY   bool // stdout is a terminal
-	errTTY   bool // stderr is a terminal
+	stdin     io.Reader
+	stdout    io.Writer
+	stderr    io.Writer
+	environ   []string
+	stdinTTY  bool     // stdin is a terminal
+	outTerm   terminal // stdout, as a terminal
+	errTerm   terminal // stderr, as a terminal
+	live      *screen  // where a live line may stand; nil: nowhere
+	oneOutput bool     // stdout and stderr lead to the same place
 
 	settings settings
 	log      *logFile                // of the state folder; nil: none
 	abort    context.CancelCauseFunc // ends the program with a reason; set by run
 
-	// screen is held by whoever writes to stderr for people: a question that is
+	// asking is held by whoever writes to stderr for people: a question that is
 	// open, or a line of progress.
-	screen sync.Mutex
+	asking sync.Mutex
 }
 
 // exitError ends the program with a status; what there was to say has been said.
@@ -82,9 +84,27 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return exitFailed
 }
 
-// complain says on stderr what has gone wrong.
+// complain says on stderr what has gone wrong, and what to do about it.
 func (p *program) complain(err error) {
-	fmt.Fprintf(p.stderr, "worker: %s\n", eventbus.Printable(err.Error()))
+	fmt.Fprintf(p.stderr, "%s %s\n", p.errTerm.paint(red, "worker:"), eventbus.Printable(plain(err)))
+	p.advise(err)
+}
+
+// complainOnce is complain for an error that stdout has shown: where that is the
+// same place, only what to do about it is left to say.
+func (p *program) complainOnce(err error) {
+	if p.oneOutput {
+		p.advise(err)
+		return
+	}
+	p.complain(err)
+}
+
+// advise says on stderr what to do about an error.
+func (p *program) advise(err error) {
+	for _, line := range p.advice(err) {
+		fmt.Fprintf(p.stderr, "%s %s\n", p.errTerm.paint(dim, "worker:"), eventbus.Printable(line))
+	}
 }
 
 func (p *program) rootCommand() *cobra.Command {
@@ -94,6 +114,7 @@ func (p *program) rootCommand() *cobra.Command {
 		Long: `worker loads the agent definitions of a repository (.agents/agents/*.md) and runs
 them as subagents: each in a session of its own, behind a permission gate, with
 its events, durable and in order, on the stream of the session that called it.`,
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          usageArgs(cobra.NoArgs),
@@ -105,9 +126,13 @@ its events, durable and in order, on the stream of the session that called it.`,
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
+		return usageError{fmt.Errorf("%w%s (see '%s --help')", err, meantFlag(cmd, err), cmd.CommandPath())}
 	})
+	root.SetVersionTemplate("worker {{.Version}}\n")
+	root.SetUsageFunc(printUsage)
 	p.settings.register(root.PersistentFlags())
+	// It fails for a flag that is not there or has a function.
+	_ = root.RegisterFlagCompletionFunc("model", p.completeModels)
 	root.AddCommand(
 		p.taskCommand(),
 		p.runCommand(),
@@ -119,6 +144,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		p.workersCommand(),
 		p.eventsCommand(),
 		p.serveCommand(),
+		flagsTopic(root.PersistentFlags()),
 	)
 	return root
 }
@@ -139,7 +165,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return usageError{fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
+			return usageError{fmt.Errorf("%w%s (see '%s --help')", err, meantCommand(cmd, args), cmd.CommandPath())}
 		}
 		return nil
 	}

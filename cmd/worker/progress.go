@@ -7,26 +7,41 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/session"
 )
 
-// progress shows a stream to a person: a line for each tool call that ended
-// and for each session that began or ended. On a terminal a last line says
-// what is going on at the moment.
+// progress shows a stream to a person: a line for each tool call that ended and
+// for each session that began or ended. What goes on at the moment is on the
+// live line of a terminal, and elsewhere in a line every 10 s.
 type progress struct {
-	w        io.Writer
-	terminal bool
-	start    time.Time
+	w     io.Writer
+	live  *screen  // nil: no live line
+	style terminal // what w can show
+
+	// answered says that approvals are asked for on this terminal, or given
+	// without asking: no command is needed to give one.
+	answered bool
+
+	start    time.Time                         // of the stream, by the store's clock
+	last     time.Time                         // of the latest line, by our own
 	calls    map[string]eventbus.ToolCallStart // running, by session and call
-	live     string                            // the last line as it stands there
+	active   []*activity                       // in the order in which they began
+	refusals []refusedCall
 }
 
-func newProgress(w io.Writer, terminal bool) *progress {
-	return &progress{w: w, terminal: terminal, calls: make(map[string]eventbus.ToolCallStart)}
+// quiet is how long nothing is said where there is no live line.
+const quiet = 10 * time.Second
+
+func newProgress(w io.Writer, live *screen) *progress {
+	if live != nil && !live.redraws {
+		live = nil
+	}
+	return &progress{w: w, live: live, calls: make(map[string]eventbus.ToolCallStart)}
 }
 
-// show shows one delivery. What can't be decoded is passed over: the stream
-// has it, and the display is not the place to fail.
-func (p *progress) show(d eventbus.Delivery) {
+// show shows one delivery that has come now. What can't be decoded is passed
+// over: the stream has it, and the display is not the place to fail.
+func (p *progress) show(d eventbus.Delivery, now time.Time) {
 	agent, session := "", ""
 	raw := d.Raw
 	for {
@@ -36,88 +51,99 @@ func (p *progress) show(d eventbus.Delivery) {
 		}
 		env, ok := ev.(eventbus.SubagentEvent)
 		if !ok {
-			p.event(d.Time, agent, session, ev)
+			if p.start.IsZero() {
+				p.start = d.Time
+				p.last = now
+			}
+			p.note(agent, session, ev, now)
+			p.event(d.Time, now, agent, session, ev)
 			return
 		}
 		agent, session, raw = env.AgentType, env.SessionID, env.Event
 	}
 }
 
-func (p *progress) event(at time.Time, agent, session string, ev eventbus.Event) {
-	if p.start.IsZero() {
-		p.start = at
-	}
-	key := func(callID string) string { return session + " " + callID }
+func (p *progress) event(at, now time.Time, agent, session string, ev eventbus.Event) {
+	key := session + " "
+	line := func(text string) { p.line(at.Sub(p.start), now, agent, text) }
 	switch ev := ev.(type) {
 	case eventbus.SessionStart:
 		if ev.AgentType != "" {
-			p.line(at, ev.AgentType, fmt.Sprintf("started as %s on %s", ev.SessionID, ev.Model))
+			p.line(at.Sub(p.start), now, ev.AgentType, fmt.Sprintf("started as %s on %s", ev.SessionID, ev.Model))
 		} else {
-			p.line(at, "", "session "+ev.SessionID)
+			line("session " + ev.SessionID)
+		}
+	case eventbus.StatusChange:
+		if ev.Retry != nil {
+			line(p.style.paint(yellow, ev.Retry.SummaryAfter(0)))
 		}
 	case eventbus.ToolCallStart:
-		p.calls[key(ev.ToolCallID)] = ev
-		p.now(at, agent, ev)
+		p.calls[key+ev.ToolCallID] = ev
 	case eventbus.ToolCallEnd:
-		call := p.calls[key(ev.ToolCallID)]
-		delete(p.calls, key(ev.ToolCallID))
-		if ev.ToolName == "task" && agent == "" && !ev.IsError {
-			return // its child has told all of it
+		call := p.calls[key+ev.ToolCallID]
+		delete(p.calls, key+ev.ToolCallID)
+		if ev.Refused {
+			p.refusals = append(p.refusals, refusedCall{agent, call.Summary(), ev.Result})
 		}
-		p.line(at, agent, fmt.Sprintf("step %d  %s  %s  %s", call.Step, call.Summary(), outcome(ev), ms(ev.DurationMs)))
+		if ev.ToolName == "task" && (agent == "" || !ev.IsError) {
+			return // its child, or what comes after, tells all of it
+		}
+		line(fmt.Sprintf("step %d  %s  %s  %s", call.Step, call.Summary(), p.outcome(ev), ms(ev.DurationMs)))
 	case eventbus.ToolApprovalRequired:
-		if p.terminal {
-			return // the question itself stands there
+		if p.answered {
+			return
 		}
-		p.line(at, agent, fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary()))
+		line(fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary()))
 	case eventbus.AgentsChanged:
-		p.line(at, agent, ev.Summary())
-	case eventbus.Error:
-		p.line(at, agent, "error: "+eventbus.OneLine(ev.Message, 300))
+		line(ev.Summary())
 	case eventbus.SessionEnd:
 		if agent != "" {
-			p.line(at, agent, ev.Status)
+			line(p.style.paint(statusColor(ev.Status), ev.Status))
 		}
-		p.clear()
 	}
 }
 
 // line writes a line that stays.
-func (p *progress) line(at time.Time, agent, text string) {
-	p.clear()
+func (p *progress) line(at time.Duration, now time.Time, agent, text string) {
+	p.last = now
 	if agent != "" {
 		text = agent + "  " + text
 	}
-	fmt.Fprintf(p.w, "[%7.2fs] %s\n", at.Sub(p.start).Seconds(), text)
+	fmt.Fprintf(p.w, "%s %s\n", p.style.paint(dim, stamp(at)), text)
 }
 
-// now shows, on a terminal, the call that has begun last.
-func (p *progress) now(at time.Time, agent string, call eventbus.ToolCallStart) {
-	if !p.terminal {
-		return
-	}
-	p.clear()
-	p.live = eventbus.OneLine(fmt.Sprintf("[%7.2fs] %s  step %d  %s …", at.Sub(p.start).Seconds(), agent, call.Step, call.Summary()), 78)
-	fmt.Fprint(p.w, p.live)
-}
+func stamp(at time.Duration) string { return fmt.Sprintf("[%7.2fs]", at.Seconds()) }
 
-func (p *progress) clear() {
-	if p.live != "" {
-		fmt.Fprint(p.w, "\r\x1b[K")
-		p.live = ""
-	}
-}
-
-func outcome(end eventbus.ToolCallEnd) string {
-	if end.IsError {
-		return "failed: " + eventbus.OneLine(end.Result, 200)
+// outcome says in a few words how a call ended; what a refusal says stands at
+// the end of the run.
+func (p *progress) outcome(end eventbus.ToolCallEnd) string {
+	switch {
+	case end.Refused:
+		reason, _, _ := strings.Cut(end.Result, session.RuleHint) // which the end of the run shows
+		return p.style.paint(yellow, "failed: "+eventbus.OneLine(reason, maxShownText))
+	case end.IsError:
+		return p.style.paint(red, "failed: "+eventbus.OneLine(end.Result, 200))
 	}
 	lines := strings.Count(strings.TrimRight(end.Result, "\n"), "\n") + 1
 	word := "lines"
 	if lines == 1 {
 		word = "line"
 	}
-	return fmt.Sprintf("ok, %d %s", lines, word)
+	return p.style.paint(green, "ok") + fmt.Sprintf(", %d %s", lines, word)
+}
+
+// statusColor is the colour of how a session stands.
+func statusColor(status string) color {
+	switch status {
+	case "completed", "approved", "ok":
+		return green
+	case "failed", "timed_out", "interrupted":
+		return red
+	case "cancelled", "waiting_approval":
+		return yellow
+	default:
+		return ""
+	}
 }
 
 func ms(n int64) string {

@@ -75,39 +75,50 @@ var primary = &agentdefs.Definition{
 // runPrimary runs a primary agent. Whatever goes wrong, --json and --events get
 // a document that says so.
 func (p *program) runPrimary(ctx context.Context, name, prompt string, opts runOptions) error {
-	doc, err := p.prompt(ctx, name, prompt, opts)
+	doc, refused, err := p.prompt(ctx, name, prompt, opts)
 	if doc == nil {
-		doc = &taskt.Document{Type: "run_error", Agent: cmp.Or(name, primary.Name), Status: endedBy(ctx), Error: err.Error()}
+		doc = &taskt.Document{Type: "run_error", Agent: cmp.Or(name, primary.Name), Status: endedBy(ctx), Error: plain(err)}
 	}
 	if err := p.printResult(*doc, doc.Text, opts); err != nil {
 		return err
 	}
-	if ctx.Err() != nil && doc.Error != "" {
-		p.complain(errors.New(doc.Error))
-		return exitError(exitInterrupted)
+	p.reportRefusals(refused)
+	switch {
+	case err == nil:
+		return nil
+	case opts.json || opts.events:
+		p.complainOnce(err)
+	default: // stdout has the answer alone, and there is none
+		p.complain(err)
 	}
-	return err
+	switch {
+	case ctx.Err() != nil && doc.Error != "":
+		return exitError(exitInterrupted)
+	case errors.As(err, &usageError{}):
+		return exitError(exitUsage)
+	}
+	return exitError(exitFailed)
 }
 
 // prompt opens the session of a primary agent, prompts it, and returns the
 // result, together with what went wrong; nil: there is no session.
-func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptions) (_ *taskt.Document, err error) {
+func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptions) (_ *taskt.Document, refused []refusedCall, err error) {
+	if err := p.checkModel(); err != nil {
+		return nil, nil, err
+	}
 	a, err := p.openApp(ctx, p.approver(opts.yes), false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	p.reportDiagnostics(a.agents.Snapshot())
-	if onlyBuiltIn(a.agents.Snapshot()) {
-		p.reportUnread(a.agents.Snapshot())
-	}
 	def, err := primaryAgent(a.agents.Snapshot(), name)
+	p.reportAgent(a.agents.Snapshot(), def, name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, nil, usageError{err}
 	}
 	root, err := a.tasks.OpenPrimary(ctx, def, firstWords(prompt))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	watching := p.watch(ctx, a.bus, root.Path(), opts)
 	outcome := root.Prompt(ctx, prompt)
@@ -126,9 +137,9 @@ func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptio
 		DurationMs: record.Duration(record.EndedAt).Milliseconds(),
 	}
 	if outcome.Err != nil {
-		doc.Type, doc.Error = "run_error", outcome.Err.Error()
+		doc.Type, doc.Error = "run_error", plain(outcome.Err)
 	}
-	return doc, outcome.Err
+	return doc, watching.refused(), outcome.Err
 }
 
 func primaryAgent(snapshot *agentdefs.Snapshot, name string) (*agentdefs.Definition, error) {
@@ -146,8 +157,8 @@ func primaryAgent(snapshot *agentdefs.Snapshot, name string) (*agentdefs.Definit
 				names = append(names, d.Name)
 			}
 		}
-		return nil, fmt.Errorf("there is no primary agent %q; there are: %s (an agent file becomes one by 'mode: primary' or 'mode: all')",
-			name, cmp.Or(strings.Join(names, ", "), "none"))
+		return nil, fmt.Errorf("there is no primary agent %q%s; there are: %s (an agent file becomes one by 'mode: primary' or 'mode: all')",
+			name, didYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
 	}
 	return def, nil
 }
@@ -195,7 +206,7 @@ func (p *program) printResult(doc taskt.Document, text string, opts runOptions) 
 	if text == "" {
 		return nil
 	}
-	if p.outTTY {
+	if p.outTerm.is() {
 		text = eventbus.Printable(text)
 	}
 	_, err := fmt.Fprintln(p.stdout, text)

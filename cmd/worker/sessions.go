@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -20,7 +21,7 @@ func (p *program) sessionsCommand() *cobra.Command {
 }
 
 func (p *program) sessionsListCommand() *cobra.Command {
-	var asJSON, all bool
+	var asJSON, all, wide bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions, the newest first",
@@ -29,12 +30,13 @@ ended longer ago than --archive-after is archived, and listed with --all.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
-				return p.listSessions(ctx, sessions, all, asJSON)
+				return p.listSessions(ctx, sessions, all, asJSON, wide)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as a JSON array")
 	cmd.Flags().BoolVar(&all, "all", false, "list archived sessions too")
+	registerWide(cmd, &wide)
 	return cmd
 }
 
@@ -45,7 +47,7 @@ func (p *program) sessionsShowCommand() *cobra.Command {
 		Short:             "Show a session's record and messages",
 		Long:              "Shows the record and the messages of SESSION: an id, or the start of one.",
 		Args:              usageArgs(cobra.ExactArgs(1)),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: p.completeSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
 				return p.showSession(ctx, sessions, args[0], asJSON)
@@ -62,7 +64,7 @@ func (p *program) withSessions(ctx context.Context, f func(context.Context, *ses
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	return f(ctx, s.records)
+	return meant(ctx, s.records, f(ctx, s.records))
 }
 
 // listed is a record as the list shows it.
@@ -71,7 +73,7 @@ type listed struct {
 	Archived bool `json:"archived"`
 }
 
-func (p *program) listSessions(ctx context.Context, sessions *session.Store, all, asJSON bool) error {
+func (p *program) listSessions(ctx context.Context, sessions *session.Store, all, asJSON, wide bool) error {
 	records, err := sessions.List(ctx)
 	if err != nil {
 		return err
@@ -94,16 +96,20 @@ func (p *program) listSessions(ctx context.Context, sessions *session.Store, all
 	case hidden > 0:
 		defer fmt.Fprintf(p.stderr, "%d archived, see them with --all\n", hidden)
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	if len(shown) > 0 {
-		fmt.Fprintln(w, "ID\tSTATUS\tAGENT\tPARENT\tSTEPS\tTOKENS\tSTARTED\tTIME\tDESCRIPTION")
+	if len(shown) == 0 {
+		return nil
+	}
+	t := &table{
+		header: []string{"ID", "STATUS", "AGENT", "PARENT", "STEPS", "TOKENS", "STARTED", "TIME", "DESCRIPTION"},
+		drop:   []string{"TOKENS", "STEPS", "PARENT", "TIME", "STARTED"},
+		colors: func(row []string) color { return statusColor(row[1]) },
 	}
 	for _, r := range shown {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
-			r.ID, r.Status, dash(r.Agent), dash(r.ParentID), r.Steps, r.Usage.InputTokens+r.Usage.OutputTokens,
-			r.CreatedAt.Local().Format(time.DateTime), r.Duration(now).Round(time.Millisecond), eventbus.OneLine(r.Description, 60))
+		t.add(r.ID, string(r.Status), dash(r.Agent), dash(r.ParentID), strconv.Itoa(r.Steps),
+			strconv.FormatInt(r.Usage.InputTokens+r.Usage.OutputTokens, 10), r.CreatedAt.Local().Format(time.DateTime),
+			r.Duration(now).Round(time.Millisecond).String(), eventbus.OneLine(r.Description, 60))
 	}
-	return w.Flush()
+	return p.printTable(t, wide)
 }
 
 func (p *program) showSession(ctx context.Context, sessions *session.Store, id string, asJSON bool) error {

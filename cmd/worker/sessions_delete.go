@@ -26,7 +26,7 @@ With --archived it deletes the sessions that ended longer ago than --archive-aft
 with --expired those that --retain-age and --retain-size do not keep.`,
 		Example: `  worker sessions delete ses_4f2k
   worker sessions delete --archived --archive-after 24h`,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: p.completeSessions(true),
 		Args: usageArgs(func(_ *cobra.Command, args []string) error {
 			if (len(args) > 0) == (what.archived || what.expired) {
 				return errors.New("give either sessions, or --archived or --expired")

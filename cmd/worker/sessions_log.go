@@ -29,7 +29,7 @@ line of JSON, as it is stored, with its schema; markdown is for people.`,
 		Example: `  worker sessions log ses_4f2k --format markdown >transcript.md
   worker sessions log ses_4f2k --format jsonl | jq -r 'select(.role == "assistant").text'`,
 		Args:              usageArgs(cobra.ExactArgs(1)),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: p.completeSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(logFormats, format) {
 				return usageError{fmt.Errorf("--format %s: it is one of %s", format, strings.Join(logFormats, ", "))}

@@ -23,7 +23,7 @@ to do ends as cancelled, and whoever asked is told so.
 Exit status: 0 all are stopped, 1 one had ended before, is not known, or does not end.`,
 		Example:           `  worker sessions stop ses_4f2k`,
 		Args:              usageArgs(cobra.MinimumNArgs(1)),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: p.completeSessions(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
 				var errs []error

@@ -42,6 +42,8 @@ type settings struct {
 	maxDepth int
 	timeout  time.Duration
 
+	modelTimeout time.Duration
+
 	// approvalTimeout is how long a call waits for approval. 0: the default
 	// where somebody may answer, and no waiting where nobody is.
 	approvalTimeout time.Duration
@@ -66,13 +68,14 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.TextVar(&s.logLevel, "log-level", s.logLevel, "debug, info, warn or error")
 	flags.IntVar(&s.maxDepth, "max-depth", 1, "how deep agents may call agents, 1 to 5; 1: subagents call none")
 	flags.DurationVar(&s.timeout, "timeout", 5*time.Minute, "how long a subagent may run, 1s to 24h")
+	flags.DurationVar(&s.modelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
 	s.retention.register(flags)
 	s.mcp.register(flags)
 	flags.DurationVar(&s.approvalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
 }
 
 // names are the settings' flags.
-var settingNames = []string{"dir", "workspace", "state-dir", "model", "model-alias", "agents-dir", "agents-from", "anthropic-api-key-file", "anthropic-api-key-command", "anthropic-base-url", "openai-api-key-file", "openai-api-key-command", "openai-base-url", "nats", "nats-creds", "nats-nkey", "nats-token-file", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "replicas", "log-level", "max-depth", "timeout", "approval-timeout", "archive-after", "retain-age", "retain-size", "mcp-call-limit", "mcp-result-limit", "mcp-read-only", "mcp-cancel-grace"}
+var settingNames = []string{"dir", "workspace", "state-dir", "model", "model-alias", "agents-dir", "agents-from", "anthropic-api-key-file", "anthropic-api-key-command", "anthropic-base-url", "openai-api-key-file", "openai-api-key-command", "openai-base-url", "nats", "nats-creds", "nats-nkey", "nats-token-file", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "replicas", "log-level", "max-depth", "timeout", "model-timeout", "approval-timeout", "archive-after", "retain-age", "retain-size", "mcp-call-limit", "mcp-result-limit", "mcp-read-only", "mcp-cancel-grace"}
 
 // resolve fills in, from the environment and the config file, what no flag has set.
 func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) error {
@@ -117,6 +120,8 @@ func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) err
 	switch {
 	case s.timeout < time.Second || s.timeout > 24*time.Hour:
 		return usageError{fmt.Errorf("timeout %s is not within 1s and 24h", s.timeout)}
+	case s.modelTimeout < time.Second || s.modelTimeout > 30*time.Minute:
+		return usageError{fmt.Errorf("model-timeout %s is not within 1s and 30m", s.modelTimeout)}
 	case s.approvalTimeout != 0 && (s.approvalTimeout < time.Second || s.approvalTimeout > 24*time.Hour):
 		return usageError{fmt.Errorf("approval-timeout %s is not within 1s and 24h", s.approvalTimeout)}
 	case s.maxDepth < 1 || s.maxDepth > 5:

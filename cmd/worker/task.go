@@ -42,19 +42,20 @@ Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 // task runs one task in a root session of its own. Whatever goes wrong, stdout
 // gets an element that says so.
 func (p *program) task(ctx context.Context, agent, prompt string, opts runOptions) error {
-	result, err := p.callTask(ctx, agent, prompt, opts)
+	result, refused, err := p.callTask(ctx, agent, prompt, opts)
 	if result == nil {
-		result = &taskt.Result{Agent: agent, Status: endedBy(ctx), Text: err.Error(), Err: err}
+		result = &taskt.Result{Agent: agent, Status: endedBy(ctx), Text: plain(err), Err: err}
 	} else if err != nil { // the answer is there; what went wrong besides is said
 		p.complain(err)
 	}
 	if err := p.printResult(result.Document(), result.XML(), opts); err != nil {
 		return err
 	}
+	p.reportRefusals(refused)
 	if result.Err == nil {
 		return nil
 	}
-	p.complain(result.Err)
+	p.complainOnce(result.Err)
 	var unknown *taskt.UnknownAgentError
 	switch {
 	case ctx.Err() != nil:
@@ -68,27 +69,33 @@ func (p *program) task(ctx context.Context, agent, prompt string, opts runOption
 	}
 }
 
-func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOptions) (_ *taskt.Result, err error) {
+func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOptions) (_ *taskt.Result, refused []refusedCall, err error) {
+	if err := p.checkModel(); err != nil {
+		return nil, nil, err
+	}
 	a, err := p.openApp(ctx, p.approver(opts.yes), false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	p.reportDiagnostics(a.agents.Snapshot())
-	if onlyBuiltIn(a.agents.Snapshot()) {
-		p.reportUnread(a.agents.Snapshot())
+	def, err := a.tasks.Find(agent)
+	if err != nil {
+		p.reportAgent(a.agents.Snapshot(), nil, agent)
+		return nil, nil, err
 	}
+	p.reportAgent(a.agents.Snapshot(), def, agent)
 
 	root, err := a.tasks.OpenCaller(ctx, "worker task "+agent)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	watching := p.watch(ctx, a.bus, root.Path(), opts)
 	result := a.tasks.Call(ctx, root, taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: agent})
 	if err := root.End(result.Status, result.Err); err != nil {
 		p.complain(err)
 	}
-	return result, watching.wait()
+	err = watching.wait()
+	return result, watching.refused(), err
 }
 
 // endedBy is the status of what ctx, or else an error, has ended.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
@@ -14,10 +15,16 @@ import (
 
 // watcher shows a stream while its session runs.
 type watcher struct {
-	done   chan error
-	alive  chan struct{} // has a value after each delivery that was shown
-	cancel context.CancelFunc
+	done     chan error
+	alive    chan struct{} // has a value after each delivery that was shown
+	cancel   context.CancelFunc
+	p        *program
+	progress *progress // p.asking is held around it
+	ticking  sync.WaitGroup
 }
+
+// redraw is how often the live line is drawn.
+const redraw = 200 * time.Millisecond
 
 // settle is how long the last events may take, one after the other.
 const settle = 10 * time.Second
@@ -26,13 +33,18 @@ const settle = 10 * time.Second
 // progress on stderr and, with --events, each event on stdout.
 func (p *program) watch(ctx context.Context, bus *eventbus.Bus, path eventbus.Path, opts runOptions) *watcher {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	w := &watcher{done: make(chan error, 1), alive: make(chan struct{}, 1), cancel: cancel}
-	progress := newProgress(p.stderr, p.errTTY)
+	w := &watcher{done: make(chan error, 1), alive: make(chan struct{}, 1), cancel: cancel, p: p, progress: newProgress(p.stderr, p.live)}
+	w.progress.style = p.errTerm
+	w.progress.answered = opts.yes || p.asks()
+	ticking, stop := context.WithCancel(ctx)
+	w.ticking.Go(func() { p.tick(ticking, w.progress) })
 	go func() {
-		w.done <- follow(ctx, bus, path, eventbus.FollowOptions{Live: true}, func(d eventbus.Delivery) error {
-			p.screen.Lock()
-			progress.show(d)
-			p.screen.Unlock()
+		err := follow(ctx, bus, path, eventbus.FollowOptions{Live: true}, func(d eventbus.Delivery) error {
+			p.asking.Lock()
+			now := time.Now()
+			w.progress.show(d, now)
+			w.progress.tick(now)
+			p.asking.Unlock()
 			select {
 			case w.alive <- struct{}{}:
 			default:
@@ -42,8 +54,30 @@ func (p *program) watch(ctx context.Context, bus *eventbus.Bus, path eventbus.Pa
 			}
 			return nil
 		})
+		stop()
+		w.ticking.Wait()
+		if p.live != nil {
+			p.live.show("")
+		}
+		w.done <- err
 	}()
 	return w
+}
+
+// tick lets time show until ctx ends.
+func (p *program) tick(ctx context.Context, progress *progress) {
+	ticker := time.NewTicker(redraw)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			p.asking.Lock()
+			progress.tick(now)
+			p.asking.Unlock()
+		}
+	}
 }
 
 // wait returns when the session's last event has been shown, or when none has
@@ -62,6 +96,14 @@ func (w *watcher) wait() error {
 			return fmt.Errorf("not all events were shown: none came, or was taken, for %s", settle)
 		}
 	}
+}
+
+// refused returns the calls that were refused, as far as they were shown. Call
+// it after wait.
+func (w *watcher) refused() []refusedCall {
+	w.p.asking.Lock()
+	defer w.p.asking.Unlock()
+	return w.progress.refusals
 }
 
 // follow hands each delivery to show until the session at the end of path has

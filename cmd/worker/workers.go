@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +17,7 @@ import (
 )
 
 func (p *program) workersCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "workers",
 		Short: "List the workers that run agents in this workspace",
@@ -32,15 +32,16 @@ some 10 seconds.`,
 				if err != nil {
 					return err
 				}
-				return p.listWorkers(workers, asJSON)
+				return p.listWorkers(workers, asJSON, wide)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the workers, and who has the same agents, as one JSON document")
+	registerWide(cmd, &wide)
 	return cmd
 }
 
-func (p *program) listWorkers(workers []*session.Worker, asJSON bool) error {
+func (p *program) listWorkers(workers []*session.Worker, asJSON, wide bool) error {
 	sets := agentSets(workers)
 	if asJSON {
 		err := p.printJSON(struct {
@@ -56,14 +57,17 @@ func (p *program) listWorkers(workers []*session.Worker, asJSON bool) error {
 		return nil
 	}
 	if !asJSON {
-		w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "BOOT\tHOST\tPID\tVERSION\tAGENTS\tSNAPSHOT\tRUNNING\tQUEUED\tON NATS\tSTARTED")
+		t := &table{
+			header: []string{"BOOT", "HOST", "PID", "VERSION", "AGENTS", "SNAPSHOT", "RUNNING", "QUEUED", "ON NATS", "STARTED"},
+			drop:   []string{"QUEUED", "ON NATS", "AGENTS", "VERSION"},
+		}
 		for _, one := range workers {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%d %s\t%d/%d\t%d\t%s\t%s\n", one.BootID, eventbus.OneLine(one.Host, 60), one.PID,
-				dash(eventbus.OneLine(one.Version, 40)), one.Agents, one.SnapshotVersion, dash(short(one.Fingerprint)), one.Running, one.Capacity, one.Queued,
+			t.add(one.BootID, eventbus.OneLine(one.Host, 60), strconv.Itoa(one.PID), dash(eventbus.OneLine(one.Version, 40)),
+				strconv.Itoa(one.Agents), fmt.Sprintf("%d %s", one.SnapshotVersion, dash(short(one.Fingerprint))),
+				fmt.Sprintf("%d/%d", one.Running, one.Capacity), strconv.Itoa(one.Queued),
 				map[bool]string{true: "yes", false: "no"}[one.Serving], one.StartedAt.Local().Format(time.DateTime))
 		}
-		if err := w.Flush(); err != nil {
+		if err := p.printTable(t, wide); err != nil {
 			return err
 		}
 	}

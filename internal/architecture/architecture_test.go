@@ -21,12 +21,13 @@ var mayImport = map[string][]string{
 	"permission/glob":    nil,
 	"permission/shell":   {"permission", "permission/glob"},
 	"eventbus":           nil,
-	"model":              nil,
+	"model":              {"internal/errtext"},
 	"internal/workspace": nil,
+	"internal/errtext":   nil,
 	"agentdefs":          {"permission", "permission/glob"},
 	"tool":               {"permission", "permission/shell"},
-	"session":            {"eventbus", "permission", "permission/shell", "model", "tool"},
-	"taskt":              {"agentdefs", "session", "eventbus", "tool", "permission"},
+	"session":            {"eventbus", "permission", "permission/shell", "model", "tool", "internal/errtext"},
+	"taskt":              {"agentdefs", "session", "eventbus", "tool", "permission", "internal/errtext"},
 	"frontdoor":          {"taskt", "session", "eventbus"},
 }
 

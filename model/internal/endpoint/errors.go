@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 )
 
@@ -37,7 +38,7 @@ type Endpoint struct {
 
 // Errorf returns an error of a kind with the words and the cause of err.
 func (e *Endpoint) Errorf(kind model.ErrorKind, err error) *model.Error {
-	return &model.Error{Model: e.Model, Kind: kind, Message: e.message(err.Error()), Err: err}
+	return &model.Error{Model: e.Model, Kind: kind, Message: e.message(errtext.Of(err)), Err: err}
 }
 
 // Sent returns the error that the server tells of in the midst of an answer.
@@ -130,7 +131,11 @@ func (e *Endpoint) Broken(ctx context.Context, err error) error {
 	case errors.As(err, &network) && network.Timeout():
 		return e.Errorf(model.ErrTimeout, fmt.Errorf("the HTTP client's time limit has passed: %w", err))
 	case errors.As(err, &urlError):
-		return e.Errorf(model.ErrUnavailable, fmt.Errorf("no answer from %s: %w", e.shownBase(), urlError.Err))
+		cause := urlError.Err
+		if dial, ok := errors.AsType[*net.OpError](urlError.Err); ok { // whose address is that of the base
+			cause = dial.Err
+		}
+		return e.Errorf(model.ErrUnavailable, fmt.Errorf("no answer from %s: %w", e.shownBase(), cause))
 	default:
 		return e.Errorf(model.ErrUnavailable, fmt.Errorf("the connection broke before the answer was complete: %w", err))
 	}

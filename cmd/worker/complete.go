@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/session"
+)
+
+// completeSessions completes, for the shell, the ids of sessions, the newest
+// first. several says that the command takes more than one.
+func (p *program) completeSessions(several bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 && !several || p.settings.resolve(cmd.Flags(), p.getenv) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var ids []string
+		_ = p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error { // no answer: nothing to complete
+			records, err := sessions.List(ctx)
+			for _, r := range records {
+				if strings.HasPrefix(r.ID, typed) && !slices.Contains(args, r.ID) {
+					ids = append(ids, r.ID+"\t"+eventbus.OneLine(strings.TrimSpace(r.Agent+" "+r.Description), 60)+", "+string(r.Status))
+				}
+			}
+			return err
+		})
+		return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
+// completeModels completes the names of models, as --model takes them.
+func (p *program) completeModels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	names := []string{"offline\ta search by keywords, without a key", hostModel + "\tthe MCP host's own",
+		"anthropic/" + defaultAnthropicModel, "openai/" + defaultOpenAIModel, "replay/\ta file with the answers"}
+	if p.settings.resolve(cmd.Flags(), p.getenv) != nil {
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, aliases := range []map[string]string{p.settings.modelAliases, builtinAliases} {
+		for _, name := range slices.Sorted(maps.Keys(aliases)) {
+			names = append(names, name+"\t"+aliases[name])
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// meant adds to a "not found" the session or approval that was likely meant.
+func meant(ctx context.Context, sessions *session.Store, err error) error {
+	var missing *session.NotFoundError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	var ids []string
+	list := "worker sessions list --all"
+	if missing.What == "session" {
+		records, _ := sessions.List(ctx) // without them nothing is suggested
+		for _, r := range records {
+			ids = append(ids, r.ID)
+		}
+	} else {
+		list = "worker approvals list"
+		pending, _ := sessions.Approvals(ctx)
+		for _, a := range pending {
+			ids = append(ids, a.ID)
+		}
+	}
+	return fmt.Errorf("%w%s: '%s' shows those that there are", err, didYouMean(missing.ID, ids), list)
+}

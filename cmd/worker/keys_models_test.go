@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// TestServerWithoutKey: OPENAI_BASE_URL alone is enough, and the model is the
+// first one that the server lists.
+func TestServerWithoutKey(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{"data":[{"id":"llama-small"},{"id":"other"}]}`: "openai/llama-small",
+		`{"data":[]}`: "openai/" + defaultOpenAIModel,
+		`no JSON`:     "openai/" + defaultOpenAIModel,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/v1/models" || r.Header.Get("Authorization") != "" {
+				http.NotFound(w, r)
+				return
+			}
+			_, _ = fmt.Fprint(w, answer)
+		}))
+		defer server.Close()
+		environ := []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "HOME=" + t.TempDir()}
+		p := &program{environ: environ}
+		p.settings.openai.name, p.settings.openai.variable = "openai", "OPENAI"
+		p.settings.anthropic.name, p.settings.anthropic.variable = "anthropic", "ANTHROPIC"
+		m, err := p.models().get("")
+		if err != nil || m.Name() != want {
+			t.Errorf("the server answers %s: got %v, %v, want %s", answer, m, err, want)
+		}
+		if m, err := p.models().get("openai/mine"); err != nil || m.Name() != "openai/mine" {
+			t.Errorf("a model that is named: got %v, %v", m, err)
+		}
+	}
+}
