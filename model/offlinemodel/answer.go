@@ -1,8 +1,8 @@
 package offlinemodel
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -17,8 +17,7 @@ const (
 	maxShownLine   = 140  // characters
 	excerptLines   = 14
 	maxProblems    = 6
-	maxEntries     = 40 // of a folder
-	maxOutline     = 14
+	maxEntries     = 40 // of a folder, or of what a file defines
 	maxQuotedWords = 45
 )
 
@@ -32,89 +31,78 @@ type answer struct {
 
 // markdown writes the answer, without the closing note.
 func (a *answer) markdown() string {
-	var sections []string
+	var text string
 	switch {
 	case a.prompt == "":
-		sections = append(sections, "There is no question in this conversation.")
+		text = "There is no question in this conversation."
 	case a.step == 0 && a.concluding:
-		sections = append(sections, "No tool may be called any more, and nothing has been looked up yet: the question stays open. It comes down to: "+a.subject()+".")
+		text = "No tool may be called any more, and nothing has been looked up yet: the question stays open. It comes down to: " + a.subject() + "."
 	case a.step == 0:
-		sections = append(sections, "The repository cannot be looked into: none of the tools grep, glob, list_dir and read_file that the question needs is offered. It comes down to: "+a.subject()+".")
+		text = "The repository cannot be looked into: none of the tools grep, glob, list_dir and read_file that the question needs is offered. It comes down to: " + a.subject() + "."
 	case a.aboutPaths():
-		sections = append(sections, a.files())
+		var sections []string
+		for _, p := range a.q.paths {
+			sections = append(sections, a.described(p))
+		}
+		text = strings.Join(sections, "\n\n")
 	default:
-		sections = append(sections, a.search())
+		text = a.search()
 	}
-	if p := a.problems(); p != "" {
-		sections = append(sections, p)
-	}
-	return strings.Join(sections, "\n\n")
+	return strings.TrimSpace(text + "\n\n" + a.problems())
 }
 
 // search answers with places.
 func (a *answer) search() string {
 	places := a.chosen()
-	if len(places) == 0 {
-		return a.nothing()
-	}
-	best := places[0]
-	var b strings.Builder
-	b.WriteString(a.finding(best))
-	if doc := a.docOf(best); doc != "" {
-		fmt.Fprintf(&b, ": “%s”", doc)
-	}
-	b.WriteString("\n")
-	if text := a.excerpt(best); text != "" {
-		b.WriteString("\n" + text + "\n")
-	}
-	if len(places) > 1 {
-		title := "Other places"
-		if a.q.usage {
-			title = "Uses"
-		}
-		fmt.Fprintf(&b, "\n**%s**\n", title)
-		for _, p := range places[1:] {
-			b.WriteString("- " + a.finding(p) + "\n")
-		}
-	}
-	if a.q.topic != nil && a.q.topic.name == "overview" && best.topic {
-		b.WriteString("\n" + a.listing("") + "\n")
-	}
 	var missing []string
 	for i, t := range a.q.terms {
-		if !t.weak && t.pair == "" && a.found[i] == 0 && !best.topic {
+		if t.strong() && a.found[i] == 0 {
 			missing = append(missing, code(t.text))
 		}
 	}
-	if len(missing) > 0 {
-		b.WriteString("\nNot found anywhere: " + strings.Join(missing, ", ") + ".\n")
+	if len(places) == 0 {
+		return strings.TrimSpace(strings.ReplaceAll("Nothing was found for "+strings.Join(missing, ", ")+".", " for .", ".") + "\n\n" + a.listing(""))
 	}
-	return strings.TrimSpace(b.String())
+	best := places[0]
+	text := a.finding(best)
+	if doc := a.docOf(best); doc != "" {
+		text += ": “" + doc + "”"
+	}
+	if excerpt := a.excerpt(best); excerpt != "" {
+		text += "\n\n" + excerpt
+	}
+	for i, p := range places[1:] {
+		if i == 0 && a.q.usage {
+			text += "\n\n**Uses**"
+		} else if i == 0 {
+			text += "\n\n**Other places**"
+		}
+		text += "\n- " + a.finding(p)
+	}
+	switch {
+	case best.topic && a.q.topic.name == "overview":
+		text += "\n\n" + a.listing("")
+	case !best.topic && len(missing) > 0:
+		text += "\n\nNot found anywhere: " + strings.Join(missing, ", ") + "."
+	}
+	return text
 }
 
 // chosen selects what to show of the ranked places.
-func (a *answer) chosen() []place {
+func (a *answer) chosen() (out []place) {
 	perFile := map[string]int{}
-	var out []place
 	for _, p := range a.places {
-		most := maxPerFile
-		if a.q.usage {
-			most = maxFindings
+		close := func(o place) bool {
+			return o.path == p.path && (max(o.line-p.line, p.line-o.line) <= 2 && !a.q.usage || o.text == p.text)
 		}
 		switch {
-		case len(out) > 0 && p.score < leastScore*out[0].score && (len(out) > 4 || p.kind == foreign):
-			continue
-		case p.kind == private && !slices.Contains(a.named(), p.path), perFile[p.path] == most, p.line == 0 && perFile[p.path] > 0:
-			continue
-		case slices.ContainsFunc(out, func(o place) bool {
-			return o.path == p.path && (max(o.line-p.line, p.line-o.line) <= 2 && !a.q.usage || o.text == p.text)
-		}):
+		case len(out) == maxFindings, p.kind == "private" && !slices.ContainsFunc(a.q.paths, func(q pathRef) bool { return q.path == p.path }),
+			perFile[p.path] == maxPerFile && !a.q.usage, p.line == 0 && perFile[p.path] > 0, slices.ContainsFunc(out, close),
+			len(out) > 0 && p.score < leastScore*out[0].score && (len(out) > 4 || p.kind == "foreign"):
 			continue
 		}
 		perFile[p.path]++
-		if out = append(out, p); len(out) == maxFindings {
-			break
-		}
+		out = append(out, p)
 	}
 	return out
 }
@@ -125,182 +113,130 @@ func (a *answer) finding(p place) string {
 		return code(p.path)
 	}
 	where := ""
-	if d, line, ok := a.enclosing(p.path, p.line); ok && line != p.line {
+	if d, line := a.enclosing(p.path, p.line); line > 0 && line != p.line {
 		where = fmt.Sprintf(" (in %s)", code(d.name))
 	}
 	return fmt.Sprintf("%s — %s%s", code(fmt.Sprintf("%s:%d", p.path, p.line)), code(shorten(p.text)), where)
 }
 
-// nothing says that the search was in vain, for what, and what there is.
-func (a *answer) nothing() string {
-	var names []string
-	for _, t := range a.q.searched() {
-		names = append(names, code(t.text))
-	}
-	what := ""
-	if len(names) > 0 {
-		what = " for " + strings.Join(names, ", ")
-	}
-	return strings.TrimSpace("Nothing was found" + what + ".\n\n" + a.listing(""))
-}
-
 // listing shows what a folder holds; "" if that is not known.
 func (a *answer) listing(folder string) string {
-	entries := slices.Clone(a.ev.listings[folder])
-	if len(entries) == 0 {
-		for _, n := range a.ev.names {
-			if rest, ok := strings.CutPrefix(n, strings.TrimPrefix(folder+"/", "/")); ok {
-				if first, _, deeper := strings.Cut(rest, "/"); deeper {
-					rest = first + "/"
-				}
-				entries = append(entries, rest)
+	entries, title := slices.Clone(a.ev.listings[folder]), "The folder "+code(folder)
+	for _, n := range a.ev.names {
+		if rest, ok := strings.CutPrefix(n, strings.TrimPrefix(folder+"/", "/")); ok && len(a.ev.listings[folder]) == 0 {
+			if first, _, deeper := strings.Cut(rest, "/"); deeper {
+				rest = first + "/"
 			}
+			entries = append(entries, rest)
 		}
-		entries = slices.Compact(entries)
 	}
-	if len(entries) == 0 {
+	if entries = slices.Compact(entries); len(entries) == 0 {
 		return ""
+	}
+	if folder == "" {
+		title = "The top folder"
 	}
 	more := ""
 	if n := len(entries) - maxEntries; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
+		more, entries = fmt.Sprintf(" and %d more", n), entries[:maxEntries]
 	}
 	for i, e := range entries {
 		entries[i] = code(e)
 	}
-	title := "The top folder"
-	if folder != "" {
-		title = "The folder " + code(folder)
-	}
-	return fmt.Sprintf("%s holds %s%s.", title, strings.Join(entries[:min(len(entries), maxEntries)], ", "), more)
-}
-
-// files describes the files and folders that the prompt names.
-func (a *answer) files() string {
-	var sections []string
-	for _, p := range a.q.paths {
-		name := a.ev.resolve(p.path)
-		f := a.ev.files[cmpOr(name, p.path)]
-		switch {
-		case f != nil && len(f.read) > 0:
-			sections = append(sections, a.file(cmpOr(name, p.path), f, p.line))
-		case a.listing(p.path) != "":
-			sections = append(sections, a.listing(p.path)+a.introduction(p.path))
-		case p.sure && f != nil && f.whole:
-			sections = append(sections, code(p.path)+" is empty.")
-		case p.sure && slices.ContainsFunc(a.ev.failed, func(f failure) bool { return f.call.args.Path == p.path && f.denied() }):
-			sections = append(sections, code(p.path)+" may not be read here.")
-		case p.sure:
-			sections = append(sections, code(p.path)+" could not be read.")
-		}
-	}
-	return strings.Join(sections, "\n\n")
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// introduction says how the file begins that introduces a folder, if it was read.
-func (a *answer) introduction(folder string) string {
-	for name, f := range a.ev.files {
-		if path.Dir(name) == folder && len(f.read) > 0 {
-			if text := opening(name, f); text != "" {
-				return fmt.Sprintf(" %s begins: “%s”", code(name), text)
-			}
-		}
-	}
-	return ""
+	return title + " holds " + strings.Join(entries, ", ") + more + "."
 }
 
 var contentAsked = regexp.MustCompile(`(?i)\b(read|show|print|cat|display|output|contents?)\b`)
 
-// file describes a file: how long it is, what it says of itself, what it
-// defines, and a piece of it.
-func (a *answer) file(name string, f *fileEvidence, line int) string {
-	var b strings.Builder
-	b.WriteString(code(name))
+// described describes a file or a folder that the prompt names.
+func (a *answer) described(p pathRef) string {
+	name := cmp.Or(a.ev.resolve(p.path), p.path)
+	f := a.ev.files[name]
+	switch {
+	case f != nil && len(f.read) > 0:
+	case a.listing(p.path) != "":
+		text := a.listing(p.path)
+		for n, f := range a.ev.files {
+			if doc := opening(n, f); path.Dir(n) == p.path && len(f.read) > 0 && doc != "" {
+				text += fmt.Sprintf(" %s begins: “%s”", code(n), doc)
+			}
+		}
+		return text
+	case slices.ContainsFunc(a.ev.failed, func(f failure) bool { return f.call.args.Path == p.path && f.denied() }):
+		return code(p.path) + " may not be read here."
+	case f != nil && f.whole:
+		return code(p.path) + " is empty."
+	case !p.sure:
+		return ""
+	default:
+		return code(p.path) + " could not be read."
+	}
+	text, main := code(name), 0
 	if f.total > 0 {
-		fmt.Fprintf(&b, " has %s.", plural(f.total, "line"))
+		text += fmt.Sprintf(" has %s.", plural(f.total, "line"))
 	}
 	if doc := opening(name, f); doc != "" {
-		fmt.Fprintf(&b, " It begins: “%s”", doc)
+		text += " It begins: “" + doc + "”"
 	}
-	var outline []string
-	main := 0
-	for _, n := range slices.Sorted(maps.Keys(f.read)) {
+	outline := "\n\n**What it defines**"
+	for n := range f.inOrder() {
 		d, ok := defines(name, f.lines[n])
-		if !ok || d.strength < 0.6 || language(name) == "go" && indent(f.lines[n]) > 0 {
+		if !ok || d.strength < 0.6 || language(name) == "go" && indent(f.lines[n]) > 0 || strings.Count(outline, "\n") > maxEntries {
 			continue
 		}
 		if d.strength > 0.8 && (main == 0 || d.name == "main") {
 			main = n
 		}
-		outline = append(outline, fmt.Sprintf("- %s — %s", code(fmt.Sprintf("%s:%d", name, n)), code(shorten(f.lines[n]))))
+		outline += "\n- " + a.finding(place{path: name, line: n, text: f.lines[n]})
 	}
-	last := line + excerptLines
-	if line == 0 {
-		line, last = main, main+2*excerptLines
-	} else {
-		line = max(line-3, 1)
+	first := cmp.Or(max(p.line-3, 0), main, 1)
+	if contentAsked.MatchString(a.prompt) && p.line == 0 {
+		first = 1
 	}
-	if contentAsked.MatchString(a.prompt) || line == 0 || !f.read[line] {
-		line = slices.Min(slices.Collect(maps.Keys(f.read)))
-		last = line + 3*excerptLines
+	text += "\n\n" + f.block(name, first, first+2*excerptLines)
+	if main > 0 {
+		text += outline
 	}
-	b.WriteString("\n\n" + block(f, name, line, last))
-	if n := len(outline) - maxOutline; n > 0 {
-		outline = append(outline[:maxOutline], fmt.Sprintf("- and %d more", n))
-	}
-	if len(outline) > 0 {
-		b.WriteString("\n\n**What it defines**\n" + strings.Join(outline, "\n"))
-	}
-	return b.String()
+	return text
 }
 
 // problems tells what was cut, denied, failed, or kept back.
 func (a *answer) problems() string {
 	var lines []string
-	add := func(l string) {
-		if !slices.Contains(lines, l) {
-			lines = append(lines, l)
-		}
-	}
 	for _, f := range a.ev.failed {
 		if !f.denied() && slices.ContainsFunc(a.q.paths, func(p pathRef) bool {
 			return p.path == f.call.args.Path && (!p.sure || a.ev.resolve(p.path) != "" || a.listing(p.path) != "")
 		}) {
 			continue // a guess that was none
 		}
-		verb, of := "failed", ""
-		if f.denied() {
-			verb = "was denied"
-		}
+		line := code(f.call.tool)
 		if f.call.args.Path != "" {
-			of = " of " + code(f.call.args.Path)
+			line += " of " + code(f.call.args.Path)
 		}
-		add(fmt.Sprintf("- %s%s %s: %s", code(f.call.tool), of, verb, f.reason))
+		if f.denied() {
+			line += " was denied: " + f.reason
+		} else {
+			line += " failed: " + f.reason
+		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
 	}
-	for _, l := range a.ev.leftOut {
-		add("- " + l)
-	}
+	lines = append(lines, a.ev.leftOut...)
 	var cut []string
 	for _, t := range a.q.searched() {
-		if a.ev.cut[a.grep(t, "", "").args.Pattern] && !a.topicAnswers() {
+		if a.ev.cut[a.pattern(t)] && !a.topicAnswers() {
 			cut = append(cut, code(t.text))
 		}
 	}
 	if len(cut) > 0 {
-		add("- there is more of " + strings.Join(cut, ", ") + " than the searches show; the likely folders and files were searched again")
+		lines = append(lines, "there is more of "+strings.Join(cut, ", ")+" than the searches show; the likely folders and files were searched again")
 	}
 	if n := len(lines) - maxProblems; n > 0 {
-		lines = append(lines[:maxProblems], fmt.Sprintf("- %d more", n))
+		lines = append(lines[:maxProblems], fmt.Sprintf("%d more", n))
 	}
 	if len(lines) == 0 {
 		return ""
 	}
-	return "**What could not be looked at**\n" + strings.Join(lines, "\n")
+	return "**What could not be looked at**\n- " + strings.Join(lines, "\n- ")
 }

@@ -12,23 +12,22 @@ const (
 	taskTool     = "task"
 	maxParallel  = 4  // tasks of one turn
 	maxQuestions = 12 // tasks of one prompt; a longer list goes to one agent as it is
-	maxTaskName  = 5  // words of a description after the first
+)
+
+var (
+	taskOutcome    = regexp.MustCompile(`(?s)^\s*<task_(result|error)\b([^>]*)>\n?(.*?)\n?</task_(?:result|error)>\s*$`)
+	agentAttribute = regexp.MustCompile(`\bagent="([^"]*)"`)
+	listItem       = regexp.MustCompile(`^\s{0,3}(?:[-*•]|\(?\d{1,2}[.)]|\(?[a-z]\)|[Qq]\d{1,2}[:.)])\s+(\S.*)$`)
+	refersTo       = regexp.MustCompile(`(?i)\b(it|its|they|them|their|this|that|these|those)\b`)
+	sentence       = regexp.MustCompile(`(?s)\S.*?(?:[.?!]+(?:\s+|$)|$)`)
 )
 
 // delegate hands the questions of the prompt to subagents, and their answers
 // on. It reports false where there is no task tool, nor an answer of one, or
 // where all tasks have failed and there are tools to search with instead.
 func delegate(tools toolbox, talk *conversation) (turn, bool) {
-	var outcomes []outcome
-	asked := 0
-	for _, step := range talk.done {
-		for _, e := range step {
-			if e.call.tool == taskTool {
-				asked++
-				outcomes = append(outcomes, readOutcome(e.call.args.Prompt, e.text, e.isError))
-			}
-		}
-	}
+	outcomes := outcomesOf(talk)
+	asked := len(outcomes)
 	for _, text := range talk.background {
 		outcomes = append(outcomes, readOutcome("", text, false))
 	}
@@ -40,37 +39,28 @@ func delegate(tools toolbox, talk *conversation) (turn, bool) {
 		return turn{}, false
 	}
 	todo := questions(talk.prompt)
-	if todo = todo[min(asked, len(todo)):]; !failed && len(todo) > 0 && tools.has(taskTool) {
-		return askAgents(tools, talk.prompt, todo[:min(len(todo), maxParallel)]), true
+	if todo = todo[min(asked, len(todo)):]; failed || len(todo) == 0 || !tools.has(taskTool) {
+		return turn{text: handOn(outcomes, len(todo))}, true
 	}
-	return turn{text: handOn(outcomes, len(todo)) + "\n\n" + Note}, true
-}
-
-func askAgents(tools toolbox, prompt string, todo []string) turn {
-	agent := chooseAgent(tools, prompt)
-	t := turn{reasoning: fmt.Sprintf("Handing %d questions to subagents.", len(todo))}
-	if len(todo) == 1 {
-		t.reasoning = "Handing the question to a subagent."
+	t := turn{reasoning: fmt.Sprintf("Handing questions to subagents: %d.", len(todo))}
+	for _, q := range todo[:min(len(todo), maxParallel)] {
+		t.calls = append(t.calls, call{taskTool, arguments{Description: describe(q), Prompt: q, AgentType: chooseAgent(tools, talk.prompt)}})
 	}
-	for _, q := range todo {
-		t.calls = append(t.calls, call{taskTool, arguments{Description: describe(q), Prompt: q, AgentType: agent}})
-	}
-	return t
+	return t, true
 }
 
 // chooseAgent returns the agent that the prompt names, else explore, else the
 // first there is.
 func chooseAgent(tools toolbox, prompt string) string {
 	var agents []string
-	for _, v := range tools[taskTool].Properties["agentType"].Enum {
+	for _, v := range tools[taskTool]["agentType"].Enum {
 		if s, ok := v.(string); ok && s != "" {
 			agents = append(agents, s)
 		}
 	}
 	for _, a := range agents {
-		name := regexp.QuoteMeta(a)
-		asked, err := regexp.Compile(`(?i)(?:^|\s)(?:@` + name + `\b|(?:sub)?agent\s+["'` + "`" + `]?` + name + `\b|["'` + "`" + `]?` + name + `["'` + "`" + `]?\s+(?:sub)?agent\b)`)
-		if err == nil && asked.MatchString(prompt) {
+		quoted := "[\"'`]?" + regexp.QuoteMeta(a) + "[\"'`]?"
+		if ok, err := regexp.MatchString(`(?i)(?:^|\s)(?:@`+quoted+`|(?:sub)?agent\s+`+quoted+`|`+quoted+`\s+(?:sub)?agent)(?:\W|$)`, prompt); ok && err == nil {
 			return a
 		}
 	}
@@ -82,47 +72,44 @@ func chooseAgent(tools toolbox, prompt string) string {
 
 // describe names a task in 3 to 6 words.
 func describe(question string) string {
-	var words []string
 	q := parseQuery(question, "")
-	for _, p := range q.paths {
-		words = append(words, p.path)
-	}
+	words := []string{"Find:"}
 	for _, t := range q.strong() {
-		if !slices.Contains(words, t.text) {
-			words = append(words, strings.Fields(t.text)...)
-		}
+		words = append(words, strings.Fields(cut(t.text, 40))...)
 	}
-	if len(words) < 2 {
-		words = strings.Fields(question)
+	if len(words) < 3 {
+		words = append(words[:1], strings.Fields(question)...)
 	}
-	for i, w := range words {
-		words[i] = cut(w, 40)
-	}
-	words = append([]string{"Find:"}, words[:min(len(words), maxTaskName)]...)
 	if len(words) < 3 {
 		return "Answer the question"
 	}
-	return strings.Join(words, " ")
+	return strings.ToValidUTF8(strings.Join(words[:min(len(words), 6)], " "), "")
 }
 
 // outcome is what came of a task.
 type outcome struct {
-	question string
-	agent    string
-	text     string
-	failed   bool
+	question, agent, text string
+	failed                bool
 }
 
-var agentAttribute = regexp.MustCompile(`\bagent="([^"]*)"`)
+// outcomesOf returns what came of the tasks that the conversation waited for.
+func outcomesOf(talk *conversation) (out []outcome) {
+	for _, step := range talk.done {
+		for _, e := range step {
+			if e.call.tool == taskTool {
+				out = append(out, readOutcome(e.call.args.Prompt, e.text, e.isError))
+			}
+		}
+	}
+	return out
+}
 
 // readOutcome reads a task's result element. Text that is none is taken as it
-// is. The body stays as it is, but for our note below it: the answer has its
-// own.
+// is. The body stays as it is, but for our note below it.
 func readOutcome(question, text string, isError bool) outcome {
 	o := outcome{question: question, text: strings.TrimSpace(text), failed: isError}
 	if m := taskOutcome.FindStringSubmatch(text); m != nil {
-		o.failed = o.failed || m[1] == "error"
-		o.text = strings.TrimSpace(m[3])
+		o.failed, o.text = o.failed || m[1] == "error", strings.TrimSpace(m[3])
 		if a := agentAttribute.FindStringSubmatch(m[2]); a != nil {
 			o.agent = html.UnescapeString(a[1])
 		}
@@ -133,24 +120,24 @@ func readOutcome(question, text string, isError bool) outcome {
 
 // handOn puts the answers of the tasks together.
 func handOn(outcomes []outcome, left int) string {
-	var b strings.Builder
 	if len(outcomes) == 0 {
-		b.WriteString("There is no question to hand to an agent: the prompt is empty.\n\n")
+		return "There is no question to hand to an agent: the prompt is empty."
 	}
+	var sections []string
 	for i, o := range outcomes {
 		if len(outcomes) > 1 {
-			title := o.question
-			if title == "" {
-				title = "Task"
+			title := "Task"
+			if o.question != "" {
+				title = oneLine(o.question)
 			}
-			fmt.Fprintf(&b, "## %d. %s\n\n", i+1, oneLine(title))
+			sections = append(sections, fmt.Sprintf("## %d. %s", i+1, title))
 		}
-		b.WriteString(o.report() + "\n\n")
+		sections = append(sections, o.report())
 	}
-	if left > 0 && len(outcomes) > 0 {
-		fmt.Fprintf(&b, "%d more of the questions were not asked.\n\n", left)
+	if left > 0 {
+		sections = append(sections, fmt.Sprintf("%d more of the questions were not asked.", left))
 	}
-	return strings.TrimSpace(b.String())
+	return strings.Join(sections, "\n\n")
 }
 
 // report is the answer, or what went wrong.
@@ -166,15 +153,53 @@ func (o outcome) report() string {
 	return "The task failed: " + o.text
 }
 
-// taskFailures tells of the tasks of a conversation that have failed.
-func taskFailures(talk *conversation) string {
-	var lines []string
-	for _, step := range talk.done {
-		for _, e := range step {
-			if o := readOutcome("", e.text, e.isError); e.call.tool == taskTool && o.failed {
-				lines = append(lines, o.report())
+// questions splits a prompt into what different agents can work on: the items
+// of the list that ends it, or several sentences that ask. What stands before
+// them goes to each. An empty prompt gives none.
+func questions(prompt string) []string {
+	var before, out []string
+	list, code := false, strings.Contains(prompt, "```") // what looks like a list may be code
+	for line := range strings.Lines(prompt) {
+		line = strings.TrimRight(line, "\r\n")
+		m := listItem.FindStringSubmatch(line)
+		switch {
+		case m != nil:
+			list, out = true, append(out, strings.TrimSpace(m[1]))
+		case !list:
+			before = append(before, line)
+		case strings.TrimSpace(line) == "":
+		case strings.HasPrefix(line, "  "), strings.HasPrefix(line, "\t"):
+			out[len(out)-1] += "\n" + strings.TrimSpace(line)
+		default:
+			code = true // something follows the list
+		}
+	}
+	if len(out) < 2 || code {
+		before, out = nil, nil
+		for _, s := range sentence.FindAllString(prompt, -1) {
+			q := parseQuery(s, "")
+			n := len(q.strong()) + len(q.paths)
+			switch s = strings.TrimSpace(s); {
+			case len(out) > 0 && (!strings.HasSuffix(s, "?") || n == 0 || n < 2 && refersTo.MatchString(s)):
+				out[len(out)-1] += " " + s // it cannot stand by itself
+			case strings.HasSuffix(s, "?"):
+				out = append(out, s)
+			default:
+				before = append(before, s)
 			}
 		}
 	}
-	return strings.Join(slices.Compact(lines), "\n")
+	switch {
+	case prompt == "":
+		return nil
+	case len(out) < 2 || len(out) > maxQuestions:
+		return []string{prompt}
+	}
+	context := strings.TrimSpace(strings.Join(before, "\n"))
+	if q := parseQuery(context, ""); len(q.terms)+len(q.paths) > 0 {
+		for i := range out {
+			out[i] = context + "\n\n" + out[i]
+		}
+	}
+	return out
 }

@@ -1,6 +1,8 @@
 package offlinemodel
 
 import (
+	"iter"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,8 +15,8 @@ type evidence struct {
 	files    map[string]*fileEvidence
 	names    []string            // files that glob found, in its order
 	listings map[string][]string // by folder: what list_dir returned
-	cut      map[string]bool     // patterns of grep and glob that there is more of than is shown
-	made     map[string]bool     // calls that have been made
+	cut      map[string]bool     // patterns of glob and grep that there is more of than is shown
+	made     map[call]bool       // calls that have been made
 	failed   []failure
 	leftOut  []string // notices that results were kept back
 }
@@ -24,7 +26,7 @@ type fileEvidence struct {
 	lines    map[int]string // from grep and read_file
 	read     map[int]bool   // those from read_file
 	whole    bool           // read from the first to the last line
-	searched bool           // on its own
+	searched bool           // by itself
 	total    int            // lines of the file, as far as known
 }
 
@@ -34,22 +36,22 @@ type failure struct {
 	reason string
 }
 
-func callKey(c call) string { return c.tool + " " + c.arguments() }
+var (
+	grepLine     = regexp.MustCompile(`^(.+?):(\d{1,9}):(?: (.*)|(.*))$`)
+	numberedLine = regexp.MustCompile(`^\s*(\d{1,9})(?:→|\t|: ?| ?\| ?)(.*)$`)
+	refused      = regexp.MustCompile(`(?i)\b(denied|deny|refused|not allowed|not permitted|nobody can answer|not approved|forbidden)\b`)
+)
 
 // gather reads the results of all calls but those of task.
 func gather(done [][]exchange) *evidence {
-	ev := &evidence{
-		files:    map[string]*fileEvidence{},
-		listings: map[string][]string{},
-		cut:      map[string]bool{},
-		made:     map[string]bool{},
-	}
+	ev := &evidence{files: map[string]*fileEvidence{}, listings: map[string][]string{}, cut: map[string]bool{}, made: map[call]bool{}}
+	seen := map[string]bool{}
 	// What was read is truer than what a search shows of a line: it comes last.
-	for _, tools := range [][]string{{"grep", "glob", "list_dir"}, {"read_file"}} {
+	for _, reads := range []bool{false, true} {
 		for _, step := range done {
 			for _, e := range step {
-				if slices.Contains(tools, e.call.tool) {
-					ev.add(e)
+				if e.call.tool != taskTool && (e.call.tool == "read_file") == reads {
+					ev.add(e.call, e.text, e.isError, seen)
 				}
 			}
 		}
@@ -57,124 +59,70 @@ func gather(done [][]exchange) *evidence {
 	return ev
 }
 
-func (ev *evidence) add(e exchange) {
-	ev.made[callKey(e.call)] = true
-	if e.isError {
-		ev.failed = append(ev.failed, failure{e.call, oneLine(e.text)})
+func (ev *evidence) add(c call, text string, isError bool, seen map[string]bool) {
+	ev.made[c] = true
+	if isError {
+		ev.failed = append(ev.failed, failure{c, oneLine(text)})
 		return
 	}
-	text := strings.ReplaceAll(e.text, "\r", "")
-	lines := strings.Split(text, "\n")
-	switch e.call.tool {
-	case "grep":
-		ev.addGrep(e.call, lines)
-	case "glob":
-		for _, l := range lines {
-			if l = strings.TrimSpace(l); isNotice(l) {
-				ev.notice(l)
-				ev.cut[e.call.args.Pattern] = ev.cut[e.call.args.Pattern] || strings.Contains(l, "there are more")
-			} else if isInside(l) && !strings.HasSuffix(l, "/") && !slices.Contains(ev.names, l) {
-				ev.names = append(ev.names, l)
-			}
-		}
-	case "list_dir":
-		key := e.call.args.Path
-		for _, l := range lines {
-			if l = strings.TrimSpace(l); isNotice(l) {
-				ev.notice(l)
-			} else if l != "" {
-				name, _, _ := strings.Cut(l, "  ")
-				name, _, _ = strings.Cut(name, " -> ")
-				ev.listings[key] = append(ev.listings[key], name)
-			}
-		}
-	case "read_file":
-		ev.addRead(e.call, lines)
-	}
-}
-
-var grepLine = regexp.MustCompile(`^(.+?):(\d{1,9}):(?: (.*)|(.*))$`)
-
-func (ev *evidence) addGrep(c call, lines []string) {
-	if c.args.Path != "" && c.args.Limit == maxFileLines {
+	if c.tool == "grep" && c.args.Limit == maxFileLines && c.args.Path != "" {
 		ev.file(c.args.Path).searched = true
 	}
-	for _, l := range lines {
-		m := grepLine.FindStringSubmatch(l)
-		if m == nil {
-			if isNotice(l) {
-				ev.notice(l)
-				ev.cut[c.args.Pattern] = ev.cut[c.args.Pattern] || c.args.Path == "" && strings.Contains(l, "there are more")
+	last, more := 0, false
+	for l := range strings.Lines(strings.ReplaceAll(text, "\r", "")) {
+		if l = strings.TrimSuffix(l, "\n"); strings.HasPrefix(l, "(") && strings.HasSuffix(l, ")") { // a remark of the tool
+			if strings.Contains(l, "may not read") && !slices.Contains(ev.leftOut, l) {
+				ev.leftOut = append(ev.leftOut, strings.Trim(l, "()"))
 			}
+			ev.cut[c.args.Pattern] = ev.cut[c.args.Pattern] || c.args.Path == "" && strings.Contains(l, "there are more")
+			more = more || strings.Contains(l, "go on with offset")
 			continue
 		}
-		n, err := strconv.Atoi(m[2])
-		if err != nil || n < 1 || !isInside(m[1]) {
-			continue
-		}
-		ev.file(m[1]).lines[n] = m[3] + m[4]
-	}
-}
-
-var (
-	numberedLine = regexp.MustCompile(`^\s*(\d{1,9})(?:→|\t|: ?| ?\| ?)(.*)$`)
-	linesOf      = regexp.MustCompile(`^\(lines (\d+) to (\d+) of (\d+)`)
-)
-
-func (ev *evidence) addRead(c call, lines []string) {
-	f := ev.file(c.args.Path)
-	last := 0
-	more := false
-	for _, l := range lines {
-		m := numberedLine.FindStringSubmatch(l)
-		if m == nil {
-			if isNotice(l) {
-				if of := linesOf.FindStringSubmatch(l); of != nil {
-					f.total, _ = strconv.Atoi(of[3]) // too large: 0, unknown
-				}
-				more = more || strings.Contains(l, "go on with offset")
+		switch c.tool {
+		case "grep":
+			if m := grepLine.FindStringSubmatch(l); m != nil && isInside(m[1]) && m[2] != "0" {
+				n, _ := strconv.Atoi(m[2]) // at most 9 digits
+				ev.file(m[1]).lines[n] = m[3] + m[4]
 			}
-			continue
+		case "glob":
+			if l = strings.TrimSpace(l); isInside(l) && !strings.HasSuffix(l, "/") && !seen[l] {
+				seen[l] = true
+				ev.names = append(ev.names, l)
+			}
+		case "list_dir":
+			if entry, _, _ := strings.Cut(strings.TrimSpace(l), "  "); entry != "" {
+				entry, _, _ = strings.Cut(entry, " -> ")
+				ev.listings[c.args.Path] = append(ev.listings[c.args.Path], entry)
+			}
+		case "read_file":
+			m := numberedLine.FindStringSubmatch(l)
+			if m == nil {
+				continue
+			}
+			if n, _ := strconv.Atoi(m[1]); n > 0 && (last == 0 || n == last+1) {
+				last = n
+				ev.file(c.args.Path).lines[n], ev.file(c.args.Path).read[n] = m[2], true
+			}
 		}
-		n, err := strconv.Atoi(m[1])
-		if err != nil || n < 1 || last > 0 && n != last+1 {
-			continue // no line of the file
-		}
-		last = n
-		f.lines[n], f.read[n] = m[2], true
 	}
-	if c.args.Offset <= 1 && !more && (c.args.Limit == 0 || last < c.args.Limit) {
+	if c.tool != "read_file" {
+		return
+	}
+	if f := ev.file(c.args.Path); c.args.Offset <= 1 && !more && (c.args.Limit == 0 || last < c.args.Limit) {
 		f.whole, f.total = true, last
 	}
 }
 
 func (ev *evidence) file(path string) *fileEvidence {
-	f := ev.files[path]
-	if f == nil {
-		f = &fileEvidence{lines: map[int]string{}, read: map[int]bool{}}
-		ev.files[path] = f
+	if ev.files[path] == nil {
+		ev.files[path] = &fileEvidence{lines: map[int]string{}, read: map[int]bool{}}
 	}
-	return f
-}
-
-// notice keeps what a tool says about results that it holds back.
-func (ev *evidence) notice(l string) {
-	l = strings.Trim(l, "()")
-	if strings.Contains(l, "may not read") && !slices.Contains(ev.leftOut, l) {
-		ev.leftOut = append(ev.leftOut, l)
-	}
-}
-
-// isNotice reports whether a line is a tool's remark and no result.
-func isNotice(l string) bool {
-	return strings.HasPrefix(l, "(") && strings.HasSuffix(l, ")")
+	return ev.files[path]
 }
 
 // isInside reports whether a path of a result is one that a tool would name: a
 // relative path that stays below the workspace.
-func isInside(p string) bool {
-	return p != "" && filepath.IsLocal(p) && !strings.ContainsAny(p, "\x00\n")
-}
+func isInside(p string) bool { return p != "" && filepath.IsLocal(p) && !strings.Contains(p, "\x00") }
 
 // has reports whether a file of the path is known to be there.
 func (ev *evidence) has(p string) bool {
@@ -183,11 +131,10 @@ func (ev *evidence) has(p string) bool {
 
 // resolve returns the file that a path means: itself, else the one that ends
 // like it and has the shortest path; "": none is known.
-func (ev *evidence) resolve(p string) string {
+func (ev *evidence) resolve(p string) (best string) {
 	if ev.has(p) {
 		return p
 	}
-	best := ""
 	for _, n := range ev.names {
 		if strings.HasSuffix(n, "/"+p) && (best == "" || len(n) < len(best)) {
 			best = n
@@ -196,10 +143,18 @@ func (ev *evidence) resolve(p string) string {
 	return best
 }
 
-// wasRead reports whether the lines from first to last, as far as they exist,
-// have been read.
-func (f *fileEvidence) wasRead(line int) bool {
-	return f != nil && (f.whole || f.read[line])
+// inOrder yields the numbers of the lines that are known.
+func (f *fileEvidence) inOrder() iter.Seq[int] {
+	return slices.Values(slices.Sorted(maps.Keys(f.lines)))
+}
+
+// denied reports whether a call was not let through, rather than has failed.
+func (f *failure) denied() bool {
+	reason := f.reason
+	if p := f.call.args.Path; p != "" {
+		reason = strings.ReplaceAll(reason, p, "") // a name says nothing of why
+	}
+	return refused.MatchString(reason)
 }
 
 // oneLine returns the beginning of a text as one line.
@@ -209,15 +164,4 @@ func oneLine(s string) string {
 		return short + "…"
 	}
 	return s
-}
-
-var refused = regexp.MustCompile(`(?i)\b(denied|deny|refused|not allowed|not permitted|nobody can answer|not approved|forbidden)\b`)
-
-// denied reports whether a call was not let through, rather than has failed.
-func (f *failure) denied() bool {
-	reason := f.reason
-	if p := f.call.args.Path; p != "" {
-		reason = strings.ReplaceAll(reason, p, "") // a name says nothing of why
-	}
-	return refused.MatchString(reason)
 }

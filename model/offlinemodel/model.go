@@ -7,20 +7,25 @@
 // It is a function of the request alone. Each call reads the conversation
 // again, works out how far it has come, and goes one step on:
 //
-//   - as a researcher it takes the identifiers, paths and rare words of the
-//     prompt, searches for them, reads around the best places and answers with
-//     them;
+//   - asked to change something, or for an answer that satisfies a schema, it
+//     says at once that it can't (refuse.go);
 //   - offered a task tool, it hands the questions of the prompt to subagents,
-//     and their answers on.
+//     and their answers on (delegate.go);
+//   - else it looks at the names of the files, searches for the words of the
+//     prompt, reads around the best places (search.go, rank.go) and answers
+//     with them (answer.go). What is asked of any repository, such as how to
+//     install it, has its known places (topics.go).
 //
-// What tools return is material: apart from file names to read, and from the
-// name of a definition to search the uses of, nothing in it becomes a call.
+// What tools return is material: apart from file names to read, nothing in it
+// becomes a call.
 package offlinemodel
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -31,7 +36,10 @@ import (
 const Note = "_This is the offline model: a keyword search over the repository, without any understanding of language. " +
 	"Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or --model, for a real one._"
 
-const name = "offline"
+const (
+	name          = "offline"
+	charsPerToken = 4 // the usual rule of thumb for English text and code
+)
 
 // Model is the offline model. It keeps no state.
 type Model struct{}
@@ -52,7 +60,7 @@ func (*Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Pa
 			yield(nil, &model.Error{Model: name, Kind: model.ErrInvalid, Message: "the request is nil"})
 			return
 		}
-		for part := range parts(req) {
+		for _, part := range parts(req) {
 			if ctx.Err() != nil {
 				yield(nil, fmt.Errorf("%s: %w", name, context.Cause(ctx)))
 				return
@@ -71,113 +79,46 @@ type turn struct {
 	text      string
 }
 
+// fewWords matches the pieces in which text is streamed.
+var fewWords = regexp.MustCompile(`\s*(?:\S+\s*){1,4}`)
+
 // parts returns the parts of the answer to req.
-func parts(req *model.Request) iter.Seq[model.Part] {
-	return func(yield func(model.Part) bool) {
-		talk := readConversation(req)
-		next := decide(req, talk)
-		stop := model.StopEnd
-		written := 0
-		if next.reasoning != "" {
-			written += len(next.reasoning)
-			if !yield(model.ReasoningDelta{Text: next.reasoning}) {
-				return
-			}
-		}
-		if len(next.calls) > 0 {
-			stop = model.StopToolCalls
-			for i, c := range next.calls {
-				tc := model.ToolCall{
-					ID:        fmt.Sprintf("call_%d_%d", talk.turns+1, i+1),
-					Name:      c.tool,
-					Arguments: c.arguments(),
-				}
-				written += len(tc.Name) + len(tc.Arguments)
-				if !yield(tc) {
-					return
-				}
-			}
-		} else {
-			text := strings.ToValidUTF8(next.text, "\uFFFD")
-			if most := req.MaxOutputTokens * charsPerToken; most > 0 && len(text) > most {
-				text, stop = cut(text, most), model.StopMaxTokens
-			}
-			written += len(text)
-			for piece := range pieces(text) {
-				if !yield(model.TextDelta{Text: piece}) {
-					return
-				}
-			}
-		}
-		if !yield(model.Usage{InputTokens: tokens(size(req)), OutputTokens: tokens(written)}) {
-			return
-		}
-		yield(model.Stop{Reason: stop})
+func parts(req *model.Request) (out []model.Part) {
+	talk := readConversation(req)
+	next := decide(req, talk)
+	stop, written := model.StopEnd, len(next.reasoning)
+	if next.reasoning != "" {
+		out = append(out, model.ReasoningDelta{Text: next.reasoning})
 	}
+	for i, c := range next.calls {
+		stop = model.StopToolCalls
+		out = append(out, model.ToolCall{ID: fmt.Sprintf("call_%d_%d", talk.turns+1, i+1), Name: c.tool, Arguments: c.arguments()})
+		written += len(c.tool) + len(c.arguments())
+	}
+	if len(next.calls) == 0 {
+		text := strings.ToValidUTF8(next.text, "\uFFFD") + "\n\n" + Note
+		if most := req.MaxOutputTokens * charsPerToken; most > 0 && len(text) > most {
+			text, stop = cut(text, most), model.StopMaxTokens
+		}
+		written += len(text)
+		for _, piece := range fewWords.FindAllString(text, -1) {
+			out = append(out, model.TextDelta{Text: piece})
+		}
+	}
+	asked, _ := json.Marshal([]any{req.System, req.Messages, req.Tools}) // unlike JSON: counts nothing
+	return append(out, model.Usage{InputTokens: int64(len(asked)/charsPerToken + 1), OutputTokens: int64(written/charsPerToken + 1)}, model.Stop{Reason: stop})
 }
 
 // decide works out the next turn.
 func decide(req *model.Request, talk *conversation) turn {
-	if why := refuse(req, talk.prompt); why != "" && talk.prompt != "" {
-		return turn{text: why + "\n\n" + Note}
+	if why := refuse(req, talk.prompt); why != "" {
+		return turn{text: why}
 	}
 	tools := offered(req)
 	if t, ok := delegate(tools, talk); ok {
 		return t
 	}
 	return research(req, tools, talk)
-}
-
-// charsPerToken is the usual rule of thumb for English text and code.
-const charsPerToken = 4
-
-func tokens(chars int) int64 {
-	return int64((chars + charsPerToken - 1) / charsPerToken)
-}
-
-// size returns how many bytes a request holds.
-func size(req *model.Request) int {
-	n := len(req.System)
-	for _, m := range req.Messages {
-		n += len(m.Text)
-		for _, c := range m.ToolCalls {
-			n += len(c.Name) + len(c.Arguments)
-		}
-		for _, r := range m.ToolResults {
-			n += len(r.Text)
-		}
-	}
-	for _, t := range req.Tools {
-		n += len(t.Name) + len(t.Description) + len(t.InputSchema)
-	}
-	return n
-}
-
-// wordsPerPiece is how many words a piece of streamed text has.
-const wordsPerPiece = 4
-
-// pieces splits text after every few words. Joined they are the text.
-func pieces(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		words, inWord := 0, false
-		start := 0
-		for i, r := range text {
-			space := r == ' ' || r == '\n'
-			if !space && !inWord {
-				if words == wordsPerPiece {
-					if !yield(text[start:i]) {
-						return
-					}
-					start, words = i, 0
-				}
-				words++
-			}
-			inWord = !space
-		}
-		if start < len(text) {
-			yield(text[start:])
-		}
-	}
 }
 
 // cut returns at most n bytes of s, without splitting a character.

@@ -83,9 +83,21 @@ func parseQuery(prompt, earlier string) query {
 	return q
 }
 
+// strong reports whether the term is worth a search of its own.
+func (t *term) strong() bool { return !t.weak && t.pair == "" }
+
 // strong returns the terms that are worth a search.
 func (q *query) strong() []term {
-	return slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return t.weak || t.pair != "" })
+	return slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return !t.strong() })
+}
+
+// match returns how well each term matches a line.
+func (q *query) match(line string) []float64 {
+	in, out := newText(line), make([]float64, len(q.terms))
+	for i := range q.terms {
+		out[i] = q.terms[i].match(&in)
+	}
+	return out
 }
 
 // searched returns the terms that are searched for: the strong ones, else the

@@ -18,7 +18,7 @@ const (
 	maxSteps     = 5
 	maxScopes    = 6 // folders that a search which was cut is made again in
 	maxLooked    = 6 // files that are searched one by one
-	maxReads     = 3 // places that are read around, in a step
+	maxReads     = 3 // places that are read around
 	readAbove    = 30
 	readLines    = 90
 	maxFileLines = 100 // of a grep in one file
@@ -26,62 +26,47 @@ const (
 
 // researcher is a search, at the point that the conversation has come to.
 type researcher struct {
-	q     query
-	ev    *evidence
+	*ranker
 	tools toolbox
 	step  int // turns with calls so far
-	*ranker
 }
 
-func newResearcher(req *model.Request, tools toolbox, talk *conversation) *researcher {
-	r := &researcher{q: parseQuery(talk.prompt, talk.earlier), tools: tools}
+// research goes one step on with the search for an answer to the prompt.
+func research(req *model.Request, tools toolbox, talk *conversation) turn {
+	q, ev := parseQuery(talk.prompt, talk.earlier), gather(talk.done)
+	r := &researcher{ranker: newRanker(&q, ev, req.System), tools: tools}
 	for _, step := range talk.done {
 		if slices.ContainsFunc(step, func(e exchange) bool { return e.call.tool != taskTool }) {
 			r.step++
 		}
 	}
-	r.ev = gather(talk.done)
-	r.ranker = newRanker(&r.q, r.ev, repositoryName(req.System, r.ev))
-	return r
-}
-
-// research goes one step on with the search for an answer to the prompt.
-func research(req *model.Request, tools toolbox, talk *conversation) turn {
-	r := newResearcher(req, tools, talk)
-	if talk.prompt != "" {
-		for stage := 0; stage <= 3 && r.step < maxSteps; stage++ {
-			if calls, why := r.plan(stage); len(calls) > 0 {
-				return turn{reasoning: why, calls: calls}
+	stages := []struct {
+		why   string
+		calls func() []call
+	}{
+		{"Looking at what files there are.", r.listCalls},
+		{"Looking for " + r.subject() + ".", r.searchCalls},
+		{"Looking in the likely folders and files.", r.narrowCalls},
+		{"Reading the best places.", r.readCalls},
+	}
+	for i := 0; i < len(stages) && talk.prompt != "" && r.step < maxSteps; i++ {
+		t := turn{reasoning: stages[i].why}
+		for _, c := range stages[i].calls() {
+			if r.tools.has(c.tool) && !ev.made[c] && !slices.Contains(t.calls, c) && (c.tool == "read_file" || c.tool == "list_dir" || c.args.Pattern != "") {
+				t.calls = append(t.calls, c)
 			}
 		}
-	}
-	a := answer{researcher: r, prompt: talk.prompt, concluding: req.NoToolCalls}
-	text := a.markdown()
-	if failed := taskFailures(talk); failed != "" {
-		text = failed + "\n\n" + text
-	}
-	return turn{text: text + "\n\n" + Note}
-}
-
-// plan returns the calls of a stage that have not been made yet.
-func (r *researcher) plan(stage int) (calls []call, why string) {
-	switch stage {
-	case 0: // which files there are
-		calls, why = r.listCalls(), "Looking at what files there are."
-	case 1: // where the terms stand
-		calls, why = r.searchCalls(), "Looking for "+r.subject()+"."
-	case 2: // what the first searches have cut
-		calls, why = r.narrowCalls(), "Looking in the likely files."
-	case 3:
-		calls, why = r.readCalls(), "Reading the best places."
-	}
-	var out []call
-	for _, c := range calls {
-		if r.tools.has(c.tool) && !r.ev.made[callKey(c)] && !slices.Contains(out, c) {
-			out = append(out, c)
+		if len(t.calls) > 0 {
+			return t
 		}
 	}
-	return out, why
+	text := (&answer{researcher: r, prompt: talk.prompt, concluding: req.NoToolCalls}).markdown()
+	for _, o := range slices.Backward(outcomesOf(talk)) {
+		if o.failed {
+			text = o.report() + "\n\n" + text
+		}
+	}
+	return turn{text: text}
 }
 
 // subject names what is looked for.
@@ -90,36 +75,33 @@ func (r *researcher) subject() string {
 	for _, t := range r.q.searched() {
 		names = append(names, t.text)
 	}
-	if len(names) == 0 {
-		return "an overview"
-	}
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(names, ", "), "an overview")
 }
 
+// listCalls find out which files there are.
 func (r *researcher) listCalls() []call {
 	calls := []call{{tool: "list_dir"}, {"glob", arguments{Pattern: "**"}}}
 	for _, p := range r.q.paths {
 		if p.sure {
 			calls = append(calls, r.read(p.path, p.line))
 		}
-		calls = append(calls, call{"glob", arguments{Pattern: "**/" + globQuote(path.Base(p.path))}})
+		calls = append(calls, call{"glob", arguments{Pattern: "**/" + globSpecial.ReplaceAllString(path.Base(p.path), `[$0]`)}})
 	}
 	return calls
 }
 
+var globSpecial = regexp.MustCompile(`[*?{\[]`)
+
 // large reports whether the repository has more files than one result names.
-// Then a search has to be one that is fast: with a text that every match has.
+// Then searches of all of it have to be few.
 func (r *researcher) large() bool { return r.ev.cut["**"] }
 
-// searchCalls searches for the terms in names and contents, and reads what the
-// topic is about.
-func (r *researcher) searchCalls() []call {
-	var calls []call
-	for _, n := range r.named() {
-		calls = append(calls, r.read(n, 0))
-	}
+// searchCalls read what the topic is about, and search for the terms.
+func (r *researcher) searchCalls() (calls []call) {
 	for _, p := range r.q.paths {
-		if p.sure && !r.ev.has(p.path) {
+		if n := r.ev.resolve(p.path); n != "" {
+			calls = append(calls, r.read(n, 0))
+		} else if p.sure {
 			calls = append(calls, call{"list_dir", arguments{Path: p.path}})
 		}
 		for _, base := range []string{"README.md", "README.rst", "README", "doc.go", "__init__.py", "mod.rs", "lib.rs", "index.ts", "index.js"} {
@@ -129,16 +111,16 @@ func (r *researcher) searchCalls() []call {
 			}
 		}
 	}
-	if t := r.topic(); t != nil {
+	if t := r.q.topic; t != nil && (!t.alone || len(r.besides()) == 0) {
 		for _, s := range t.sources {
 			for _, n := range t.names(s, r.ev) {
 				calls = append(calls, r.read(n, 0))
 			}
 		}
 		if t.name == "entry point" {
-			calls = append(calls, call{"grep", arguments{Pattern: `^(?:pub |public static |static )?(?:async )?(?:func|fn|def|int|void|fun) main\s*\(`}})
+			calls = append(calls, call{"grep", arguments{Pattern: mainPattern}})
 		}
-		if t.alone || len(r.besides()) == 0 {
+		if len(r.besides()) == 0 {
 			return calls
 		}
 	}
@@ -149,88 +131,93 @@ func (r *researcher) searchCalls() []call {
 	if r.large() {
 		calls = append(calls, call{"glob", arguments{Pattern: namePattern(terms)}})
 	}
+	pairs := 0
 	for _, t := range terms {
-		if !r.large() || len(t.text) > 4 {
-			calls = append(calls, r.grep(t, "", ""))
+		p := r.pattern(t)
+		if t.pair != "" {
+			pairs++
+		}
+		if !r.large() || len(t.text) > 4 && (t.pair == "" || pairs == 1) {
+			calls = append(calls, call{"grep", arguments{Pattern: p}})
 		}
 		if r.large() {
 			continue // definitions are looked for in the likely folders
 		}
 		if t.phrase == "" && t.pair == "" && !t.weak {
-			calls = append(calls, r.grep(t, definitionStart, ""))
+			calls = append(calls, call{"grep", arguments{Pattern: definitionStart + p}})
 		}
-		if t.stem != "" && r.q.value && !t.weak {
-			for _, word := range []string{capitals(literal(t.stem)), strings.ToUpper(literal(t.stem))} {
+		if t.stem != "" && !t.weak && r.q.value {
+			for _, word := range []string{p, strings.ToUpper(literal(t.stem))} {
 				calls = append(calls, call{"grep", arguments{Pattern: word + `[^0-9;&|]{0,40}\b[0-9]`}})
-			}
-		}
-	}
-	return slices.DeleteFunc(calls, func(c call) bool { return c.tool != "read_file" && c.tool != "list_dir" && c.args.Pattern == "" })
-}
-
-// narrowCalls searches again where a search was cut: folder by folder, and in
-// the files that look best by now.
-func (r *researcher) narrowCalls() []call {
-	if r.topicAnswers() || r.aboutPaths() {
-		return nil
-	}
-	var calls []call
-	if r.step <= 2 {
-		var cut []string
-		for _, t := range r.q.searched() {
-			switch p := r.pattern(t); {
-			case r.large() && t.phrase == "" && t.pair == "" && !t.weak:
-				cut = append(cut, definitionStart+p)
-			case r.ev.cut[p]:
-				cut = append(cut, p)
-			}
-		}
-		for _, folder := range r.scopes() {
-			if r.large() {
-				for _, p := range cut {
-					calls = append(calls, call{"grep", arguments{Pattern: p, Path: folder}})
-				}
-			} else if len(cut) > 0 {
-				calls = append(calls, call{"grep", arguments{Pattern: strings.Join(cut, "|"), Path: folder}})
-			}
-		}
-	}
-	for _, n := range r.bestFiles(maxLooked) {
-		if f := r.ev.files[n]; r.step <= 3 && (f == nil || !f.whole && !f.searched) {
-			if p := r.allTerms(); p != "" {
-				if extension(n) == "rs" {
-					p += `|cfg\(test\)`
-				}
-				calls = append(calls, call{"grep", arguments{Pattern: p, Path: n, Limit: maxFileLines}})
 			}
 		}
 	}
 	return calls
 }
 
-// readCalls reads around the best places.
-func (r *researcher) readCalls() []call {
+// narrowCalls search again where a search was cut: folder by folder, and in
+// the files that look best by now.
+func (r *researcher) narrowCalls() (calls []call) {
+	if r.topicAnswers() || r.aboutPaths() || r.step > 3 {
+		return nil
+	}
+	var again, all []string
+	for _, t := range r.q.searched() {
+		switch p := r.pattern(t); {
+		case r.large() && t.phrase == "" && t.pair == "" && !t.weak:
+			again = append(again, definitionStart+p)
+		case !r.large() && r.ev.cut[p]:
+			again = append(again, p)
+		}
+	}
+	if !r.large() && len(again) > 0 {
+		again = []string{strings.Join(again, "|")}
+	}
+	for _, folder := range r.scopes() {
+		for _, p := range again {
+			if r.step <= 2 {
+				calls = append(calls, call{"grep", arguments{Pattern: p, Path: folder}})
+			}
+		}
+	}
+	for _, t := range r.q.terms[:min(len(r.q.terms), 10)] {
+		if t.pair == "" { // its words are searched for
+			all = append(all, r.pattern(t))
+		}
+	}
+	for _, n := range r.bestFiles(maxLooked) {
+		if f := r.ev.files[n]; len(all) > 0 && (f == nil || !f.whole && !f.searched) {
+			p := strings.Join(all, "|")
+			if extension(n) == "rs" {
+				p += `|cfg\(test\)`
+			}
+			calls = append(calls, call{"grep", arguments{Pattern: p, Path: n, Limit: maxFileLines}})
+		}
+	}
+	return calls
+}
+
+// readCalls read around the best places, no two of which are close together.
+func (r *researcher) readCalls() (calls []call) {
 	if r.topicAnswers() || r.aboutPaths() {
 		return nil
 	}
-	var calls []call
-	var read []place
+	var seen []place
 	for _, p := range r.places {
-		if p.kind == private || slices.ContainsFunc(read, func(o place) bool {
-			return o.path == p.path && (p.kind == document || p.line > o.line-readAbove && p.line < o.line+readLines-readAbove)
-		}) {
+		near := func(o place) bool {
+			return o.path == p.path && (p.kind == "document" || p.line > o.line-readAbove && p.line < o.line+readLines-readAbove)
+		}
+		if f := r.ev.files[p.path]; len(seen) == maxReads {
+			break
+		} else if p.kind == "private" || slices.ContainsFunc(seen, near) || f != nil && (f.whole || f.read[p.line]) {
+			seen = append(seen, p)
 			continue
 		}
-		if read = append(read, p); len(read) > maxReads {
-			break
+		seen = append(seen, p)
+		if p.kind == "document" {
+			p.line = 0
 		}
-		switch {
-		case r.ev.files[p.path].wasRead(p.line):
-		case p.kind == document:
-			calls = append(calls, r.read(p.path, 0))
-		default:
-			calls = append(calls, r.read(p.path, p.line))
-		}
+		calls = append(calls, r.read(p.path, p.line))
 	}
 	return calls
 }
@@ -251,13 +238,9 @@ func (r *researcher) read(path string, line int) call {
 // definitionStart begins the pattern of lines that seem to define something.
 const definitionStart = `\b(?:func|function|type|class|def|defn?|fn|fun|struct|interface|enum|trait|impl|const|module|object|record|sub|define|var|val)\b[^=;]*`
 
-// grep returns a call that searches for a term, below a folder.
-func (r *researcher) grep(t term, before, folder string) call {
-	return call{"grep", arguments{Pattern: before + r.pattern(t), Path: folder}}
-}
-
 // pattern returns the regular expression that finds the lines which a term may
-// stand on. It may find more.
+// stand on. It may find more. What makes a search fast is a text that stands in
+// every match as it is written: so only the first letter of a word is free.
 func (r *researcher) pattern(t term) string {
 	switch {
 	case t.phrase != "":
@@ -288,8 +271,7 @@ func (r *researcher) pattern(t term) string {
 	return capitals(word)
 }
 
-// capitals matches a word that may begin with a capital letter. What follows
-// is the text that makes a search fast.
+// capitals matches a word that may begin with a capital letter.
 func capitals(word string) string {
 	first, size := utf8.DecodeRuneInString(word)
 	if up := unicode.ToUpper(first); up != first && len(word) > size {
@@ -298,49 +280,25 @@ func capitals(word string) string {
 	return regexp.QuoteMeta(word)
 }
 
-// allTerms returns a pattern that finds any of the terms, weak ones too.
-func (r *researcher) allTerms() string {
-	var alts []string
-	for _, t := range r.q.terms[:min(len(r.q.terms), 10)] {
-		if t.pair != "" {
-			continue // its words are searched for
-		}
-		alts = append(alts, r.pattern(t))
-	}
-	return strings.Join(alts, "|")
-}
-
-// namePattern finds files in whose names, or whose folder's, one of the terms
-// stands.
+// namePattern finds files in whose names, or whose folder's, a term stands.
 func namePattern(terms []term) string {
 	var alts []string
 	for _, t := range terms {
 		for _, w := range subwords(t.text) {
-			word := []rune(literal(stem(w)))
-			if len(word) < 3 || len(alts) == 6 || strings.ContainsAny(string(word), `\?[]{}`) {
-				continue
-			}
-			alt := string(word[1:])
-			if up := unicode.ToUpper(word[0]); up != word[0] {
-				alt = "[" + string(word[0]) + string(up) + "]" + alt
-			} else {
-				alt = string(word[0]) + alt
-			}
-			if alts = append(alts, "**/*"+alt+"*"); len(alts) <= 6 {
-				alts = append(alts, "**/"+alt+"*/*")
+			if word := literal(stem(w)); len(word) > 2 && isASCII(word) && len(alts) < 12 && !slices.Contains(alts, "**/*"+capitals(word)+"*") {
+				alts = append(alts, "**/*"+capitals(word)+"*", "**/"+capitals(word)+"*/*")
 			}
 		}
 	}
-	if len(alts) < 2 {
-		return strings.Join(alts, "")
+	if len(alts) == 0 {
+		return ""
 	}
 	return "{" + strings.Join(alts, ",") + "}"
 }
 
-// globQuote returns a glob that matches s alone.
-func globQuote(s string) string { return globSpecial.ReplaceAllString(s, `[$0]`) }
-
-var globSpecial = regexp.MustCompile(`[*?{\[]`)
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+}
 
 // scopes returns folders over which to spread a search: those with the most
 // of the program; in a large repository, those with the names that match best.
@@ -352,67 +310,30 @@ func (r *researcher) scopes() []string {
 	for ; depth < 6; depth++ {
 		count := map[string]int{}
 		for _, n := range names {
-			if parts := strings.Split(path.Dir(n), "/"); kindOf(n) == source && parts[0] != "." {
+			if kind, _ := kindOf(n); kind == "source" && strings.Contains(n, "/") {
+				parts := strings.Split(path.Dir(n), "/")
 				count[strings.Join(parts[:min(depth, len(parts))], "/")]++
 			}
 		}
-		if len(count) == 0 || len(count) < 3 && depth < 5 {
-			continue
+		if len(count) > 2 || len(count) > 0 && depth == 5 {
+			out := slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], strings.Compare(a, b)) })
+			if r.large() {
+				out = out[:min(len(out), maxScopes/2)]
+			}
+			return out[:min(len(out), maxScopes)]
 		}
-		out := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-			return cmp.Or(cmp.Compare(count[b], count[a]), strings.Compare(a, b))
-		})
-		return out[:min(len(out), maxScopes)]
 	}
 	return nil
-}
-
-// named returns the files that the prompt names and the repository has.
-func (r *researcher) named() []string {
-	var out []string
-	for _, p := range r.q.paths {
-		if n := r.ev.resolve(p.path); n != "" && !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
-	return out
 }
 
 // aboutPaths reports whether the prompt asks for files or folders as such: it
 // names some, and nothing to look for in them.
 func (r *researcher) aboutPaths() bool {
-	if len(r.q.paths) == 0 || r.q.usage || !slices.ContainsFunc(r.q.paths, func(p pathRef) bool { return p.sure || r.ev.resolve(p.path) != "" }) {
-		return false
-	}
-	return !slices.ContainsFunc(r.q.strong(), func(t term) bool {
+	some := slices.ContainsFunc(r.q.paths, func(p pathRef) bool { return p.sure || r.ev.resolve(p.path) != "" })
+	return some && !r.q.usage && !slices.ContainsFunc(r.q.strong(), func(t term) bool {
 		return !slices.ContainsFunc(r.q.paths, func(p pathRef) bool { return strings.Contains(flat(p.path), flat(t.text)) })
 	})
 }
-
-// topic returns the topic of the prompt, if it is about no more than that.
-func (r *researcher) topic() *topic {
-	t := r.q.topic
-	if t == nil || t.alone && len(r.besides()) > 0 {
-		return nil
-	}
-	return t
-}
-
-// besides returns the terms that the topic does not account for.
-func (r *researcher) besides() []term {
-	return slices.DeleteFunc(r.q.strong(), func(t term) bool {
-		return r.q.topic.asked.MatchString(t.text) || r.own[t.stem] || r.own[t.ident] || topicStems[t.stem]
-	})
-}
-
-// topicStems say no more than their topic.
-var topicStems = func() map[string]bool {
-	set := map[string]bool{}
-	for w := range wordSet(topicList) {
-		set[stem(w)] = true
-	}
-	return set
-}()
 
 // topicAnswers reports whether the best place is one that the topic has found.
 func (r *researcher) topicAnswers() bool { return len(r.places) > 0 && r.places[0].topic && r.step > 0 }

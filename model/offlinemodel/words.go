@@ -2,6 +2,7 @@ package offlinemodel
 
 import (
 	_ "embed" // the word lists
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -34,7 +35,9 @@ var (
 	// shortForms has for such a stem the other words of the line.
 	shortForms = map[string][]string{}
 	// related has for a stem the stems of words that code may use for it.
-	related = map[string]map[string]bool{}
+	related = map[string][]string{}
+	// topicStems say no more than the topic of a prompt.
+	topicStems = map[string]bool{}
 )
 
 func init() {
@@ -46,15 +49,16 @@ func init() {
 		shortForms[suffixless(words[0])] = words[1:]
 	}
 	for l := range strings.Lines(relatedList) {
-		words := strings.Fields(l)
-		for _, w := range words {
-			for _, o := range words {
-				if related[stem(w)] == nil {
-					related[stem(w)] = map[string]bool{}
-				}
-				related[stem(w)][stem(o)] = true
-			}
+		var stems []string
+		for w := range strings.FieldsSeq(l) {
+			stems = append(stems, stem(w))
 		}
+		for _, s := range stems {
+			related[s] = append(related[s], stems...)
+		}
+	}
+	for w := range wordSet(topicList) {
+		topicStems[stem(w)] = true
 	}
 }
 
@@ -80,10 +84,11 @@ func stem(word string) string {
 	return w
 }
 
-// suffixes are tried in order; the first that leaves enough is taken off.
+// suffixes are tried in order; the first that leaves enough is taken off. Each
+// is a text, how much has to be left, and what it becomes.
 var suffixes = []struct {
 	text    string
-	least   int // how much has to be left
+	least   int
 	becomes string
 }{
 	{"ification", 3, "ify"}, {"ization", 4, "iz"}, {"isation", 4, "is"}, {"ation", 4, ""}, {"ied", 3, "y"}, {"ier", 4, "y"}, {"ion", 5, ""},
@@ -185,7 +190,9 @@ type text struct {
 func newText(s string) text {
 	t := text{lower: strings.ToLower(s), flat: flat(s), stems: map[string]bool{}}
 	for w := range strings.FieldsFuncSeq(t.lower, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' }) {
-		t.idents = append(t.idents, flat(w))
+		if id := flat(w); id != "" {
+			t.idents = append(t.idents, id)
+		}
 	}
 	for _, w := range subwords(s) {
 		t.stems[stem(w)] = true
@@ -195,60 +202,40 @@ func newText(s string) text {
 
 // How well a term matches.
 const (
-	matchPart    = 0.5 // it stands inside of a longer name
-	matchMember  = 0.6 // the last part of a qualified name alone
+	matchForm    = 0.95 // another form of the word
+	matchPart    = 0.5  // it stands inside of a longer name
+	matchMember  = 0.6  // the last part of a qualified name alone, or a pair inside of a line
 	matchRelated = 0.35
 	matchLeast   = 0.4 // below, it does not count as found
 )
 
 // match returns how well a term matches a text: from 0, not at all, to 1.
-func (t *term) match(in *text) float64 {
+func (t *term) match(in *text) (best float64) {
 	switch {
-	case t.phrase != "":
-		if strings.Contains(strings.Join(strings.Fields(in.lower), " "), t.phrase) {
-			return 1
-		}
-	case t.pair != "":
-		if !strings.Contains(in.flat, t.pair) {
-			return 0
-		}
-		for _, id := range in.idents {
-			if strings.HasPrefix(id, t.pair) {
-				return 1
-			}
-		}
-		return matchMember
-	case t.ident != "":
-		best := 0.0
-		if t.member != "" && strings.Contains(in.lower, strings.ToLower(t.text)) {
-			return 1
-		}
-		for _, id := range in.idents {
-			switch {
-			case id == t.ident:
-				return 1
-			case t.member != "" && id == t.member:
-				best = max(best, matchMember)
-			case len(t.ident) > 3 && strings.Contains(id, t.ident):
-				best = max(best, matchPart)
-			}
-		}
-		return best
-	case in.stems[t.stem]:
+	case t.phrase != "" && strings.Contains(strings.Join(strings.Fields(in.lower), " "), t.phrase),
+		t.member != "" && strings.Contains(in.lower, strings.ToLower(t.text)):
 		return 1
-	default:
-		if len(t.stem) >= 4 {
-			for _, id := range in.idents {
-				if strings.Contains(id, t.stem) {
-					return matchPart
-				}
-			}
-		}
-		for o := range related[t.stem] {
-			if in.stems[o] {
-				return matchRelated
-			}
+	case t.stem != "" && in.stems[t.stem] && strings.Contains(in.lower, strings.ToLower(t.text)):
+		return 1
+	case t.stem != "" && in.stems[t.stem]:
+		return matchForm
+	case t.phrase != "", t.pair != "" && !strings.Contains(in.flat, t.pair):
+		return 0
+	case t.pair != "":
+		best = matchMember
+	}
+	for _, id := range in.idents {
+		switch {
+		case id == t.ident, t.pair != "" && strings.HasPrefix(id, t.pair):
+			return 1
+		case t.member != "" && id == t.member:
+			best = max(best, matchMember)
+		case len(t.ident) > 3 && strings.Contains(id, t.ident), len(t.stem) > 3 && strings.Contains(id, t.stem):
+			best = max(best, matchPart)
 		}
 	}
-	return 0
+	if best == 0 && slices.ContainsFunc(related[t.stem], func(o string) bool { return in.stems[o] }) {
+		return matchRelated
+	}
+	return best
 }
