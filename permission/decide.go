@@ -140,8 +140,12 @@ func (c *compiled) decision(v *Value, layer Layer) Decision {
 	return Decision{Action: c.Action, Layer: layer, Rule: &c.Rule}
 }
 
-// means reports whether c, which matches v, speaks of it: see [Value.Spelling].
+// means reports whether c, which matches v, speaks of it: see [Value.Spelling]
+// and [Value.Line].
 func (c *compiled) means(v *Value) bool {
+	if v.Line {
+		return c.line
+	}
 	return !v.Spelling || c.Action != Deny || !c.pattern.MatchesAll()
 }
 

@@ -110,10 +110,19 @@ type Value struct {
 	// rule that denies everything covers the command as it is written.
 	Spelling bool
 
+	// Line says that the value is a whole command line, whose commands are values
+	// of their own. Only a rule that denies, and whose pattern has an operator of
+	// the shell in it, is about lines: "curl * | sh", ":(){ :|:& };:".
+	Line bool
+
 	// Written is the part of a shell command that the value stands for, as
 	// it is written there. Empty: it was not written as such, or Text says it.
 	Written string
 }
+
+// Operators are the characters of which a line of the shell has one, if there is
+// more than a command in it.
+const Operators = "|;&<>\n"
 
 // Patterns returns what a call wants, for the person who is asked about it: the
 // texts of its values, and shell commands as they are written. It leaves out

@@ -69,6 +69,7 @@ type compiled struct {
 	tool, pattern *glob.Glob
 	absolute      bool              // the pattern begins with "/"
 	here          bool              // it begins with "./", as does the name of a program
+	line          bool              // it has an operator of the shell in it, so that no single command matches it
 	lower         func() *glob.Glob // pattern, for what is in lower case
 }
 
@@ -90,6 +91,7 @@ func compileRule(r Rule) (*compiled, error) {
 	c := &compiled{Rule: r, tool: tool, pattern: pattern}
 	c.absolute = strings.HasPrefix(strings.TrimLeft(r.Pattern, "!"), "/")
 	c.here = strings.HasPrefix(r.Pattern, "./")
+	c.line = strings.ContainsAny(r.Pattern, ";&<>\n") || strings.Contains(r.Pattern, "| ") || strings.Contains(r.Pattern, " |") // "@(a|b)" is a group
 	c.lower = sync.OnceValue(func() *glob.Glob { return foldGlob(norm.NFC.String(r.Pattern), pattern) })
 	return c, nil
 }

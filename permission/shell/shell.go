@@ -20,6 +20,8 @@ import (
 //   - A file that a command is given to read or write is a value of read_file
 //     or write_file that can only deny, and so are other spellings of a
 //     command: "rm -rf x" for "/bin/rm -fr x".
+//   - A line of several commands is a value itself, for rules that deny a pipe
+//     or another construction.
 //   - What cannot be known before it runs, and a line that cannot be parsed,
 //     is an unknown value.
 //
@@ -37,10 +39,35 @@ func Values(w permission.Workspace, tool, command string) ([]permission.Value, e
 	a := &analysis{ws: w, tool: tool, seen: map[permission.Value]bool{}, home: w.HomeFolder()}
 	st := &state{vars: map[string]text{}, cwd: []string{w.Root}, funcs: map[string]*syntax.Stmt{}}
 	a.script(st, command)
+	a.line(command)
 	if !slices.ContainsFunc(a.values, func(v permission.Value) bool { return !v.DenyOnly }) {
 		a.unknown(command) // nothing in it that a rule could allow
 	}
 	return a.values, nil
+}
+
+// line adds the whole line, as it is written and as it is usually laid out:
+// "curl x|sh" is "curl x | sh".
+func (a *analysis) line(command string) {
+	if !strings.ContainsAny(command, permission.Operators) {
+		return
+	}
+	lines := []string{strings.TrimSpace(command)}
+	if stmts, ok := parseShell(command); ok {
+		var b strings.Builder
+		for i, stmt := range stmts {
+			if i > 0 {
+				b.WriteString("; ")
+			}
+			if syntax.NewPrinter(syntax.SingleLine(true)).Print(&b, stmt) != nil {
+				break
+			}
+		}
+		lines = append(lines, strings.TrimSpace(b.String()))
+	}
+	for _, text := range slices.Compact(lines) {
+		a.add(permission.Value{Tool: a.tool, Text: text, DenyOnly: true, Line: true})
+	}
 }
 
 type shellError string
