@@ -109,7 +109,7 @@ var codes = []Code{
 	{codeEncodingInvalid, Warning, "bytes that are no UTF-8 were replaced", "save it as UTF-8"},
 	{codeEncodingNUL, Warning, "NUL characters were replaced", "remove them"},
 	{codeFrontmatterMissing, Warning, "the file has no frontmatter and is no agent", "add it, or move the file out of the folder"},
-	{codeFrontmatterUnclosed, Warning, "there is no closing `---`; its place was guessed", "write `---` below the last field"},
+	{codeFrontmatterUnclosed, Warning, "there is no closing `---`; its place was guessed, from text on its line, `...`, or a heading with text below it. Where there is none of these the file is refused", "write `---` below the last field"},
 	{codeFrontmatterUnopened, Warning, "there is no opening `---`", "write `---` above the first field"},
 	{codeFrontmatterIndented, Warning, "the file is indented", "remove the indentation"},
 	{codeFrontmatterPreceded, Warning, "something stands before the frontmatter", "let the file begin with `---`"},

@@ -2,6 +2,7 @@ package agentdefs
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -73,7 +74,8 @@ func (p *parser) definition(h header, res *parsed) {
 	}
 	p.describe(d, description)
 	if d.Description == "" {
-		if !p.refused { // as good as absent; a refused file still holds its name
+		restricts := slices.ContainsFunc(entries, func(e entry) bool { return e.id.guards() })
+		if !p.refused && !restricts { // as good as absent; any other still holds its name
 			res.name = ""
 		}
 		p.refuseUndescribed(description)
@@ -83,7 +85,13 @@ func (p *parser) definition(h header, res *parsed) {
 	if d.Prompt == "" {
 		p.report(codeBodyEmpty, h.line, 0, "write below the frontmatter how the agent should work", "the file has no text below its frontmatter")
 	}
-	if d.Permission = p.ruleset(&grants, d.Mode); d.Permission != nil {
+	if h.endless && d.Prompt == "" {
+		p.refuseEndless(h.line)
+	}
+	if d.Permission = p.ruleset(&grants, d.Mode); d.Permission != nil && h.endless {
+		d.Permission = p.withoutTools(d, h.line)
+	}
+	if d.Permission != nil {
 		res.def = d
 	}
 }

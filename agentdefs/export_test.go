@@ -2,6 +2,8 @@ package agentdefs
 
 import (
 	"context"
+	"io/fs"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
@@ -12,11 +14,25 @@ type Platform struct {
 	NewWatcher func() (*fsnotify.Watcher, error)
 	Add        func(w *fsnotify.Watcher, dir string) error
 	Network    func(dir string) string
+
+	Stat       func(path string) (fs.FileInfo, error)
+	Lstat      func(path string) (fs.FileInfo, error)
+	ReadDir    func(path string) ([]fs.DirEntry, error)
+	BeforeRead func(path string) error // is called before a file is read; its error is the reading's
+	CallTime   time.Duration           // that a call may take
 }
 
 // On sets the platform of opts.
 func (opts *Options) On(p Platform) *Options {
-	opts.platform = platform{newWatcher: p.NewWatcher, add: p.Add, network: p.Network}
+	opts.platform = platform{newWatcher: p.NewWatcher, add: p.Add, network: p.Network, stat: p.Stat, lstat: p.Lstat, readDir: p.ReadDir, callTime: p.CallTime}
+	if p.BeforeRead != nil {
+		opts.platform.readFile = func(path string) (content, error) {
+			if err := p.BeforeRead(path); err != nil {
+				return content{}, err
+			}
+			return readRegular(path)
+		}
+	}
 	return opts
 }
 
@@ -25,7 +41,7 @@ type Scanner struct{ l *loader }
 
 // NewScanner returns a Scanner of the workspace at root.
 func NewScanner(root string, opts *Options) (*Scanner, error) {
-	l, err := newLoader(root, opts)
+	l, err := newLoader(context.Background(), root, opts)
 	return &Scanner{l}, err
 }
 
@@ -40,4 +56,11 @@ func (s *Scanner) Load() (snapshot *Snapshot, read int, changed bool) {
 	}
 	s.l.snapshot = next
 	return next, s.l.files.read, changed
+}
+
+// Rescan reads every file again, and reports whether anything has changed.
+func (s *Scanner) Rescan() (changed bool) {
+	next := s.l.load(context.Background(), func(string) bool { return true })
+	c := s.l.snapshot.changeTo(next)
+	return !s.l.snapshot.same(next, &c)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -38,13 +37,23 @@ type source struct {
 	shown string
 	real  string      // where its symlinks lead
 	info  fs.FileInfo // of real
-	err   error       // why they lead nowhere; then the above are empty
+	err   error       // why it can't be looked at; then the above are empty
+	kept  *record     // what was known of it, which stays, since its folder can't be read; nil: it is read
 }
 
 // listing is the files of one folder, in the order of their paths.
 type listing struct {
 	files       []source
 	diagnostics []Diagnostic // of folders
+
+	folders map[string]bool // that were read, as shown, or whose files are kept
+	lost    []lost          // what could not be read
+}
+
+// lost is a folder whose files can't be known now.
+type lost struct {
+	shown string // empty: the workspace itself
+	known bool   // it was read before, and its files are kept as they were
 }
 
 // scan is what is to be read.
@@ -54,6 +63,7 @@ type scan struct {
 	dir      string    // the workspace's folder that is served, as shown
 	from     []origin  // that are read too
 	root     string    // the workspace's real path; empty: there is none
+	before   *scan     // nil: this is the first
 
 	// known returns the info of a file at a real path that has not changed
 	// since it was read, as far as changes are told of; nil: it may have.
@@ -69,9 +79,9 @@ func (s *scan) count() (n int) {
 }
 
 // look finds the agent files of the workspace at root. It reads none of them.
-// enter and known may be nil.
-func look(root string, opts *Options, enter enterFunc, known func(key fileKey, real string) fs.FileInfo) *scan {
-	s := &scan{trail: newTrail(enter), known: known}
+// enter, before and known may be nil.
+func look(disk *disk, root string, opts *Options, enter enterFunc, before *scan, known func(key fileKey, real string) fs.FileInfo) *scan {
+	s := &scan{trail: newTrail(disk, enter), before: before, known: known}
 	if opts.UserDir != "" {
 		s.further(opts.UserDir, true)
 	}
@@ -91,21 +101,35 @@ func look(root string, opts *Options, enter enterFunc, known func(key fileKey, r
 func (s *scan) workspace(root string) {
 	var l listing
 	defer func() { s.listings = append(s.listings, l) }()
+	was := "" // the folder that was served
+	if s.before != nil {
+		was = s.before.dir
+	}
 	real, info, err := s.outside(root)
-	if err != nil || !info.IsDir() {
+	switch {
+	case err == nil && !info.IsDir(), err != nil && nothingThere(err):
+		return
+	case err != nil:
+		s.dir = was
+		s.lose(&l, ".", "", err)
 		return
 	}
 	s.root = real
+	l.read("")
 	for _, f := range workspaceFolders {
 		at, dir, err := s.follow(real, info, f.shown)
 		switch {
-		case err == nil && !dir.IsDir(), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		case err == nil && !dir.IsDir(), err != nil && nothingThere(err):
 		case s.dir != "" && s.also(f.shown):
 		case s.dir != "":
 			l.diagnostics = append(l.diagnostics, finding(f.shown, codeDirectoryShadowed, "move its files to "+s.dir+", remove that folder, or read both with --agents-from claude", "the folder is not read, because "+s.dir+" exists"))
+		case err != nil && was != "": // which of the folders is to be served is not known
+			s.dir = was
+			s.lose(&l, f.shown, was, err)
+			return
 		case err != nil:
 			s.dir = f.shown
-			l.diagnostics = append(l.diagnostics, unreadable(f.shown, err))
+			s.lose(&l, f.shown, f.shown, err)
 		default:
 			s.dir = f.shown
 			s.list(&l, f, at, dir)
@@ -116,23 +140,62 @@ func (s *scan) workspace(root string) {
 // further lists a folder outside of the workspace.
 func (s *scan) further(dir string, optional bool) {
 	var l listing
+	defer func() { s.listings = append(s.listings, l) }()
 	f := folder{shown: filepath.ToSlash(dir), nested: true}
 	abs, err := filepath.Abs(dir)
+	var info fs.FileInfo
 	if err == nil {
-		var info fs.FileInfo
 		abs, info, err = s.outside(abs)
-		switch {
-		case err != nil:
-		case info.IsDir():
-			s.list(&l, f, abs, info)
-		default:
+	}
+	switch {
+	case err == nil && info.IsDir():
+		s.list(&l, f, abs, info)
+	case err != nil && !nothingThere(err):
+		s.lose(&l, f.shown, f.shown, err)
+	default:
+		if err == nil {
 			err, optional = syscall.ENOTDIR, false
 		}
+		if !optional {
+			l.diagnostics = append(l.diagnostics, unreadable(f.shown, err))
+		}
 	}
-	if err != nil && !optional {
-		l.diagnostics = append(l.diagnostics, unreadable(f.shown, err))
+}
+
+// read notes that what is in a folder is known.
+func (l *listing) read(shown string) {
+	if l.folders == nil {
+		l.folders = map[string]bool{}
 	}
-	s.listings = append(s.listings, l)
+	l.folders[shown] = true
+}
+
+// lose notes that the files below at can't be known, because shown can't be
+// read: those that were known stay. Where none were, the folder may restrict
+// any agent that it overrides.
+func (s *scan) lose(l *listing, shown, at string, err error) {
+	d := unreadable(shown, err)
+	var were map[string]bool
+	if s.before != nil {
+		were = s.before.listings[len(s.listings)].folders
+	}
+	if were[at] {
+		d.Message += "; the agents that it had stay in force as they were"
+		d.Fix = advice(err, "make it readable, or remove it to stop them")
+	} else {
+		d.Message += "; it may restrict agents of the same name, so none that is built in or of a folder before it is served"
+		d.Fix = advice(err, "make it readable, or remove it to get those back")
+	}
+	here := lost{at, were[at]}
+	for folder := range were {
+		if here.known && here.holds(folder) {
+			l.read(folder)
+		}
+	}
+	if !slices.ContainsFunc(s.listings, func(other listing) bool { return slices.Contains(other.diagnostics, d) }) {
+		l.diagnostics = append(l.diagnostics, d)
+	}
+	l.lost = append(l.lost, here)
 }
 
 // outside is resolve for a path that leads to agent files.
@@ -164,10 +227,12 @@ func (s *scan) list(l *listing, f folder, dir string, info fs.FileInfo) {
 		seen[dir] = true
 		here := s.in(dir, info)
 		here.listed, here.nested = true, here.nested || f.nested
-		entries, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // gone since it was found: then it is no folder
-			l.diagnostics = append(l.diagnostics, unreadable(shown, err))
+		entries, err := s.disk.readDir(dir)
+		if err != nil && !nothingThere(err) { // gone since it was found: then it is no folder
+			s.lose(l, shown, shown, err)
+			return
 		}
+		l.read(shown)
 		for _, e := range entries {
 			if full {
 				return
@@ -175,7 +240,7 @@ func (s *scan) list(l *listing, f folder, dir string, info fs.FileInfo) {
 			name := e.Name()
 			isFile := agentFile(path.Join(shown, name))
 			if !isFile && !f.nested && strings.HasSuffix("/"+f.shown, "/"+workspaceFolders[0].shown) && e.IsDir() && !strings.HasPrefix(name, ".") {
-				if n := countAgentFiles(filepath.Join(dir, name), path.Join(shown, name), true); n > 0 {
+				if n := countAgentFiles(s.disk, filepath.Join(dir, name), path.Join(shown, name), true); n > 0 {
 					l.diagnostics = append(l.diagnostics, finding(path.Join(shown, name), codeSubfolderUnread, "move its files up to "+f.shown,
 						fmt.Sprintf("subfolders of %s are not read; agent files in this one: %d", f.shown, n)))
 				}
@@ -186,14 +251,27 @@ func (s *scan) list(l *listing, f folder, dir string, info fs.FileInfo) {
 			at := source{shown: path.Join(shown, name)}
 			switch {
 			case e.Type()&fs.ModeSymlink != 0:
-				at.real, at.info, at.err = s.follow(dir, info, name)
+				if at.real, at.info, at.err = s.follow(dir, info, name); at.err != nil && !isFile {
+					if !nothingThere(at.err) {
+						s.lose(l, at.shown, at.shown, at.err)
+					}
+					continue
+				}
 			case isFile || e.IsDir():
 				at.real = filepath.Join(dir, name)
 				if here.told && s.known != nil && e.Type().IsRegular() {
 					at.info = s.known(fileKey{len(s.listings), at.shown}, at.real)
 				}
 				if at.info == nil {
-					if at.info, err = e.Info(); err != nil { // gone since the folder was read
+					at.info, err = s.disk.lstat(at.real)
+					switch {
+					case err == nil:
+					case nothingThere(err): // gone since the folder was read
+						continue
+					case isFile:
+						at.real, at.err = "", err
+					default:
+						s.lose(l, at.shown, at.shown, err)
 						continue
 					}
 				}
@@ -222,7 +300,7 @@ func finding(shown, code, fix, message string) Diagnostic {
 }
 
 func unreadable(shown string, err error) Diagnostic {
-	return finding(shown, codeFileUnreadable, "make it readable", "the folder cannot be read: "+cause(err))
+	return finding(shown, codeFileUnreadable, advice(err, "make it readable"), "the folder cannot be read: "+cause(err))
 }
 
 // cause is err without the operation and path that a diagnostic names itself.

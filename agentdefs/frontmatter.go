@@ -2,9 +2,12 @@ package agentdefs
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/agentworker/worker/permission"
 )
 
 // maxHeader bounds the bytes of a file's header, which a YAML reader gets to
@@ -22,9 +25,13 @@ type header struct {
 	// root is the fields of a file that is no Markdown; nil: text has them.
 	root *yaml.Node
 
-	// guessed says that no closing fence was found: where the body begins is
-	// then a matter of judgement.
+	// guessed says that no closing fence was found: where the body begins, if
+	// there is one, is then a matter of judgement.
 	guessed bool
+
+	// endless says that there is no fence at all, and the end of the file is
+	// that of the header.
+	endless bool
 }
 
 var (
@@ -83,7 +90,7 @@ func (p *parser) split(text string) (header, bool) {
 		p.report(codeFrontmatterIndented, at+1, 0, "remove the indentation", "the file is indented")
 	}
 	h := header{line: start + 1, indent: len(indent)}
-	end, rest := p.close(lines, start, &h)
+	end, rest := p.close(lines, start, start-at, &h)
 	h.text = strings.Join(lines[start:end], "\n")
 	if len(h.text) > maxHeader {
 		p.refuse(codeFileUnreadable, start+1, 0, "move text from the frontmatter to the body", "the frontmatter is longer than %d KiB", maxHeader>>10)
@@ -93,9 +100,9 @@ func (p *parser) split(text string) (header, bool) {
 	return h, true
 }
 
-// close finds the end of the header that begins at start: the index of the line
-// after its last, and the lines of the body.
-func (p *parser) close(lines []string, start int, h *header) (end int, rest []string) {
+// close finds the end of the header that begins at start, below opened lines of
+// fences: the index of the line after its last, and the lines of the body.
+func (p *parser) close(lines []string, start, opened int, h *header) (end int, rest []string) {
 	for i := start; i < len(lines); i++ {
 		if dashes.MatchString(lines[i]) {
 			if len(strings.TrimRight(lines[i], " \t")) > 3 {
@@ -110,13 +117,60 @@ func (p *parser) close(lines []string, start int, h *header) (end int, rest []st
 		switch {
 		case strings.HasPrefix(lines[i], "---"):
 			return i, append([]string{strings.TrimLeft(lines[i], "-")}, lines[i+1:]...)
-		case strings.TrimRight(lines[i], " \t") == "...":
+		case strings.TrimRight(lines[i], " \t") == "..." && i+1 < len(lines):
 			return i, lines[i+1:]
-		case heading.MatchString(lines[i]):
+		case heading.MatchString(lines[i]) && hasProse(lines[i+1:]):
 			return i, lines[i:]
 		}
 	}
-	return len(lines), nil
+	if h.endless = opened == 0; h.endless {
+		return len(lines), nil
+	}
+	p.refuseEndless(start + 1)
+	return max(start, len(lines)-1), nil // the last line may be cut in its middle
+}
+
+// refuseEndless refuses a file that may be the beginning of one: it is still
+// being written, or was cut.
+func (p *parser) refuseEndless(line int) {
+	p.refuse(codePermissionInvalid, line, 0, "write --- on a line of its own below the last field",
+		"the frontmatter does not end, so rules may be missing from it, and nothing of this file is served")
+}
+
+// withoutTools is the permission of an agent in a file that is all frontmatter,
+// without a fence, its text in a field. It can be told from the beginning of a
+// longer file no more than any other, so whatever rules may be missing, none is
+// needed.
+func (p *parser) withoutTools(d *Definition, line int) *permission.Ruleset {
+	p.report(codeFrontmatterUnclosed, line, 0, "write --- above the first field, and --- below the last",
+		"nothing says where the file ends, so rules may be missing from it, and its agent may use no tool")
+	rules := slices.Collect(d.Permission.Rules())
+	deny := permission.Rule{Tool: anything, Pattern: anything, Action: permission.Deny, Source: permission.Source{File: p.file, Line: line}}
+	at := len(rules)
+	if at > 0 && rules[at-1].Action == permission.Deny {
+		at-- // the last rule, task: deny, stays the last
+	}
+	set, err := permission.NewRuleset(slices.Insert(rules, at, deny)...)
+	if err != nil {
+		p.refusePermission(&yaml.Node{Line: line}, err)
+		return nil
+	}
+	return set
+}
+
+// hasProse reports whether lines hold one of text, unlike a comment, a field, an
+// item of a list or the beginning of any. A heading with nothing else below it
+// may as well be a comment of YAML, with a rule to follow.
+func hasProse(lines []string) bool {
+	for i, line := range lines {
+		switch {
+		case strings.TrimSpace(line) == "", strings.ContainsAny(line[:1], " \t#-"), keyLine.MatchString(line):
+		case i == len(lines)-1 && !strings.ContainsAny(line, " \t.!?"): // a field cut in its name
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 func (p *parser) missing() {

@@ -19,7 +19,8 @@ import (
 // An error means that one of paths does not exist or cannot be looked at.
 func Lint(ctx context.Context, paths []string, opts *Options) (found []Diagnostic, files int, err error) {
 	opts = opts.complete()
-	s := &scan{trail: newTrail(nil)}
+	disk := &disk{ctx, newGuard(opts.platform.callTime), &opts.platform}
+	s := &scan{trail: newTrail(disk, nil)}
 	together := map[string][]source{}
 	seen := map[string]bool{}
 	for _, given := range paths {
@@ -52,7 +53,7 @@ func Lint(ctx context.Context, paths []string, opts *Options) (found []Diagnosti
 	for _, key := range slices.Sorted(maps.Keys(together)) {
 		s.listings = append(s.listings, listing{files: together[key]})
 	}
-	read := (&reader{opts: opts}).read(ctx, s)
+	read := (&reader{opts: opts, disk: disk}).read(ctx, s)
 	if err := ctx.Err(); err != nil {
 		return nil, 0, fmt.Errorf("checking agent files: %w", err)
 	}
@@ -86,10 +87,10 @@ const lintDepth = 8
 // hidden adds the agent files in dot folders below the folder at real, which
 // other walks pass over.
 func (s *scan) hidden(l *listing, shown, real string, info fs.FileInfo) {
-	walkPackages(real, lintDepth, false, func(dir string) {
+	walkPackages(s.disk, real, lintDepth, false, nil, func(dir string) {
 		for _, f := range agentFolders {
 			at := path.Join(dir, f.shown)
-			if !isFolder(filepath.Join(real, filepath.FromSlash(at))) {
+			if is, _ := s.disk.isFolder(filepath.Join(real, filepath.FromSlash(at))); !is {
 				continue
 			}
 			if found, info, err := s.follow(real, info, at); err == nil {

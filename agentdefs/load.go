@@ -1,6 +1,7 @@
 package agentdefs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -48,7 +49,15 @@ type Options struct {
 	// cannot tell it of them; 0: 2 s.
 	PollEvery time.Duration
 
-	Logger *slog.Logger // nil: discard
+	// RescanEvery is how often a [Registry] reads everything again, for what
+	// no event tells of: a file that is written to through a mapping of memory
+	// or a hard link, a file system mounted over a folder; 0: 30 s. It takes at
+	// most a hundredth of the time, and comes less often where it would take more.
+	RescanEvery time.Duration
+
+	// Logger is told of each file that is not served or stale, once for each
+	// change of the file; nil: discard.
+	Logger *slog.Logger
 
 	platform platform
 }
@@ -65,6 +74,9 @@ func (opts *Options) complete() *Options {
 	if o.PollEvery <= 0 {
 		o.PollEvery = defaultPoll
 	}
+	if o.RescanEvery <= 0 {
+		o.RescanEvery = defaultRescan
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -76,13 +88,11 @@ func (opts *Options) complete() *Options {
 // file is a diagnostic of the snapshot; an error means that root, or a folder
 // of [Options.Dirs], cannot be read at all.
 func Load(root string, opts *Options) (*Snapshot, error) {
-	l, err := newLoader(root, opts)
+	l, err := newLoader(context.Background(), root, opts)
 	if err != nil {
 		return nil, fmt.Errorf("loading agent files: %w", err)
 	}
-	s := l.load(context.Background(), nil)
-	l.log(s)
-	return s, nil
+	return l.load(context.Background(), nil), nil
 }
 
 // loader makes snapshots, each from what has changed since the one before.
@@ -90,6 +100,7 @@ type loader struct {
 	root    string // absolute
 	opts    *Options
 	builtin []served
+	guard   *guard
 	watch   *watch // nil: each load is for itself
 
 	unread   []Unread  // folders that are there and not read
@@ -97,14 +108,17 @@ type loader struct {
 
 	scan     *scan     // the last one
 	files    *files    // of it
+	were     *files    // of the one before; nil: there is none
 	snapshot *Snapshot // made of them
 }
 
 // newLoader checks that what must exist does.
-func newLoader(root string, opts *Options) (*loader, error) {
+func newLoader(ctx context.Context, root string, opts *Options) (*loader, error) {
 	l := &loader{opts: opts.complete()}
+	l.guard = newGuard(l.opts.platform.callTime)
+	disk := l.disk(ctx)
 	for _, dir := range append([]string{root}, l.opts.Dirs...) {
-		if _, err := os.ReadDir(dir); err != nil {
+		if _, err := disk.readDir(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -116,11 +130,15 @@ func newLoader(root string, opts *Options) (*loader, error) {
 	return l, err
 }
 
+func (l *loader) disk(ctx context.Context) *disk { return &disk{ctx, l.guard, &l.opts.platform} }
+
 // load reads what has changed since the last time and puts it all together.
 // changed is [reader.changed]. The result is of no use if ctx has ended.
 func (l *loader) load(ctx context.Context, changed func(real string) bool) *Snapshot {
+	disk := l.disk(ctx)
 	var enter enterFunc
 	if l.watch != nil {
+		l.watch.begin(disk)
 		enter = l.watch.enter
 	}
 	var known func(fileKey, string) fs.FileInfo
@@ -132,12 +150,22 @@ func (l *loader) load(ctx context.Context, changed func(real string) bool) *Snap
 			return nil
 		}
 	}
-	l.scan = look(l.root, l.opts, enter, known)
-	r := &reader{opts: l.opts, known: l.files, changed: changed}
-	l.files = r.read(ctx, l.scan)
+	l.scan = look(disk, l.root, l.opts, enter, l.scan, known)
+	l.scan.before = nil
+	if l.files != nil {
+		l.scan.keep(l.files)
+	}
+	r := &reader{opts: l.opts, disk: disk, known: l.files, changed: changed}
+	l.files, l.were = r.read(ctx, l.scan), l.files
 	m := newMerge(l.builtin, l.snapshot)
 	for i, records := range l.files.ordered {
-		m.diagnostics = append(m.diagnostics, l.scan.listings[i].diagnostics...)
+		of := &l.scan.listings[i]
+		m.diagnostics = append(m.diagnostics, of.diagnostics...)
+		for _, at := range of.lost {
+			if !at.known {
+				m.seal(cmp.Or(at.shown, "."))
+			}
+		}
 		m.add(records)
 	}
 	if l.watch != nil {
@@ -145,7 +173,7 @@ func (l *loader) load(ctx context.Context, changed func(real string) bool) *Snap
 	}
 	next := m.snapshot(l.scan.dir)
 	if now := time.Now(); l.unreadAt.IsZero() || now.Sub(l.unreadAt) > lookForUnread {
-		l.unread, l.unreadAt = unreadFolders(l.root, l.opts, l.scan.dir), now
+		l.unread, l.unreadAt = unreadFolders(disk, l.root, l.opts, l.scan.dir), now
 	}
 	next.unread = l.unread
 	if d, ok := unreadDiagnostic(next.unread); ok {
@@ -153,22 +181,4 @@ func (l *loader) load(ctx context.Context, changed func(real string) bool) *Snap
 		sortDiagnostics(next.diagnostics)
 	}
 	return next
-}
-
-// log tells the logger what s has found that the snapshot before had not.
-func (l *loader) log(s *Snapshot) {
-	if !l.opts.Logger.Enabled(context.Background(), slog.LevelDebug) {
-		return
-	}
-	known := map[Diagnostic]bool{}
-	if l.snapshot != nil {
-		for _, d := range l.snapshot.diagnostics {
-			known[d] = true
-		}
-	}
-	for _, d := range s.diagnostics {
-		if d.Severity != Information && !known[d] {
-			l.opts.Logger.Debug("agent file", "finding", d.String())
-		}
-	}
 }

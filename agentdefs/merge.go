@@ -34,6 +34,11 @@ func newMerge(builtin []served, before *Snapshot) *merge {
 // add merges the files of one folder, in the order of their paths, which
 // replace what is there by the same name.
 func (m *merge) add(records []*record) {
+	for _, r := range records {
+		if r != nil && r.force.name == "" && r.claims != "" {
+			m.displace(r.force.file, r.claims)
+		}
+	}
 	first := make(map[string]string, len(records)) // the file that has a name
 	for _, r := range records {
 		if r == nil {
@@ -57,24 +62,34 @@ func (m *merge) add(records []*record) {
 	}
 }
 
+// seal takes away all that has been merged, because of a folder that comes next
+// and can't be read: it may restrict any of them.
+func (m *merge) seal(shown string) {
+	for _, name := range slices.Sorted(maps.Keys(m.byName)) {
+		m.unserved = append(m.unserved, Unserved{name, shownFile(m.byName[name].def), codeFileUnreadable, shown + " cannot be read, and may restrict it"})
+		m.withheld[name] = true
+	}
+	clear(m.byName)
+}
+
 // place gives f its name.
 func (m *merge) place(f *parsed) {
 	old, replaces := m.byName[f.name]
 	if f.def == nil {
 		// Switched off or refused: what the author meant to replace does not
 		// come back with permissions they did not write.
-		m.withhold(f, f.name, "")
+		code := ""
+		if f.empty {
+			code = codeFrontmatterMissing
+		}
+		m.withhold(f, f.name, code)
+		if replaces && f.disabled {
+			m.unserved = append(m.unserved, Unserved{f.name, shownFile(old.def), codeAgentShadows, "switched off by " + f.file})
+		} else {
+			m.displace(f.file, f.name)
+		}
 		delete(m.byName, f.name)
 		m.withheld[f.name] = true
-		if replaces {
-			why := "switched off by "
-			if !f.disabled {
-				why = "not served because of "
-				m.diagnostics = append(m.diagnostics, finding(f.file, codeAgentShadows, "correct the file, or remove it to get the other one back",
-					fmt.Sprintf("%s of the name %q is not served either", shownFile(old.def), f.name)))
-			}
-			m.unserved = append(m.unserved, Unserved{f.name, shownFile(old.def), codeAgentShadows, why + f.file})
-		}
 		return
 	}
 	now := served{def: f.def, base: f.def, digest: f.digest, line: f.line, column: f.column}
@@ -89,6 +104,20 @@ func (m *merge) place(f *parsed) {
 	}
 	m.byName[f.name] = now
 	delete(m.withheld, f.name)
+}
+
+// displace takes away the agent of that name, if there is one, because of a file
+// that is not served and replaces it all the same.
+func (m *merge) displace(file, name string) {
+	old, ok := m.byName[name]
+	if !ok {
+		return
+	}
+	m.diagnostics = append(m.diagnostics, finding(file, codeAgentShadows, "correct the file, or remove it to get the other one back",
+		fmt.Sprintf("%s of the name %q is not served either", shownFile(old.def), name)))
+	m.unserved = append(m.unserved, Unserved{name, shownFile(old.def), codeAgentShadows, "not served because of " + file})
+	delete(m.byName, name)
+	m.withheld[name] = true
 }
 
 // shadowing is f's definition with the mark of what it replaced.

@@ -1,14 +1,10 @@
 package agentdefs
 
 import (
-	"errors"
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -109,24 +105,41 @@ func (s *scan) origin(root string, o origin, home string) {
 	}
 	var l listing
 	defer func() { s.listings = append(s.listings, l) }()
-	if o.name == "claude" && !isFolder(filepath.Join(root, filepath.FromSlash(workspaceFolders[0].shown))) {
-		return // it is the workspace's own
+	first := workspaceFolders[0].shown
+	if o.name == "claude" {
+		own, err := s.disk.isFolder(filepath.Join(root, filepath.FromSlash(first)))
+		if err != nil {
+			s.lose(&l, first, o.folders[0].shown, err)
+		}
+		if !own {
+			return // it is the workspace's own
+		}
 	}
 	real, info, err := s.outside(root)
+	if err != nil && !nothingThere(err) {
+		s.lose(&l, ".", "", err)
+	}
 	if err != nil || !info.IsDir() {
 		return
 	}
+	l.read("")
 	folders := o.folders
 	if o.nested {
-		folders = packageFolders(real)
+		folders = packageFolders(s.disk, real, func(dir string, err error) {
+			if err == nil {
+				l.read(dir)
+			} else if s.before != nil && s.before.listings[len(s.listings)].folders[dir] {
+				s.lose(&l, dir, dir, err)
+			}
+		})
 	}
 	for _, f := range folders {
 		at, dir, err := s.follow(real, info, f.shown)
 		switch {
 		case err == nil && dir.IsDir():
 			s.list(&l, f, at, dir)
-		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			l.diagnostics = append(l.diagnostics, unreadable(f.shown, err))
+		case err != nil && !nothingThere(err):
+			s.lose(&l, f.shown, f.shown, err)
 		}
 	}
 }
@@ -146,15 +159,18 @@ const (
 var notPackages = []string{"node_modules", "vendor", "testdata", "dist", "build", "target", "venv", "__pycache__"}
 
 // packageFolders returns the folders of the workspace at root, below its top,
-// that the contract names: packages/x/.claude/agents.
-func packageFolders(root string) []folder {
+// that the contract names: packages/x/.claude/agents. looked is called for each
+// folder that was looked into, with the error of those that can't be; nil: it
+// need not be.
+func packageFolders(disk *disk, root string, looked func(dir string, err error)) []folder {
 	var out []folder
-	walkPackages(root, packageDepth, true, func(dir string) {
+	walkPackages(disk, root, packageDepth, true, looked, func(dir string) {
 		if dir == "." {
 			return
 		}
 		for _, f := range workspaceFolders {
-			if at := path.Join(dir, f.shown); isFolder(filepath.Join(root, filepath.FromSlash(at))) {
+			at := path.Join(dir, f.shown)
+			if is, err := disk.isFolder(filepath.Join(root, filepath.FromSlash(at))); is || err != nil {
 				out = append(out, folder{shown: at, nested: f.nested})
 				break
 			}
@@ -165,8 +181,9 @@ func packageFolders(root string) []folder {
 
 // walkPackages calls yield for root, as ".", and the folders below it to some
 // depth, but not for those that are hidden or hold what is not the project's,
-// nor, where ownRepositories says so, for repositories within it.
-func walkPackages(root string, depth int, ownRepositories bool, yield func(dir string)) {
+// nor, where ownRepositories says so, for repositories within it. looked is that
+// of packageFolders.
+func walkPackages(disk *disk, root string, depth int, ownRepositories bool, looked func(dir string, err error), yield func(dir string)) {
 	left := maxPackages
 	var walk func(dir string, depth int)
 	walk = func(dir string, depth int) {
@@ -177,13 +194,16 @@ func walkPackages(root string, depth int, ownRepositories bool, yield func(dir s
 		if depth == 0 {
 			return
 		}
-		entries, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(dir)))
+		entries, err := disk.readDir(filepath.Join(root, filepath.FromSlash(dir)))
+		if looked != nil && (err == nil || !nothingThere(err)) {
+			looked(dir, err)
+		}
 		if err != nil {
 			return
 		}
 		for _, e := range entries {
 			at := path.Join(dir, e.Name())
-			if ownRepositories && e.IsDir() && isThere(filepath.Join(root, filepath.FromSlash(at), ".git")) {
+			if ownRepositories && e.IsDir() && disk.isThere(filepath.Join(root, filepath.FromSlash(at), ".git")) {
 				continue
 			}
 			if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !slices.Contains(notPackages, e.Name()) {
@@ -194,12 +214,20 @@ func walkPackages(root string, depth int, ownRepositories bool, yield func(dir s
 	walk(".", depth)
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+// isFolder reports whether path leads to a folder; an error means that this
+// can't be known.
+func (d *disk) isFolder(path string) (bool, error) {
+	info, err := d.stat(path)
+	switch {
+	case err == nil:
+		return info.IsDir(), nil
+	case nothingThere(err):
+		return false, nil
+	}
+	return false, err
 }
 
-func isThere(path string) bool {
-	_, err := os.Lstat(path)
+func (d *disk) isThere(path string) bool {
+	_, err := d.lstat(path)
 	return err == nil
 }

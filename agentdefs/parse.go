@@ -20,7 +20,7 @@ type parsed struct {
 	def          *Definition // nil: none to serve
 	disabled     bool        // the file switches its name off
 	bare         bool        // there is no frontmatter
-	empty        bool        // there is nothing at all
+	empty        bool        // there is nothing at all, or only the NULs that a crash may leave
 	diagnostics  []Diagnostic
 
 	// digest is that of def; nil only where def is.
@@ -48,7 +48,10 @@ func parse(file string, data []byte, opts *Options) parsed {
 	} else if p.refused {
 		res.name = fileName(file)
 	} else {
-		res.bare, res.empty = true, len(bytes.TrimSpace(data)) == 0
+		res.bare, res.empty = true, len(bytes.Trim(data, "\x00 \t\r\n")) == 0
+		if res.empty && !quietWithoutFrontmatter(file) {
+			res.name = fileName(file) // the rest may never have been written
+		}
 	}
 	if p.refused {
 		res.def = nil

@@ -21,7 +21,7 @@ func TestAnyChangeEndsInWhatIsThere(t *testing.T) {
 	files := []string{"a.md", "b.md", "c.agent.md", "notes.txt", ".hidden.md"}
 	texts := []string{
 		agent("One", "x"), agent("Two", "x"), "---\nname: a\ndescription: Named a.\n---\nx", "---\nname: general\ndescription: x\n---\nx",
-		"---\ndescription: x\naliases: [b, explore]\nmode: all\n---\nx", "---\ndisable: true\n---\nx", "---\nname: x\n---\nx", "# Prose", "",
+		"---\ndescription: x\naliases: [b, explore]\nmode: all\n---\nx", "---\ndisable: true\n---\nx", "---\ndescription: x\npermission: {\"*\": deny}\n---\nx",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		root, err := os.MkdirTemp("", "workspace")

@@ -1,18 +1,14 @@
 package agentdefs
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -41,6 +37,15 @@ type record struct {
 	latest  parsed  // what the file holds
 	good    *parsed // the last version that could be served; nil: none since it was without an agent on purpose
 	force   parsed  // what counts: latest, or good marked as stale
+
+	// claims is the name that the file had when it last had one, and holds
+	// against agents of folders before its own: what it restricted does not come
+	// back without that. Empty: the file has a name, or never had one.
+	claims string
+
+	// kept says that the file's folder can't be read, so that nothing is known
+	// of the file but what it held.
+	kept bool
 }
 
 // sameAs reports whether the file at s is surely the one that was read.
@@ -60,6 +65,7 @@ type files struct {
 // reader reads the files of scans, and only those that have changed.
 type reader struct {
 	opts  *Options
+	disk  *disk
 	known *files // from the scan before; nil: none
 
 	// changed reports whether the file at a real path must be read again,
@@ -82,6 +88,10 @@ func (r *reader) read(ctx context.Context, s *scan) *files {
 		sources := s.listings[i].files
 		out.ordered[i] = make([]*record, len(sources))
 		for j := range sources {
+			if sources[j].kept != nil {
+				out.ordered[i][j] = sources[j].kept
+				continue
+			}
 			var before *record
 			if r.known != nil {
 				before = r.known.records[fileKey{i, sources[j].shown}]
@@ -131,20 +141,24 @@ func (r *reader) read(ctx context.Context, s *scan) *files {
 func (r *reader) one(s *source, before *record) (out *record, again time.Time) {
 	out = &record{real: s.real}
 	err := s.err
-	var data []byte
+	var got content
 	var at time.Time
+	if err == nil && !s.info.Mode().IsRegular() {
+		err = errNotRegular
+	}
 	if err == nil {
 		at = time.Now()
-		data, out.info, err = readFile(s)
+		got, err = r.disk.readFile(s.real)
+		out.info = got.info
 	}
 	switch {
-	case err != nil && s.err == nil && errors.Is(err, fs.ErrNotExist): // removed since it was found
+	case err != nil && s.err == nil && nothingThere(err): // removed since it was found
 		return nil, time.Time{}
 	case err != nil:
 		out.latest = parsed{file: s.shown, name: fileName(s.shown), diagnostics: []Diagnostic{
-			finding(s.shown, codeFileUnreadable, "make it a readable text file, or remove it", "the file cannot be read: "+cause(err)),
+			finding(s.shown, codeFileUnreadable, advice(err, "make it a readable text file, or remove it"), "the file cannot be read: "+cause(err)),
 		}}
-		if before != nil && before.info == nil && slices.Equal(before.latest.diagnostics, out.latest.diagnostics) {
+		if before != nil && before.info == nil && !before.kept && slices.Equal(before.latest.diagnostics, out.latest.diagnostics) {
 			return before, time.Time{}
 		}
 	default:
@@ -153,12 +167,15 @@ func (r *reader) one(s *source, before *record) (out *record, again time.Time) {
 			changed = c
 		}
 		out.settled = at.Sub(changed) >= settleTime
-		out.hash = sha256.Sum256(data)
+		out.hash = sha256.Sum256(got.data)
 		if before != nil && before.hash == out.hash {
-			out.latest, out.good, out.force = before.latest, before.good, before.force
+			out.latest, out.good, out.force, out.claims = before.latest, before.good, before.force, before.claims
+			if before.kept {
+				out.decide(before, false)
+			}
 			return out, time.Time{}
 		}
-		out.latest = parse(s.shown, data, r.opts)
+		out.latest = parse(s.shown, got.data, r.opts)
 	}
 	if r.known != nil && out.info != nil && out.latest.looksCut(before) {
 		if age := at.Sub(out.info.ModTime()); age >= 0 && age < writingTime {
@@ -167,35 +184,4 @@ func (r *reader) one(s *source, before *record) (out *record, again time.Time) {
 	}
 	out.decide(before, errors.Is(err, fs.ErrNotExist))
 	return out, time.Time{}
-}
-
-// readFile returns the text of the regular file at s, and its info from after
-// it was read; nil if it was not.
-func readFile(s *source) ([]byte, fs.FileInfo, error) {
-	if !s.info.Mode().IsRegular() {
-		return nil, nil, errors.New("it is no regular file")
-	}
-	// What has become a pipe since must not block.
-	file, err := os.OpenFile(s.real, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case !info.Mode().IsRegular():
-		return nil, nil, errors.New("it is no regular file")
-	}
-	var data bytes.Buffer
-	data.Grow(int(min(info.Size(), maxFile)) + bytes.MinRead)
-	if _, err := data.ReadFrom(io.LimitReader(file, maxFile+1)); err != nil {
-		return nil, nil, err
-	}
-	if data.Len() > maxFile {
-		return nil, nil, fmt.Errorf("it is larger than %d KiB", maxFile>>10)
-	}
-	info, err = file.Stat()
-	return data.Bytes(), info, err
 }

@@ -3,6 +3,7 @@ package agentdefs
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +21,7 @@ type Registry struct {
 // Open loads the agent files of the workspace at root, as [Load] does, and
 // watches them until Close. ctx is for the loading alone.
 func Open(ctx context.Context, root string, opts *Options) (*Registry, error) {
-	l, err := newLoader(root, opts)
+	l, err := newLoader(ctx, root, opts)
 	if err != nil {
 		return nil, fmt.Errorf("loading agent files: %w", err)
 	}
@@ -30,9 +31,9 @@ func Open(ctx context.Context, root string, opts *Options) (*Registry, error) {
 		l.watch.close()
 		return nil, fmt.Errorf("loading agent files: %w", err)
 	}
+	l.log(first, slog.LevelInfo) // whoever opens it has the diagnostics, too
 	r := &Registry{done: make(chan struct{})}
 	r.publish(Change{Snapshot: first})
-	l.log(first)
 	l.snapshot = first
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r.cancel = cancel
@@ -61,15 +62,25 @@ func (r *Registry) publish(c Change) {
 	}
 }
 
+const (
+	defaultRescan = 30 * time.Second
+
+	// rescanShare is the part of the time, one of so many, that reading
+	// everything again may take.
+	rescanShare = 100
+)
+
 // run reads files again as events tell, until ctx ends. It owns l.
 func (r *Registry) run(ctx context.Context, l *loader) {
 	defer close(r.done)
 	defer l.watch.close()
+	l.scan.disk = l.disk(ctx) // the first one's was for the loading alone
 	var pending burst
 	var published time.Time // when the newest snapshot was made; the first counts as long ago
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	looked := time.Now()
+	rescan := looked.Add(l.opts.RescanEvery)
 	warned := false
 	for {
 		if warned != (l.watch.blind != nil) {
@@ -81,6 +92,7 @@ func (r *Registry) run(ctx context.Context, l *loader) {
 		if l.watch.blind != nil {
 			due = earlier(due, looked.Add(l.opts.PollEvery))
 		}
+		due = earlier(due, rescan)
 		timer.Stop()
 		if !due.IsZero() {
 			timer.Reset(time.Until(due))
@@ -102,17 +114,26 @@ func (r *Registry) run(ctx context.Context, l *loader) {
 		case err := <-l.watch.errs:
 			l.opts.Logger.Warn("watching agent files", "err", err)
 			pending.lost(time.Now())
+		case <-l.guard.back: // the file system answers again
+			rescan = earlier(rescan, looked.Add(l.opts.PollEvery))
 		case <-timer.C:
-			l.watch.begin()
+			began := time.Now()
+			full := !began.Before(rescan)
+			if full {
+				pending.lost(began)
+			}
 			next := l.load(ctx, pending.changed)
 			if ctx.Err() != nil {
 				return
 			}
 			pending, looked = burst{}, time.Now()
+			if full {
+				rescan = looked.Add(max(l.opts.RescanEvery, rescanShare*looked.Sub(began)))
+			}
+			l.log(next, slog.LevelError)
 			if c := l.snapshot.changeTo(next); !l.snapshot.same(next, &c) {
 				next.Version = l.snapshot.Version + 1
 				r.publish(c)
-				l.log(next)
 				l.snapshot, published = next, looked
 			}
 		}

@@ -99,7 +99,7 @@ func TestReload(t *testing.T) {
 			all("another", remove(".claude/agents/x"), write(".claude/agents/x/b.md", c), rename(".claude/agents/a.md", ".claude/agents/x/a.md")),
 			all("all new", remove(".claude"), write(".claude/agents/x/b.md", b)),
 		}},
-		{"no text", []step{write(".agents/agents/a.md", a), write(".agents/agents/a.md", ""), write(".agents/agents/a.md", b), write(".agents/agents/a.md", "# prose"), write(".agents/agents/a.md", b), write(".agents/agents/a.md", "---\nname: a\n---\nx")}},
+		{"no text", []step{write(".agents/agents/a.md", a), write(".agents/agents/a.md", "# prose"), write(".agents/agents/a.md", b), write(".agents/agents/a.md", "---\nname: a\n---\nx")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

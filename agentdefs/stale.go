@@ -1,6 +1,7 @@
 package agentdefs
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -24,10 +25,14 @@ func (f *parsed) looksCut(before *record) bool {
 }
 
 // broken reports whether f is a file that went wrong, unlike one that is well
-// formed and has no agent: no frontmatter, no description, or switched off.
+// formed and has no agent: no frontmatter, no description, or switched off. An
+// empty one is what a program has left that could not write the rest.
 func (f *parsed) broken() bool {
 	if f.def != nil || f.disabled {
 		return false
+	}
+	if f.empty {
+		return true
 	}
 	for _, d := range f.diagnostics {
 		switch d.Code {
@@ -62,6 +67,9 @@ func (f *parsed) says(code string) bool {
 // that there is no such file any more.
 func (r *record) decide(before *record, gone bool) {
 	r.force = r.latest
+	if r.latest.name == "" && before != nil {
+		r.claims = cmp.Or(before.force.name, before.claims)
+	}
 	cut := r.latest.lostItsEnd(before)
 	switch {
 	case r.latest.def != nil && !cut:
@@ -69,19 +77,19 @@ func (r *record) decide(before *record, gone bool) {
 	case gone || before == nil || before.good == nil || !cut && !r.latest.broken():
 	default:
 		r.good = before.good
-		r.force = r.good.stale(r.latest.diagnostics)
+		r.force = r.good.stale(r.latest.diagnostics, "the file is corrected", "correct the file, or remove it to stop the agent")
 	}
 }
 
 // stale is f, which could be served, with what is wrong with the file today. It
 // keeps its name and place: those of the file are of no version that counts.
-func (f *parsed) stale(diagnostics []Diagnostic) parsed {
+func (f *parsed) stale(diagnostics []Diagnostic, until, fix string) parsed {
 	out := *f
 	def := *f.def
 	def.Stale = true
 	out.def = &def
-	out.diagnostics = append(diagnostics[:len(diagnostics):len(diagnostics)], finding(f.file, codeAgentStale,
-		"correct the file, or remove it to stop the agent", fmt.Sprintf("the earlier version of %q stays in force until the file is corrected", f.name)))
+	out.diagnostics = append(diagnostics[:len(diagnostics):len(diagnostics)],
+		finding(f.file, codeAgentStale, fix, fmt.Sprintf("the earlier version of %q stays in force until %s", f.name, until)))
 	return out
 }
 

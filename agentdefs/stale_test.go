@@ -22,7 +22,7 @@ var versions = []struct{ name, text, is string }{
 	{"description lost in bad YAML", "---\nname: kept\ntools: [\n---\nx", "broken"},
 	{"never closed", "---\nname: kept\n", "broken"},
 	{"prose", "# Notes\n", "gone"},
-	{"empty", "", "gone"},
+	{"empty", "", "broken"},
 	{"without description", "---\nname: kept\n---\nx", "gone"},
 	{"switched off", "---\nname: kept\ndescription: x\ndisable: true\n---\nx", "gone"},
 	{"switched off and refused", "---\nname: kept\ndisable: true\npermission: never\n---\nx", "gone"},

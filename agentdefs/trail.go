@@ -2,7 +2,6 @@ package agentdefs
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -20,6 +19,7 @@ type enterFunc func(dir string, info fs.FileInfo, above bool) (told bool)
 // looked at: the folders to watch, and which names in them matter. Folders go by
 // their real paths.
 type trail struct {
+	disk  *disk
 	dirs  map[string]*lookedAt
 	enter enterFunc // nil: nothing watches
 	above bool      // what is looked into only leads to agent files
@@ -34,8 +34,8 @@ type lookedAt struct {
 	nested bool            // and so do its subfolders
 }
 
-func newTrail(enter enterFunc) *trail {
-	return &trail{dirs: map[string]*lookedAt{}, enter: enter}
+func newTrail(disk *disk, enter enterFunc) *trail {
+	return &trail{disk: disk, dirs: map[string]*lookedAt{}, enter: enter}
 }
 
 // in notes that dir, a real path, is looked into.
@@ -55,7 +55,7 @@ func (t *trail) in(dir string, info fs.FileInfo) *lookedAt {
 // Where it breaks off, the last folder reached and the missing name are noted.
 func (t *trail) resolve(path string) (real string, info fs.FileInfo, err error) {
 	top := filepath.VolumeName(path) + string(filepath.Separator)
-	if info, err = os.Lstat(top); err != nil {
+	if info, err = t.disk.lstat(top); err != nil {
 		return "", nil, err
 	}
 	return t.follow(top, info, path[len(top)-1:])
@@ -82,7 +82,7 @@ func (t *trail) follow(dir string, info fs.FileInfo, path string) (string, fs.Fi
 		}
 		t.in(real, info).names[name] = true
 		at := filepath.Join(real, name)
-		next, err := os.Lstat(at)
+		next, err := t.disk.lstat(at)
 		if err != nil {
 			return "", nil, err
 		}
@@ -93,13 +93,13 @@ func (t *trail) follow(dir string, info fs.FileInfo, path string) (string, fs.Fi
 		if links++; links > maxLinks {
 			return "", nil, &fs.PathError{Op: "stat", Path: path, Err: syscall.ELOOP}
 		}
-		target, err := os.Readlink(at)
+		target, err := t.disk.readlink(at)
 		if err != nil {
 			return "", nil, err
 		}
 		if filepath.IsAbs(target) {
 			real = filepath.VolumeName(target) + string(filepath.Separator)
-			if info, err = os.Lstat(real); err != nil {
+			if info, err = t.disk.lstat(real); err != nil {
 				return "", nil, err
 			}
 			target = target[len(real)-1:]

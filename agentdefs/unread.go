@@ -27,7 +27,7 @@ func (s *Snapshot) Unread() []Unread { return slices.Clone(s.unread) }
 
 // unreadFolders finds the folders that opts does not ask for. dir is the
 // workspace's folder that is served.
-func unreadFolders(root string, opts *Options, dir string) []Unread {
+func unreadFolders(disk *disk, root string, opts *Options, dir string) []Unread {
 	asked := opts.from()
 	var out []Unread
 	for _, o := range origins {
@@ -41,7 +41,7 @@ func unreadFolders(root string, opts *Options, dir string) []Unread {
 		case o.home:
 			base = opts.ToolsHome
 		case o.nested:
-			folders = packageFolders(root)
+			folders = packageFolders(disk, root, nil)
 		}
 		for _, f := range folders {
 			at := filepath.Join(base, filepath.FromSlash(f.shown))
@@ -49,10 +49,10 @@ func unreadFolders(root string, opts *Options, dir string) []Unread {
 			if o.home {
 				shown = filepath.ToSlash(at)
 			}
-			if sameFolder(at, filepath.Join(root, filepath.FromSlash(dir))) {
+			if sameFolder(disk, at, filepath.Join(root, filepath.FromSlash(dir))) {
 				continue
 			}
-			if n := countAgentFiles(at, shown, f.nested); n > 0 {
+			if n := countAgentFiles(disk, at, shown, f.nested); n > 0 {
 				out = append(out, Unread{shown, n, o.name})
 			}
 		}
@@ -60,22 +60,22 @@ func unreadFolders(root string, opts *Options, dir string) []Unread {
 	return out
 }
 
-func sameFolder(a, b string) bool {
-	one, err := os.Stat(a)
+func sameFolder(disk *disk, a, b string) bool {
+	one, err := disk.stat(a)
 	if err != nil {
 		return false
 	}
-	other, err := os.Stat(b)
+	other, err := disk.stat(b)
 	return err == nil && os.SameFile(one, other)
 }
 
 // countAgentFiles counts the agent files in a folder, without those that are
 // likely to be documentation.
-func countAgentFiles(dir, shown string, nested bool) (n int) {
+func countAgentFiles(disk *disk, dir, shown string, nested bool) (n int) {
 	const most, deepest = 1000, 4
 	var walk func(dir, shown string, depth int)
 	walk = func(dir, shown string, depth int) {
-		entries, err := os.ReadDir(dir)
+		entries, err := disk.readDir(dir)
 		if err != nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,11 +25,19 @@ const (
 	eventBuffer = 1024
 )
 
-// platform is what the system offers for watching; tests put in another one.
+// platform is what the system offers for watching and reading; tests put in
+// another one.
 type platform struct {
 	newWatcher func() (*fsnotify.Watcher, error)
 	add        func(w *fsnotify.Watcher, dir string) error
 	network    func(dir string) string // the kind of a network file system; empty: it is local
+
+	stat     func(path string) (fs.FileInfo, error)
+	lstat    func(path string) (fs.FileInfo, error)
+	readlink func(path string) (string, error)
+	readDir  func(path string) ([]fs.DirEntry, error)
+	readFile func(path string) (content, error)
+	callTime time.Duration // that each of the above may take, and add
 }
 
 func (p platform) complete() platform {
@@ -41,6 +50,24 @@ func (p platform) complete() platform {
 	if p.network == nil {
 		p.network = networkFS
 	}
+	if p.stat == nil {
+		p.stat = os.Stat
+	}
+	if p.lstat == nil {
+		p.lstat = os.Lstat
+	}
+	if p.readlink == nil {
+		p.readlink = os.Readlink
+	}
+	if p.readDir == nil {
+		p.readDir = os.ReadDir
+	}
+	if p.readFile == nil {
+		p.readFile = readRegular
+	}
+	if p.callTime == 0 {
+		p.callTime = defaultCallTime
+	}
 	return p
 }
 
@@ -49,6 +76,7 @@ func (p platform) complete() platform {
 // are added, each once, and one where another folder is now is added again.
 type watch struct {
 	platform platform
+	disk     *disk // of the scan
 	every    time.Duration
 	notify   *fsnotify.Watcher // nil: the system gives none
 	errs     chan error        // what notify reports; each means that events may be lost, so one is kept
@@ -67,14 +95,12 @@ type watched struct {
 type blindness struct{ dir, why, fix string }
 
 func newWatch(opts *Options) *watch {
-	w := &watch{platform: opts.platform, every: opts.PollEvery, dirs: map[string]watched{}, errs: make(chan error, 1)}
-	w.begin()
-	return w
+	return &watch{platform: opts.platform, every: opts.PollEvery, dirs: map[string]watched{}, errs: make(chan error, 1)}
 }
 
-// begin prepares for a scan.
-func (w *watch) begin() {
-	w.blind = nil
+// begin prepares for a scan of disk.
+func (w *watch) begin(disk *disk) {
+	w.blind, w.disk = nil, disk
 	if w.notify != nil {
 		return
 	}
@@ -84,15 +110,15 @@ func (w *watch) begin() {
 		return
 	}
 	w.notify, w.drained = notify, make(chan struct{})
-	go w.drain()
+	go w.drain(notify, w.drained)
 }
 
 // drain takes in the watcher's errors until it is closed. They can't wait for
 // the end of a scan: the watcher may hold its lock while it reports one, and
 // the scan needs that lock to add a folder.
-func (w *watch) drain() {
-	defer close(w.drained)
-	for err := range w.notify.Errors {
+func (w *watch) drain(notify *fsnotify.Watcher, drained chan struct{}) {
+	defer close(drained)
+	for err := range notify.Errors {
 		select {
 		case w.errs <- err:
 		default:
@@ -118,19 +144,44 @@ func (w *watch) enter(dir string, info fs.FileInfo, above bool) (told bool) {
 				w.forget(other)
 			}
 		}
-		if err := w.platform.add(w.notify, dir); err != nil {
+		network, err := w.disk.network(dir)
+		if err == nil {
+			err = w.add(dir)
+		}
+		if err != nil {
 			if !above && !passing(err) && w.blind == nil {
-				w.blind = &blindness{dir, "it cannot be watched: " + cause(err), "raise fs.inotify.max_user_watches, for example with sysctl"}
+				w.blind = &blindness{dir, "it cannot be watched: " + cause(err), advice(err, "raise fs.inotify.max_user_watches, for example with sysctl")}
 			}
 			return false
 		}
-		now = watched{info: info, network: w.platform.network(dir)}
+		now = watched{info: info, network: network}
 		w.dirs[dir] = now
 	}
 	if now.network != "" && !above && w.blind == nil {
 		w.blind = &blindness{dir, "it is on a network file system (" + now.network + "), which may not tell of changes made elsewhere", "keep agent files on a local disk, or wait for the next look"}
 	}
 	return told && tellsAll && now.network == ""
+}
+
+// add watches dir. A watcher that is held up in doing so holds its lock, and
+// can't even be closed: it is left behind, and closed once it returns.
+func (w *watch) add(dir string) error {
+	const running, returned, left = 0, 1, 2
+	var state atomic.Int32
+	notify := w.notify
+	_, err := guarded(w.disk, "watch", dir, func() (struct{}, error) {
+		err := w.platform.add(notify, dir)
+		if !state.CompareAndSwap(running, returned) {
+			_ = notify.Close() // it holds nothing that could be lost
+		}
+		return struct{}{}, err
+	})
+	held, ok := errors.AsType[*heldUpError](err)
+	if (ok && held.given || w.disk.ctx.Err() != nil) && state.CompareAndSwap(running, left) {
+		w.notify, w.dirs = nil, map[string]watched{}
+		w.blind = &blindness{dir, "it cannot be watched: " + cause(err), advice(err, "")}
+	}
+	return err
 }
 
 // passing reports whether a folder that could not be watched is no reason to
@@ -217,7 +268,10 @@ func (t *trail) judge(e fsnotify.Event) relevance {
 	case t.dirs[e.Name] != nil:
 		return ofPlace
 	case e.Has(fsnotify.Create):
-		info, err := os.Lstat(e.Name)
+		info, err := t.disk.lstat(e.Name)
+		if _, held := errors.AsType[*heldUpError](err); held {
+			return ofPlace
+		}
 		if err == nil && (info.IsDir() || info.Mode()&fs.ModeSymlink != 0) {
 			return ofPlace
 		}

@@ -19,7 +19,9 @@ func (p *program) watchAgents(ctx context.Context, opts listOptions) error {
 	if err != nil {
 		return err
 	}
-	agents, err := agentdefs.Open(ctx, ws.Root, p.agentOptions(ws))
+	opened := p.agentOptions(ws)
+	opened.Logger = nil // it prints all that there is to log
+	agents, err := agentdefs.Open(ctx, ws.Root, opened)
 	if err != nil {
 		return err
 	}
