@@ -98,7 +98,7 @@ func (a *answer) chosen() (out []place) {
 		switch {
 		case len(out) == maxFindings, p.kind == "private" && !slices.ContainsFunc(a.q.paths, func(q pathRef) bool { return q.path == p.path }),
 			perFile[p.path] == maxPerFile && !a.q.usage, p.line == 0 && perFile[p.path] > 0, slices.ContainsFunc(out, close),
-			len(out) > 0 && p.score < leastScore*out[0].score && (len(out) > 4 || p.kind == "foreign"):
+			len(out) > 0 && p.score < leastScore*out[0].score && (len(out) > 4 || p.kind == "foreign" || out[0].topic):
 			continue
 		}
 		perFile[p.path]++

@@ -48,7 +48,7 @@ func (r *researcher) docOf(p place) string {
 	var doc []string
 	for n := line - 1; n > 0 && f.read[n]; n-- {
 		l := strings.TrimSpace(f.lines[n])
-		if strings.HasPrefix(l, "@") || strings.HasPrefix(l, "#[") { // a decorator, an annotation
+		if strings.HasPrefix(l, "@") || strings.HasPrefix(l, "#[") || l == "" && n == line-1 { // a decorator, an annotation
 			continue
 		}
 		if !isComment(p.path, l) {

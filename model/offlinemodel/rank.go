@@ -26,7 +26,7 @@ const (
 	nearLines    = 8  // above and below
 	bodyLines    = 25 // below a definition
 	nearShare    = 0.45
-	nameShare    = 1.4 // a term in the name of the file
+	nameShare    = 1.8 // a term in the name of the file
 	folderShare  = 0.45
 	oftenShare   = 0.6 // a term that stands often in the file
 	definedShare = 1.5 // a term in the name that a line defines

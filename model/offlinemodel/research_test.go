@@ -109,6 +109,18 @@ func TestAnswers(t *testing.T) {
 			lead: "`src/server.js:6`",
 			has:  []string{"src/auth/session.js:9"},
 		},
+		{ // a name before it is a file
+			repo: "js.txtar", prompt: "What does res.redirect do?",
+			lead: "`src/auth/session.js:11`",
+		},
+		{ // a file, where there is one
+			repo: "js.txtar", prompt: "What does session.js do?",
+			lead: "`src/auth/session.js` has 16 lines",
+		},
+		{
+			repo: "js.txtar", prompt: "What is the entry point?",
+			lead: "`package.json:1` — `{\"name\": \"board\", \"main\": \"src/server.js\"}`",
+		},
 		{
 			repo: "js.txtar", prompt: "Is login documented?",
 			lead: "`docs/login.md:",

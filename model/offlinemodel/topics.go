@@ -119,7 +119,10 @@ func (r *ranker) topicPlace(s topicSource, name string, f *fileEvidence, besides
 		if !s.find.MatchString(f.lines[n]) || !f.read[n] {
 			continue
 		}
-		score, line := topicScore+r.share(f.lines[n], r.q.terms), n
+		score, line := float64(topicScore), n
+		if r.q.topic.name != "overview" { // there the first line is the best
+			score += r.share(f.lines[n], r.q.terms)
+		}
 		if len(besides) > 0 {
 			most := 0.0
 			for m := n; m <= f.sectionEnd(name, n); m++ {
