@@ -14,11 +14,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 var (
-	benchEvent = eventbus.ContentDelta{MessageID: "msg_0123456789abcdef", Delta: "a few words of the answer, as a model streams them", Offset: 12345}
-	benchRoot  = eventbus.Path{{SessionID: "ses_0123456789abcdef"}}
+	benchEvent = event.ContentDelta{MessageID: "msg_0123456789abcdef", Delta: "a few words of the answer, as a model streams them", Offset: 12345}
+	benchRoot  = event.Path{{SessionID: "ses_0123456789abcdef"}}
 	benchChild = benchRoot.Child("ses_fedcba9876543210", "explore")
 )
 
@@ -36,7 +37,7 @@ func newBare(b *testing.B, bus *eventbus.Bus) *bare {
 	if err != nil {
 		b.Fatal(err)
 	}
-	data, err := eventbus.Encode(benchEvent)
+	data, err := event.Encode(benchEvent)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -202,9 +203,9 @@ func latency(b *testing.B, got <-chan time.Time, publish func() error) {
 // bare ordered consumers. An operation is one event that gets to one of them.
 // Ours share one consumer; a queue and the goroutine's stack are what is left.
 func BenchmarkFollowers(b *testing.B) {
-	session := func(i int) eventbus.Path { return eventbus.Path{{SessionID: fmt.Sprint("ses_", i)}} }
+	session := func(i int) event.Path { return event.Path{{SessionID: fmt.Sprint("ses_", i)}} }
 	// run has n followers begin, each of which says on got what it gets.
-	run := func(b *testing.B, n int, start func(bus *eventbus.Bus, path eventbus.Path, got chan<- struct{}) (stop func())) {
+	run := func(b *testing.B, n int, start func(bus *eventbus.Bus, path event.Path, got chan<- struct{}) (stop func())) {
 		bus := openBus(b, b.TempDir())
 		got := make(chan struct{})
 		publish := func(i int) { // once it gets there the follower waits for more
@@ -228,7 +229,7 @@ func BenchmarkFollowers(b *testing.B) {
 		b.ReportMetric(each, "B/follower")
 	}
 	b.Run("follow", func(b *testing.B) {
-		run(b, 10_000, func(bus *eventbus.Bus, path eventbus.Path, got chan<- struct{}) func() {
+		run(b, 10_000, func(bus *eventbus.Bus, path event.Path, got chan<- struct{}) func() {
 			ctx, cancel := context.WithCancel(b.Context())
 			var following sync.WaitGroup
 			following.Go(func() {
@@ -242,7 +243,7 @@ func BenchmarkFollowers(b *testing.B) {
 		})
 	})
 	b.Run("bare", func(b *testing.B) {
-		run(b, 1_000, func(bus *eventbus.Bus, path eventbus.Path, got chan<- struct{}) func() {
+		run(b, 1_000, func(bus *eventbus.Bus, path event.Path, got chan<- struct{}) func() {
 			subject, err := bus.Subject(path)
 			if err != nil {
 				b.Fatal(err)

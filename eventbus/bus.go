@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -83,8 +85,8 @@ type Bus struct {
 // everything back. [ErrNoHost] says that another process has the store open and
 // lets nobody in.
 func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
-	if !ValidID(workspace) {
-		return nil, fmt.Errorf("opening the event bus: %.80q is no workspace id: those have 1 to %d letters, digits, - and _", workspace, MaxID)
+	if !event.ValidID(workspace) {
+		return nil, fmt.Errorf("opening the event bus: %.80q is no workspace id: those have 1 to %d letters, digits, - and _", workspace, event.MaxID)
 	}
 	log := opts.Logger
 	if log == nil {
@@ -231,11 +233,11 @@ func (b *Bus) complaint() string {
 	}
 	if h := b.seat.host.Load(); h != nil {
 		if last := h.said.last.Load(); last != nil {
-			return " (the store says: " + OneLine(*last, 300) + ")"
+			return " (the store says: " + termtext.OneLine(*last, 300) + ")"
 		}
 		return ""
 	}
-	return " (" + OneLine(b.seat.why().Error(), 300) + ")"
+	return " (" + termtext.OneLine(b.seat.why().Error(), 300) + ")"
 }
 
 // complained reports whether the store that this process has open has said since
@@ -267,8 +269,8 @@ func (b *Bus) Hosts() bool { return b.seat != nil && b.seat.host.Load() != nil }
 
 // Subject returns the subject below which all events of path's session and its
 // descendants are published; add ".>" to subscribe.
-func (b *Bus) Subject(path Path) (string, error) {
-	return path.subject("agents.v1." + b.workspace + ".events")
+func (b *Bus) Subject(path event.Path) (string, error) {
+	return path.Subject("agents.v1." + b.workspace + ".events")
 }
 
 // Close closes the connection. If this process has the embedded store open, it

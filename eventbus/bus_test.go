@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +44,7 @@ func openBus(t testing.TB, dir string) *eventbus.Bus {
 	return bus
 }
 
-func publisher(t testing.TB, bus *eventbus.Bus, path eventbus.Path) *eventbus.Publisher {
+func publisher(t testing.TB, bus *eventbus.Bus, path event.Path) *eventbus.Publisher {
 	t.Helper()
 	p, err := bus.Publisher(path)
 	if err != nil {
@@ -52,12 +53,12 @@ func publisher(t testing.TB, bus *eventbus.Bus, path eventbus.Path) *eventbus.Pu
 	return p
 }
 
-func delta(i int) eventbus.ContentDelta {
-	return eventbus.ContentDelta{MessageID: "m", Delta: fmt.Sprint(i), Offset: i}
+func delta(i int) event.ContentDelta {
+	return event.ContentDelta{MessageID: "m", Delta: fmt.Sprint(i), Offset: i}
 }
 
 // replay returns the stored stream of a session.
-func replay(t testing.TB, bus *eventbus.Bus, path eventbus.Path, from uint64) []eventbus.Delivery {
+func replay(t testing.TB, bus *eventbus.Bus, path event.Path, from uint64) []eventbus.Delivery {
 	t.Helper()
 	var got []eventbus.Delivery
 	for d, err := range bus.Follow(t.Context(), path, eventbus.FollowOptions{From: from}) {
@@ -71,10 +72,10 @@ func replay(t testing.TB, bus *eventbus.Bus, path eventbus.Path, from uint64) []
 
 func TestEnvelope(t *testing.T) {
 	bus := openBus(t, t.TempDir())
-	root := eventbus.Path{{SessionID: "r"}}
+	root := event.Path{{SessionID: "r"}}
 	child := root.Child("c", `ex"pl<ore`)
 	grandchild := child.Child("g", "general")
-	for _, path := range []eventbus.Path{root, child, grandchild} {
+	for _, path := range []event.Path{root, child, grandchild} {
 		p := publisher(t, bus, path)
 		if err := errors.Join(p.Publish(t.Context(), delta(len(path))), p.Flush(t.Context())); err != nil {
 			t.Fatal(err)
@@ -90,13 +91,13 @@ func TestEnvelope(t *testing.T) {
 		return `{"type":"subagent_event","agentType":"general","sessionId":"g","event":` + s + `}`
 	}
 	for _, tt := range []struct {
-		path eventbus.Path
+		path event.Path
 		want []string
 	}{
 		{root, []string{d(1), inChild(d(2)), inChild(inGrandchild(d(3)))}},
 		{child, []string{d(2), inGrandchild(d(3))}},
 		{grandchild, []string{d(3)}},
-		{eventbus.Path{{SessionID: "nobody"}}, nil},
+		{event.Path{{SessionID: "nobody"}}, nil},
 	} {
 		var got []string
 		for _, d := range replay(t, bus, tt.path, 0) {
@@ -115,10 +116,10 @@ func TestSameOrder(t *testing.T) {
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		run++
-		root := eventbus.Path{{SessionID: fmt.Sprintf("r%d", run)}}
+		root := event.Path{{SessionID: fmt.Sprintf("r%d", run)}}
 		children := rapid.IntRange(1, 12).Draw(rt, "children")
 		counts := rapid.SliceOfN(rapid.IntRange(1, 60), children, children).Draw(rt, "events")
-		var paths []eventbus.Path
+		var paths []event.Path
 		var publishing sync.WaitGroup
 		for i := range children {
 			parent := root
@@ -144,15 +145,15 @@ func TestSameOrder(t *testing.T) {
 		seen := make(map[string][]int) // by session, as the root's stream shows it
 		for _, d := range replay(t, bus, root, 0) {
 			id, ev := open(t, d.Raw)
-			seen[id] = append(seen[id], ev.(eventbus.ContentDelta).Offset)
+			seen[id] = append(seen[id], ev.(event.ContentDelta).Offset)
 		}
 		for i, path := range paths {
 			id := path[len(path)-1].SessionID
 			var own []int
 			for _, d := range replay(t, bus, path, 0) {
-				if ev, err := eventbus.Decode(d.Raw); err != nil {
+				if ev, err := event.Decode(d.Raw); err != nil {
 					rt.Fatal(err)
-				} else if ev, ok := ev.(eventbus.ContentDelta); ok {
+				} else if ev, ok := ev.(event.ContentDelta); ok {
 					own = append(own, ev.Offset)
 				}
 			}
@@ -168,14 +169,14 @@ func TestSameOrder(t *testing.T) {
 }
 
 // open takes all envelopes off an event and returns the innermost session.
-func open(t testing.TB, raw json.RawMessage) (id string, ev eventbus.Event) {
+func open(t testing.TB, raw json.RawMessage) (id string, ev event.Event) {
 	t.Helper()
 	for {
-		ev, err := eventbus.Decode(raw)
+		ev, err := event.Decode(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		env, ok := ev.(eventbus.SubagentEvent)
+		env, ok := ev.(event.SubagentEvent)
 		if !ok {
 			return id, ev
 		}
@@ -187,9 +188,9 @@ func open(t testing.TB, raw json.RawMessage) (id string, ev eventbus.Event) {
 // last one it saw gets the rest, each event once.
 func TestResume(t *testing.T) {
 	bus := openBus(t, t.TempDir())
-	root := eventbus.Path{{SessionID: "r"}}
+	root := event.Path{{SessionID: "r"}}
 	own, child := publisher(t, bus, root), publisher(t, bus, root.Child("c", "explore"))
-	other := publisher(t, bus, eventbus.Path{{SessionID: "other"}})
+	other := publisher(t, bus, event.Path{{SessionID: "other"}})
 	for i := range 30 {
 		for _, p := range []*eventbus.Publisher{own, other, child} {
 			if err := p.Publish(t.Context(), delta(i)); err != nil {
@@ -220,7 +221,7 @@ func TestResume(t *testing.T) {
 // TestReopen: what was flushed is there after the server has been started anew.
 func TestReopen(t *testing.T) {
 	dir := t.TempDir()
-	root := eventbus.Path{{SessionID: "r"}}
+	root := event.Path{{SessionID: "r"}}
 	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +244,7 @@ func TestReopen(t *testing.T) {
 // TestLive: a live follower gets what is stored and then what is published.
 func TestLive(t *testing.T) {
 	bus := openBus(t, t.TempDir())
-	root := eventbus.Path{{SessionID: "r"}}
+	root := event.Path{{SessionID: "r"}}
 	p := publisher(t, bus, root)
 	if err := p.Publish(t.Context(), delta(0)); err != nil {
 		t.Fatal(err)
@@ -253,7 +254,7 @@ func TestLive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ev := open(t, d.Raw); ev != eventbus.Event(delta(next)) {
+		if _, ev := open(t, d.Raw); ev != event.Event(delta(next)) {
 			t.Fatalf("event %d is %s", next, d.Raw)
 		}
 		if next++; next == 100 {
@@ -270,12 +271,12 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the client has gone")
 	defer cancel(nil)
-	p := publisher(t, bus, eventbus.Path{{SessionID: "r"}})
+	p := publisher(t, bus, event.Path{{SessionID: "r"}})
 	if err := p.Publish(t.Context(), delta(0)); err != nil {
 		t.Fatal(err)
 	}
 	var last error
-	for _, err := range bus.Follow(ctx, eventbus.Path{{SessionID: "r"}}, eventbus.FollowOptions{Live: true}) {
+	for _, err := range bus.Follow(ctx, event.Path{{SessionID: "r"}}, eventbus.FollowOptions{Live: true}) {
 		cancel(gone)
 		last = err
 	}
@@ -290,7 +291,7 @@ func TestPublisherEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := publisher(t, bus, eventbus.Path{{SessionID: "r"}})
+	p := publisher(t, bus, event.Path{{SessionID: "r"}})
 	if err := errors.Join(p.Publish(t.Context(), delta(0)), p.Flush(t.Context()), bus.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +316,7 @@ func TestNames(t *testing.T) {
 	}
 	bus := openBus(t, t.TempDir())
 	for _, id := range []string{"", "a.b", ">", "*", "a b"} {
-		if _, err := bus.Publisher(eventbus.Path{{SessionID: id}}); err == nil {
+		if _, err := bus.Publisher(event.Path{{SessionID: id}}); err == nil {
 			t.Errorf("Publisher accepted the session id %q", id)
 		}
 	}

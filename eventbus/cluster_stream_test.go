@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -124,7 +125,7 @@ func TestClusterFailures(t *testing.T) {
 	}
 	floods := make([]int, 4) // events of sessions that publish in bursts
 	for i := range floods {
-		running.Go(func() { floods[i] = flood(t, ctx, bus, eventbus.Path{{SessionID: fmt.Sprintf("flood%d", i)}}, m.stop) })
+		running.Go(func() { floods[i] = flood(t, ctx, bus, event.Path{{SessionID: fmt.Sprintf("flood%d", i)}}, m.stop) })
 	}
 	conn, js := c.client()
 	streams := []string{eventbus.Stream, "AGENT_MESSAGES", "KV_AGENT_SESSIONS"}
@@ -164,7 +165,7 @@ func TestClusterFailures(t *testing.T) {
 		if i >= 5 { // the numbers below are of all
 			continue
 		}
-		if text := spoken(t, ctx, bus, append(root.Path(), eventbus.Hop{SessionID: r.SessionID, AgentType: "explore"})); text != r.Text {
+		if text := spoken(t, ctx, bus, append(root.Path(), event.Hop{SessionID: r.SessionID, AgentType: "explore"})); text != r.Text {
 			t.Errorf("task %d: its stream says %q, its result %q", i, text, r.Text)
 		}
 	}
@@ -189,7 +190,7 @@ func TestClusterFailures(t *testing.T) {
 }
 
 // flood publishes events in bursts until stop is closed, and returns how many.
-func flood(t *testing.T, ctx context.Context, bus *eventbus.Bus, path eventbus.Path, stop <-chan struct{}) int {
+func flood(t *testing.T, ctx context.Context, bus *eventbus.Bus, path event.Path, stop <-chan struct{}) int {
 	p, err := bus.Publisher(path)
 	if err != nil {
 		t.Error(err)
@@ -199,7 +200,7 @@ func flood(t *testing.T, ctx context.Context, bus *eventbus.Bus, path eventbus.P
 	defer tick.Stop()
 	for n := 0; ; {
 		for range 200 {
-			if err := p.Publish(ctx, eventbus.ContentDelta{MessageID: "m", Delta: "x", Offset: n}); err != nil {
+			if err := p.Publish(ctx, event.ContentDelta{MessageID: "m", Delta: "x", Offset: n}); err != nil {
 				t.Errorf("publishing event %d in a burst: %v", n+1, err)
 				return 0
 			}
@@ -248,7 +249,7 @@ func published(t *testing.T, ctx context.Context, js jetstream.JetStream) map[st
 }
 
 // spoken returns what a session's deltas say, in the order of its stream.
-func spoken(t *testing.T, ctx context.Context, bus *eventbus.Bus, path eventbus.Path) string {
+func spoken(t *testing.T, ctx context.Context, bus *eventbus.Bus, path event.Path) string {
 	t.Helper()
 	var text strings.Builder
 	for d, err := range bus.Follow(ctx, path, eventbus.FollowOptions{}) {

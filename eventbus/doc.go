@@ -1,6 +1,6 @@
 // Package eventbus carries the events of sessions on NATS JetStream.
 //
-// An [Event] is one fact about a session; its JSON is the wire format. A
+// An [event.Event] is one fact about a session; its JSON is the wire format. A
 // session publishes through its [Publisher], anyone follows with [Bus.Follow].
 //
 // # Stored once, in the root's view

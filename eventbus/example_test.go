@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // A child publishes; who follows the parent sees the event in its envelope.
@@ -23,16 +24,16 @@ func ExampleBus_Follow() {
 	}
 	defer bus.Close()
 
-	parent := eventbus.Path{{SessionID: "ses_parent"}}
+	parent := event.Path{{SessionID: "ses_parent"}}
 	child := parent.Child("ses_child", "explore")
 	p, err := bus.Publisher(child)
 	if err != nil {
 		panic(err)
 	}
-	if err := errors.Join(p.Publish(ctx, eventbus.SessionEnd{Status: "completed"}), p.Flush(ctx)); err != nil {
+	if err := errors.Join(p.Publish(ctx, event.SessionEnd{Status: "completed"}), p.Flush(ctx)); err != nil {
 		panic(err)
 	}
-	for _, path := range []eventbus.Path{parent, child} {
+	for _, path := range []event.Path{parent, child} {
 		for d, err := range bus.Follow(ctx, path, eventbus.FollowOptions{}) {
 			if err != nil {
 				panic(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
@@ -256,11 +257,11 @@ func TestAwayForEach(t *testing.T) {
 	srv.WaitForShutdown()
 	patient := make(chan error, 3)
 	for i := range cap(patient) {
-		p := publisher(t, bus, eventbus.Path{{SessionID: fmt.Sprint("patient", i)}})
+		p := publisher(t, bus, event.Path{{SessionID: fmt.Sprint("patient", i)}})
 		go func() { patient <- p.Publish(context.Background(), delta(0)) }()
 	}
 	for range 3 {
-		p := publisher(t, bus, eventbus.Path{{SessionID: "hasty"}})
+		p := publisher(t, bus, event.Path{{SessionID: "hasty"}})
 		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		err := p.Publish(ctx, delta(0))
 		stop()
@@ -293,7 +294,7 @@ func TestFollowEndsWhileAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bus.Close()
-	path := eventbus.Path{{SessionID: "r"}}
+	path := event.Path{{SessionID: "r"}}
 	p := publisher(t, bus, path)
 	if err := errors.Join(p.Publish(t.Context(), delta(0)), p.Flush(t.Context())); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -52,7 +53,7 @@ type FollowOptions struct {
 // and, in envelopes, those of all its descendants, in the order in which they
 // were stored, each once. An error is the last value; the end of ctx is one.
 // Leaving the loop ends the consumer.
-func (b *Bus) Follow(ctx context.Context, path Path, opts FollowOptions) iter.Seq2[Delivery, error] {
+func (b *Bus) Follow(ctx context.Context, path event.Path, opts FollowOptions) iter.Seq2[Delivery, error] {
 	return func(yield func(Delivery, error) bool) {
 		subject, err := b.Subject(path)
 		if err == nil {
@@ -67,7 +68,7 @@ func (b *Bus) Follow(ctx context.Context, path Path, opts FollowOptions) iter.Se
 // Stored yields the stored events of one type that the session at the end of
 // path has published itself, as the stream of the session above shows them. An
 // error is the last value.
-func (b *Bus) Stored(ctx context.Context, above, path Path, eventType string) iter.Seq2[Delivery, error] {
+func (b *Bus) Stored(ctx context.Context, above, path event.Path, eventType string) iter.Seq2[Delivery, error] {
 	return func(yield func(Delivery, error) bool) {
 		subject, err := b.Subject(path)
 		if err == nil {
@@ -91,7 +92,7 @@ func (b *Bus) Newest(ctx context.Context) (uint64, error) {
 
 // Last returns the newest stored event of a type that the session at the end of
 // path has published itself; nil: there is none.
-func (b *Bus) Last(ctx context.Context, path Path, eventType string) (json.RawMessage, error) {
+func (b *Bus) Last(ctx context.Context, path event.Path, eventType string) (json.RawMessage, error) {
 	subject, err := b.Subject(path)
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (b *Bus) Last(ctx context.Context, path Path, eventType string) (json.RawMe
 	if err != nil {
 		return nil, fmt.Errorf("reading the last %s event: %w", eventType, err)
 	}
-	raw, err := strip(msg.Data, len(path)-1)
+	raw, err := event.Strip(msg.Data, len(path)-1)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func (b *Bus) Last(ctx context.Context, path Path, eventType string) (json.RawMe
 // depth envelopes.
 func (b *Bus) follow(ctx context.Context, subject string, depth int, opts FollowOptions, yield func(Delivery, error) bool) error {
 	deliver := func(ev *stored) (more bool, err error) {
-		raw, err := strip(ev.data, depth)
+		raw, err := event.Strip(ev.data, depth)
 		if err == nil {
 			raw, err = b.whole(ctx, raw)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // TestSlowFollower: a follower that takes nothing holds up neither the publisher
@@ -11,7 +12,7 @@ import (
 func TestSlowFollower(t *testing.T) {
 	const n = 5_000 // far more than what is on its way to a follower
 	bus := openBus(t, t.TempDir())
-	path := eventbus.Path{{SessionID: "ses_slow"}}
+	path := event.Path{{SessionID: "ses_slow"}}
 	first, resume, done := make(chan struct{}), make(chan struct{}), make(chan []uint64)
 	p := publisher(t, bus, path)
 	if err := p.Publish(t.Context(), delta(0)); err != nil {
@@ -40,7 +41,7 @@ func TestSlowFollower(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.End(t.Context(), eventbus.SessionEnd{Status: "completed"}); err != nil {
+	if err := p.End(t.Context(), event.SessionEnd{Status: "completed"}); err != nil {
 		t.Fatal(err)
 	}
 	fast := 0
@@ -71,7 +72,7 @@ func TestSlowFollower(t *testing.T) {
 // is deleted meanwhile.
 func TestDeletedWhileRead(t *testing.T) {
 	bus := openBus(t, t.TempDir())
-	path := eventbus.Path{{SessionID: "r"}}
+	path := event.Path{{SessionID: "r"}}
 	p := publisher(t, bus, path)
 	for i := range 3000 {
 		if err := p.Publish(t.Context(), delta(i)); err != nil {

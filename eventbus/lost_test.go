@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
@@ -55,7 +56,7 @@ func TestLongSubjects(t *testing.T) {
 	}
 	for _, n := range []int{65, 1025, 3900, 4096, 5000, 100_000} {
 		long := strings.Repeat("x", n)
-		path := eventbus.Path{{SessionID: long}}
+		path := event.Path{{SessionID: long}}
 		if _, err := bus.Publisher(path); err == nil {
 			t.Errorf("%d bytes are a session id", n)
 		}
@@ -64,7 +65,7 @@ func TestLongSubjects(t *testing.T) {
 				t.Errorf("%d bytes are a session id to follow", n)
 			}
 		}
-		if n <= eventbus.MaxID+1 {
+		if n <= event.MaxID+1 {
 			continue
 		}
 		if _, err := kv.Get(t.Context(), long); err == nil {
@@ -93,15 +94,15 @@ func TestPurgeByIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bus.Close()
-	put := func(session, content string) *eventbus.PayloadRef {
+	put := func(session, content string) *event.PayloadRef {
 		ref, err := bus.PutPayload(t.Context(), session, []byte(content))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return ref
 	}
-	gone := []*eventbus.PayloadRef{put("ses_a", "one"), put("ses_a", "two"), put("ses_a", "two")}
-	kept := []*eventbus.PayloadRef{put("ses_ab", "one"), put("ses_b", "one")}
+	gone := []*event.PayloadRef{put("ses_a", "one"), put("ses_a", "two"), put("ses_a", "two")}
+	kept := []*event.PayloadRef{put("ses_ab", "one"), put("ses_b", "one")}
 	listed, err := bus.Conn().SubscribeSync("$JS.EVENT.ADVISORY.CONSUMER.CREATED." + eventbus.PayloadStream + ".>")
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func TestPurgeByIndex(t *testing.T) {
 	if err := bus.Conn().Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := bus.Purge(t.Context(), eventbus.Path{{SessionID: "ses_a"}}); err != nil {
+	if err := bus.Purge(t.Context(), event.Path{{SessionID: "ses_a"}}); err != nil {
 		t.Fatal(err)
 	}
 	fence := jetstream.ConsumerConfig{Name: "fence"}

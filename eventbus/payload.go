@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -33,17 +34,7 @@ const messageOverhead = 4 << 10
 // that of anything else: 1 MB a second is a slow disk, or a slow network.
 func payloadTime(size int) time.Duration { return time.Duration(size) * time.Microsecond }
 
-// PayloadRef says where something is that is too large for one message. What
-// is stored in place of it has this as "payloadRef", and nothing else of it.
-type PayloadRef struct {
-	Bucket  string `json:"bucket"`
-	Name    string `json:"name"`
-	Size    int    `json:"size"`              // in bytes
-	SHA256  string `json:"sha256"`            // in hex
-	Missing bool   `json:"missing,omitempty"` // it is not there any more; told by readers
-}
-
-// ErrNoPayload is returned for a [PayloadRef] whose content is not stored, or
+// ErrNoPayload is returned for a [event.PayloadRef] whose content is not stored, or
 // is not what was stored.
 var ErrNoPayload = errors.New("its content is not in the object store any more")
 
@@ -52,7 +43,7 @@ func (b *Bus) MaxMessage() int { return max(int(b.conn.MaxPayload())-messageOver
 
 // PutPayload stores what is too large for a message of a session. It goes with
 // the session's events, by [Bus.Purge].
-func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*PayloadRef, error) {
+func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*event.PayloadRef, error) {
 	cfg := jetstream.ObjectStoreConfig{
 		Bucket:      payloadBucket,
 		Description: "events and messages of agent sessions that are too large for one message",
@@ -61,7 +52,7 @@ func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*P
 		return nil, fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
 	}
 	sum := sha256.Sum256(data)
-	ref := &PayloadRef{Bucket: payloadBucket, Size: len(data), SHA256: hex.EncodeToString(sum[:])}
+	ref := &event.PayloadRef{Bucket: payloadBucket, Size: len(data), SHA256: hex.EncodeToString(sum[:])}
 	ref.Name = b.payloadPrefix(sessionID) + ref.SHA256[:32]
 	// The index goes first: what is cut off behind it is found by it.
 	if _, err := b.js.Publish(ctx, b.payloadIndex(sessionID)+"."+ref.SHA256[:32], nil); err != nil {
@@ -94,7 +85,7 @@ func (b *Bus) payloadIndex(sessionID string) string {
 func (b *Bus) payloadPrefix(sessionID string) string { return b.workspace + "/" + sessionID + "/" }
 
 // Payload returns what ref stands for, or [ErrNoPayload].
-func (b *Bus) Payload(ctx context.Context, ref *PayloadRef) ([]byte, error) {
+func (b *Bus) Payload(ctx context.Context, ref *event.PayloadRef) ([]byte, error) {
 	if ref.Bucket != payloadBucket || !strings.HasPrefix(ref.Name, b.workspace+"/") {
 		return nil, fmt.Errorf("reading %s in %s: %w", ref.Name, ref.Bucket, ErrNoPayload)
 	}
@@ -144,8 +135,8 @@ func objectSubject(kind, of string) string { return "$O." + payloadBucket + "." 
 
 // fit returns the JSON of ev as it can be stored: itself or, where it is too
 // large for one message, an event of the same type that says where it is.
-func (p *Publisher) fit(ctx context.Context, ev Event) (json.RawMessage, error) {
-	body, err := Encode(ev)
+func (p *Publisher) fit(ctx context.Context, ev event.Event) (json.RawMessage, error) {
+	body, err := event.Encode(ev)
 	if err != nil || len(p.before)+len(body)+len(p.after) <= p.bus.MaxMessage() {
 		return body, err
 	}
@@ -158,8 +149,8 @@ func (p *Publisher) fit(ctx context.Context, ev Event) (json.RawMessage, error) 
 
 // pointer is what is published in place of a large event.
 type pointer struct {
-	Type string      `json:"type"`
-	Ref  *PayloadRef `json:"payloadRef"`
+	Type string            `json:"type"`
+	Ref  *event.PayloadRef `json:"payloadRef"`
 }
 
 var refField = []byte(`"payloadRef":`)
@@ -170,7 +161,7 @@ func (b *Bus) whole(ctx context.Context, raw json.RawMessage) (json.RawMessage, 
 	if len(raw) > messageOverhead*2 || !bytes.Contains(raw, refField) {
 		return raw, nil
 	}
-	path, inner := Path{{}}, raw
+	path, inner := event.Path{{}}, raw
 	for {
 		var head struct {
 			pointer
@@ -181,7 +172,7 @@ func (b *Bus) whole(ctx context.Context, raw json.RawMessage) (json.RawMessage, 
 		if err := json.Unmarshal(inner, &head); err != nil {
 			return nil, fmt.Errorf("reading an event: %w", err)
 		}
-		if head.Type == (SubagentEvent{}).Type() && head.Event != nil {
+		if head.Type == (event.SubagentEvent{}).Type() && head.Event != nil {
 			path = path.Child(head.SessionID, head.AgentType)
 			inner = head.Event
 			continue
@@ -197,14 +188,14 @@ func (b *Bus) whole(ctx context.Context, raw json.RawMessage) (json.RawMessage, 
 		if err != nil {
 			return nil, err
 		}
-		before, after := path.envelope()
+		before, after := path.Envelope()
 		return bytes.Join([][]byte{before, body, after}, nil), nil
 	}
 }
 
 // Purge deletes the events of the session at the end of path and of all below
 // it, and the payloads of the session itself.
-func (b *Bus) Purge(ctx context.Context, path Path) error {
+func (b *Bus) Purge(ctx context.Context, path event.Path) error {
 	subject, err := b.Subject(path)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
@@ -34,7 +35,7 @@ func smallServer(t *testing.T, limit int32) *eventbus.Bus {
 func TestPayloads(t *testing.T) {
 	const limit = 128 << 10
 	bus := smallServer(t, limit)
-	path := eventbus.Path{{SessionID: "ses_root"}}
+	path := event.Path{{SessionID: "ses_root"}}
 	for _, depth := range []int{0, 1, 4} {
 		for len(path) <= depth {
 			path = path.Child("ses_"+strings.Repeat("c", len(path)), `agent "x"`)
@@ -43,12 +44,12 @@ func TestPayloads(t *testing.T) {
 		var want []string
 		for _, size := range []int{0, limit / 8, limit - 8<<10, limit - 4<<10, limit - 1, limit, 3 * limit} {
 			text := func(letter string) string { return strings.Repeat(letter, size/len(letter)) }
-			for _, ev := range []eventbus.Event{
-				eventbus.ToolCallEnd{ToolCallID: "c", Result: text("x")},
-				eventbus.ContentDelta{Delta: text("\u2028")},
-				eventbus.ToolCallStart{ToolCallID: "c", Arguments: text("\"")},
+			for _, ev := range []event.Event{
+				event.ToolCallEnd{ToolCallID: "c", Result: text("x")},
+				event.ContentDelta{Delta: text("\u2028")},
+				event.ToolCallStart{ToolCallID: "c", Arguments: text("\"")},
 			} {
-				body, err := eventbus.Encode(ev)
+				body, err := event.Encode(ev)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -75,7 +76,7 @@ func TestPayloads(t *testing.T) {
 		for i, d := range root {
 			raw := d.Raw
 			for range depth {
-				var env eventbus.SubagentEvent
+				var env event.SubagentEvent
 				if err := json.Unmarshal(raw, &env); err != nil {
 					t.Fatal(err)
 				}
@@ -92,10 +93,10 @@ func TestPayloads(t *testing.T) {
 // and a note of that, and those behind it are not held up.
 func TestMissingPayload(t *testing.T) {
 	bus := smallServer(t, 64<<10)
-	path := eventbus.Path{{SessionID: "ses_root"}}.Child("ses_child", "explore")
+	path := event.Path{{SessionID: "ses_root"}}.Child("ses_child", "explore")
 	p := publisher(t, bus, path)
 	for _, text := range []string{strings.Repeat("x", 100<<10), "small"} {
-		if err := p.Publish(t.Context(), eventbus.ToolCallEnd{Result: text}); err != nil {
+		if err := p.Publish(t.Context(), event.ToolCallEnd{Result: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,10 +125,10 @@ func TestMissingPayload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(*eventbus.PayloadRef){
-		"another content":   func(r *eventbus.PayloadRef) { r.SHA256 = strings.Repeat("0", 64) },
-		"another workspace": func(r *eventbus.PayloadRef) { r.Name = "other/ses_child/x" },
-		"another bucket":    func(r *eventbus.PayloadRef) { r.Bucket = "OTHER" },
+	for name, change := range map[string]func(*event.PayloadRef){
+		"another content":   func(r *event.PayloadRef) { r.SHA256 = strings.Repeat("0", 64) },
+		"another workspace": func(r *event.PayloadRef) { r.Name = "other/ses_child/x" },
+		"another bucket":    func(r *event.PayloadRef) { r.Bucket = "OTHER" },
 	} {
 		other := *ref
 		change(&other)
@@ -144,10 +145,10 @@ func TestMissingPayload(t *testing.T) {
 // just that.
 func TestPayloadWordInText(t *testing.T) {
 	bus := openBus(t, t.TempDir())
-	path := eventbus.Path{{SessionID: "ses_root"}}.Child("ses_child", "explore")
+	path := event.Path{{SessionID: "ses_root"}}.Child("ses_child", "explore")
 	p := publisher(t, bus, path)
-	ev := eventbus.AgentsChanged{Diagnostics: []json.RawMessage{json.RawMessage(`{"payloadRef":{"bucket":"AGENT_PAYLOADS","name":"ws/x"}}`)}}
-	want, err := eventbus.Encode(ev)
+	ev := event.AgentsChanged{Diagnostics: []json.RawMessage{json.RawMessage(`{"payloadRef":{"bucket":"AGENT_PAYLOADS","name":"ws/x"}}`)}}
+	want, err := event.Encode(ev)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,9 +163,9 @@ func TestPayloadWordInText(t *testing.T) {
 // TestPurge: the events of a session and of those below it go, no others.
 func TestPurge(t *testing.T) {
 	bus := openBus(t, t.TempDir())
-	root := eventbus.Path{{SessionID: "ses_root"}}
+	root := event.Path{{SessionID: "ses_root"}}
 	child, other := root.Child("ses_child", "explore"), root.Child("ses_childish", "explore")
-	for _, path := range []eventbus.Path{root, child, child.Child("ses_grand", "x"), other} {
+	for _, path := range []event.Path{root, child, child.Child("ses_grand", "x"), other} {
 		p := publisher(t, bus, path)
 		if err := errors.Join(p.Publish(t.Context(), delta(0)), p.Flush(t.Context())); err != nil {
 			t.Fatal(err)
@@ -185,8 +186,8 @@ func TestPurge(t *testing.T) {
 // others stay.
 func TestPurgePayloads(t *testing.T) {
 	bus := smallServer(t, 64<<10)
-	gone, stays := eventbus.Path{{SessionID: "ses_gone"}}, eventbus.Path{{SessionID: "ses_stays"}}
-	large := eventbus.ToolCallEnd{Result: strings.Repeat("x", 200<<10)}
+	gone, stays := event.Path{{SessionID: "ses_gone"}}, event.Path{{SessionID: "ses_stays"}}
+	large := event.ToolCallEnd{Result: strings.Repeat("x", 200<<10)}
 	left := func() uint64 {
 		t.Helper()
 		stream, err := bus.JetStream().Stream(t.Context(), eventbus.PayloadStream)
@@ -196,7 +197,7 @@ func TestPurgePayloads(t *testing.T) {
 		return stream.CachedInfo().State.Msgs
 	}
 	var alone uint64
-	for _, path := range []eventbus.Path{stays, gone} {
+	for _, path := range []event.Path{stays, gone} {
 		p := publisher(t, bus, path)
 		if err := errors.Join(p.Publish(t.Context(), large), p.Flush(t.Context())); err != nil {
 			t.Fatal(err)
@@ -211,7 +212,7 @@ func TestPurgePayloads(t *testing.T) {
 	if got := left(); got != alone {
 		t.Errorf("%d messages are left in %s, want the %d of the other session", got, eventbus.PayloadStream, alone)
 	}
-	want, err := eventbus.Encode(large)
+	want, err := event.Encode(large)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
@@ -25,7 +26,7 @@ import (
 type told struct {
 	t    *testing.T
 	bus  *eventbus.Bus
-	path eventbus.Path
+	path event.Path
 	p    *eventbus.Publisher
 	all  []string
 }
@@ -46,7 +47,7 @@ func newTold(t *testing.T) (s *told, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := eventbus.Path{{SessionID: "ses_r"}}
+	path := event.Path{{SessionID: "ses_r"}}
 	s = &told{t: t, bus: bus, path: path}
 	if s.p, err = bus.Publisher(path); err != nil {
 		t.Fatal(err)
@@ -57,8 +58,8 @@ func newTold(t *testing.T) (s *told, address string) {
 func (s *told) tell(n int) {
 	s.t.Helper()
 	for range n {
-		ev := eventbus.ContentDelta{MessageID: "m", Delta: fmt.Sprint(len(s.all)), Offset: len(s.all)}
-		text, err := eventbus.Encode(ev)
+		ev := event.ContentDelta{MessageID: "m", Delta: fmt.Sprint(len(s.all)), Offset: len(s.all)}
+		text, err := event.Encode(ev)
 		if err = errors.Join(err, s.p.Publish(s.t.Context(), ev), s.p.Flush(s.t.Context())); err != nil {
 			s.t.Fatal(err)
 		}
@@ -68,7 +69,7 @@ func (s *told) tell(n int) {
 
 func (s *told) end() {
 	s.t.Helper()
-	if err := s.p.End(s.t.Context(), eventbus.SessionEnd{Status: "completed"}); err != nil {
+	if err := s.p.End(s.t.Context(), event.SessionEnd{Status: "completed"}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.all = append(s.all, `{"type":"session_end","status":"completed"}`)

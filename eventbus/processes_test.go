@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // The environment of a test binary that runs as a member: one of the processes
@@ -46,7 +47,7 @@ func member(dir string) {
 		say("wrong %v", err)
 		return
 	}
-	root := eventbus.Path{{SessionID: "r"}}
+	root := event.Path{{SessionID: "r"}}
 	p, err := bus.Publisher(root.Child(os.Getenv(memberSession), "explore"))
 	if err != nil {
 		say("wrong %v", err)
@@ -69,17 +70,17 @@ func member(dir string) {
 				say("wrong following: %v", err)
 				return
 			}
-			var env eventbus.SubagentEvent
-			ev, err := eventbus.Decode(d.Raw)
+			var env event.SubagentEvent
+			ev, err := event.Decode(d.Raw)
 			if err == nil {
-				env = ev.(eventbus.SubagentEvent)
-				ev, err = eventbus.Decode(env.Event)
+				env = ev.(event.SubagentEvent)
+				ev, err = event.Decode(env.Event)
 			}
 			if err != nil {
 				say("wrong event %s: %v", d.Raw, err)
 				return
 			}
-			if got := ev.(eventbus.ContentDelta).Offset; got != next[env.SessionID] {
+			if got := ev.(event.ContentDelta).Offset; got != next[env.SessionID] {
 				say("wrong: a follower sees event %d of %s, and waits for %d", got, env.SessionID, next[env.SessionID])
 				return
 			}

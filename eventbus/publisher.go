@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -32,7 +33,7 @@ const (
 )
 
 // endSuffix is how the subject of a session's last event ends.
-var endSuffix = "." + SessionEnd{}.Type()
+var endSuffix = "." + event.SessionEnd{}.Type()
 
 // ErrEnded is returned for an event of a session whose last one is stored.
 var ErrEnded = errors.New("the session's stream has ended")
@@ -49,7 +50,7 @@ type Publisher struct {
 	bus           *Bus
 	sessionID     string
 	idPrefix      string // of the message ids: the session's id and this publisher's
-	subject       string // without the type
+	Subject       string // without the type
 	before, after []byte // the envelope
 
 	mu      sync.Mutex
@@ -69,14 +70,14 @@ type sending struct {
 
 // Publisher returns the publisher of the session that path leads to. A session
 // has one publisher, in one process.
-func (b *Bus) Publisher(path Path) (*Publisher, error) {
+func (b *Bus) Publisher(path event.Path) (*Publisher, error) {
 	subject, err := b.Subject(path)
 	if err != nil {
 		return nil, fmt.Errorf("publishing events: %w", err)
 	}
 	id := path[len(path)-1].SessionID
-	p := &Publisher{bus: b, sessionID: id, idPrefix: id + "." + rand.Text()[:8] + ".", subject: subject}
-	p.before, p.after = path.envelope()
+	p := &Publisher{bus: b, sessionID: id, idPrefix: id + "." + rand.Text()[:8] + ".", Subject: subject}
+	p.before, p.after = path.Envelope()
 	return p, nil
 }
 
@@ -84,7 +85,7 @@ func (b *Bus) Publisher(path Path) (*Publisher, error) {
 // window of unacknowledged events is full, the store is away, or ev is too large
 // for one message: then its content goes to the object store first, and the
 // event says where.
-func (p *Publisher) Publish(ctx context.Context, ev Event) error {
+func (p *Publisher) Publish(ctx context.Context, ev event.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.drain(ctx); err != nil {
@@ -118,13 +119,13 @@ func (p *Publisher) Publish(ctx context.Context, ev Event) error {
 }
 
 // message returns the next event as it is stored.
-func (p *Publisher) message(ctx context.Context, ev Event) (*nats.Msg, error) {
+func (p *Publisher) message(ctx context.Context, ev event.Event) (*nats.Msg, error) {
 	body, err := p.fit(ctx, ev)
 	if err != nil {
 		return nil, err
 	}
 	return &nats.Msg{
-		Subject: p.subject + "." + ev.Type(),
+		Subject: p.Subject + "." + ev.Type(),
 		Data:    slices.Concat(p.before, body, p.after),
 		// The id lets the store drop a second copy. It ends in the event's
 		// number, so that a reader can tell that none is missing.
@@ -139,7 +140,7 @@ func (p *Publisher) send(msg *nats.Msg) (jetstream.PubAckFuture, error) {
 // End publishes the last event of the session and waits until it is stored. Of
 // all that end a session's stream, in whatever process, one succeeds; the
 // others get [ErrEnded].
-func (p *Publisher) End(ctx context.Context, ev SessionEnd) error {
+func (p *Publisher) End(ctx context.Context, ev event.SessionEnd) error {
 	if err := p.Flush(ctx); err != nil {
 		return err
 	}
@@ -331,7 +332,7 @@ func (p *Publisher) skipStored(ctx context.Context) error {
 	if len(p.pending) == 0 {
 		return nil
 	}
-	last, err := p.bus.events.GetLastMsgForSubject(ctx, p.subject+".*")
+	last, err := p.bus.events.GetLastMsgForSubject(ctx, p.Subject+".*")
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil
 	}

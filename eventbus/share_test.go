@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // TestGuest: a guest reads what the host stores, live, and the host what the
@@ -26,7 +27,7 @@ func TestGuest(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "share", "server.json")); err == nil {
 		t.Error("an address is there before anybody asks for it")
 	}
-	path := eventbus.Path{{SessionID: "r"}}
+	path := event.Path{{SessionID: "r"}}
 	ours := publisher(t, host, path)
 	if err := errors.Join(ours.Publish(t.Context(), delta(1)), ours.Flush(t.Context())); err != nil {
 		t.Fatal(err)
@@ -48,7 +49,7 @@ func TestGuest(t *testing.T) {
 			}
 			continue
 		}
-		if ev, err := eventbus.Decode(d.Raw); err != nil || ev.Type() != "subagent_event" {
+		if ev, err := event.Decode(d.Raw); err != nil || ev.Type() != "subagent_event" {
 			t.Errorf("event %s, %v, want the guest's", d.Raw, err)
 		}
 		break

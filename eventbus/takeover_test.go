@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // TestHostCloses: while publishers and followers work on several buses, the
@@ -26,7 +27,7 @@ func TestHostCloses(t *testing.T) {
 	const guests, each = 3, 3000
 	dir := t.TempDir()
 	host := openBus(t, dir)
-	root := eventbus.Path{{SessionID: "r"}}
+	root := event.Path{{SessionID: "r"}}
 	var buses []*eventbus.Bus
 	var publishing, following sync.WaitGroup
 	begun := make(chan struct{}, guests)
@@ -57,7 +58,7 @@ func TestHostCloses(t *testing.T) {
 					return
 				}
 				id, ev := open(t, d.Raw)
-				if got := ev.(eventbus.ContentDelta).Offset; got != next[id] {
+				if got := ev.(event.ContentDelta).Offset; got != next[id] {
 					t.Errorf("follower %d: event %d of %s, want %d", i, got, id, next[id])
 					return
 				}
@@ -94,14 +95,14 @@ func TestPayloadsMove(t *testing.T) {
 	dir := t.TempDir()
 	host := openBus(t, dir)
 	writer, reader := openBus(t, dir), openBus(t, dir)
-	path := eventbus.Path{{SessionID: "r"}}
+	path := event.Path{{SessionID: "r"}}
 	p := publisher(t, writer, path)
 	large := strings.Repeat("x", 9<<20)
 	begun := make(chan struct{})
 	var working sync.WaitGroup
 	working.Go(func() {
 		for i := range events {
-			if err := p.Publish(t.Context(), eventbus.ContentDelta{Delta: large, Offset: i}); err != nil {
+			if err := p.Publish(t.Context(), event.ContentDelta{Delta: large, Offset: i}); err != nil {
 				t.Errorf("event %d: %v", i, err)
 				return
 			}
@@ -117,7 +118,7 @@ func TestPayloadsMove(t *testing.T) {
 				t.Errorf("following, behind %d events: %v", seen, err)
 				return
 			}
-			if ev, err := eventbus.Decode(d.Raw); err != nil || ev != (eventbus.ContentDelta{Delta: large, Offset: seen}) {
+			if ev, err := event.Decode(d.Raw); err != nil || ev != (event.ContentDelta{Delta: large, Offset: seen}) {
 				t.Errorf("event %d is another: %.100s, %v", seen, d.Raw, err)
 				return
 			}
@@ -301,7 +302,7 @@ func BenchmarkTakeover(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		guest := openBus(b, dir)
-		p := publisher(b, guest, eventbus.Path{{SessionID: fmt.Sprint("s", n)}})
+		p := publisher(b, guest, event.Path{{SessionID: fmt.Sprint("s", n)}})
 		n++
 		if err := errors.Join(p.Publish(b.Context(), delta(0)), p.Flush(b.Context())); err != nil {
 			b.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // TestFollowersComeAndGo: while sessions publish, followers of each and of the
@@ -17,7 +18,7 @@ import (
 func TestFollowersComeAndGo(t *testing.T) {
 	const sessions, each, followers = 4, 500, 16
 	bus := openBus(t, t.TempDir())
-	root := eventbus.Path{{SessionID: "r"}}
+	root := event.Path{{SessionID: "r"}}
 	var working sync.WaitGroup
 	for i := range sessions {
 		p := publisher(t, bus, root.Child(fmt.Sprint("c", i), "explore"))
@@ -28,7 +29,7 @@ func TestFollowersComeAndGo(t *testing.T) {
 					return
 				}
 			}
-			if err := p.End(t.Context(), eventbus.SessionEnd{Status: "completed"}); err != nil {
+			if err := p.End(t.Context(), event.SessionEnd{Status: "completed"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -53,17 +54,17 @@ func TestFollowersComeAndGo(t *testing.T) {
 						return
 					}
 					resume = d.Seq + 1
-					id, ev := "", eventbus.Event(nil)
+					id, ev := "", event.Event(nil)
 					if len(path) == 1 {
 						id, ev = open(t, d.Raw)
-					} else if ev, err = eventbus.Decode(d.Raw); err != nil {
+					} else if ev, err = event.Decode(d.Raw); err != nil {
 						t.Error(err)
 						return
 					}
 					switch ev := ev.(type) {
-					case eventbus.SessionEnd:
+					case event.SessionEnd:
 						ends++
-					case eventbus.ContentDelta:
+					case event.ContentDelta:
 						if ev.Offset != next[id] {
 							t.Errorf("follower %d: event %d of %q, want %d", f, ev.Offset, id, next[id])
 							return
@@ -92,7 +93,7 @@ func TestFollowersShareAReader(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var following, ready sync.WaitGroup
 	for i := range 100 {
-		path := eventbus.Path{{SessionID: fmt.Sprint("s", i)}}
+		path := event.Path{{SessionID: fmt.Sprint("s", i)}}
 		p := publisher(t, bus, path)
 		ready.Add(1)
 		following.Go(func() {
@@ -101,7 +102,7 @@ func TestFollowersShareAReader(t *testing.T) {
 				if err != nil {
 					break
 				}
-				if ev, err := eventbus.Decode(d.Raw); err != nil || ev.(eventbus.ContentDelta).Offset != seen {
+				if ev, err := event.Decode(d.Raw); err != nil || ev.(event.ContentDelta).Offset != seen {
 					t.Errorf("session %d: %s, want event %d", i, d.Raw, seen)
 				}
 				if seen++; seen == 2 {

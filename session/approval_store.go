@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // approvalSchema is the version of the stored form of an [Approval].
@@ -20,37 +21,37 @@ const approvalSchema = 1
 // Approval is a tool call that waits for an answer, or has got one, as it is
 // stored. Its JSON is camelCase.
 type Approval struct {
-	Schema         int           `json:"schema"`
-	ID             string        `json:"id"`
-	SessionID      string        `json:"sessionId"`
-	Path           eventbus.Path `json:"path"` // from the root down to the session
-	Agent          string        `json:"agent,omitempty"`
-	ToolCallID     string        `json:"toolCallId"`
-	Tool           string        `json:"tool"`
-	Arguments      string        `json:"arguments"`      // JSON, as the model wrote it
-	Patterns       []string      `json:"patterns"`       // what the call wants, as rules see it
-	AlwaysPatterns []string      `json:"alwaysPatterns"` // what "always" would allow from now on
-	Reason         string        `json:"reason"`         // why it is asked about
-	CreatedAt      time.Time     `json:"createdAt"`
-	ExpiresAt      time.Time     `json:"expiresAt"` // then nobody's answer is a denial
+	Schema         int        `json:"schema"`
+	ID             string     `json:"id"`
+	SessionID      string     `json:"sessionId"`
+	Path           event.Path `json:"path"` // from the root down to the session
+	Agent          string     `json:"agent,omitempty"`
+	ToolCallID     string     `json:"toolCallId"`
+	Tool           string     `json:"tool"`
+	Arguments      string     `json:"arguments"`      // JSON, as the model wrote it
+	Patterns       []string   `json:"patterns"`       // what the call wants, as rules see it
+	AlwaysPatterns []string   `json:"alwaysPatterns"` // what "always" would allow from now on
+	Reason         string     `json:"reason"`         // why it is asked about
+	CreatedAt      time.Time  `json:"createdAt"`
+	ExpiresAt      time.Time  `json:"expiresAt"` // then nobody's answer is a denial
 
 	// The answer. Outcome is empty while there is none.
-	Outcome    eventbus.ApprovalOutcome `json:"outcome,omitempty"`
-	Always     bool                     `json:"always,omitempty"`
-	Feedback   string                   `json:"feedback,omitempty"` // what the model is told
-	AnsweredBy string                   `json:"answeredBy,omitempty"`
-	AnsweredAt time.Time                `json:"answeredAt,omitzero"`
+	Outcome    event.ApprovalOutcome `json:"outcome,omitempty"`
+	Always     bool                  `json:"always,omitempty"`
+	Feedback   string                `json:"feedback,omitempty"` // what the model is told
+	AnsweredBy string                `json:"answeredBy,omitempty"`
+	AnsweredAt time.Time             `json:"answeredAt,omitzero"`
 }
 
 // Pending reports whether the call still waits.
 func (a *Approval) Pending() bool { return a.Outcome == "" }
 
 // outcome is how an approval ends by the answer.
-func (a Answer) outcome() eventbus.ApprovalOutcome {
+func (a Answer) outcome() event.ApprovalOutcome {
 	if a.Verdict == DenyCall {
-		return eventbus.Denied
+		return event.Denied
 	}
-	return eventbus.Approved
+	return event.Approved
 }
 
 // ErrNoAlways is the error of an answer "always" to a call that no rule of its
@@ -97,7 +98,7 @@ func (s *Store) allApprovals(ctx context.Context) ([]*Approval, error) {
 // Approval returns the approval of an id, waiting or not, or [ErrNotFound].
 // Part of an id will do where only one begins with it; else it is [ErrAmbiguous].
 func (s *Store) Approval(ctx context.Context, id string) (*Approval, error) {
-	if !eventbus.ValidID(id) {
+	if !event.ValidID(id) {
 		return nil, &NotFoundError{"approval", id}
 	}
 	all, err := s.allApprovals(ctx)
@@ -132,7 +133,7 @@ type resolved struct {
 }
 
 // resolve stores an answer unless there is one, and returns the one that counts.
-func (s *Store) resolve(ctx context.Context, id string, outcome eventbus.ApprovalOutcome, answer Answer) (resolved, error) {
+func (s *Store) resolve(ctx context.Context, id string, outcome event.ApprovalOutcome, answer Answer) (resolved, error) {
 	for {
 		entry, err := s.approvals.Get(ctx, s.key(id))
 		if err != nil {

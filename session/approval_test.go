@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -27,7 +28,7 @@ type waiting struct {
 	out     chan session.Outcome
 	results chan []model.ToolResult // what the model was told
 	cancel  context.CancelFunc
-	asked   []eventbus.ToolApprovalRequired
+	asked   []event.ToolApprovalRequired
 }
 
 // wait runs a session up to where all its calls wait.
@@ -47,11 +48,11 @@ func wait(t *testing.T, change func(*session.Options), toolCalls ...model.ToolCa
 		if err != nil {
 			t.Fatal(err)
 		}
-		ev, err := eventbus.Decode(d.Raw)
+		ev, err := event.Decode(d.Raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if asked, ok := ev.(eventbus.ToolApprovalRequired); ok {
+		if asked, ok := ev.(event.ToolApprovalRequired); ok {
 			w.asked = append(w.asked, asked)
 		}
 		if len(w.asked) == len(toolCalls) {
@@ -62,13 +63,13 @@ func wait(t *testing.T, change func(*session.Options), toolCalls ...model.ToolCa
 }
 
 // finish ends the session and returns how its approvals were resolved.
-func (w *waiting) finish() map[string]eventbus.ApprovalOutcome {
+func (w *waiting) finish() map[string]event.ApprovalOutcome {
 	w.t.Helper()
 	w.end(w.session, <-w.out)
 	w.cancel()
-	outcomes := make(map[string]eventbus.ApprovalOutcome)
+	outcomes := make(map[string]event.ApprovalOutcome)
 	for _, ev := range w.events(w.session) {
-		if r, ok := ev.(eventbus.ToolApprovalResolved); ok {
+		if r, ok := ev.(event.ToolApprovalResolved); ok {
 			outcomes[r.ApprovalID] = r.Outcome
 		}
 	}
@@ -83,14 +84,14 @@ func TestAnswerFromElsewhere(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer session.Answer
-		want   eventbus.ApprovalOutcome
+		want   event.ApprovalOutcome
 		told   string
 		added  int
 	}{
-		{"approved", session.Answer{Verdict: session.ApproveOnce, By: "somebody"}, eventbus.Approved, "touch {", 0},
-		{"always", session.Answer{Verdict: session.ApproveAlways}, eventbus.Approved, "touch {", 1},
-		{"denied", session.Answer{}, eventbus.Denied, "The user denied touch.", 0},
-		{"denied with a reason", session.Answer{Feedback: "use the copy"}, eventbus.Denied, "The user denied touch: use the copy", 0},
+		{"approved", session.Answer{Verdict: session.ApproveOnce, By: "somebody"}, event.Approved, "touch {", 0},
+		{"always", session.Answer{Verdict: session.ApproveAlways}, event.Approved, "touch {", 1},
+		{"denied", session.Answer{}, event.Denied, "The user denied touch.", 0},
+		{"denied with a reason", session.Answer{Feedback: "use the copy"}, event.Denied, "The user denied touch: use the copy", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -178,7 +179,7 @@ func TestAlwaysResolvesOthers(t *testing.T) {
 		t.Errorf("the model is told %+v", told)
 	}
 	outcomes := w.finish()
-	if outcomes[byValue["x"][0]] != eventbus.Approved || outcomes[byValue["y"][0]] != eventbus.Denied {
+	if outcomes[byValue["x"][0]] != event.Approved || outcomes[byValue["y"][0]] != event.Denied {
 		t.Errorf("outcomes %v", outcomes)
 	}
 	if a, err := w.Store().Approval(t.Context(), byValue["x"][0]); err != nil || a.AnsweredBy != "the rules" {
@@ -191,7 +192,7 @@ func TestApprovalExpires(t *testing.T) {
 	if told := <-w.results; !told[0].IsError || !strings.Contains(told[0].Text, "nobody has answered within 50ms") {
 		t.Errorf("the model is told %+v", told)
 	}
-	if outcomes := w.finish(); outcomes[w.asked[0].ApprovalID] != eventbus.Expired {
+	if outcomes := w.finish(); outcomes[w.asked[0].ApprovalID] != event.Expired {
 		t.Errorf("outcomes %v", outcomes)
 	}
 }
@@ -202,7 +203,7 @@ func TestAbortCancelsApprovals(t *testing.T) {
 	w.cancel()
 	outcomes := w.finish()
 	for _, a := range w.asked {
-		if outcomes[a.ApprovalID] != eventbus.Cancelled {
+		if outcomes[a.ApprovalID] != event.Cancelled {
 			t.Errorf("outcomes %v", outcomes)
 		}
 		var late *session.AnsweredError

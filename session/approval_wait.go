@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // recheckEvery is how often a waiting call is judged again, for rules that
@@ -30,7 +30,7 @@ func (s *Session) ask(ctx context.Context, req *ApprovalRequest, allowed func() 
 	if err := s.storing(func(ctx context.Context) error { return s.m.store.openApproval(ctx, a) }); err != nil {
 		return nil, err
 	}
-	s.publish(eventbus.ToolApprovalRequired{
+	s.publish(event.ToolApprovalRequired{
 		ApprovalID:     a.ID,
 		ToolCallID:     a.ToolCallID,
 		ToolName:       a.Tool,
@@ -44,7 +44,7 @@ func (s *Session) ask(ctx context.Context, req *ApprovalRequest, allowed func() 
 	if err != nil {
 		return nil, err
 	}
-	s.publish(eventbus.ToolApprovalResolved{ApprovalID: a.ID, Outcome: answered.Outcome})
+	s.publish(event.ToolApprovalResolved{ApprovalID: a.ID, Outcome: answered.Outcome})
 	return answered, nil
 }
 
@@ -56,7 +56,7 @@ func (s *Session) await(ctx context.Context, req *ApprovalRequest, a *Approval, 
 	defer askers.Wait()
 	defer stop()
 
-	resolve := func(outcome eventbus.ApprovalOutcome, answer Answer) (answered *Approval, err error) {
+	resolve := func(outcome event.ApprovalOutcome, answer Answer) (answered *Approval, err error) {
 		err = s.storing(func(ctx context.Context) error {
 			won, err := s.m.store.resolve(ctx, a.ID, outcome, answer)
 			answered = won.Approval
@@ -81,7 +81,7 @@ func (s *Session) await(ctx context.Context, req *ApprovalRequest, a *Approval, 
 			case waiting.Err() != nil:
 				return
 			case err != nil: // whoever sat there has gone
-				answered, err := resolve(eventbus.Cancelled, Answer{Feedback: err.Error()})
+				answered, err := resolve(event.Cancelled, Answer{Feedback: err.Error()})
 				outcomes <- outcome{answered, err}
 				return
 			}
@@ -99,18 +99,18 @@ func (s *Session) await(ctx context.Context, req *ApprovalRequest, a *Approval, 
 		select {
 		case o := <-outcomes:
 			if o.err != nil && ctx.Err() != nil {
-				return resolve(eventbus.Cancelled, Answer{})
+				return resolve(event.Cancelled, Answer{})
 			}
 			return o.answered, o.err
 		case <-ctx.Done():
-			return resolve(eventbus.Cancelled, Answer{})
+			return resolve(event.Cancelled, Answer{})
 		case <-expiry.C:
-			return resolve(eventbus.Expired, Answer{})
+			return resolve(event.Expired, Answer{})
 		case <-recheck:
 		case <-look.C:
 		}
 		if allowed() {
-			return resolve(eventbus.Approved, Answer{Verdict: ApproveOnce, By: "the rules"})
+			return resolve(event.Approved, Answer{Verdict: ApproveOnce, By: "the rules"})
 		}
 	}
 }
@@ -135,11 +135,11 @@ func (s *Session) waitForApproval(delta int) {
 	switch {
 	case before == 0:
 		s.resumeTime = s.HoldTime()
-		s.status(eventbus.StatusWaitingApproval)
+		s.status(event.StatusWaitingApproval)
 		s.note(s.become(WaitingApproval, nil))
 	case s.waiting == 0:
 		s.note(s.become(Running, nil))
-		s.status(eventbus.StatusExecutingTool)
+		s.status(event.StatusExecutingTool)
 		s.resumeTime()
 	}
 }

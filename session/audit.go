@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 )
@@ -33,8 +33,8 @@ type AuditEntry struct {
 	Reason     string            `json:"reason,omitempty"` // why, where it is no rule
 
 	// With Action ask: how it ended, and who answered.
-	Outcome    eventbus.ApprovalOutcome `json:"outcome,omitempty"`
-	AnsweredBy string                   `json:"answeredBy,omitempty"`
+	Outcome    event.ApprovalOutcome `json:"outcome,omitempty"`
+	AnsweredBy string                `json:"answeredBy,omitempty"`
 }
 
 // AuditValue is one thing that a call wanted.
@@ -72,7 +72,7 @@ func (s *Session) auditRefusal(call model.ToolCall, reason string) {
 	s.audit(e)
 }
 
-func (e AuditEntry) answered(outcome eventbus.ApprovalOutcome, by string) AuditEntry {
+func (e AuditEntry) answered(outcome event.ApprovalOutcome, by string) AuditEntry {
 	e.Outcome, e.AnsweredBy = outcome, by
 	return e
 }

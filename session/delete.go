@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // ErrRunning is returned for the deletion of a session that has not ended, or
@@ -34,7 +35,7 @@ func (r *Record) Archived(after time.Duration, now time.Time) bool {
 
 // below reports whether r is the session of an id or one of its descendants.
 func (r *Record) below(id string) bool {
-	return slices.ContainsFunc(r.Path, func(h eventbus.Hop) bool { return h.SessionID == id })
+	return slices.ContainsFunc(r.Path, func(h event.Hop) bool { return h.SessionID == id })
 }
 
 // Delete deletes the session of an id and all below it: their events, messages,

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -92,7 +93,7 @@ func TestLargePayloads(t *testing.T) {
 	}
 	var got string
 	for _, ev := range e.events(s) {
-		if end, ok := ev.(eventbus.ToolCallEnd); ok {
+		if end, ok := ev.(event.ToolCallEnd); ok {
 			got = end.Result
 		}
 	}
@@ -179,7 +180,7 @@ func TestKilledAtTheEnd(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := p.End(t.Context(), eventbus.SessionEnd{Status: string(tt.status)}); err != nil {
+				if err := p.End(t.Context(), event.SessionEnd{Status: string(tt.status)}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -192,13 +193,13 @@ func TestKilledAtTheEnd(t *testing.T) {
 			if r := e.stored(s.ID()); r.Status != tt.want || !r.Closed {
 				t.Errorf("record %+v, want %s", r, tt.want)
 			}
-			var ends []eventbus.Event
+			var ends []event.Event
 			for _, ev := range e.events(s) {
 				if ev.Type() == "session_end" {
 					ends = append(ends, ev)
 				}
 			}
-			if want := fmt.Sprint([]eventbus.Event{eventbus.SessionEnd{Status: string(tt.want)}}); fmt.Sprint(ends) != want {
+			if want := fmt.Sprint([]event.Event{event.SessionEnd{Status: string(tt.want)}}); fmt.Sprint(ends) != want {
 				t.Errorf("ends %v, want %s", ends, want)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // FollowNew returns the stream of the session at the end of path from the moment
@@ -17,14 +18,14 @@ import (
 // that moment, as it is stored, without a gap in between and none twice. It ends
 // behind the session's session_end; at once where that is stored already. An
 // error is its last value.
-func (s *Store) FollowNew(ctx context.Context, path eventbus.Path) (since uint64, stream iter.Seq2[eventbus.Delivery, error], err error) {
+func (s *Store) FollowNew(ctx context.Context, path event.Path) (since uint64, stream iter.Seq2[eventbus.Delivery, error], err error) {
 	// A question that is pending after now was asked at or before it, or its
 	// event is a new one.
 	now, err := s.bus.Newest(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
-	end, err := s.bus.Last(ctx, path, eventbus.SessionEnd{}.Type())
+	end, err := s.bus.Last(ctx, path, event.SessionEnd{}.Type())
 	if err != nil {
 		return 0, nil, err
 	}
@@ -51,13 +52,13 @@ func (s *Store) FollowNew(ctx context.Context, path eventbus.Path) (since uint64
 
 // pendingQuestions returns the events of the approvals that wait, as the stream
 // of path's session shows them, up to a sequence number.
-func (s *Store) pendingQuestions(ctx context.Context, path eventbus.Path, upTo uint64) ([]eventbus.Delivery, error) {
+func (s *Store) pendingQuestions(ctx context.Context, path event.Path, upTo uint64) ([]eventbus.Delivery, error) {
 	pending, err := s.Approvals(ctx)
 	if err != nil {
 		return nil, err
 	}
 	waits := make(map[string]bool)
-	sessions := make(map[string]eventbus.Path)
+	sessions := make(map[string]event.Path)
 	for _, a := range pending {
 		if len(a.Path) >= len(path) && slices.Equal(a.Path[:len(path)], path) {
 			waits[a.ID] = true
@@ -66,7 +67,7 @@ func (s *Store) pendingQuestions(ctx context.Context, path eventbus.Path, upTo u
 	}
 	var found []eventbus.Delivery
 	for _, of := range sessions {
-		for d, err := range s.bus.Stored(ctx, path, of, eventbus.ToolApprovalRequired{}.Type()) {
+		for d, err := range s.bus.Stored(ctx, path, of, event.ToolApprovalRequired{}.Type()) {
 			if err != nil {
 				return nil, err
 			}
@@ -87,14 +88,14 @@ func (s *Store) pendingQuestions(ctx context.Context, path eventbus.Path, upTo u
 // envelopes.
 func approvalOf(raw json.RawMessage) (string, error) {
 	for {
-		ev, err := eventbus.Decode(raw)
+		ev, err := event.Decode(raw)
 		if err != nil {
 			return "", err
 		}
 		switch ev := ev.(type) {
-		case eventbus.SubagentEvent:
+		case event.SubagentEvent:
 			raw = ev.Event
-		case eventbus.ToolApprovalRequired:
+		case event.ToolApprovalRequired:
 			return ev.ApprovalID, nil
 		default:
 			return "", nil

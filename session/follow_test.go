@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -44,16 +45,16 @@ func TestFollowNew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ev, err := eventbus.Decode(d.Raw)
+		ev, err := event.Decode(d.Raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q, ok := ev.(eventbus.ToolApprovalRequired); ok && q.ApprovalID == pending[0].ID {
+		if q, ok := ev.(event.ToolApprovalRequired); ok && q.ApprovalID == pending[0].ID {
 			if _, err := e.Store().Answer(t.Context(), q.ApprovalID, session.Answer{Verdict: session.ApproveOnce}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if r, ok := ev.(eventbus.ToolCallEnd); ok && r.ToolCallID == pending[0].ToolCallID {
+		if r, ok := ev.(event.ToolCallEnd); ok && r.ToolCallID == pending[0].ToolCallID {
 			break
 		}
 	}
@@ -93,11 +94,11 @@ func TestFollowNew(t *testing.T) {
 func innerType(t *testing.T, raw []byte) string {
 	t.Helper()
 	for {
-		ev, err := eventbus.Decode(raw)
+		ev, err := event.Decode(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		env, ok := ev.(eventbus.SubagentEvent)
+		env, ok := ev.(event.SubagentEvent)
 		if !ok {
 			return ev.Type()
 		}
@@ -105,7 +106,7 @@ func innerType(t *testing.T, raw []byte) string {
 	}
 }
 
-func followNew(t *testing.T, e *env, path eventbus.Path) iter.Seq2[eventbus.Delivery, error] {
+func followNew(t *testing.T, e *env, path event.Path) iter.Seq2[eventbus.Delivery, error] {
 	t.Helper()
 	_, stream, err := e.Store().FollowNew(t.Context(), path)
 	if err != nil {

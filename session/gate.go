@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
@@ -42,7 +42,7 @@ type CallResult struct {
 func (s *Session) invoke(ctx context.Context, call model.ToolCall, messageID string) CallResult {
 	start := time.Now()
 	res := s.guard(ctx, call, messageID)
-	s.publish(eventbus.ToolCallEnd{
+	s.publish(event.ToolCallEnd{
 		ToolCallID: call.ID,
 		ToolName:   call.Name,
 		Result:     res.Text,
@@ -132,10 +132,10 @@ func (s *Session) judge(ctx context.Context, layers *permission.Layers, call mod
 		s.audit(entry)
 		return refuse("%s", decision.Reason()), false
 	case s.approver == nil && s.m.unattended:
-		s.audit(entry.answered(eventbus.Denied, "nobody"))
+		s.audit(entry.answered(event.Denied, "nobody"))
 		return refuse("%s Nobody can answer here, so the call is refused.%s", decision.Reason(), s.m.ruleHint(decision.Value)), false
 	case ctx.Err() != nil:
-		s.audit(entry.answered(eventbus.Cancelled, ""))
+		s.audit(entry.answered(event.Cancelled, ""))
 		return refuse("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx))), false
 	}
 	allowed := func() bool {
@@ -154,11 +154,11 @@ func (s *Session) judge(ctx context.Context, layers *permission.Layers, call mod
 		AlwaysPatterns: alwaysPatterns(layers, call.Name, values),
 	}, allowed)
 	if err != nil {
-		s.audit(entry.answered(eventbus.Cancelled, ""))
+		s.audit(entry.answered(event.Cancelled, ""))
 		return refuse("%s was not approved: %v", call.Name, err), false
 	}
 	s.audit(entry.answered(answered.Outcome, answered.AnsweredBy))
-	if answered.Outcome != eventbus.Approved {
+	if answered.Outcome != event.Approved {
 		return s.unapproved(ctx, call, decision, answered), false
 	}
 	// What happened while the call waited counts: an end, and a deny, which no
@@ -184,11 +184,11 @@ func (s *Session) judge(ctx context.Context, layers *permission.Layers, call mod
 // unapproved refuses a call that was asked about, and says why.
 func (s *Session) unapproved(ctx context.Context, call model.ToolCall, decision permission.Decision, answered *Approval) CallResult {
 	switch {
-	case answered.Outcome == eventbus.Cancelled && ctx.Err() != nil:
+	case answered.Outcome == event.Cancelled && ctx.Err() != nil:
 		return refuse("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))
-	case answered.Outcome == eventbus.Cancelled:
+	case answered.Outcome == event.Cancelled:
 		return refuse("%s was not approved: %s", call.Name, cmp.Or(answered.Feedback, "the question was cancelled"))
-	case answered.Outcome == eventbus.Expired:
+	case answered.Outcome == event.Expired:
 		return refuse("%s was not approved: nobody has answered within %s.%s", call.Name, s.m.limits.Approval, s.m.ruleHint(decision.Value))
 	case answered.Feedback != "":
 		return refuse("The user denied %s: %s", call.Name, answered.Feedback)

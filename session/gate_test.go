@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -86,9 +86,9 @@ func TestGate(t *testing.T) {
 			asked, resolved := 0, 0
 			for _, ev := range e.events(s) {
 				switch ev.(type) {
-				case eventbus.ToolApprovalRequired:
+				case event.ToolApprovalRequired:
 					asked++
-				case eventbus.ToolApprovalResolved:
+				case event.ToolApprovalResolved:
 					resolved++
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -66,7 +67,7 @@ func (e *env) recover(m *session.Manager) int {
 	return n
 }
 
-func ends(events []eventbus.Event) (n int) {
+func ends(events []event.Event) (n int) {
 	for _, ev := range events {
 		if ev.Type() == "session_end" {
 			n++

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 )
 
@@ -125,11 +125,11 @@ func (s *Session) turn(ctx context.Context, prompt string) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			s.status(eventbus.StatusIdle)
-			s.publish(eventbus.TurnComplete{Message: eventbus.TurnMessage{ID: messageID, Text: text}})
+			s.status(event.StatusIdle)
+			s.publish(event.TurnComplete{Message: event.TurnMessage{ID: messageID, Text: text}})
 			return text, s.brokenBy()
 		}
-		s.status(eventbus.StatusExecutingTool)
+		s.status(event.StatusExecutingTool)
 		results := s.invokeAll(ctx, answer.ToolCalls, messageID, step)
 		message := model.Message{Role: model.User, ToolResults: results}
 		if step == s.maxSteps {
@@ -171,7 +171,7 @@ func (s *Session) callModel(ctx context.Context, final bool) (id string, answer 
 		Model: s.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", limit),
 	})
 	defer cancel()
-	s.status(eventbus.StatusStreaming)
+	s.status(event.StatusStreaming)
 
 	id = newID("msg")
 	answer.Role = model.Assistant
@@ -193,14 +193,14 @@ func (s *Session) callModel(ctx context.Context, final bool) (id string, answer 
 		}
 		switch part := part.(type) {
 		case model.Retry:
-			s.publish(eventbus.StatusChange{Status: eventbus.StatusStreaming, Retry: &eventbus.Retry{
+			s.publish(event.StatusChange{Status: event.StatusStreaming, Retry: &event.Retry{
 				Reason: string(part.Reason), Try: part.Try, Tries: part.Tries, DelayMs: part.Wait.Milliseconds(),
 			}})
 		case model.TextDelta:
-			s.publish(eventbus.ContentDelta{MessageID: id, Delta: part.Text, Offset: text.Len()})
+			s.publish(event.ContentDelta{MessageID: id, Delta: part.Text, Offset: text.Len()})
 			text.WriteString(part.Text)
 		case model.ReasoningDelta:
-			s.publish(eventbus.ReasoningDelta{MessageID: id, Delta: part.Text, Offset: reasoning.Len()})
+			s.publish(event.ReasoningDelta{MessageID: id, Delta: part.Text, Offset: reasoning.Len()})
 			reasoning.WriteString(part.Text)
 		case model.Reasoning:
 			answer.Reasoning = append(answer.Reasoning, part)
@@ -219,7 +219,7 @@ func (s *Session) callModel(ctx context.Context, final bool) (id string, answer 
 	if final {
 		answer.ToolCalls = nil // none was to be made, and none will be answered
 	}
-	s.publish(eventbus.Usage(usage))
+	s.publish(event.Usage(usage))
 	err = s.change(func(r *Record) error {
 		r.Steps++
 		r.Usage = r.Usage.Add(usage)
@@ -245,7 +245,7 @@ func (s *Session) named(call model.ToolCall) model.ToolCall {
 // side, and returns their results in the order of the calls.
 func (s *Session) invokeAll(ctx context.Context, calls []model.ToolCall, messageID string, step int) []model.ToolResult {
 	for _, call := range calls {
-		s.publish(eventbus.ToolCallStart{
+		s.publish(event.ToolCallStart{
 			ToolCallID: call.ID, ToolName: call.Name, Arguments: call.Arguments, MessageID: messageID, Step: step,
 		})
 	}

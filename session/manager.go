@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/shell"
@@ -270,7 +271,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	m.mu.Lock()
 	m.live[s.id] = s
 	m.mu.Unlock()
-	s.publish(eventbus.SessionStart{
+	s.publish(event.SessionStart{
 		SessionID:       s.id,
 		AgentType:       spec.Agent,
 		ParentID:        parentID,
@@ -279,7 +280,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 		Model:           modelName,
 		Depth:           s.record.Depth,
 	})
-	s.status(eventbus.StatusQueued)
+	s.status(event.StatusQueued)
 	if err := s.brokenBy(); err != nil {
 		return nil, errors.Join(err, s.End(Failed, err))
 	}

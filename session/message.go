@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 )
 
@@ -26,11 +26,11 @@ type Message struct {
 // messagePlace is what is stored of a message that is too large: all but what
 // was said, and where that is.
 type messagePlace struct {
-	Schema    int                  `json:"schema"`
-	ID        string               `json:"id"`
-	SessionID string               `json:"sessionId"`
-	CreatedAt time.Time            `json:"createdAt"`
-	Ref       *eventbus.PayloadRef `json:"payloadRef"`
+	Schema    int               `json:"schema"`
+	ID        string            `json:"id"`
+	SessionID string            `json:"sessionId"`
+	CreatedAt time.Time         `json:"createdAt"`
+	Ref       *event.PayloadRef `json:"payloadRef"`
 }
 
 // encodeMessage returns what is stored of a message, after what does not fit

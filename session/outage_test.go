@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
@@ -60,9 +61,9 @@ func TestServerRestarts(t *testing.T) {
 				t.Error(err)
 				break
 			}
-			if ev, err := eventbus.Decode(d.Raw); err != nil {
+			if ev, err := event.Decode(d.Raw); err != nil {
 				t.Error(err)
-			} else if delta, ok := ev.(eventbus.ContentDelta); ok {
+			} else if delta, ok := ev.(event.ContentDelta); ok {
 				text.WriteString(delta.Delta)
 			}
 			if d.Ends() {

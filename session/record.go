@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 )
@@ -44,25 +44,25 @@ const recordSchema = 2
 
 // Record is what is stored of a session. Its JSON is camelCase.
 type Record struct {
-	Schema          int           `json:"schema"`
-	ID              string        `json:"id"`
-	ParentID        string        `json:"parentId,omitempty"`
-	ParentMessageID string        `json:"parentMessageId,omitempty"` // the message whose tool call made this session
-	Path            eventbus.Path `json:"path"`                      // from the root down to this session
-	Agent           string        `json:"agent,omitempty"`           // empty: stands for a caller
-	Description     string        `json:"description,omitempty"`
-	Model           string        `json:"model,omitempty"`
-	Status          Status        `json:"status"`
-	Error           string        `json:"error,omitempty"` // why it has not completed
-	Depth           int           `json:"depth"`           // 0: a root
-	Steps           int           `json:"steps"`           // model calls
-	Usage           model.Usage   `json:"usage"`
-	CreatedAt       time.Time     `json:"createdAt"`
-	StartedAt       time.Time     `json:"startedAt,omitzero"`
-	EndedAt         time.Time     `json:"endedAt,omitzero"`
-	BootID          string        `json:"bootId"`            // the process that runs it
-	EndedBy         string        `json:"endedBy,omitempty"` // the process that has ended it in place of that one
-	Closed          bool          `json:"closed"`            // its stream has its session_end
+	Schema          int         `json:"schema"`
+	ID              string      `json:"id"`
+	ParentID        string      `json:"parentId,omitempty"`
+	ParentMessageID string      `json:"parentMessageId,omitempty"` // the message whose tool call made this session
+	Path            event.Path  `json:"path"`                      // from the root down to this session
+	Agent           string      `json:"agent,omitempty"`           // empty: stands for a caller
+	Description     string      `json:"description,omitempty"`
+	Model           string      `json:"model,omitempty"`
+	Status          Status      `json:"status"`
+	Error           string      `json:"error,omitempty"` // why it has not completed
+	Depth           int         `json:"depth"`           // 0: a root
+	Steps           int         `json:"steps"`           // model calls
+	Usage           model.Usage `json:"usage"`
+	CreatedAt       time.Time   `json:"createdAt"`
+	StartedAt       time.Time   `json:"startedAt,omitzero"`
+	EndedAt         time.Time   `json:"endedAt,omitzero"`
+	BootID          string      `json:"bootId"`            // the process that runs it
+	EndedBy         string      `json:"endedBy,omitempty"` // the process that has ended it in place of that one
+	Closed          bool        `json:"closed"`            // its stream has its session_end
 }
 
 // Duration is how long the session has run up to its end, or up to now.

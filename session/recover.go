@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // Recover ends what processes that have gone left behind: sessions that they
@@ -129,14 +130,14 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string) error {
 		return err
 	}
 	if interrupted {
-		if err := publisher.Publish(ctx, eventbus.StatusChange{Status: eventbus.StatusAborted}); err != nil {
+		if err := publisher.Publish(ctx, event.StatusChange{Status: event.StatusAborted}); err != nil {
 			return err
 		}
 	}
 	if err := s.cancelApprovals(ctx, publisher, o.ID); err != nil {
 		return err
 	}
-	err = publisher.End(ctx, eventbus.SessionEnd{Status: string(o.Status)})
+	err = publisher.End(ctx, event.SessionEnd{Status: string(o.Status)})
 	if err != nil && !errors.Is(err, eventbus.ErrEnded) {
 		return err
 	}
@@ -155,11 +156,11 @@ func (s *Store) cancelApprovals(ctx context.Context, publisher *eventbus.Publish
 		if a.SessionID != sessionID {
 			continue
 		}
-		won, err := s.resolve(ctx, a.ID, eventbus.Cancelled, Answer{})
+		won, err := s.resolve(ctx, a.ID, event.Cancelled, Answer{})
 		if err != nil {
 			return err
 		}
-		if err := publisher.Publish(ctx, eventbus.ToolApprovalResolved{ApprovalID: a.ID, Outcome: won.Outcome}); err != nil {
+		if err := publisher.Publish(ctx, event.ToolApprovalResolved{ApprovalID: a.ID, Outcome: won.Outcome}); err != nil {
 			return err
 		}
 	}

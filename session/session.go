@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
@@ -34,7 +35,7 @@ type Session struct {
 	parent     *Session // nil: a root
 	id         string
 	agent      string
-	path       eventbus.Path
+	path       event.Path
 	system     string
 	model      model.Model // of a caller: what it brings along; nil: nothing
 	params     Params
@@ -65,7 +66,7 @@ type Session struct {
 	rev       uint64
 	runtime   *permission.Ruleset
 	clock     *clock // nil: no turn has begun
-	shown     eventbus.Status
+	shown     event.Status
 	broken    error // why the session can't go on: its store failed
 
 	waitMu     sync.Mutex
@@ -80,7 +81,7 @@ func (s *Session) ID() string { return s.id }
 func (s *Session) Agent() string { return s.agent }
 
 // Path returns the way from the root session to this one.
-func (s *Session) Path() eventbus.Path { return s.path }
+func (s *Session) Path() event.Path { return s.path }
 
 // Record returns a copy of the session's record.
 func (s *Session) Record() Record {
@@ -113,15 +114,15 @@ func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (
 	if err := s.storeMessage(id, model.Message{Role: model.Assistant, ToolCalls: []model.ToolCall{call}}); err != nil {
 		return CallResult{}, err
 	}
-	s.status(eventbus.StatusExecutingTool)
-	s.publish(eventbus.ToolCallStart{ToolCallID: call.ID, ToolName: name, Arguments: call.Arguments, MessageID: id, Step: step})
+	s.status(event.StatusExecutingTool)
+	s.publish(event.ToolCallStart{ToolCallID: call.ID, ToolName: name, Arguments: call.Arguments, MessageID: id, Step: step})
 	res := s.invoke(ctx, call, id)
 	err = s.storeMessage(resultID, model.Message{Role: model.User, ToolResults: []model.ToolResult{
 		{ToolCallID: call.ID, Text: res.Text, IsError: res.IsError},
 	}})
-	s.publish(eventbus.TurnComplete{Message: eventbus.TurnMessage{ID: resultID, Text: res.Text}})
+	s.publish(event.TurnComplete{Message: event.TurnMessage{ID: resultID, Text: res.Text}})
 	if last() {
-		s.status(eventbus.StatusIdle)
+		s.status(event.StatusIdle)
 	}
 	return res, errors.Join(err, s.brokenBy())
 }
@@ -169,14 +170,14 @@ func (s *Session) End(status Status, why error) error {
 	}
 	switch status {
 	case Failed, TimedOut:
-		s.status(eventbus.StatusError)
+		s.status(event.StatusError)
 		s.publish(errorEvent(status, why))
 	case Cancelled, Interrupted:
-		s.status(eventbus.StatusAborted)
+		s.status(event.StatusAborted)
 	}
 	ctx, cancel = s.storeContext()
 	defer cancel()
-	if err := s.stream().End(ctx, eventbus.SessionEnd{Status: string(status)}); err != nil {
+	if err := s.stream().End(ctx, event.SessionEnd{Status: string(status)}); err != nil {
 		return errors.Join(incomplete, err)
 	}
 	return errors.Join(incomplete, s.change(closeRecord))
@@ -188,8 +189,8 @@ func closeRecord(r *Record) error {
 	return nil
 }
 
-func errorEvent(status Status, why error) eventbus.Error {
-	ev := eventbus.Error{Code: string(status), Message: string(status)}
+func errorEvent(status Status, why error) event.Error {
+	ev := event.Error{Code: string(status), Message: string(status)}
 	if why != nil {
 		ev.Message = errtext.Of(why)
 	}
@@ -289,19 +290,19 @@ func (s *Session) newStream() error {
 }
 
 // status publishes what the session does now, if that is something else.
-func (s *Session) status(status eventbus.Status) {
+func (s *Session) status(status event.Status) {
 	s.mu.Lock()
 	same := s.shown == status
 	s.shown = status
 	s.mu.Unlock()
 	if !same {
-		s.publish(eventbus.StatusChange{Status: status})
+		s.publish(event.StatusChange{Status: status})
 	}
 }
 
 // publish hands an event to the stream. Where that fails the session is
 // broken, and ends.
-func (s *Session) publish(ev eventbus.Event) {
+func (s *Session) publish(ev event.Event) {
 	if s.m.keeper.away() { // somebody may have ended the session meanwhile
 		s.m.keeper.renew(s.background)
 	}

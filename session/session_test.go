@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -200,14 +201,14 @@ func (e *env) end(s *session.Session, out session.Outcome) {
 }
 
 // events returns the session's own events.
-func (e *env) events(s *session.Session) []eventbus.Event {
+func (e *env) events(s *session.Session) []event.Event {
 	e.t.Helper()
-	var events []eventbus.Event
+	var events []event.Event
 	for d, err := range e.bus.Follow(e.t.Context(), s.Path(), eventbus.FollowOptions{}) {
 		if err != nil {
 			e.t.Fatal(err)
 		}
-		ev, err := eventbus.Decode(d.Raw)
+		ev, err := event.Decode(d.Raw)
 		if err != nil {
 			e.t.Fatal(err)
 		}
@@ -216,11 +217,11 @@ func (e *env) events(s *session.Session) []eventbus.Event {
 	return events
 }
 
-func types(events []eventbus.Event) string {
+func types(events []event.Event) string {
 	var out []string
 	for _, ev := range events {
 		name := ev.Type()
-		if st, ok := ev.(eventbus.StatusChange); ok {
+		if st, ok := ev.(event.StatusChange); ok {
 			name = "=" + string(st.Status)
 		}
 		out = append(out, name)
@@ -321,7 +322,7 @@ func TestStepsUsedUp(t *testing.T) {
 	}
 	ids := make(map[string]bool)
 	for _, ev := range e.events(s) {
-		if start, ok := ev.(eventbus.ToolCallStart); ok {
+		if start, ok := ev.(event.ToolCallStart); ok {
 			if ids[start.ToolCallID] {
 				t.Errorf("the tool call id %s stands for two calls", start.ToolCallID)
 			}
@@ -392,14 +393,14 @@ func TestEnds(t *testing.T) {
 			code := ""
 			events := e.events(s)
 			for _, ev := range events {
-				if ev, ok := ev.(eventbus.Error); ok {
+				if ev, ok := ev.(event.Error); ok {
 					code = ev.Code
 				}
 			}
 			if code != tt.code {
 				t.Errorf("error event %q, want %q", code, tt.code)
 			}
-			if last := events[len(events)-1]; last != eventbus.Event(eventbus.SessionEnd{Status: string(tt.status)}) {
+			if last := events[len(events)-1]; last != event.Event(event.SessionEnd{Status: string(tt.status)}) {
 				t.Errorf("the last event is %#v", last)
 			}
 		})
@@ -414,8 +415,8 @@ func TestRetry(t *testing.T) {
 	s := e.open(session.Spec{})
 	e.end(s, s.Prompt(t.Context(), "go"))
 	for _, ev := range e.events(s) {
-		if ev, ok := ev.(eventbus.StatusChange); ok && ev.Retry != nil {
-			if want := (eventbus.Retry{Reason: "rate_limited", Try: 2, Tries: 3, DelayMs: 45_000}); *ev.Retry != want || ev.Status != eventbus.StatusStreaming {
+		if ev, ok := ev.(event.StatusChange); ok && ev.Retry != nil {
+			if want := (event.Retry{Reason: "rate_limited", Try: 2, Tries: 3, DelayMs: 45_000}); *ev.Retry != want || ev.Status != event.StatusStreaming {
 				t.Errorf("got %s %+v, want %+v", ev.Status, *ev.Retry, want)
 			}
 			return
@@ -535,12 +536,12 @@ func TestRecover(t *testing.T) {
 	}
 	events := e.events(root)
 	last := events[len(events)-1]
-	if last != eventbus.Event(eventbus.SessionEnd{Status: "interrupted"}) {
+	if last != event.Event(event.SessionEnd{Status: "interrupted"}) {
 		t.Errorf("the root's last event is %#v", last)
 	}
 	ends := 0
 	for _, ev := range events {
-		if env, ok := ev.(eventbus.SubagentEvent); ok && env.SessionID == child.ID() && string(env.Event) == `{"type":"session_end","status":"interrupted"}` {
+		if env, ok := ev.(event.SubagentEvent); ok && env.SessionID == child.ID() && string(env.Event) == `{"type":"session_end","status":"interrupted"}` {
 			ends++
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -97,7 +97,7 @@ func TestStop(t *testing.T) {
 			if out := <-outcome; out.Status != session.Cancelled {
 				t.Errorf("outcome %+v", out)
 			}
-			if events := e.events(s); ends(events) != 1 || events[len(events)-1] != (eventbus.SessionEnd{Status: "cancelled"}) {
+			if events := e.events(s); ends(events) != 1 || events[len(events)-1] != (event.SessionEnd{Status: "cancelled"}) {
 				t.Errorf("events %v", events)
 			}
 			ended := new(session.EndedError)

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // The buckets and the stream that hold the sessions of all workspaces.
@@ -136,7 +137,7 @@ func (s *Store) update(ctx context.Context, r *Record, rev uint64) (uint64, erro
 // Get returns the record of a session, or [ErrNotFound]. Part of an id will
 // do where only one session's id begins with it; else it is [ErrAmbiguous].
 func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
-	if !eventbus.ValidID(id) {
+	if !event.ValidID(id) {
 		return nil, &NotFoundError{"session", id}
 	}
 	entry, err := s.records.Get(ctx, s.key(id))
@@ -262,7 +263,7 @@ func (s *Store) append(ctx context.Context, m *Message) error {
 
 // Messages returns the conversation of a session, the oldest message first.
 func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
-	if !eventbus.ValidID(id) {
+	if !event.ValidID(id) {
 		return nil, &NotFoundError{"session", id}
 	}
 	var messages []*Message
@@ -283,8 +284,8 @@ func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 type NotFoundError struct{ What, ID string }
 
 func (e *NotFoundError) Error() string {
-	if len(e.ID) > eventbus.MaxID {
-		return fmt.Sprintf("no such %s: %.20q…, of %d bytes, is no id: those have %d at most", e.What, e.ID, len(e.ID), eventbus.MaxID)
+	if len(e.ID) > event.MaxID {
+		return fmt.Sprintf("no such %s: %.20q…, of %d bytes, is no id: those have %d at most", e.What, e.ID, len(e.ID), event.MaxID)
 	}
 	return fmt.Sprintf("no such %s: %q", e.What, e.ID)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 )
 
@@ -87,7 +87,7 @@ func fenced(language, text string) string {
 
 // code returns text as a code span on one line.
 func code(text string) string {
-	text = eventbus.OneLine(lineEnds(text), 2000)
+	text = termtext.OneLine(lineEnds(text), 2000)
 	if text == "" {
 		return ""
 	}

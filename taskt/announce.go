@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // maxDiagnostics bounds the diagnostics of one agents_changed event, which has
@@ -48,7 +49,7 @@ func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.L
 			}
 		}
 		if publisher == nil {
-			if publisher, err = bus.Publisher(eventbus.WorkspacePath()); err != nil {
+			if publisher, err = bus.Publisher(event.WorkspacePath()); err != nil {
 				log.Error("announcing the agents", "err", err)
 				continue
 			}
@@ -69,24 +70,24 @@ func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.L
 }
 
 // lastAnnounced returns the newest stored event; nil: there is none.
-func lastAnnounced(ctx context.Context, bus *eventbus.Bus) (*eventbus.AgentsChanged, error) {
-	raw, err := bus.Last(ctx, eventbus.WorkspacePath(), eventbus.AgentsChanged{}.Type())
+func lastAnnounced(ctx context.Context, bus *eventbus.Bus) (*event.AgentsChanged, error) {
+	raw, err := bus.Last(ctx, event.WorkspacePath(), event.AgentsChanged{}.Type())
 	if err != nil || raw == nil {
 		return nil, err
 	}
-	ev, err := eventbus.Decode(raw)
+	ev, err := event.Decode(raw)
 	if err != nil {
 		return nil, err
 	}
-	last, ok := ev.(eventbus.AgentsChanged)
+	last, ok := ev.(event.AgentsChanged)
 	if !ok {
 		return nil, fmt.Errorf("the last event of the workspace is a %s", ev.Type())
 	}
 	return &last, nil
 }
 
-func agentsChanged(c agentdefs.Change) eventbus.AgentsChanged {
-	ev := eventbus.AgentsChanged{
+func agentsChanged(c agentdefs.Change) event.AgentsChanged {
+	ev := event.AgentsChanged{
 		Version:     c.Snapshot.Version,
 		Agents:      []string{},
 		Added:       append([]string{}, c.Added...),

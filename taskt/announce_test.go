@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -23,15 +23,15 @@ func (h history) Snapshot() *agentdefs.Snapshot { return h[len(h)-1].Snapshot }
 func (h history) Changes(context.Context) iter.Seq[agentdefs.Change] { return slices.Values(h) }
 
 // announced returns all agents_changed events of the workspace.
-func (e *env) announced(t testing.TB) []eventbus.AgentsChanged {
+func (e *env) announced(t testing.TB) []event.AgentsChanged {
 	t.Helper()
-	var got []eventbus.AgentsChanged
-	for _, d := range e.stream(t, eventbus.WorkspacePath()) {
-		ev, err := eventbus.Decode(d.Raw)
+	var got []event.AgentsChanged
+	for _, d := range e.stream(t, event.WorkspacePath()) {
+		ev, err := event.Decode(d.Raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, ev.(eventbus.AgentsChanged))
+		got = append(got, ev.(event.AgentsChanged))
 	}
 	return got
 }
@@ -69,7 +69,7 @@ func TestAnnounce(t *testing.T) {
 	if want := []string{"aide", "explore", "general", "new"}; !reflect.DeepEqual(got[1].Agents, want) {
 		t.Errorf("agents %v, want %v", got[1].Agents, want)
 	}
-	raw := e.stream(t, eventbus.WorkspacePath())[0].Raw
+	raw := e.stream(t, event.WorkspacePath())[0].Raw
 	if want := `"changed":[],"removed":[],"diagnostics":[]`; !strings.Contains(string(raw), want) {
 		t.Errorf("%s lacks %s", raw, want)
 	}
@@ -88,7 +88,7 @@ func TestAnnounceMany(t *testing.T) {
 	s := snapshot(t, files)
 	e := newEnv(t, answer("x"), taskt.Limits{}, nil)
 	taskt.Announce(t.Context(), history{{Snapshot: s, Added: names}}, e.bus, nil)
-	raw := e.stream(t, eventbus.WorkspacePath())[0].Raw
+	raw := e.stream(t, event.WorkspacePath())[0].Raw
 	got := e.announced(t)[0]
 	if len(raw) >= 1<<20 || len(got.Added) != len(names) || len(got.Diagnostics) != 200 || got.DiagnosticsOmitted != len(s.Diagnostics())-200 {
 		t.Errorf("%d bytes, %d added, %d diagnostics and %d left out of %d", len(raw), len(got.Added), len(got.Diagnostics), got.DiagnosticsOmitted, len(s.Diagnostics()))

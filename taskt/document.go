@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session"
 )
 
@@ -20,7 +20,7 @@ type Document struct {
 	Text       string         `json:"text,omitempty"`   // the answer
 	Error      string         `json:"error,omitempty"`  // what went wrong
 	Result     string         `json:"result,omitempty"` // the XML element of a task
-	Usage      eventbus.Usage `json:"usage"`
+	Usage      event.Usage    `json:"usage"`
 	Steps      int            `json:"steps"`
 	DurationMs int64          `json:"durationMs"`
 }
@@ -35,7 +35,7 @@ func (r *Result) Document() Document {
 		Status:     r.Status,
 		Text:       r.Text,
 		Result:     r.XML(),
-		Usage:      eventbus.Usage(r.Record.Usage),
+		Usage:      event.Usage(r.Record.Usage),
 		Steps:      r.Record.Steps,
 		DurationMs: r.Duration.Milliseconds(),
 	}

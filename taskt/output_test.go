@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
@@ -91,9 +91,9 @@ func TestOutput(t *testing.T) {
 			}
 			turns := 0
 			for _, d := range e.stream(t, res.Record.Path) {
-				if ev, err := eventbus.Decode(d.Raw); err != nil {
+				if ev, err := event.Decode(d.Raw); err != nil {
 					t.Fatal(err)
-				} else if turn, ok := ev.(eventbus.TurnComplete); ok {
+				} else if turn, ok := ev.(event.TurnComplete); ok {
 					turns++
 					if turn.Message.Text != tt.want {
 						t.Errorf("turn_complete has %q, want %q", turn.Message.Text, tt.want)

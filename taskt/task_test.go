@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
@@ -54,7 +55,7 @@ func answer(text string) modelFunc {
 	}
 }
 
-func (e *env) stream(t testing.TB, path eventbus.Path) []eventbus.Delivery {
+func (e *env) stream(t testing.TB, path event.Path) []eventbus.Delivery {
 	t.Helper()
 	var got []eventbus.Delivery
 	for d, err := range e.bus.Follow(t.Context(), path, eventbus.FollowOptions{}) {
@@ -89,7 +90,7 @@ func TestTask(t *testing.T) {
 	// All of the child's events stand before the tool result on the root's stream.
 	var order []string
 	for _, d := range e.stream(t, e.root.Path()) {
-		ev, err := eventbus.Decode(d.Raw)
+		ev, err := event.Decode(d.Raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -358,11 +359,11 @@ func TestParallelStreams(t *testing.T) {
 		calls.Wait()
 		inRoot := make(map[string][]string)
 		for _, d := range e.stream(t, root.Path()) {
-			ev, err := eventbus.Decode(d.Raw)
+			ev, err := event.Decode(d.Raw)
 			if err != nil {
 				rt.Fatal(err)
 			}
-			if env, ok := ev.(eventbus.SubagentEvent); ok {
+			if env, ok := ev.(event.SubagentEvent); ok {
 				inRoot[env.SessionID] = append(inRoot[env.SessionID], string(env.Event))
 			}
 		}

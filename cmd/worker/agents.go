@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 func (p *program) agentsCommand() *cobra.Command {
@@ -46,7 +46,7 @@ func (p *program) agentNames(want func(*agentdefs.Definition) bool) []string {
 	var names []string
 	for _, d := range snapshot.Agents() {
 		if want(d) {
-			names = append(names, d.Name+"\t"+eventbus.OneLine(d.Description, 80))
+			names = append(names, d.Name+"\t"+termtext.OneLine(d.Description, 80))
 		}
 	}
 	return names

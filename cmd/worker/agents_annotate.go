@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // annotationLevels are GitHub's words for severities.
@@ -55,5 +55,5 @@ func annotation(d agentdefs.Diagnostic) string {
 		message += "; " + d.Fix
 	}
 	return fmt.Sprintf("::%s %s,title=%s::%s", annotationLevels[d.Severity], place, escapeProperty.Replace(d.Code),
-		escapeMessage.Replace(eventbus.OneLine(message, 2000)))
+		escapeMessage.Replace(termtext.OneLine(message, 2000)))
 }

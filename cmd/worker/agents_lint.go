@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 type lintOptions struct {
@@ -174,7 +174,7 @@ func count(n int, what string) string {
 
 func (p *program) printLint(r *lintReport) error {
 	for _, d := range r.Diagnostics {
-		if _, err := fmt.Fprintln(p.stdout, eventbus.OneLine(d.String(), 2000)); err != nil {
+		if _, err := fmt.Fprintln(p.stdout, termtext.OneLine(d.String(), 2000)); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 type listOptions struct {
@@ -90,8 +90,8 @@ func (p *program) tableAgents(snapshot *agentdefs.Snapshot, opts listOptions) er
 		description = 300
 	}
 	for _, r := range rows {
-		t.add(eventbus.OneLine(r.name, 60), r.mode, r.steps, eventbus.OneLine(r.source, 200),
-			eventbus.OneLine(r.may, 80), r.state, eventbus.OneLine(r.description, description))
+		t.add(termtext.OneLine(r.name, 60), r.mode, r.steps, termtext.OneLine(r.source, 200),
+			termtext.OneLine(r.may, 80), r.state, termtext.OneLine(r.description, description))
 	}
 	return p.printTable(t, opts.wide)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 type newOptions struct {
@@ -77,7 +77,7 @@ func (p *program) newAgent(name string, opts newOptions) error {
 	}
 	if d, _ := snapshot.Resolve(name); d != nil && d.File != shown {
 		fmt.Fprintf(p.stderr, "worker: note: %s has the name %q already, or as an alias; 'worker agents list' shows which one is served\n",
-			eventbus.OneLine(source(d), 500), eventbus.OneLine(name, 200))
+			termtext.OneLine(source(d), 500), termtext.OneLine(name, 200))
 	}
 	_, err = fmt.Fprintln(p.stdout, file)
 	return err

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -81,17 +81,17 @@ func (p *program) noAgent(snapshot *agentdefs.Snapshot, name string, candidates 
 func (p *program) reportOf(snapshot *agentdefs.Snapshot, file string) {
 	for _, d := range snapshot.Diagnostics() {
 		if d.File == file {
-			fmt.Fprintln(p.stderr, eventbus.OneLine(d.String(), 2000))
+			fmt.Fprintln(p.stderr, termtext.OneLine(d.String(), 2000))
 		}
 	}
 }
 
 func (p *program) showAgent(d *agentdefs.Definition, prompt string) error {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s\n%s\n\n", eventbus.OneLine(d.Name, 200), eventbus.Printable(d.Description))
+	fmt.Fprintf(&out, "%s\n%s\n\n", termtext.OneLine(d.Name, 200), termtext.Printable(d.Description))
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	for _, f := range p.inForce(d) {
-		fmt.Fprintf(w, "%s\t%s\n", f[0], eventbus.OneLine(f[1], 500))
+		fmt.Fprintf(w, "%s\t%s\n", f[0], termtext.OneLine(f[1], 500))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -101,19 +101,19 @@ func (p *program) showAgent(d *agentdefs.Definition, prompt string) error {
 		if err := json.Indent(&schema, d.Output, "", "  "); err != nil {
 			return fmt.Errorf("showing the output schema: %w", err)
 		}
-		fmt.Fprintf(&out, "\noutput, the JSON Schema of its result:\n%s\n", eventbus.Printable(schema.String()))
+		fmt.Fprintf(&out, "\noutput, the JSON Schema of its result:\n%s\n", termtext.Printable(schema.String()))
 	}
 	fmt.Fprintln(&out, "\npermission, the last match wins:")
 	if d.Permission.Len() == 0 {
 		fmt.Fprintln(&out, "  no rules: those of the workspace decide")
 	}
 	for r := range d.Permission.Rules() {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", r.Action, eventbus.OneLine(r.Tool, 200), eventbus.OneLine(r.Pattern, 500), eventbus.OneLine(r.Source.String(), 500))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", r.Action, termtext.OneLine(r.Tool, 200), termtext.OneLine(r.Pattern, 500), termtext.OneLine(r.Source.String(), 500))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(&out, "\nsystem prompt:\n%s\n", eventbus.Printable(prompt))
+	fmt.Fprintf(&out, "\nsystem prompt:\n%s\n", termtext.Printable(prompt))
 	_, err := p.stdout.Write(out.Bytes())
 	return err
 }

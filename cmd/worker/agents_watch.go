@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // clearScreen moves a terminal's cursor to the top and clears what is below.
@@ -65,7 +65,7 @@ func changeLine(c agentdefs.Change) string {
 		names []string
 	}{{"added", c.Added}, {"changed", c.Changed}, {"removed", c.Removed}} {
 		if len(group.names) > 0 {
-			parts = append(parts, group.word+": "+eventbus.OneLine(strings.Join(group.names, ", "), 200))
+			parts = append(parts, group.word+": "+termtext.OneLine(strings.Join(group.names, ", "), 200))
 		}
 	}
 	if len(parts) == 0 {

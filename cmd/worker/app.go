@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
@@ -142,7 +142,7 @@ func (p *program) reportAgent(snapshot *agentdefs.Snapshot, def *agentdefs.Defin
 		switch {
 		case d.Severity == agentdefs.Information:
 		case d.File == file:
-			fmt.Fprintln(p.stderr, eventbus.OneLine(d.String(), 2000))
+			fmt.Fprintln(p.stderr, termtext.OneLine(d.String(), 2000))
 		default:
 			wrong++
 			files[d.File] = true
@@ -167,7 +167,7 @@ func counted(n int, what string) string {
 func (p *program) reportDiagnostics(snapshot *agentdefs.Snapshot) {
 	for _, d := range snapshot.Diagnostics() {
 		if d.Severity != agentdefs.Information {
-			fmt.Fprintln(p.stderr, eventbus.OneLine(d.String(), 2000))
+			fmt.Fprintln(p.stderr, termtext.OneLine(d.String(), 2000))
 		}
 	}
 }
@@ -192,7 +192,7 @@ func onlyBuiltIn(snapshot *agentdefs.Snapshot) bool {
 // read, and how to read them.
 func (p *program) reportUnread(snapshot *agentdefs.Snapshot) {
 	if folders := snapshot.Unread(); len(folders) > 0 {
-		fmt.Fprintln(p.stderr, eventbus.OneLine(agentdefs.SayUnread(folders)+"; "+agentdefs.ReadHint(folders), 2000))
+		fmt.Fprintln(p.stderr, termtext.OneLine(agentdefs.SayUnread(folders)+"; "+agentdefs.ReadHint(folders), 2000))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // Bounds of what a person is shown of one call.
@@ -13,14 +13,14 @@ const (
 	maxShownTexts = 60
 )
 
-// visibleList is [eventbus.Visible] for several texts in one line.
+// visibleList is [termtext.Visible] for several texts in one line.
 func visibleList(texts []string, limit int) string {
-	line, _ := eventbus.Visible(strings.Join(texts, ", "), limit)
+	line, _ := termtext.Visible(strings.Join(texts, ", "), limit)
 	return line
 }
 
 // list prints each text in a line of its own. It reports false where not all
 // of it is shown.
 func list(w io.Writer, texts []string) (whole bool) {
-	return eventbus.VisibleLines(w, texts, maxShownText, maxShownTexts)
+	return termtext.VisibleLines(w, texts, maxShownText, maxShownTexts)
 }

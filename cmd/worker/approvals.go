@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -89,7 +89,7 @@ func (p *program) listApprovals(pending []*session.Approval, wide bool) error {
 		drop:   []string{"SESSION", "EXPIRES IN"},
 	}
 	for _, a := range pending {
-		t.add(a.ID, dash(eventbus.OneLine(a.Agent, 40)), eventbus.OneLine(a.Tool, 40),
+		t.add(a.ID, dash(termtext.OneLine(a.Agent, 40)), termtext.OneLine(a.Tool, 40),
 			visibleList(a.Patterns, 200), dash(visibleList(a.AlwaysPatterns, 100)),
 			max(0, time.Until(a.ExpiresAt)).Round(time.Second).String(), a.SessionID)
 	}
@@ -103,7 +103,7 @@ func (p *program) answerApproval(ctx context.Context, id string, answer session.
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(p.stderr, "%s: %s %s\n", a.Outcome, eventbus.OneLine(a.Tool, 40), visibleList(a.Patterns, 200))
+		fmt.Fprintf(p.stderr, "%s: %s %s\n", a.Outcome, termtext.OneLine(a.Tool, 40), visibleList(a.Patterns, 200))
 		return nil
 	})
 }
@@ -116,7 +116,7 @@ func (p *program) completeApprovals(cmd *cobra.Command, args []string, _ string)
 	_ = p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error { // no answer: nothing to complete
 		pending, err := sessions.Approvals(ctx)
 		for _, a := range pending {
-			ids = append(ids, a.ID+"\t"+eventbus.OneLine(a.Tool+" "+strings.Join(a.Patterns, ", "), 80))
+			ids = append(ids, a.ID+"\t"+termtext.OneLine(a.Tool+" "+strings.Join(a.Patterns, ", "), 80))
 		}
 		return err
 	})

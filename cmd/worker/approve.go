@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -52,9 +52,9 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 	default:
 	}
 	w := t.p.stderr
-	fmt.Fprintf(w, "%s asks to call %s, which wants\n", eventbus.OneLine(req.Agent, 60), eventbus.OneLine(req.Tool, 60))
+	fmt.Fprintf(w, "%s asks to call %s, which wants\n", termtext.OneLine(req.Agent, 60), termtext.OneLine(req.Tool, 60))
 	whole := list(w, req.Patterns)
-	reason, _ := eventbus.Visible(req.Decision.Reason(), 400)
+	reason, _ := termtext.Visible(req.Decision.Reason(), 400)
 	fmt.Fprintf(w, "  %s\n", reason)
 	always := ""
 	if whole && len(req.AlwaysPatterns) > 0 {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -26,7 +26,7 @@ func (p *program) completeSessions(several bool) cobra.CompletionFunc {
 			records, err := sessions.List(ctx)
 			for _, r := range records {
 				if strings.HasPrefix(r.ID, typed) && !slices.Contains(args, r.ID) {
-					ids = append(ids, r.ID+"\t"+eventbus.OneLine(strings.TrimSpace(r.Agent+" "+r.Description), 60)+", "+string(r.Status))
+					ids = append(ids, r.ID+"\t"+termtext.OneLine(strings.TrimSpace(r.Agent+" "+r.Description), 60)+", "+string(r.Status))
 				}
 			}
 			return err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 func (p *program) eventsCommand() *cobra.Command {
@@ -50,8 +51,8 @@ func (p *program) events(ctx context.Context, id string, opts eventbus.FollowOpt
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	path := eventbus.WorkspacePath()
-	if id != eventbus.WorkspaceStream {
+	path := event.WorkspacePath()
+	if id != event.WorkspaceStream {
 		record, err := s.records.Get(ctx, id)
 		if err != nil {
 			return meant(ctx, s.records, err)

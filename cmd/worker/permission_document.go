@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -84,9 +84,9 @@ func (doc *explainDocument) fill(e permission.Explanation) {
 // and do not are counted.
 func (p *program) printExplanation(doc *explainDocument) error {
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%s: %s\n\nlayers:\n", doc.Action, eventbus.Printable(doc.Reason))
+	fmt.Fprintf(w, "%s: %s\n\nlayers:\n", doc.Action, termtext.Printable(doc.Reason))
 	for _, l := range doc.Layers {
-		fmt.Fprintf(w, "  %s\t%s\t%d rules\t%s\n", l.Layer, eventbus.OneLine(l.Agent, 60), l.Rules, eventbus.OneLine(l.Source, 500))
+		fmt.Fprintf(w, "  %s\t%s\t%d rules\t%s\n", l.Layer, termtext.OneLine(l.Agent, 60), l.Rules, termtext.OneLine(l.Source, 500))
 	}
 	silent := 0
 	for _, v := range doc.Values {
@@ -94,7 +94,7 @@ func (p *program) printExplanation(doc *explainDocument) error {
 			silent++
 			continue
 		}
-		fmt.Fprintf(w, "\n%s %q\n", eventbus.OneLine(v.Tool, 60), eventbus.OneLine(v.Text, 2000))
+		fmt.Fprintf(w, "\n%s %q\n", termtext.OneLine(v.Tool, 60), termtext.OneLine(v.Text, 2000))
 		for _, m := range v.Matches {
 			won := ""
 			if m.Wins {
@@ -102,9 +102,9 @@ func (p *program) printExplanation(doc *explainDocument) error {
 			}
 			layer := string(m.Layer)
 			if m.Agent != "" {
-				layer += " " + eventbus.OneLine(m.Agent, 60)
+				layer += " " + termtext.OneLine(m.Agent, 60)
 			}
-			fmt.Fprintf(w, "  %s\t%s\t%s: %q\t%s\t%s\n", layer, m.Action, eventbus.OneLine(m.Tool, 60), eventbus.OneLine(m.Pattern, 500), eventbus.OneLine(m.Source, 500), won)
+			fmt.Fprintf(w, "  %s\t%s\t%s: %q\t%s\t%s\n", layer, m.Action, termtext.OneLine(m.Tool, 60), termtext.OneLine(m.Pattern, 500), termtext.OneLine(m.Source, 500), won)
 		}
 		if len(v.Matches) == 0 {
 			fmt.Fprintln(w, "  no rule matches")
@@ -113,7 +113,7 @@ func (p *program) printExplanation(doc *explainDocument) error {
 		if v.Decides {
 			outcome += ", which decides on the call"
 		}
-		fmt.Fprintf(w, "  = %s: %s\n", outcome, eventbus.Printable(v.Reason))
+		fmt.Fprintf(w, "  = %s: %s\n", outcome, termtext.Printable(v.Reason))
 	}
 	if silent > 0 {
 		fmt.Fprintf(w, "\n%d more values could only deny the call, and no rule does (--json shows them)\n", silent)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // The exit statuses.
@@ -86,7 +87,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 
 // complain says on stderr what has gone wrong, and what to do about it.
 func (p *program) complain(err error) {
-	fmt.Fprintf(p.stderr, "%s %s\n", p.errTerm.paint(red, "worker:"), eventbus.Printable(plain(err)))
+	fmt.Fprintf(p.stderr, "%s %s\n", p.errTerm.paint(red, "worker:"), termtext.Printable(plain(err)))
 	p.advise(err)
 }
 
@@ -103,7 +104,7 @@ func (p *program) complainOnce(err error) {
 // advise says on stderr what to do about an error.
 func (p *program) advise(err error) {
 	for _, line := range p.advice(err) {
-		fmt.Fprintf(p.stderr, "%s %s\n", p.errTerm.paint(dim, "worker:"), eventbus.Printable(line))
+		fmt.Fprintf(p.stderr, "%s %s\n", p.errTerm.paint(dim, "worker:"), termtext.Printable(line))
 	}
 }
 

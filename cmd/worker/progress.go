@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -22,10 +24,10 @@ type progress struct {
 	// without asking: no command is needed to give one.
 	answered bool
 
-	start    time.Time                         // of the stream, by the store's clock
-	last     time.Time                         // of the latest line, by our own
-	calls    map[string]eventbus.ToolCallStart // running, by session and call
-	active   []*activity                       // in the order in which they began
+	start    time.Time                      // of the stream, by the store's clock
+	last     time.Time                      // of the latest line, by our own
+	calls    map[string]event.ToolCallStart // running, by session and call
+	active   []*activity                    // in the order in which they began
 	refusals []refusedCall
 }
 
@@ -36,7 +38,7 @@ func newProgress(w io.Writer, live *screen) *progress {
 	if live != nil && !live.redraws {
 		live = nil
 	}
-	return &progress{w: w, live: live, calls: make(map[string]eventbus.ToolCallStart)}
+	return &progress{w: w, live: live, calls: make(map[string]event.ToolCallStart)}
 }
 
 // show shows one delivery that has come now. What can't be decoded is passed
@@ -45,11 +47,11 @@ func (p *progress) show(d eventbus.Delivery, now time.Time) {
 	agent, session := "", ""
 	raw := d.Raw
 	for {
-		ev, err := eventbus.Decode(raw)
+		ev, err := event.Decode(raw)
 		if err != nil {
 			return
 		}
-		env, ok := ev.(eventbus.SubagentEvent)
+		env, ok := ev.(event.SubagentEvent)
 		if !ok {
 			if p.start.IsZero() {
 				p.start = d.Time
@@ -63,23 +65,23 @@ func (p *progress) show(d eventbus.Delivery, now time.Time) {
 	}
 }
 
-func (p *progress) event(at, now time.Time, agent, session string, ev eventbus.Event) {
+func (p *progress) event(at, now time.Time, agent, session string, ev event.Event) {
 	key := session + " "
 	line := func(text string) { p.line(at.Sub(p.start), now, agent, text) }
 	switch ev := ev.(type) {
-	case eventbus.SessionStart:
+	case event.SessionStart:
 		if ev.AgentType != "" {
 			p.line(at.Sub(p.start), now, ev.AgentType, fmt.Sprintf("started as %s on %s", ev.SessionID, ev.Model))
 		} else {
 			line("session " + ev.SessionID)
 		}
-	case eventbus.StatusChange:
+	case event.StatusChange:
 		if ev.Retry != nil {
 			line(p.style.paint(yellow, ev.Retry.SummaryAfter(0)))
 		}
-	case eventbus.ToolCallStart:
+	case event.ToolCallStart:
 		p.calls[key+ev.ToolCallID] = ev
-	case eventbus.ToolCallEnd:
+	case event.ToolCallEnd:
 		call := p.calls[key+ev.ToolCallID]
 		delete(p.calls, key+ev.ToolCallID)
 		if ev.Refused {
@@ -89,14 +91,14 @@ func (p *progress) event(at, now time.Time, agent, session string, ev eventbus.E
 			return // its child, or what comes after, tells all of it
 		}
 		line(fmt.Sprintf("step %d  %s  %s  %s", call.Step, call.Summary(), p.outcome(ev), ms(ev.DurationMs)))
-	case eventbus.ToolApprovalRequired:
+	case event.ToolApprovalRequired:
 		if p.answered {
 			return
 		}
 		line(fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary()))
-	case eventbus.AgentsChanged:
+	case event.AgentsChanged:
 		line(ev.Summary())
-	case eventbus.SessionEnd:
+	case event.SessionEnd:
 		if agent != "" {
 			line(p.style.paint(statusColor(ev.Status), ev.Status))
 		}
@@ -116,13 +118,13 @@ func stamp(at time.Duration) string { return fmt.Sprintf("[%7.2fs]", at.Seconds(
 
 // outcome says in a few words how a call ended; what a refusal says stands at
 // the end of the run.
-func (p *progress) outcome(end eventbus.ToolCallEnd) string {
+func (p *progress) outcome(end event.ToolCallEnd) string {
 	switch {
 	case end.Refused:
 		reason, _, _ := strings.Cut(end.Result, session.RuleHint) // which the end of the run shows
-		return p.style.paint(yellow, "failed: "+eventbus.OneLine(reason, maxShownText))
+		return p.style.paint(yellow, "failed: "+termtext.OneLine(reason, maxShownText))
 	case end.IsError:
-		return p.style.paint(red, "failed: "+eventbus.OneLine(end.Result, 200))
+		return p.style.paint(red, "failed: "+termtext.OneLine(end.Result, 200))
 	}
 	lines := strings.Count(strings.TrimRight(end.Result, "\n"), "\n") + 1
 	word := "lines"

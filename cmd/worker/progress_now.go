@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // activity is what a session does at the moment.
@@ -14,9 +15,9 @@ type activity struct {
 	session string // empty: the root
 	agent   string
 	model   string
-	status  eventbus.Status
+	status  event.Status
 	since   time.Time // the status is that; by our own clock
-	retry   *eventbus.Retry
+	retry   *event.Retry
 	told    time.Time // of retry
 	text    string    // the end of what the model has said in this call
 	chars   int       // all that it has said in this call
@@ -33,9 +34,9 @@ type call struct {
 const tail = 2000
 
 // note keeps account of what the sessions do.
-func (p *progress) note(agent, session string, ev eventbus.Event, now time.Time) {
+func (p *progress) note(agent, session string, ev event.Event, now time.Time) {
 	i := slices.IndexFunc(p.active, func(a *activity) bool { return a.session == session })
-	if start, ok := ev.(eventbus.SessionStart); ok && i < 0 && start.AgentType != "" {
+	if start, ok := ev.(event.SessionStart); ok && i < 0 && start.AgentType != "" {
 		p.active = append(p.active, &activity{session: session, agent: start.AgentType, model: start.Model, since: now})
 		return
 	}
@@ -44,23 +45,23 @@ func (p *progress) note(agent, session string, ev eventbus.Event, now time.Time)
 	}
 	a := p.active[i]
 	switch ev := ev.(type) {
-	case eventbus.StatusChange:
+	case event.StatusChange:
 		if ev.Retry != nil {
 			a.retry, a.told = ev.Retry, now
 			return
 		}
 		a.status, a.since, a.retry, a.text, a.chars = ev.Status, now, nil, "", 0
-	case eventbus.ContentDelta:
+	case event.ContentDelta:
 		a.said(ev.Delta)
-	case eventbus.ReasoningDelta:
+	case event.ReasoningDelta:
 		a.said(ev.Delta)
-	case eventbus.ToolCallStart:
+	case event.ToolCallStart:
 		if ev.ToolName != "task" {
 			a.calls = append(a.calls, call{ev.ToolCallID, ev.Summary(), ev.Step, now})
 		}
-	case eventbus.ToolCallEnd:
+	case event.ToolCallEnd:
 		a.calls = slices.DeleteFunc(a.calls, func(c call) bool { return c.id == ev.ToolCallID })
-	case eventbus.SessionEnd:
+	case event.SessionEnd:
 		p.active = slices.Delete(p.active, i, i+1)
 	}
 }
@@ -84,11 +85,11 @@ func (a *activity) doing(now time.Time) string {
 		return text
 	}
 	switch a.status {
-	case eventbus.StatusQueued:
+	case event.StatusQueued:
 		return "waits for a free place  " + age(now, a.since)
-	case eventbus.StatusWaitingApproval:
+	case event.StatusWaitingApproval:
 		return "waits for approval  " + age(now, a.since)
-	case eventbus.StatusStreaming:
+	case event.StatusStreaming:
 		if a.retry != nil {
 			return fmt.Sprintf("%s  %s", age(now, a.since), a.retry.SummaryAfter(now.Sub(a.told)))
 		}
@@ -145,5 +146,5 @@ func withText(line string, a *activity, columns int) string {
 	if a.text == "" || len(a.calls) > 0 || room < 10 {
 		return line
 	}
-	return line + "  " + fitEnd(strings.TrimSpace(eventbus.OneLine(a.text, tail)), room)
+	return line + "  " + fitEnd(strings.TrimSpace(termtext.OneLine(a.text, tail)), room)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // play shows events to a progress, each so many seconds after the start.
@@ -16,13 +17,13 @@ type play struct {
 	seq   uint64
 }
 
-func (p *play) at(seconds float64, ev eventbus.Event) {
+func (p *play) at(seconds float64, ev event.Event) {
 	p.t.Helper()
-	inner, err := eventbus.Encode(ev)
+	inner, err := event.Encode(ev)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	raw, err := eventbus.Encode(eventbus.SubagentEvent{AgentType: "explore", SessionID: "ses_1", Event: inner})
+	raw, err := event.Encode(event.SubagentEvent{AgentType: "explore", SessionID: "ses_1", Event: inner})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -47,24 +48,24 @@ func TestLiveLine(t *testing.T) {
 			t.Errorf("the line is %q, want %q", live.live, want)
 		}
 	}
-	p.at(0, eventbus.SessionStart{AgentType: "explore", Model: "openai/m", SessionID: "ses_1"})
-	p.at(0, eventbus.StatusChange{Status: eventbus.StatusStreaming})
+	p.at(0, event.SessionStart{AgentType: "explore", Model: "openai/m", SessionID: "ses_1"})
+	p.at(0, event.StatusChange{Status: event.StatusStreaming})
 	p.tick(7)
 	shows("[   7.00s] explore  openai/m  7 s")
-	p.at(8, eventbus.StatusChange{Status: eventbus.StatusStreaming, Retry: &eventbus.Retry{Reason: "rate_limited", Try: 2, Tries: 3, DelayMs: 45_000}})
+	p.at(8, event.StatusChange{Status: event.StatusStreaming, Retry: &event.Retry{Reason: "rate_limited", Try: 2, Tries: 3, DelayMs: 45_000}})
 	p.tick(10)
 	shows("[  10.00s] explore  10 s  rate limited, next try in 43 s, …")
-	p.at(54, eventbus.ContentDelta{Delta: "The configuration is loaded in 日本語 by main.go, line 12"})
+	p.at(54, event.ContentDelta{Delta: "The configuration is loaded in 日本語 by main.go, line 12"})
 	if !strings.HasPrefix(live.live, "[  54.00s] explore  openai/m  54 s  …") || !strings.HasSuffix(live.live, "main.go, line 12") || cells(live.live) > 59 {
 		t.Errorf("the line does not end in the text: %q", live.live)
 	}
-	p.at(55, eventbus.StatusChange{Status: eventbus.StatusExecutingTool})
-	p.at(55, eventbus.ToolCallStart{ToolCallID: "1", ToolName: "grep", Arguments: `{"pattern":"x"}`, Step: 1})
+	p.at(55, event.StatusChange{Status: event.StatusExecutingTool})
+	p.at(55, event.ToolCallStart{ToolCallID: "1", ToolName: "grep", Arguments: `{"pattern":"x"}`, Step: 1})
 	p.tick(58)
 	shows("[  58.00s] explore  step 1  grep x  3 s")
-	p.at(59, eventbus.ToolCallEnd{ToolCallID: "1", ToolName: "grep", Result: "a"})
+	p.at(59, event.ToolCallEnd{ToolCallID: "1", ToolName: "grep", Result: "a"})
 	shows("")
-	p.at(60, eventbus.SessionEnd{Status: "completed"})
+	p.at(60, event.SessionEnd{Status: "completed"})
 
 	// The line was taken away before each line that stays: what stays is whole.
 	for line := range strings.SplitSeq(strings.TrimSuffix(out.String(), "\n"), "\n") {
@@ -81,12 +82,12 @@ func TestLiveLine(t *testing.T) {
 func TestQuiet(t *testing.T) {
 	var out strings.Builder
 	p := &play{t: t, p: newProgress(&out, nil), start: time.Unix(1000, 0)}
-	p.at(0, eventbus.SessionStart{AgentType: "explore", Model: "openai/m", SessionID: "ses_1"})
-	p.at(0, eventbus.StatusChange{Status: eventbus.StatusStreaming})
+	p.at(0, event.SessionStart{AgentType: "explore", Model: "openai/m", SessionID: "ses_1"})
+	p.at(0, event.StatusChange{Status: event.StatusStreaming})
 	for s := range 26 {
 		p.tick(float64(s))
 	}
-	p.at(26, eventbus.ContentDelta{Delta: "abc"})
+	p.at(26, event.ContentDelta{Delta: "abc"})
 	p.tick(31)
 	want := "[   0.00s] explore  started as ses_1 on openai/m\n" +
 		"[  10.00s] explore  openai/m  10 s\n" +

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // refusedCall is a tool call that the gate has not let through.
@@ -27,12 +27,12 @@ func (p *program) reportRefusals(refusals []refusedCall) {
 			continue
 		}
 		said[r] = true
-		who := eventbus.OneLine(r.call, 200)
+		who := termtext.OneLine(r.call, 200)
 		if r.agent != "" {
-			who = eventbus.OneLine(r.agent, 60) + "  " + who
+			who = termtext.OneLine(r.agent, 60) + "  " + who
 		}
 		fmt.Fprintf(p.stderr, "  %s\n", who)
-		for line := range strings.SplitSeq(strings.TrimSpace(eventbus.Printable(r.why)), "\n") {
+		for line := range strings.SplitSeq(strings.TrimSpace(termtext.Printable(r.why)), "\n") {
 			fmt.Fprintf(p.stderr, "    %s\n", line)
 		}
 	}

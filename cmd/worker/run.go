@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -132,7 +133,7 @@ func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptio
 		SessionID:  record.ID,
 		Status:     outcome.Status,
 		Text:       outcome.Text,
-		Usage:      eventbus.Usage(record.Usage),
+		Usage:      event.Usage(record.Usage),
 		Steps:      record.Steps,
 		DurationMs: record.Duration(record.EndedAt).Milliseconds(),
 	}
@@ -207,7 +208,7 @@ func (p *program) printResult(doc taskt.Document, text string, opts runOptions) 
 		return nil
 	}
 	if p.outTerm.is() {
-		text = eventbus.Printable(text)
+		text = termtext.Printable(text)
 	}
 	_, err := fmt.Fprintln(p.stdout, text)
 	return err

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/frontdoor/natsservice"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // defaultListen is where serve listens.
@@ -115,7 +115,7 @@ func (p *program) openDoors(ctx context.Context, a *app, listen string) ([]door,
 	}
 	a.report(ctx, true)
 	for _, f := range a.bus.Findings() {
-		fmt.Fprintf(p.stderr, "worker: %s\n", eventbus.OneLine(f.String(), 1000))
+		fmt.Fprintf(p.stderr, "worker: %s\n", termtext.OneLine(f.String(), 1000))
 	}
 	fmt.Fprintf(p.stderr, "worker: and on %s as the service %s, below %s\n",
 		a.bus.Conn().ConnectedUrlRedacted(), natsservice.Name, service.Subject())

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -107,7 +107,7 @@ func (p *program) listSessions(ctx context.Context, sessions *session.Store, all
 	for _, r := range shown {
 		t.add(r.ID, string(r.Status), dash(r.Agent), dash(r.ParentID), strconv.Itoa(r.Steps),
 			strconv.FormatInt(r.Usage.InputTokens+r.Usage.OutputTokens, 10), r.CreatedAt.Local().Format(time.DateTime),
-			r.Duration(now).Round(time.Millisecond).String(), eventbus.OneLine(r.Description, 60))
+			r.Duration(now).Round(time.Millisecond).String(), termtext.OneLine(r.Description, 60))
 	}
 	return p.printTable(t, wide)
 }
@@ -142,14 +142,14 @@ func (p *program) showSession(ctx context.Context, sessions *session.Store, id s
 		{"time", r.Duration(time.Now()).Round(time.Millisecond).String()},
 	} {
 		if row[1] != "" {
-			fmt.Fprintf(w, "%s\t%s\n", row[0], eventbus.OneLine(row[1], 2000))
+			fmt.Fprintf(w, "%s\t%s\n", row[0], termtext.OneLine(row[1], 2000))
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, m := range messages {
-		fmt.Fprintf(p.stdout, "\n%s", eventbus.Printable(session.Transcript(m)))
+		fmt.Fprintf(p.stdout, "\n%s", termtext.Printable(session.Transcript(m)))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -59,10 +59,10 @@ func (p *program) logSession(ctx context.Context, sessions *session.Store, id, f
 	case "jsonl":
 		err = writeJSONL(out, messages)
 	case "markdown":
-		_, err = out.WriteString(eventbus.Printable(session.Markdown(r, messages)))
+		_, err = out.WriteString(termtext.Printable(session.Markdown(r, messages)))
 	default:
 		for _, m := range messages {
-			if _, err = out.WriteString(eventbus.Printable(session.Transcript(m))); err != nil {
+			if _, err = out.WriteString(termtext.Printable(session.Transcript(m))); err != nil {
 				break
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -41,7 +41,7 @@ func (p *program) stopSession(ctx context.Context, sessions *session.Store, id s
 	if err != nil {
 		return err
 	}
-	switch name := r.ID + " (" + dash(eventbus.OneLine(r.Agent, 40)) + ")"; r.Status {
+	switch name := r.ID + " (" + dash(termtext.OneLine(r.Agent, 40)) + ")"; r.Status {
 	case session.Interrupted:
 		fmt.Fprintf(p.stderr, "%s is interrupted: its process has gone\n", name)
 	default:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // watcher shows a stream while its session runs.
@@ -31,7 +32,7 @@ const settle = 10 * time.Second
 
 // watch follows the stream of a session that is about to run: readable
 // progress on stderr and, with --events, each event on stdout.
-func (p *program) watch(ctx context.Context, bus *eventbus.Bus, path eventbus.Path, opts runOptions) *watcher {
+func (p *program) watch(ctx context.Context, bus *eventbus.Bus, path event.Path, opts runOptions) *watcher {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	w := &watcher{done: make(chan error, 1), alive: make(chan struct{}, 1), cancel: cancel, p: p, progress: newProgress(p.stderr, p.live)}
 	w.progress.style = p.errTerm
@@ -108,7 +109,7 @@ func (w *watcher) refused() []refusedCall {
 
 // follow hands each delivery to show until the session at the end of path has
 // ended, or the stored events have where opts are not live.
-func follow(ctx context.Context, bus *eventbus.Bus, path eventbus.Path, opts eventbus.FollowOptions, show func(eventbus.Delivery) error) error {
+func follow(ctx context.Context, bus *eventbus.Bus, path event.Path, opts eventbus.FollowOptions, show func(eventbus.Delivery) error) error {
 	for d, err := range bus.Follow(ctx, path, opts) {
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -62,7 +62,7 @@ func (p *program) listWorkers(workers []*session.Worker, asJSON, wide bool) erro
 			drop:   []string{"QUEUED", "ON NATS", "AGENTS", "VERSION"},
 		}
 		for _, one := range workers {
-			t.add(one.BootID, eventbus.OneLine(one.Host, 60), strconv.Itoa(one.PID), dash(eventbus.OneLine(one.Version, 40)),
+			t.add(one.BootID, termtext.OneLine(one.Host, 60), strconv.Itoa(one.PID), dash(termtext.OneLine(one.Version, 40)),
 				strconv.Itoa(one.Agents), fmt.Sprintf("%d %s", one.SnapshotVersion, dash(short(one.Fingerprint))),
 				fmt.Sprintf("%d/%d", one.Running, one.Capacity), strconv.Itoa(one.Queued),
 				map[bool]string{true: "yes", false: "no"}[one.Serving], one.StartedAt.Local().Format(time.DateTime))

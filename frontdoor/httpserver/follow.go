@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session"
 )
@@ -106,7 +107,7 @@ func (s *Server) remaining(ctx context.Context, record *session.Record, from uin
 	if err != nil {
 		return false, false, fmt.Errorf("opening the event store: %w", err)
 	}
-	last, err := stream.GetLastMsgForSubject(ctx, subject+"."+eventbus.SessionEnd{}.Type())
+	last, err := stream.GetLastMsgForSubject(ctx, subject+"."+event.SessionEnd{}.Type())
 	switch {
 	case err == nil:
 		return false, from <= last.Sequence, nil

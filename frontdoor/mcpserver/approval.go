@@ -12,7 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -38,9 +39,9 @@ const (
 
 // approval is a tool call of a child that waits for an answer, as a question
 // for the host's user.
-func (c *connection) approval(ev *eventbus.ToolApprovalRequired) *question {
+func (c *connection) approval(ev *event.ToolApprovalRequired) *question {
 	id := ev.ApprovalID
-	call, _ := eventbus.Visible(ev.Summary(), 200)
+	call, _ := termtext.Visible(ev.Summary(), 200)
 	var hasty atomic.Int32 // forms that came back too soon
 	return &question{
 		id:     id,
@@ -115,9 +116,9 @@ type formText struct {
 // has seen all of the message, and a call let through by who was sent all of it.
 func approvalText(a *session.Approval, f form) formText {
 	call, arguments := callText(a)
-	first, whole := eventbus.Visible(call, maxShown)
-	lines := []string{fmt.Sprintf("%s: %s %s", eventbus.OneLine(a.Agent, 40), eventbus.OneLine(a.Tool, 60), first)}
-	arguments, all := eventbus.Visible(arguments, maxShown)
+	first, whole := termtext.Visible(call, maxShown)
+	lines := []string{fmt.Sprintf("%s: %s %s", termtext.OneLine(a.Agent, 40), termtext.OneLine(a.Tool, 60), first)}
+	arguments, all := termtext.Visible(arguments, maxShown)
 	if arguments != "" {
 		lines = append(lines, "with "+arguments)
 	}
@@ -125,15 +126,15 @@ func approvalText(a *session.Approval, f form) formText {
 	if whole {
 		text.choices = append(text.choices, allowOnce)
 	}
-	if rule, shown := eventbus.Visible(strings.Join(a.AlwaysPatterns, ", "), maxShown); whole && all && shown && len(a.AlwaysPatterns) > 0 {
-		rule = fmt.Sprintf("%q adds a rule for %s: %s", allowAlways, eventbus.OneLine(a.Tool, 60), rule)
+	if rule, shown := termtext.Visible(strings.Join(a.AlwaysPatterns, ", "), maxShown); whole && all && shown && len(a.AlwaysPatterns) > 0 {
+		rule = fmt.Sprintf("%q adds a rule for %s: %s", allowAlways, termtext.OneLine(a.Tool, 60), rule)
 		if withRule := slices.Insert(slices.Clone(lines), 1, rule); f.shows(withRule) {
 			lines = withRule
 			text.choices = append(text.choices, allowAlways)
 		}
 	}
 	text.message = strings.Join(lines, "\n")
-	reason, _ := eventbus.Visible(a.Reason, 400)
+	reason, _ := termtext.Visible(a.Reason, 400)
 	text.note = fmt.Sprintf("Without an answer it is refused at %s. %s", a.ExpiresAt.Local().Format(time.TimeOnly), reason)
 	if !whole || !all || !f.shows(lines) {
 		text.note = "Not all of it may be shown: see 'worker approvals list --json'. " + text.note
@@ -193,7 +194,7 @@ func (c *connection) answerApproval(ctx context.Context, id string, response mcp
 	case form.Action == "decline":
 		answer.Feedback = "it was declined in " + c.name() + "."
 	default:
-		return fmt.Errorf("the host has dismissed the form (%q)", eventbus.OneLine(form.Action, 60))
+		return fmt.Errorf("the host has dismissed the form (%q)", termtext.OneLine(form.Action, 60))
 	}
 	_, err := c.sessions.Answer(ctx, id, answer)
 	return err
@@ -208,7 +209,7 @@ func (c *connection) decide(ctx context.Context, answer *session.Answer, id stri
 	}
 	decision, _ := content["decision"].(string)
 	if !slices.Contains(approvalText(a, h.form).choices, decision) {
-		return fmt.Errorf("the host has sent the form back with the decision %q, which it does not offer", eventbus.OneLine(decision, 60))
+		return fmt.Errorf("the host has sent the form back with the decision %q, which it does not offer", termtext.OneLine(decision, 60))
 	}
 	switch decision {
 	case allowOnce:
@@ -217,7 +218,7 @@ func (c *connection) decide(ctx context.Context, answer *session.Answer, id stri
 		answer.Verdict = session.ApproveAlways
 	case deny:
 		reason, _ := content["reason"].(string)
-		answer.Feedback = eventbus.OneLine(strings.TrimSpace(reason), 2000)
+		answer.Feedback = termtext.OneLine(strings.TrimSpace(reason), 2000)
 	}
 	return nil
 }

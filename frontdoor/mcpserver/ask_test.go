@@ -15,7 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
@@ -113,12 +113,12 @@ func TestApprovalForm(t *testing.T) {
 			answer  *mcp.ElicitResult
 			want    string // in the child's answer
 			always  []string
-			outcome eventbus.ApprovalOutcome
+			outcome event.ApprovalOutcome
 		}{
-			{"once", &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow once"}}, "hello", nil, eventbus.Approved},
-			{"always", &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow always"}}, "hello", []string{"echo *"}, eventbus.Approved},
-			{"deny", &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny", "reason": "use\nprintf"}}, "The user denied shell_exec: use printf", nil, eventbus.Denied},
-			{"decline", &mcp.ElicitResult{Action: "decline"}, "declined in MCP host test-host 1.2.3.", nil, eventbus.Denied},
+			{"once", &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow once"}}, "hello", nil, event.Approved},
+			{"always", &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow always"}}, "hello", []string{"echo *"}, event.Approved},
+			{"deny", &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny", "reason": "use\nprintf"}}, "The user denied shell_exec: use printf", nil, event.Denied},
+			{"decline", &mcp.ElicitResult{Action: "decline"}, "declined in MCP host test-host 1.2.3.", nil, event.Denied},
 		} {
 			t.Run(version+" "+tt.name, func(t *testing.T) {
 				rules := new(asking)

@@ -12,6 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -154,7 +156,7 @@ func (c *connection) name() string {
 
 // follow hands the events of a root's stream to the feeds of its children.
 // Where that fails the calls go on, and their progress tells the time alone.
-func (c *connection) follow(path eventbus.Path) {
+func (c *connection) follow(path event.Path) {
 	for d, err := range c.bus.Follow(c.ctx, path, eventbus.FollowOptions{Live: true}) {
 		if err != nil {
 			if c.ctx.Err() == nil {
@@ -189,5 +191,5 @@ func describeClient(client *mcp.Implementation) string {
 	if client == nil || strings.TrimSpace(client.Name) == "" {
 		return "MCP host"
 	}
-	return eventbus.OneLine("MCP host "+client.Name+" "+client.Version, 100)
+	return termtext.OneLine("MCP host "+client.Name+" "+client.Version, 100)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // maxSaid bounds what a feed keeps for a reader that is slow. More is dropped:
@@ -36,7 +36,7 @@ func (t *feeds) of(sessionID string) *feed {
 // event takes the next event of the root's stream, and returns what has to be
 // asked because of it; nil: nothing. What can't be decoded is passed over:
 // progress is not the place to fail.
-func (t *feeds) event(raw json.RawMessage) (f *feed, required *eventbus.ToolApprovalRequired) {
+func (t *feeds) event(raw json.RawMessage) (f *feed, required *event.ToolApprovalRequired) {
 	env, ev := unwrap(raw)
 	if env == nil {
 		return nil, nil
@@ -44,12 +44,12 @@ func (t *feeds) event(raw json.RawMessage) (f *feed, required *eventbus.ToolAppr
 	f = t.of(env.SessionID)
 	f.say(describe(env.AgentType, ev))
 	switch inner := innermost(ev).(type) {
-	case eventbus.ToolApprovalRequired:
+	case event.ToolApprovalRequired:
 		return f, &inner
-	case eventbus.ToolApprovalResolved:
+	case event.ToolApprovalResolved:
 		f.withdraw(inner.ApprovalID)
 	}
-	if _, over := ev.(eventbus.SessionEnd); over { // its last event
+	if _, over := ev.(event.SessionEnd); over { // its last event
 		t.drop(env.SessionID, func(f *feed) { f.ended = true })
 	}
 	return f, nil
@@ -57,13 +57,13 @@ func (t *feeds) event(raw json.RawMessage) (f *feed, required *eventbus.ToolAppr
 
 // unwrap returns the envelope of a child's event, and that event; nil: raw is
 // none.
-func unwrap(raw json.RawMessage) (*eventbus.SubagentEvent, eventbus.Event) {
-	outer, err := eventbus.Decode(raw)
-	env, ok := outer.(eventbus.SubagentEvent)
+func unwrap(raw json.RawMessage) (*event.SubagentEvent, event.Event) {
+	outer, err := event.Decode(raw)
+	env, ok := outer.(event.SubagentEvent)
 	if err != nil || !ok {
 		return nil, nil
 	}
-	ev, err := eventbus.Decode(env.Event)
+	ev, err := event.Decode(env.Event)
 	if err != nil {
 		return nil, nil
 	}
@@ -71,13 +71,13 @@ func unwrap(raw json.RawMessage) (*eventbus.SubagentEvent, eventbus.Event) {
 }
 
 // innermost returns what a child, or one below it, has published.
-func innermost(ev eventbus.Event) eventbus.Event {
+func innermost(ev event.Event) event.Event {
 	for {
-		env, ok := ev.(eventbus.SubagentEvent)
+		env, ok := ev.(event.SubagentEvent)
 		if !ok {
 			return ev
 		}
-		inner, err := eventbus.Decode(env.Event)
+		inner, err := event.Decode(env.Event)
 		if err != nil {
 			return ev
 		}

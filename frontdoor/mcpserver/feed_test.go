@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // TestFeeds: what a child does reaches the feed of its session and no other,
@@ -14,12 +14,12 @@ import (
 // for any more is forgotten.
 func TestFeeds(t *testing.T) {
 	all := newFeeds()
-	child := func(session string, ev eventbus.Event) *eventbus.ToolApprovalRequired {
-		_, required := all.event(encode(t, eventbus.SubagentEvent{AgentType: "x", SessionID: session, Event: encode(t, ev)}))
+	child := func(session string, ev event.Event) *event.ToolApprovalRequired {
+		_, required := all.event(encode(t, event.SubagentEvent{AgentType: "x", SessionID: session, Event: encode(t, ev)}))
 		return required
 	}
-	step := func(n int) eventbus.Event {
-		return eventbus.ToolCallStart{ToolName: "grep", Step: n, Arguments: `{"pattern":"p"}`}
+	step := func(n int) event.Event {
+		return event.ToolCallStart{ToolName: "grep", Step: n, Arguments: `{"pattern":"p"}`}
 	}
 	child("a", step(1)) // before anybody reads it
 	a, b := all.of("a"), all.of("b")
@@ -46,10 +46,10 @@ func TestFeeds(t *testing.T) {
 	}
 
 	all.event(json.RawMessage(`rubbish`))
-	child("a", eventbus.Unknown{TypeName: "new", Raw: json.RawMessage(`{"type":"new"}`)})
+	child("a", event.Unknown{TypeName: "new", Raw: json.RawMessage(`{"type":"new"}`)})
 
 	// An approval of a child's own child is the child's to ask.
-	required := child("b", eventbus.SubagentEvent{AgentType: "y", SessionID: "c", Event: encode(t, eventbus.ToolApprovalRequired{ApprovalID: "apr_1", ToolName: "shell_exec"})})
+	required := child("b", event.SubagentEvent{AgentType: "y", SessionID: "c", Event: encode(t, event.ToolApprovalRequired{ApprovalID: "apr_1", ToolName: "shell_exec"})})
 	if required == nil || required.ApprovalID != "apr_1" {
 		t.Fatalf("required %+v, want apr_1", required)
 	}
@@ -58,19 +58,19 @@ func TestFeeds(t *testing.T) {
 	if got := b.since(0).questions; len(got) != 1 || got[0] != q {
 		t.Errorf("questions %v, want apr_1", got)
 	}
-	child("b", eventbus.SubagentEvent{AgentType: "y", SessionID: "c", Event: encode(t, eventbus.ToolApprovalResolved{ApprovalID: "apr_1", Outcome: eventbus.Denied})})
+	child("b", event.SubagentEvent{AgentType: "y", SessionID: "c", Event: encode(t, event.ToolApprovalResolved{ApprovalID: "apr_1", Outcome: event.Denied})})
 	<-q.over
 	if got := b.since(0).questions; len(got) != 0 {
 		t.Errorf("questions %v after the answer, want none", got)
 	}
 
-	child("a", eventbus.SessionEnd{Status: "completed"})
+	child("a", event.SessionEnd{Status: "completed"})
 	all.forget("b")
 	if len(all.byID) != 2 {
 		t.Errorf("%d feeds, want both: of a may be read, to b may come more", len(all.byID))
 	}
 	all.forget("a")
-	child("b", eventbus.SessionEnd{Status: "completed"})
+	child("b", event.SessionEnd{Status: "completed"})
 	if len(all.byID) != 0 {
 		t.Errorf("%d feeds are left", len(all.byID))
 	}

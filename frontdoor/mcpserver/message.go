@@ -3,7 +3,8 @@ package mcpserver
 import (
 	"fmt"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // maxMessage bounds a progress message, in characters: hosts give it one line.
@@ -11,35 +12,35 @@ const maxMessage = 120
 
 // describe tells in a few words what an agent does now, or "" if the event is
 // not worth a message.
-func describe(agent string, ev eventbus.Event) string {
+func describe(agent string, ev event.Event) string {
 	what := ""
 	switch ev := ev.(type) {
-	case eventbus.StatusChange:
+	case event.StatusChange:
 		switch {
 		case ev.Retry != nil:
 			what = ev.Retry.Summary()
-		case ev.Status == eventbus.StatusQueued:
+		case ev.Status == event.StatusQueued:
 			what = "queued"
-		case ev.Status == eventbus.StatusStreaming:
+		case ev.Status == event.StatusStreaming:
 			what = "thinking"
 		}
-	case eventbus.ToolCallStart:
+	case event.ToolCallStart:
 		what = fmt.Sprintf("step %d: %s", ev.Step, ev.Summary())
-	case eventbus.ToolApprovalRequired:
+	case event.ToolApprovalRequired:
 		what = fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary())
-	case eventbus.Error:
+	case event.Error:
 		what = "error: " + ev.Message
-	case eventbus.SubagentEvent:
-		inner, err := eventbus.Decode(ev.Event)
+	case event.SubagentEvent:
+		inner, err := event.Decode(ev.Event)
 		if err != nil {
 			return ""
 		}
 		if below := describe(ev.AgentType, inner); below != "" {
-			return eventbus.OneLine(agent+" > "+below, maxMessage)
+			return termtext.OneLine(agent+" > "+below, maxMessage)
 		}
 	}
 	if what == "" {
 		return ""
 	}
-	return eventbus.OneLine(agent+": "+what, maxMessage)
+	return termtext.OneLine(agent+": "+what, maxMessage)
 }

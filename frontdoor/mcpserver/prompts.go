@@ -7,7 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -59,7 +59,7 @@ func promptOf(a taskt.Primary) *mcp.Prompt {
 	return &mcp.Prompt{
 		Name:        a.Name,
 		Title:       a.Name,
-		Description: eventbus.OneLine(a.Description, 1000),
+		Description: termtext.OneLine(a.Description, 1000),
 		Arguments:   []*mcp.PromptArgument{{Name: taskArgument, Title: "Task", Description: "what to do; without it, the agent asks"}},
 	}
 }
@@ -69,7 +69,7 @@ func (p *prompts) get(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPro
 	for _, a := range p.tasks.Primaries() {
 		if a.Name == req.Params.Name {
 			return &mcp.GetPromptResult{
-				Description: eventbus.OneLine(a.Description, 1000),
+				Description: termtext.OneLine(a.Description, 1000),
 				Messages:    []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: instruct(a, req.Params.Arguments[taskArgument])}}},
 			}, nil
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
@@ -57,7 +57,7 @@ func (c *connection) readSession(ctx context.Context, req *mcp.ReadResourceReque
 	if err != nil {
 		return nil, err
 	}
-	text := shorten(eventbus.Printable(session.Markdown(record, messages)), record.ID)
+	text := shorten(termtext.Printable(session.Markdown(record, messages)), record.ID)
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
 		URI: req.Params.URI, MIMEType: "text/markdown", Text: text,
 		Meta: mcp.Meta{"status": record.Status, "usage": record.Usage},
@@ -108,7 +108,7 @@ func (c *connection) listSessions(next mcp.MethodHandler) mcp.MethodHandler {
 func sessionResource(r *session.Record) *mcp.Resource {
 	title := "this connection"
 	if r.Agent != "" {
-		title = eventbus.OneLine(r.Agent+": "+r.Description, 100)
+		title = termtext.OneLine(r.Agent+": "+r.Description, 100)
 	}
 	return &mcp.Resource{
 		URI: sessionScheme + r.ID, Name: r.ID, Title: title, Description: string(r.Status), MIMEType: "text/markdown",

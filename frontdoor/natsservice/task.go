@@ -8,7 +8,9 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -40,7 +42,7 @@ func newRequest(req micro.Request) *request {
 func (s *Service) task(from micro.Request) {
 	req := newRequest(from)
 	if !answerable(req.reply) {
-		s.log.Warn("a task call without a subject to answer on is not run", "reply", eventbus.OneLine(req.reply, 100))
+		s.log.Warn("a task call without a subject to answer on is not run", "reply", termtext.OneLine(req.reply, 100))
 		return
 	}
 	call, err := s.calls.Begin(context.Background())
@@ -122,7 +124,7 @@ func (s *Service) run(call *caller.Call, req *request) (*taskt.Result, error) {
 }
 
 // announce publishes where the events of a root session stand.
-func (s *Service) announce(on string, root eventbus.Path) error {
+func (s *Service) announce(on string, root event.Path) error {
 	subject, err := s.bus.Subject(root)
 	if err != nil {
 		return err

@@ -1,10 +1,10 @@
-package eventbus_test
+package termtext_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 func TestVisible(t *testing.T) {
@@ -23,7 +23,7 @@ func TestVisible(t *testing.T) {
 		{"日本語 é", 40, "日本語 é", true},
 		{"echo " + strings.Repeat("x", 100) + "; rm y", 30, "echo xxxxxxxxxxxxxxx …(81 characters)… xxxx; rm y", false},
 	} {
-		if got, whole := eventbus.Visible(c.in, c.limit); got != c.want || whole != c.whole {
+		if got, whole := termtext.Visible(c.in, c.limit); got != c.want || whole != c.whole {
 			t.Errorf("Visible(%q, %d) = %q, %v, want %q, %v", c.in, c.limit, got, whole, c.want, c.whole)
 		}
 	}

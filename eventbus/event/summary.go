@@ -1,8 +1,9 @@
-package eventbus
+package event
 
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/agentworker/worker/internal/termtext"
 	"strings"
 	"time"
 )
@@ -33,7 +34,7 @@ func (r Retry) why() string {
 	if r.Reason == "unavailable" {
 		return "no answer"
 	}
-	return strings.ReplaceAll(OneLine(r.Reason, 40), "_", " ")
+	return strings.ReplaceAll(termtext.OneLine(r.Reason, 40), "_", " ")
 }
 
 func (r Retry) delay() time.Duration { return time.Duration(r.DelayMs) * time.Millisecond }
@@ -50,7 +51,7 @@ func (e AgentsChanged) Summary() string {
 		names []string
 	}{{"+", e.Added}, {"~", e.Changed}, {"-", e.Removed}} {
 		for _, name := range group.names {
-			b.WriteString(" " + group.sign + OneLine(name, 60))
+			b.WriteString(" " + group.sign + termtext.OneLine(name, 60))
 			if b.Len() > 300 {
 				b.WriteString(" …")
 				break
@@ -64,72 +65,24 @@ func (e AgentsChanged) Summary() string {
 			failed++
 		}
 	}
-	fmt.Fprintf(&b, " (version %d, %s", e.Version, count(len(e.Agents), "agent"))
+	fmt.Fprintf(&b, " (version %d, %s", e.Version, termtext.Plural(len(e.Agents), "agent"))
 	if failed > 0 {
-		b.WriteString(", " + count(failed, "error"))
+		b.WriteString(", " + termtext.Plural(failed, "error"))
 	}
 	return b.String() + ")"
-}
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 // summary shows the arguments that say what a call is about, whatever the tool.
 func summary(tool, arguments string) string {
 	var args map[string]any
 	if json.Unmarshal([]byte(arguments), &args) != nil {
-		return OneLine(tool, 60)
+		return termtext.OneLine(tool, 60)
 	}
-	parts := []string{OneLine(tool, 60)}
+	parts := []string{termtext.OneLine(tool, 60)}
 	for _, name := range []string{"agentType", "description", "command", "pattern", "path"} {
 		if v, ok := args[name].(string); ok && v != "" {
-			parts = append(parts, OneLine(v, 60))
+			parts = append(parts, termtext.OneLine(v, 60))
 		}
 	}
 	return strings.Join(parts, " ")
-}
-
-// Printable takes from s what could move the cursor of a terminal or turn the
-// direction of its text: control characters, but for line ends and tabs.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unprintable(r) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-func unprintable(r rune) bool {
-	switch {
-	case r < ' ', r >= 0x7f && r < 0xa0, // C0, DEL, C1
-		r == 0x200e, r == 0x200f, r == 0x061c, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, // direction
-		r == 0x2028, r == 0x2029, // line ends
-		r == 0xfeff: // byte order mark
-		return true
-	}
-	return false
-}
-
-// OneLine makes s one line of at most limit characters, without control
-// characters and such that change the direction of text: what comes from a
-// model or a file can't move the cursor of who is shown it.
-func OneLine(s string, limit int) string {
-	runes := []rune(strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return ' '
-		}
-		if unprintable(r) {
-			return -1
-		}
-		return r
-	}, s))
-	if len(runes) <= limit {
-		return string(runes)
-	}
-	return string(runes[:limit-1]) + "…"
 }

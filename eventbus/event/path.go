@@ -1,4 +1,4 @@
-package eventbus
+package event
 
 import (
 	"encoding/json"
@@ -40,7 +40,7 @@ func (p Path) IDs() []string {
 
 // subject returns the subject, below prefix, of the events of p's session and
 // of all below it, without the last token.
-func (p Path) subject(prefix string) (string, error) {
+func (p Path) Subject(prefix string) (string, error) {
 	if len(p) == 0 {
 		return "", fmt.Errorf("a path without a session")
 	}
@@ -58,7 +58,7 @@ func (p Path) subject(prefix string) (string, error) {
 
 // envelope returns what stands before and after an event of p's session in the
 // root's view: nothing for the root itself.
-func (p Path) envelope() (before, after []byte) {
+func (p Path) Envelope() (before, after []byte) {
 	for _, hop := range p[1:] {
 		before = append(before, `{"type":"subagent_event","agentType":`...)
 		before = append(before, quote(hop.AgentType)...)
@@ -71,7 +71,7 @@ func (p Path) envelope() (before, after []byte) {
 }
 
 // strip takes depth envelopes off an event.
-func strip(raw []byte, depth int) (json.RawMessage, error) {
+func Strip(raw []byte, depth int) (json.RawMessage, error) {
 	for range depth {
 		var env SubagentEvent
 		if err := json.Unmarshal(raw, &env); err != nil {
