@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/mcphttp"
 	"github.com/agentworker/worker/session"
 )
 
@@ -79,9 +80,9 @@ func wayOf(req *mcp.CallToolRequest) way {
 	}
 	own, _ := req.Params.Meta[mcp.MetaKeyProtocolVersion].(string)
 	switch {
-	case own >= sessionless && (handshake == "" || handshake >= sessionless):
+	case own >= mcphttp.Sessionless && (handshake == "" || handshake >= mcphttp.Sessionless):
 		return byRound
-	case own == "" && handshake != "" && handshake < sessionless:
+	case own == "" && handshake != "" && handshake < mcphttp.Sessionless:
 		return byRequest
 	default:
 		return noWay

@@ -9,13 +9,12 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/mcphttp"
 )
 
 // grace is how long the host may take to read the last results.
 const grace = 5 * time.Second
-
-// parked is the one request that has no answer before the connection's end.
-const parked = "subscriptions/listen"
 
 // draining is a transport whose connections end in order. The SDK takes the
 // end of the input for the end of the host: it drops the answers that are on
@@ -72,7 +71,7 @@ func (c *drainingConn) note(req *jsonrpc.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case req.IsCall() && req.Method != parked:
+	case req.IsCall() && req.Method != mcphttp.Listen:
 		c.pending[req.ID] = true
 		c.givenUp.mark(req)
 	case req.Method == "notifications/cancelled":

@@ -87,9 +87,15 @@ func tellsOfTime(reason string) bool {
 	return false
 }
 
+// markOf returns the id that mark wrote into a call; empty: none.
+func markOf(req *mcp.CallToolRequest) string {
+	id, _ := req.Params.Meta[callMark].(string)
+	return id
+}
+
 // has reports whether the host has given up on a call.
 func (g *givenUp) has(req *mcp.CallToolRequest) bool {
-	id, _ := req.Params.Meta[callMark].(string)
+	id := markOf(req)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return id != "" && g.ids[id]

@@ -32,7 +32,9 @@ var mayImport = map[string][]string{
 	"tool":               {"permission", "permission/shell"},
 	"session":            {"eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
 	"taskt":              {"agentdefs", "session", "eventbus", "eventbus/event", "tool", "permission"},
-	"frontdoor":          {"taskt", "session", "eventbus", "eventbus/event"},
+	"frontdoor":          {"taskt", "session", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
+
+	"frontdoor/mcpserver/internal/mcphttp": nil,
 }
 
 func init() {

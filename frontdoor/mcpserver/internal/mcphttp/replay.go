@@ -1,4 +1,4 @@
-package mcpserver
+package mcphttp
 
 import (
 	"context"
@@ -10,17 +10,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// What is kept of a session for a client that comes back: all of its streams
-// together, in bytes, how many of them, and how many events each.
+// The bounds of what is kept for each session: the bytes of all its streams
+// together, its streams, and the events of each stream.
 const (
 	maxReplayBytes   = 2 << 20
 	maxReplayStreams = 256
 	maxReplayEvents  = 1024
 )
 
-// replay keeps what was sent on the streams of HTTP sessions, so that a client
-// whose connection broke gets what it missed. The SDK's own store has one bound
-// for all sessions, of which a busy one would take it all, and none for the
+// replay keeps the events sent on the streams of HTTP sessions, so that a client
+// with a broken connection gets what it missed. The SDK's own store has one bound
+// for all sessions, which a busy one would use up alone, and no bound for the
 // number of streams.
 type replay struct {
 	mu       sync.Mutex
@@ -57,7 +57,7 @@ func (r *replay) Open(_ context.Context, sessionID, streamID string) error {
 	s.streams[streamID] = new(keptStream)
 	s.order = append(s.order, streamID)
 	for i := 0; len(s.order) > maxReplayStreams; {
-		if s.order[i] == "" { // the one for what belongs to no request lasts
+		if s.order[i] == "" { // the stream of messages without a request stays
 			i++
 			continue
 		}
@@ -75,8 +75,7 @@ func (s *keptSession) forget(i int) {
 	s.order = slices.Delete(s.order, i, i+1)
 }
 
-// Append implements [mcp.EventStore]. What belongs to a stream that is not
-// kept any more is not kept either.
+// Append implements [mcp.EventStore]. Events of a forgotten stream are dropped.
 func (r *replay) Append(_ context.Context, sessionID, streamID string, data []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,8 +107,8 @@ func (s *keptSession) dropFirst(stream *keptStream) {
 	stream.first++
 }
 
-// After implements [mcp.EventStore]. Who begins to listen for what belongs to
-// no request gets what is there.
+// After implements [mcp.EventStore]. A client that begins to listen on the stream
+// without a request gets all that is kept of it.
 func (r *replay) After(_ context.Context, sessionID, streamID string, index int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		events, err := r.after(sessionID, streamID, index)

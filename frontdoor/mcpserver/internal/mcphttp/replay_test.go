@@ -1,4 +1,4 @@
-package mcpserver
+package mcphttp
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// kept returns what a store has of a stream after an event.
+// kept returns the events of a stream after an index, as one text.
 func (r *replay) kept(session, stream string, index int) (string, error) {
 	var all [][]byte
 	for data, err := range r.After(context.Background(), session, stream, index) {

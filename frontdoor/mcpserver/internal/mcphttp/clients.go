@@ -1,4 +1,4 @@
-package mcpserver
+package mcphttp
 
 import (
 	"context"
@@ -10,48 +10,43 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// client is a connection over HTTP: the requests that belong together.
+// client is one client, with its open requests.
 type client struct {
-	*connection
-	mcp  *mcp.Server
-	gone context.Context // ends what listens, when nothing more will come
+	Client
+	gone context.Context // ends the requests that listen, at the client's end
 	drop context.CancelFunc
 	open sync.WaitGroup // requests
 
-	// The rest is guarded by the mutex of HTTP.
+	// Handler.mu guards the rest.
 
 	key      string             // empty: its session has not begun
 	session  *mcp.ServerSession // nil: none has begun, or there are none
-	requests int                // that are open
-	calls    map[string]bool    // that run, by their marks
-	busy     int                // requests that want an answer, and calls that run whether somebody waits or not
-	last     time.Time          // when something ended
+	requests int                // open ones
+	calls    map[string]bool    // running ones, by Client.CallID
+	busy     int                // requests without an answer, and running calls whether or not a request waits
+	last     time.Time          // of the latest begin or end
 	closing  bool               // it takes no more requests
-	quiet    chan struct{}      // closed when it is closing, and not busy
+	quiet    chan struct{}      // closed once it is closing and not busy
 	still    sync.Once          // closes quiet
 }
 
-// newClient makes a client, which stop has to end. shared: see [connection].
-func (h *HTTP) newClient(shared bool) *client {
-	c := newConnection(h.ctx, h.server)
-	c.shared = shared
-	client := &client{connection: c, mcp: c.server(), calls: make(map[string]bool), quiet: make(chan struct{}), last: time.Now()}
+// newClient makes a client, which stop has to end. shared: see [Backend].
+func (h *Handler) newClient(shared bool) *client {
+	client := &client{Client: h.backend.Open(h.ctx, shared), calls: make(map[string]bool), quiet: make(chan struct{}), last: time.Now()}
 	client.gone, client.drop = context.WithCancel(context.Background())
-	c.owned.Go(func() { c.announce(client.mcp) })
-	c.owned.Go(c.prompts)
-	client.mcp.AddReceivingMiddleware(h.counted(client))
+	client.Server().AddReceivingMiddleware(h.counted(client))
 	return client
 }
 
-// counted is middleware that counts what runs for a client, and learns of the
-// beginning of its session.
-func (h *HTTP) counted(client *client) mcp.Middleware {
+// counted is middleware that counts what runs for a client and notes when its
+// session begins.
+func (h *Handler) counted(client *client) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && session.ID() != "" {
 				h.begin(client, session)
 			}
-			if method == parked {
+			if method == Listen {
 				return next(ctx, method, req)
 			}
 			h.count(client, 1)
@@ -64,37 +59,37 @@ func (h *HTTP) counted(client *client) mcp.Middleware {
 	}
 }
 
-// callRuns notes that a call runs until what it returns is called.
-func (h *HTTP) callRuns(client *client, call *mcp.CallToolRequest) (end func()) {
-	mark, _ := call.Params.Meta[callMark].(string)
+// callRuns notes that a call runs, until end is called.
+func (h *Handler) callRuns(client *client, call *mcp.CallToolRequest) (end func()) {
+	id := client.CallID(call)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	client.calls[mark] = true
+	client.calls[id] = true
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(client.calls, mark)
-		client.givenUp.drop(mark)
+		delete(client.calls, id)
+		client.Answered(id)
 	}
 }
 
-// note takes a message of a session's client before the SDK gets to see it, as
-// a connection does that is no HTTP.
-func (h *HTTP) note(client *client, body []byte) []byte {
+// note takes a message of a session before the SDK sees it, and returns the
+// message for the SDK.
+func (h *Handler) note(client *client, body []byte) []byte {
 	msg, err := jsonrpc.DecodeMessage(body)
 	req, ok := msg.(*jsonrpc.Request)
 	if err != nil || !ok {
-		return body // an answer, or for the SDK to refuse
+		return body // a response, or invalid: the SDK refuses it
 	}
 	switch {
 	case req.Method == "notifications/cancelled":
-		client.givenUp.cancelled(req.Params, func(id jsonrpc.ID) bool {
+		client.Cancelled(req.Params, func(callID string) bool {
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			return client.calls[key(id)]
+			return client.calls[callID]
 		})
 	case req.IsCall():
-		client.givenUp.mark(req)
+		client.Mark(req)
 		if marked, err := jsonrpc.EncodeMessage(req); err == nil {
 			return marked
 		}
@@ -102,9 +97,9 @@ func (h *HTTP) note(client *client, body []byte) []byte {
 	return body
 }
 
-// begin files a client under the id of its session, which its client is about to
-// learn, and waits for the session's end.
-func (h *HTTP) begin(client *client, session *mcp.ServerSession) {
+// begin files a client under the id of its new session, and stops it at the
+// session's end.
+func (h *Handler) begin(client *client, session *mcp.ServerSession) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if client.session != nil {
@@ -115,14 +110,14 @@ func (h *HTTP) begin(client *client, session *mcp.ServerSession) {
 		h.keys[client.key] = client
 	}
 	h.ending.Go(func() {
-		// How it ended is nothing that the root session's end has to tell.
+		// The root session ends the same way, whatever the error.
 		_ = session.Wait()
 		h.stop(client)
 	})
 }
 
-// count notes that something begins for a client, or ends.
-func (h *HTTP) count(client *client, n int) {
+// count adds n to what a client is busy with.
+func (h *Handler) count(client *client, n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	client.busy += n
@@ -130,16 +125,15 @@ func (h *HTTP) count(client *client, n int) {
 	client.hush()
 }
 
-// hush lets finish go on where nothing is left to be answered. The mutex of
-// HTTP is held.
+// hush lets finish go on once nothing is left to answer. Handler.mu is held.
 func (client *client) hush() {
 	if client.closing && client.busy == 0 {
 		client.still.Do(func() { close(client.quiet) })
 	}
 }
 
-// known returns the client of a session for a request. Leave it.
-func (h *HTTP) known(key string, busy int) (*client, error) {
+// known returns the client of a session for a request, which ends with leave.
+func (h *Handler) known(key string, busy int) (*client, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	client := h.keys[key]
@@ -149,9 +143,9 @@ func (h *HTTP) known(key string, busy int) (*client, error) {
 	return client, h.enter(client, busy)
 }
 
-// made returns the client of a key for a request, which it makes where there is
-// none; the empty key is of none that is there. Leave it.
-func (h *HTTP) made(key string, busy int) (*client, error) {
+// made returns the client of a key for a request, which ends with leave. It makes
+// a client if the key has none; the empty key never has one.
+func (h *Handler) made(key string, busy int) (*client, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if client := h.keys[key]; client != nil {
@@ -176,18 +170,18 @@ func (h *HTTP) made(key string, busy int) (*client, error) {
 	return client, h.enter(client, busy)
 }
 
-// cutOff has the answer to a request broken off when the client's session is
-// over, should the client not read it, until stay is called.
+// cutOff breaks off the answer to a request at the client's end, in case nobody
+// reads it, unless stay was called before.
 func (client *client) cutOff(w http.ResponseWriter) (stay func()) {
 	stop := context.AfterFunc(client.gone, func() {
-		// An answer that has no deadlines is nobody's to break off.
+		// A writer without deadlines can't be interrupted.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0))
 	})
 	return func() { stop() }
 }
 
-// enter lets a request to a client. h.mu is held.
-func (h *HTTP) enter(client *client, busy int) error {
+// enter counts in a request of a client, or refuses it. h.mu is held.
+func (h *Handler) enter(client *client, busy int) error {
 	switch {
 	case client.closing:
 		return &httpError{http.StatusNotFound, "the session is ending: begin a new one with initialize"}
@@ -201,7 +195,7 @@ func (h *HTTP) enter(client *client, busy int) error {
 }
 
 // leave ends what enter began.
-func (h *HTTP) leave(client *client, busy int) {
+func (h *Handler) leave(client *client, busy int) {
 	h.mu.Lock()
 	client.requests--
 	h.mu.Unlock()
@@ -210,29 +204,20 @@ func (h *HTTP) leave(client *client, busy int) {
 }
 
 // begun reports whether a client's session has begun.
-func (h *HTTP) begun(client *client) bool {
+func (h *Handler) begun(client *client) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return client.key != ""
 }
 
-// idle reports whether nothing is done for a client, nor waited for. h.mu is
-// held.
+// idle reports whether no request is open and no work goes on. h.mu is held.
 func (client *client) idle() bool {
-	return !client.closing && client.requests == 0 && client.busy == 0 && !client.works()
+	return !client.closing && client.requests == 0 && client.busy == 0 && !client.Working()
 }
 
-// works reports whether children run, which may go on when their calls are
-// answered.
-func (c *connection) works() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.children) > 0
-}
-
-// oldestIdle returns the client that has been idle the longest; nil: none is.
-// h.mu is held.
-func (h *HTTP) oldestIdle() *client {
+// oldestIdle returns the client that has been idle the longest; nil: none is
+// idle. h.mu is held.
+func (h *Handler) oldestIdle() *client {
 	var oldest *client
 	for client := range h.clients {
 		if client.idle() && (oldest == nil || client.last.Before(oldest.last)) {
@@ -243,7 +228,7 @@ func (h *HTTP) oldestIdle() *client {
 }
 
 // endIdle ends the clients that have been idle for too long, until Close.
-func (h *HTTP) endIdle() {
+func (h *Handler) endIdle() {
 	look := time.NewTicker(max(h.opts.Idle/8, time.Millisecond))
 	defer look.Stop()
 	for {
@@ -262,15 +247,16 @@ func (h *HTTP) endIdle() {
 	}
 }
 
-// stopSoon ends a client beside what the caller does. h.mu is held.
-func (h *HTTP) stopSoon(client *client) {
+// stopSoon ends a client in the background. h.mu is held.
+func (h *Handler) stopSoon(client *client) {
 	if h.closeClient(client) {
 		h.ending.Go(func() { h.finish(client) })
 	}
 }
 
-// stop ends a client, and returns when that is done or somebody else does it.
-func (h *HTTP) stop(client *client) {
+// stop ends a client. It returns once the client has ended, or at once if another
+// call is ending it.
+func (h *Handler) stop(client *client) {
 	h.mu.Lock()
 	first := h.closeClient(client)
 	if first {
@@ -283,9 +269,9 @@ func (h *HTTP) stop(client *client) {
 	}
 }
 
-// closeClient has a client take no more requests, and reports whether it did until
-// now. h.mu is held.
-func (h *HTTP) closeClient(client *client) bool {
+// closeClient makes a client take no more requests. It reports whether the client
+// took them until now. h.mu is held.
+func (h *Handler) closeClient(client *client) bool {
 	if client.closing {
 		return false
 	}
@@ -298,39 +284,39 @@ func (h *HTTP) closeClient(client *client) bool {
 	return true
 }
 
-// finish cancels what runs for a client, lets it be answered, and ends its
+// finish cancels a client's work, lets its requests be answered, and ends its
 // session.
-func (h *HTTP) finish(client *client) {
-	client.connection.cancel()
+func (h *Handler) finish(client *client) {
+	client.Cancel()
 	limit := time.NewTimer(h.opts.Grace)
 	defer limit.Stop()
 	select {
 	case <-client.quiet:
 	case <-limit.C:
-		h.server.log.Warn("the client did not take its last results", "within", h.opts.Grace)
+		h.log.Warn("the client did not take its last results", "within", h.opts.Grace)
 	}
 	client.drop()
 	h.closeSession(client)
 	client.open.Wait()
 	h.closeSession(client) // should it have begun meanwhile
-	if err := client.close(); err != nil {
-		h.server.log.Error("ending a client over HTTP", "err", err)
+	if err := client.Close(); err != nil {
+		h.log.Error("ending a client over HTTP", "err", err)
 	}
 }
 
-func (h *HTTP) closeSession(client *client) {
+func (h *Handler) closeSession(client *client) {
 	h.mu.Lock()
 	session := client.session
 	h.mu.Unlock()
 	if session != nil {
-		// It has no connection that could fail to close.
+		// A session over HTTP has no connection that could fail to close.
 		_ = session.Close()
 	}
 }
 
-// Close takes no more requests, cancels the calls, lets them be answered, and
-// returns when the sessions of all clients have ended.
-func (h *HTTP) Close() {
+// Close takes no more requests, cancels the calls and lets them be answered. It
+// returns once the sessions of all clients have ended.
+func (h *Handler) Close() {
 	h.mu.Lock()
 	h.shut = true
 	for client := range h.clients {

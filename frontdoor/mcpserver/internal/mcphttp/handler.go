@@ -1,0 +1,293 @@
+package mcphttp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	versionHeader = "Mcp-Protocol-Version"
+	sessionHeader = "Mcp-Session-Id"
+)
+
+// MaxBody bounds a request's body, in bytes.
+const MaxBody = 4 << 20
+
+// Options configures a [Handler].
+type Options struct {
+	// Clients bounds the clients that are connected at once; 0: 100. One more
+	// replaces the client that has been idle the longest. It is refused if none is
+	// idle.
+	Clients int
+
+	// Requests bounds the requests of one client that are open at once; 0: 200.
+	Requests int
+
+	// Idle is how long a client may be idle before its session ends: it sends
+	// nothing, holds no stream open and has no call running. 0: 30 min.
+	Idle time.Duration
+
+	// Grace is how long a client may take to read its last answers when its
+	// session ends; 0: 5 s.
+	Grace time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clients == 0 {
+		o.Clients = 100
+	}
+	if o.Requests == 0 {
+		o.Requests = 200
+	}
+	if o.Idle == 0 {
+		o.Idle = 30 * time.Minute
+	}
+	if o.Grace == 0 {
+		o.Grace = 5 * time.Second
+	}
+	return o
+}
+
+// Handler serves MCP over streamable HTTP. The caller checks each request's
+// token, address and origin before.
+//
+// Up to 2025-11-25 a client has a session of the protocol, and a root session
+// with it: from its initialize request to its DELETE request, or until it has
+// been idle for [Options.Idle]. A broken connection ends nothing: a client that
+// comes back with the id of the last event it saw gets the rest.
+//
+// From 2026-07-28 on there are no sessions. All clients with the same name and
+// version share a root session, which ends when it has been idle. A client
+// reaches another one's call (to wait for it, read it, cancel it) only by its
+// session id, which it is not told. A request that its client breaks off is
+// cancelled, as the protocol says.
+type Handler struct {
+	backend   Backend
+	opts      Options
+	log       *slog.Logger
+	stateful  *mcp.StreamableHTTPHandler
+	stateless *mcp.StreamableHTTPHandler
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	ending sync.WaitGroup // clients that end, and the loop that ends idle ones
+
+	mu      sync.Mutex
+	shut    bool
+	clients map[*client]bool   // clients that take requests
+	keys    map[string]*client // the same by session id, or by sessionlessKey
+}
+
+var _ http.Handler = (*Handler)(nil)
+
+// New returns a handler for any number of clients. End it with Close.
+func New(backend Backend, opts Options, log *slog.Logger) *Handler {
+	h := &Handler{backend: backend, opts: opts.withDefaults(), log: log, clients: make(map[*client]bool), keys: make(map[string]*client)}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	// The caller has checked address and origin: see Handler.
+	common := mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: MaxBody, DisableLocalhostProtection: true}
+	stateful, stateless := common, common
+	stateful.EventStore = newReplay()
+	stateless.Stateless = true
+	stateless.PropagateRequestCancellation = true
+	h.stateful = mcp.NewStreamableHTTPHandler(serverOf, &stateful)
+	h.stateless = mcp.NewStreamableHTTPHandler(serverOf, &stateless)
+	h.ending.Go(h.endIdle)
+	return h
+}
+
+// clientKey is the key of the [client] in a request's context.
+type clientKey struct{}
+
+// serverOf returns the MCP server for the client of a request.
+func serverOf(r *http.Request) *mcp.Server {
+	if client, ok := r.Context().Value(clientKey{}).(*client); ok {
+		return client.Server()
+	}
+	return nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get(versionHeader) >= Sessionless {
+		h.serveSessionless(w, r)
+		return
+	}
+	if id := r.Header.Get(sessionHeader); id != "" {
+		h.serveSession(w, r, id)
+		return
+	}
+	h.serveNew(w, r)
+}
+
+// serveSession serves a request within a session.
+func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, id string) {
+	busy := 1
+	if r.Method == http.MethodGet || r.Method == http.MethodDelete { // GET listens, DELETE ends the session
+		busy = 0
+	}
+	client, err := h.known(id, busy)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	if r.Method == http.MethodDelete {
+		h.leave(client, busy)
+		h.stop(client)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	defer h.leave(client, busy)
+	defer client.cutOff(w)()
+	if r.Method == http.MethodPost {
+		body, err := readBody(r)
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(h.note(client, body)))
+	}
+	h.stateful.ServeHTTP(w, withClient(r, client))
+}
+
+// serveNew serves the initialize request, which begins a session. It refuses all
+// others.
+func (h *Handler) serveNew(w http.ResponseWriter, r *http.Request) {
+	head, err := peek(r)
+	if err == nil && (r.Method != http.MethodPost || head.Method != "initialize") {
+		err = &httpError{http.StatusBadRequest, "a request needs the header " + sessionHeader + ", unless it is initialize"}
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	client, err := h.made("", 1)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	defer func() {
+		if !h.begun(client) { // the SDK refused the request
+			h.stop(client)
+		}
+	}()
+	defer h.leave(client, 1)
+	defer client.cutOff(w)()
+	h.stateful.ServeHTTP(w, withClient(r, client))
+}
+
+// serveSessionless serves a request of a version without sessions.
+func (h *Handler) serveSessionless(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		refuse(w, &httpError{http.StatusMethodNotAllowed, fmt.Sprintf("from %s on there is POST alone", Sessionless)})
+		return
+	}
+	head, err := peek(r)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	busy := 1
+	if head.Method == Listen {
+		busy = 0
+	}
+	client, err := h.made(h.sessionlessKey(head), busy)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	defer h.leave(client, busy)
+	defer client.cutOff(w)()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(client.gone, cancel)()
+	h.stateless.ServeHTTP(w, withClient(r.WithContext(ctx), client))
+}
+
+func withClient(r *http.Request, client *client) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), clientKey{}, client))
+}
+
+// head is the part of a request's body that is needed before it is served.
+type head struct {
+	Method string `json:"method"`
+	Params struct {
+		Meta struct {
+			ClientInfo mcp.Implementation `json:"io.modelcontextprotocol/clientInfo"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+// sessionlessKey returns the key of a client without a session. It contains a
+// space, so it never equals a session id.
+func (h *Handler) sessionlessKey(of head) string {
+	return "sessionless " + h.backend.ClientName(&of.Params.Meta.ClientInfo)
+}
+
+// peek reads a request's body and puts it back. The SDK refuses a body that is not
+// a request.
+func peek(r *http.Request) (head, error) {
+	var found head
+	body, err := readBody(r)
+	if err != nil {
+		return found, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if json.Unmarshal(body, &found) != nil {
+		return head{}, nil
+	}
+	return found, nil
+}
+
+func readBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
+	switch {
+	case err != nil:
+		return nil, &httpError{http.StatusBadRequest, fmt.Sprintf("reading the body: %v", err)}
+	case len(body) > MaxBody:
+		return nil, &httpError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", MaxBody)}
+	}
+	return body, nil
+}
+
+// httpError is why a request is not served.
+type httpError struct {
+	status  int
+	message string
+}
+
+func (e *httpError) Error() string { return e.message }
+
+// refuse answers as the SDKs do: with a JSON-RPC error without an id. An ended
+// session gets the status alone: clients would take a JSON-RPC error for the
+// request's own, and try again for ever.
+func refuse(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	if r, ok := errors.AsType[*httpError](err); ok {
+		status = r.status
+	}
+	if status == http.StatusNotFound {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	message, encodeErr := json.Marshal(strings.ToValidUTF8(err.Error(), "?"))
+	if encodeErr != nil { // a string always has a JSON form
+		panic(encodeErr)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// The client has gone if this fails.
+	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":%s}}`+"\n", message)
+}
