@@ -1,9 +1,7 @@
 package taskt
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"time"
 )
 
@@ -13,7 +11,7 @@ const maxChildTime = 24 * time.Hour
 // Limits bound the children of a worker. A zero value means the default.
 type Limits struct {
 	// ChildTime is how long a child may run, not counting the time it waits
-	// for a place or an approval, where its file does not say: 1 s to 24 h;
+	// for a slot or an approval, where its file does not say: 1 s to 24 h;
 	// 5 min.
 	ChildTime time.Duration
 
@@ -22,8 +20,8 @@ type Limits struct {
 	Depth int
 
 	// Running bounds the children that run at once: 1 to 10,000; 10. Each
-	// depth has that many places of its own: a child that waits for its own
-	// children could otherwise hold the place that they wait for.
+	// depth has that many slots of its own: a child that waits for its own
+	// children could otherwise hold the slot that they wait for.
 	Running int
 
 	// PerParent bounds the children of one parent that run at once: 1 to
@@ -61,66 +59,4 @@ func (l Limits) Check() error {
 		return fmt.Errorf("%d children at once per parent are not within 1 and 1,000", l.PerParent)
 	}
 	return nil
-}
-
-// places hands out the right to run.
-type places struct {
-	perParent int
-	depths    []chan struct{} // by depth, from 1
-
-	mu      sync.Mutex
-	parents map[string]*parentPlaces
-}
-
-type parentPlaces struct {
-	places chan struct{}
-	users  int
-}
-
-func newPlaces(l Limits) *places {
-	p := &places{perParent: l.PerParent, parents: make(map[string]*parentPlaces)}
-	for range l.Depth {
-		p.depths = append(p.depths, make(chan struct{}, l.Running))
-	}
-	return p
-}
-
-// take waits for a place for a child at depth (from 1) of a parent, and
-// returns what gives it back.
-func (p *places) take(ctx context.Context, parentID string, depth int) (release func(), err error) {
-	p.mu.Lock()
-	parent := p.parents[parentID]
-	if parent == nil {
-		parent = &parentPlaces{places: make(chan struct{}, p.perParent)}
-		p.parents[parentID] = parent
-	}
-	parent.users++
-	p.mu.Unlock()
-	leave := func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if parent.users--; parent.users == 0 {
-			delete(p.parents, parentID)
-		}
-	}
-
-	worker := p.depths[depth-1]
-	select {
-	case parent.places <- struct{}{}:
-	case <-ctx.Done():
-		leave()
-		return nil, context.Cause(ctx)
-	}
-	select {
-	case worker <- struct{}{}:
-	case <-ctx.Done():
-		<-parent.places
-		leave()
-		return nil, context.Cause(ctx)
-	}
-	return func() {
-		<-worker
-		<-parent.places
-		leave()
-	}, nil
 }

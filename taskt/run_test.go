@@ -78,7 +78,7 @@ func TestRunCancel(t *testing.T) {
 	first.Cancel("too late")
 	<-first.Done()
 	for run, reason := range map[*taskt.Run]string{first: ": the host has gone", queued: ": enough"} {
-		// Either may have had the one place.
+		// Either may have had the one slot.
 		if r := run.Result(); r.Status != session.Cancelled || !strings.HasPrefix(r.Text, "the task was cancelled") || !strings.HasSuffix(r.Text, reason) {
 			t.Errorf("%+v, want it cancelled%s", r, reason)
 		}
@@ -155,7 +155,7 @@ func TestRunNested(t *testing.T) {
 }
 
 // TestStop: a child that is stopped ends with those below it; one that waits for
-// a place never begins. Their caller is told who has stopped them, and goes on.
+// a slot never begins. Their caller is told who has stopped them, and goes on.
 func TestStop(t *testing.T) {
 	below := make(chan struct{})
 	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {

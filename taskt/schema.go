@@ -26,8 +26,8 @@ const (
 	descriptionFoot = "What the subagent may do is limited by its permissions.\n\nAgents:\n"
 )
 
-// Offer is how the task tool is put to a caller.
-type Offer struct {
+// Presentation is how the task tool is put to a caller.
+type Presentation struct {
 	// SideBySide says that the calls of one turn run side by side.
 	SideBySide bool
 
@@ -36,14 +36,14 @@ type Offer struct {
 	AnyName bool
 }
 
-// offered is the offer to callers that do as the task tool says.
-var offered = Offer{SideBySide: true}
+// presented is how the tool is put to callers that do as the task tool says.
+var presented = Presentation{SideBySide: true}
 
 // describe returns the tool's text for the agents of a snapshot.
-func describe(agents []*agentdefs.Definition, offer Offer) string {
+func describe(agents []*agentdefs.Definition, as Presentation) string {
 	var b strings.Builder
 	b.WriteString(descriptionHead)
-	if offer.SideBySide {
+	if as.SideBySide {
 		b.WriteString(sideBySide)
 	}
 	b.WriteString(descriptionFoot)
@@ -54,14 +54,14 @@ func describe(agents []*agentdefs.Definition, offer Offer) string {
 }
 
 // newSpec describes the task tool for a caller that is offered these agents.
-func newSpec(agents []*agentdefs.Definition, offer Offer) tool.Spec {
-	input, err := schema(agents, offer)
+func newSpec(agents []*agentdefs.Definition, as Presentation) tool.Spec {
+	input, err := schema(agents, as)
 	if err != nil { // strings and constants always have a JSON form
 		panic(err)
 	}
 	return tool.Spec{
 		Name:         toolName,
-		Description:  describe(agents, offer),
+		Description:  describe(agents, as),
 		InputSchema:  input,
 		Unavailable:  len(agents) == 0,
 		OwnTimeLimit: true,
@@ -70,13 +70,13 @@ func newSpec(agents []*agentdefs.Definition, offer Offer) tool.Spec {
 
 // schema returns the input's JSON Schema, whose agentType enum is the agents,
 // unless any name may stand there.
-func schema(agents []*agentdefs.Definition, offer Offer) (json.RawMessage, error) {
+func schema(agents []*agentdefs.Definition, as Presentation) (json.RawMessage, error) {
 	names := make([]any, 0, len(agents))
 	for _, a := range agents {
 		names = append(names, a.Name)
 	}
 	agentType := &jsonschema.Schema{Type: "string", Enum: names, Description: "the agent that is to do it"}
-	if offer.AnyName {
+	if as.AnyName {
 		agentType.Enum, agentType.Description = nil, "the agent that is to do it, by its name or an alias: the description lists the agents"
 	}
 	one := 1

@@ -49,8 +49,8 @@ type Service struct {
 	tools    []tool.Tool // without task
 	rules    []permission.Rule
 	limits   Limits
-	places   *places
-	made     atomic.Pointer[rosters] // of the snapshot that was asked for last
+	slots    *slots
+	made     atomic.Pointer[offers] // of the snapshot that was asked for last
 	log      *slog.Logger
 }
 
@@ -67,7 +67,7 @@ func New(opts Options) (*Service, error) {
 		limits:   opts.Limits.withDefaults(),
 		log:      opts.Logger,
 	}
-	s.places = newPlaces(s.limits)
+	s.slots = newSlots(s.limits)
 	s.tools = slices.Clone(opts.Tools)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -82,14 +82,14 @@ func (s *Service) toolsOf(caller string) []tool.Tool {
 
 // Spec describes the task tool as of now, for front doors that offer it to a
 // host: its name, text and input schema. It is made once for each snapshot.
-func (s *Service) Spec() tool.Spec { return s.rosters().of(agentdefs.Host).spec }
+func (s *Service) Spec() tool.Spec { return s.offers().of(agentdefs.Host).spec }
 
 // SpecFor is [Service.Spec] for a host to which the tool is put in its own way.
-func (s *Service) SpecFor(offer Offer) tool.Spec {
-	if offer == offered {
+func (s *Service) SpecFor(as Presentation) tool.Spec {
+	if as == presented {
 		return s.Spec()
 	}
-	return newSpec(s.rosters().of(agentdefs.Host).agents, offer)
+	return newSpec(s.offers().of(agentdefs.Host).agents, as)
 }
 
 // OfferChanges yields each time that hosts are offered another task tool than
@@ -123,7 +123,7 @@ type Agent struct {
 // one can be called by its name all the same.
 func (s *Service) Agents() []Agent {
 	var agents []Agent
-	for _, d := range s.rosters().of(agentdefs.Host).agents {
+	for _, d := range s.offers().of(agentdefs.Host).agents {
 		agents = append(agents, Agent{Name: d.Name, Aliases: d.Aliases, Description: d.Description})
 	}
 	return agents
@@ -230,12 +230,12 @@ func (s *Service) spec(def *agentdefs.Definition, depth int) (session.Spec, erro
 	}, nil
 }
 
-// prompt runs the child once it has a place.
+// prompt runs the child once it has a slot.
 func (s *Service) prompt(ctx context.Context, parent, child *session.Session, depth int, prompt string) session.Outcome {
 	ctx, free := child.Bound(ctx)
 	defer free()
 	resume := parent.HoldTime()
-	release, err := s.places.take(ctx, parent.ID(), depth)
+	release, err := s.slots.take(ctx, parent.ID(), depth)
 	resume()
 	if err != nil {
 		return session.Outcome{Status: session.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}

@@ -29,7 +29,7 @@ var _ tool.Tool = (*taskTool)(nil)
 
 // Spec implements [tool.Tool].
 func (t *taskTool) Spec() tool.Spec {
-	return t.service.rosters().of(t.caller).spec
+	return t.service.offers().of(t.caller).spec
 }
 
 // Values implements [tool.Tool]: the value is the name of the agent that the

@@ -288,7 +288,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestCancelQueued: a call that waits for a place ends with its context, and
+// TestCancelQueued: a call that waits for a slot ends with its context, and
 // its session is cancelled.
 func TestCancelQueued(t *testing.T) {
 	started := make(chan struct{})

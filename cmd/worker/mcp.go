@@ -60,5 +60,5 @@ func (p *program) mcp(ctx context.Context) (err error) {
 	if !ok {
 		in = io.NopCloser(p.stdin)
 	}
-	return p.mcpServer(a).Serve(ctx, &mcpserver.Lines{In: in, Out: p.stdout, Logger: p.logger()})
+	return p.mcpServer(a).Serve(ctx, &mcpserver.Stdio{In: in, Out: p.stdout, Logger: p.logger()})
 }

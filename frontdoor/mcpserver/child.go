@@ -14,8 +14,8 @@ import (
 // waits for it is answered before its end.
 type child struct {
 	*taskt.Run
-	begun time.Time
-	feed  *feed
+	begun    time.Time
+	progress *childProgress
 
 	// The rest is guarded by the mutex of the connection.
 
@@ -51,14 +51,14 @@ func (c *connection) start(client *mcp.Implementation, in taskt.Input) (*child, 
 	if id == "" {
 		return nil, run.Result()
 	}
-	child := &child{Run: run, begun: time.Now(), feed: c.feeds.of(id)}
+	child := &child{Run: run, begun: time.Now(), progress: c.progress.of(id)}
 	c.mu.Lock()
 	c.children[id] = child
 	c.mu.Unlock()
 	c.owned.Go(func() {
 		<-run.Done()
 		c.retire(child)
-		c.feeds.forget(id)
+		c.progress.forget(id)
 	})
 	return child, nil
 }

@@ -122,7 +122,7 @@ func (c *connection) listChildren(req *mcp.CallToolRequest) *mcp.CallToolResult 
 	var list, answers strings.Builder
 	fmt.Fprintf(&list, "%d subagents run, %d have ended:\n", len(running), len(over))
 	for _, child := range running {
-		fmt.Fprintf(&list, "- %s, session %s: runs, for %s%s\n", child.Agent(), child.SessionID(), child.age(), doing(child.feed))
+		fmt.Fprintf(&list, "- %s, session %s: runs, for %s%s\n", child.Agent(), child.SessionID(), child.age(), doing(child.progress))
 	}
 	for _, e := range over {
 		line := fmt.Sprintf("- %s, session %s: %s", e.agent, e.id, e.status)
@@ -133,7 +133,7 @@ func (c *connection) listChildren(req *mcp.CallToolRequest) *mcp.CallToolResult 
 		case e.told || limit.max != 0 && limit.max < minShare:
 			line += fmt.Sprintf("; %s has its answer", taskResultName)
 		default:
-			text, _ := fitResult(result, limit)
+			text, _ := truncateResult(result, limit)
 			answers.WriteString(text + "\n")
 			line += "; its answer is below"
 			c.tell(e.id)
@@ -144,7 +144,7 @@ func (c *connection) listChildren(req *mcp.CallToolRequest) *mcp.CallToolResult 
 }
 
 // doing says what was heard of a child last.
-func doing(f *feed) string {
+func doing(f *childProgress) string {
 	if last, _ := f.last(); last != "" {
 		return ". Just now: " + last + "."
 	}

@@ -20,14 +20,14 @@ import (
 // connection is one host and the root session that stands for it.
 type connection struct {
 	*Server
-	shared  bool            // by clients that know each other's sessions by nothing but their ids
-	ctx     context.Context // ends with the connection, and all of its children with it
-	cancel  context.CancelFunc
-	feeds   *feeds
-	givenUp givenUp
-	owned   sync.WaitGroup     // all that runs for the connection
-	changes iter.Seq[struct{}] // of the tools that the host is offered
-	prompts func()             // keeps those that the host is offered up to date
+	shared   bool            // by clients that know each other's sessions by nothing but their ids
+	ctx      context.Context // ends with the connection, and all of its children with it
+	cancel   context.CancelFunc
+	progress *progressTracker
+	givenUp  givenUp
+	owned    sync.WaitGroup     // all that runs for the connection
+	changes  iter.Seq[struct{}] // of the tools that the host is offered
+	prompts  func()             // keeps those that the host is offered up to date
 
 	starts sync.RWMutex // read-locked while a child is opened and not yet among children
 
@@ -48,7 +48,7 @@ type connection struct {
 func newConnection(ctx context.Context, s *Server) *connection {
 	c := &connection{
 		Server:   s,
-		feeds:    newFeeds(),
+		progress: newProgressTracker(),
 		children: make(map[string]*child),
 		rounds:   make(map[string]round),
 		handed:   make(map[string]bool),
@@ -154,8 +154,8 @@ func (c *connection) name() string {
 	return c.client
 }
 
-// follow hands the events of a root's stream to the feeds of its children.
-// Where that fails the calls go on, and their progress tells the time alone.
+// follow hands the events of a root's stream to the progress of its children. If it
+// fails the calls go on, and their progress tells the time alone.
 func (c *connection) follow(path event.Path) {
 	for d, err := range c.bus.Follow(c.ctx, path, eventbus.FollowOptions{Live: true}) {
 		if err != nil {
@@ -164,7 +164,7 @@ func (c *connection) follow(path event.Path) {
 			}
 			return
 		}
-		if f, required := c.feeds.event(d.Raw); required != nil && c.sessions != nil {
+		if f, required := c.progress.event(d.Raw); required != nil && c.sessions != nil {
 			f.ask(c.approval(required))
 		}
 	}

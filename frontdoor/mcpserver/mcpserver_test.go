@@ -191,7 +191,7 @@ func (e *env) serve(ctx context.Context, t testing.TB) *wire {
 	outRead, outWrite := io.Pipe()
 	w := &wire{in: inWrite, out: outRead, served: make(chan error, 1)}
 	go func() {
-		err := e.server.Serve(ctx, &mcpserver.Lines{In: inRead, Out: outWrite, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+		err := e.server.Serve(ctx, &mcpserver.Stdio{In: inRead, Out: outWrite, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 		w.served <- errors.Join(err, outWrite.Close())
 	}()
 	return w

@@ -8,10 +8,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// report sends progress notifications for a call until the function it returns
-// is called, if the host gave a token for them: what the child does as it does
-// it, and the last of that again when nothing has happened for a while. heard is
-// what of the child's feed the host is not to be told.
+// report sends progress notifications for a call until stop is called, if the host
+// gave a token for them: what the child does, at once, and the last message again
+// after a silence. The host is not told the first heard messages.
 func (c *connection) report(ctx context.Context, req *mcp.CallToolRequest, on *waited, heard int) (stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
@@ -47,7 +46,7 @@ func (c *connection) reportUntil(ctx context.Context, host *mcp.ServerSession, t
 	silence := time.NewTicker(c.silence)
 	defer silence.Stop()
 	for {
-		now := on.feed.since(heard)
+		now := on.progress.since(heard)
 		heard = now.n
 		for _, text = range now.said {
 			if !tell(text) {

@@ -19,7 +19,7 @@ func failure(agent string, err error) *taskt.Result {
 // taskResult is a result as hosts get it: all that the model is to read is in
 // the text, since some show it nothing else and others structured content alone.
 func taskResult(r *taskt.Result, limit size) *mcp.CallToolResult {
-	text, cut := fitResult(r, limit)
+	text, cut := truncateResult(r, limit)
 	meta := mcp.Meta{"status": r.Status, "usage": r.Record.Usage, "durationMs": r.Duration.Milliseconds()}
 	if r.SessionID != "" {
 		meta["sessionId"] = r.SessionID
@@ -53,7 +53,7 @@ func (c *connection) goesOn(req *mcp.CallToolRequest, on *waited) *mcp.CallToolR
 		attempt := c.attempts
 		c.mu.Unlock()
 		again := fmt.Sprintf(`{"attempt": %d, "sinceSeconds": %d}`, attempt, int(on.children[0].age().Seconds()))
-		res.Content = append(res.Content, &mcp.TextContent{Text: awaited(on.feed) + howToWait(again)})
+		res.Content = append(res.Content, &mcp.TextContent{Text: awaited(on.progress) + howToWait(again)})
 		res.Meta = mcp.Meta{"status": session.Running}
 		return res
 	}
@@ -65,7 +65,7 @@ func (c *connection) goesOn(req *mcp.CallToolRequest, on *waited) *mcp.CallToolR
 	age := child.age()
 	again := fmt.Sprintf(`{"sessionId": %q, "attempt": %d, "sinceSeconds": %d}`, on.id, attempt, int(age.Seconds()))
 	res := textResult(fmt.Sprintf("The subagent %s goes on in session %s, after %s. This is not its answer yet%s\n",
-		child.Agent(), on.id, age, doing(child.feed)) + awaited(child.feed) + howToWait(again))
+		child.Agent(), on.id, age, doing(child.progress)) + awaited(child.progress) + howToWait(again))
 	res.Meta = mcp.Meta{"sessionId": on.id, "status": session.Running, "durationMs": age.Milliseconds()}
 	return res
 }
@@ -76,7 +76,7 @@ func howToWait(args string) string {
 }
 
 // awaited says which approvals are waited for.
-func awaited(f *feed) string {
+func awaited(f *childProgress) string {
 	var b strings.Builder
 	for _, q := range f.since(0).questions {
 		if q.unseen != "" {

@@ -49,9 +49,9 @@ func (c *connection) sample(ctx context.Context, path []string, params *mcp.Crea
 			return taken
 		},
 	}
-	feed := c.feeds.of(path[1])
-	feed.ask(q)
-	defer feed.withdraw(q.id)
+	progress := c.progress.of(path[1])
+	progress.ask(q)
+	defer progress.withdraw(q.id)
 	select {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -96,7 +96,7 @@ func (c *connection) canSample(req *mcp.CallToolRequest) error {
 
 // spent reports whether a child waits for the host's model, and this call can't
 // be answered with questions any more: another call has to take them.
-func (a *asker) spent(questions []*question) bool {
+func (a *elicitation) spent(questions []*question) bool {
 	if a.way != byRound || a.round < maxRounds || a.caps == nil {
 		return false
 	}

@@ -32,11 +32,11 @@ const (
 func (c *connection) taskTool(h host) *mcp.Tool {
 	annotations := hints()
 	annotations.ReadOnlyHint = c.readOnly || c.tasks.ReadOnly()
-	spec := c.tasks.SpecFor(taskt.Offer{SideBySide: h.sideBySide(annotations.ReadOnlyHint), AnyName: h.ownEnum})
+	spec := c.tasks.SpecFor(taskt.Presentation{SideBySide: h.sideBySide(annotations.ReadOnlyHint), AnyName: h.ownEnum})
 	return &mcp.Tool{
 		Name:        spec.Name,
 		Title:       "Give a task to a subagent",
-		Description: fit(spec.Description, c.tasks.Agents()),
+		Description: truncateDescriptions(spec.Description, c.tasks.Agents()),
 		InputSchema: spec.InputSchema,
 		Annotations: annotations,
 		Meta:        resultMeta(),
@@ -213,7 +213,7 @@ func (c *connection) agentsList(_ context.Context, req *mcp.CallToolRequest) (*m
 }
 
 // listAgents returns the agents from offset on as a JSON object, since Gemini
-// CLI takes no array: as many as limit has room for and at least one, and where
+// CLI takes no array: as many as limit has budget for and at least one, and where
 // the list goes on.
 func listAgents(agents []taskt.Agent, offset int, limit size) (string, error) {
 	var b strings.Builder

@@ -26,7 +26,7 @@ func (c *connection) outcome(ctx context.Context, req *mcp.CallToolRequest, sess
 		child = c.begun(sessionID)
 	}
 	if child != nil {
-		_, w.heard = child.feed.last()
+		_, w.heard = child.progress.last()
 		return c.await(ctx, req, waitedChild(child), w)
 	}
 	if err != nil {
@@ -42,29 +42,29 @@ type wait struct {
 	asked  map[string]bool // the questions that its host was asked before
 	unseen map[string]bool // those of them that its user does not answer
 	round  int             // how often it was answered with questions
-	heard  int             // what of the child's feed the host has heard
+	heard  int             // messages of the child's progress that the host has heard
 }
 
 // waited is what a call waits for.
 type waited struct {
 	id       string // of the one child; empty: all that run
 	children []*child
-	feed     *feed
+	progress *childProgress
 	done     <-chan struct{} // closed: all of them have ended
 	leave    func()          // ends what waitedAll has begun
 }
 
 func waitedChild(one *child) *waited {
-	return &waited{id: one.SessionID(), children: []*child{one}, feed: one.feed, done: one.Done(), leave: func() {}}
+	return &waited{id: one.SessionID(), children: []*child{one}, progress: one.progress, done: one.Done(), leave: func() {}}
 }
 
 // waitedAll is several children, waited for as one.
 func waitedAll(children []*child) *waited {
-	feeds := make([]*feed, 0, len(children))
+	parts := make([]*childProgress, 0, len(children))
 	for _, child := range children {
-		feeds = append(feeds, child.feed)
+		parts = append(parts, child.progress)
 	}
-	joined, part := join(feeds)
+	joined, part := join(parts)
 	done, left := make(chan struct{}), make(chan struct{})
 	over := make(chan struct{})
 	go func() {
@@ -83,7 +83,7 @@ func waitedAll(children []*child) *waited {
 		<-over
 		part()
 	}
-	return &waited{children: children, feed: joined, done: done, leave: leave}
+	return &waited{children: children, progress: joined, done: done, leave: leave}
 }
 
 // stop ends the children and returns when they have.
@@ -102,8 +102,8 @@ func (c *connection) await(ctx context.Context, req *mcp.CallToolRequest, on *wa
 	defer on.leave()
 	defer c.claim(on.children)()
 	defer c.report(ctx, req, on, w.heard)()
-	ask := c.newAsker(ctx, req, w)
-	defer ask.stop()
+	elicit := c.newElicitation(ctx, req, w)
+	defer elicit.stop()
 	var late <-chan time.Time
 	if w.limit > 0 {
 		timer := time.NewTimer(w.limit)
@@ -111,16 +111,16 @@ func (c *connection) await(ctx context.Context, req *mcp.CallToolRequest, on *wa
 		late = timer.C
 	}
 	for {
-		now := on.feed.since(w.heard)
-		if questions := ask.put(now.questions); questions != nil {
-			if asked := c.pose(ctx, on, ask, questions); asked != nil {
+		now := on.progress.since(w.heard)
+		if questions := elicit.put(now.questions); questions != nil {
+			if asked := c.pose(ctx, on, elicit, questions); asked != nil {
 				return asked
 			}
 		}
-		if ask.spent(now.questions) {
+		if elicit.spent(now.questions) {
 			return c.goesOn(req, on)
 		}
-		hidden, notSeen := c.handover(ask.hidden(now.questions))
+		hidden, notSeen := c.handover(elicit.hidden(now.questions))
 		select {
 		case <-on.done:
 			return c.results(req, on)
@@ -130,7 +130,7 @@ func (c *connection) await(ctx context.Context, req *mcp.CallToolRequest, on *wa
 			c.handOver(hidden)
 			return c.goesOn(req, on)
 		case <-now.changed:
-		case <-ask.news:
+		case <-elicit.news:
 		case <-ctx.Done():
 			if grace, lives := c.survives(req); lives {
 				c.lose(on.children, grace)

@@ -8,31 +8,30 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
-// fitResult returns a result's element so that it reaches the host's model
-// whole. Of a text that is too long it has the head and the tail, and between
-// them how to read the rest.
-func fitResult(r *taskt.Result, limit size) (text string, cut bool) {
+// truncateResult returns a result's element within the host's limit. A text that is
+// too long keeps its head and its tail; between them stands how to read the rest.
+func truncateResult(r *taskt.Result, limit size) (text string, cut bool) {
 	whole := r.XML()
 	if limit.fits(whole) {
 		return whole, false
 	}
 	all := utf8.RuneCountInString(r.Text)
 	shown := *r
-	// What is escaped makes the element longer than its text: then again, for less.
-	for room := limit.max; ; {
-		head, tail := headOf(r.Text, room/2, limit), tailOf(r.Text, room/2, limit)
+	// Escapes make the element longer than its text: then try again with less.
+	for budget := limit.max; ; {
+		head, tail := headOf(r.Text, budget/2, limit), tailOf(r.Text, budget/2, limit)
 		first := utf8.RuneCountInString(head)
 		shown.Text = head + "\n\n" + leftOut(r, first, all-first-utf8.RuneCountInString(tail)) + "\n\n" + tail
 		text = shown.XML()
-		if limit.fits(text) || room == 0 {
+		if limit.fits(text) || budget == 0 {
 			return text, true
 		}
-		room = max(0, room-(limit.of(text)-limit.max))
+		budget = max(0, budget-(limit.of(text)-limit.max))
 	}
 }
 
-// leftOut says where n characters after the first ones are. Only an answer is
-// kept whole for task_result.
+// leftOut says how to read the n characters after the first ones. Only an answer
+// is kept whole for task_result.
 func leftOut(r *taskt.Result, first, n int) string {
 	switch {
 	case r.SessionID == "":
@@ -55,16 +54,17 @@ func page(r *taskt.Result, offset int, limit size) (string, error) {
 	if limit.max == 0 {
 		return part(r, rest, offset, all), nil
 	}
-	for room := limit.max; ; {
-		text := part(r, headOf(rest, max(room, 64), limit), offset, all)
-		if limit.fits(text) || room <= 64 {
+	for budget := limit.max; ; {
+		text := part(r, headOf(rest, max(budget, 64), limit), offset, all)
+		if limit.fits(text) || budget <= 64 {
 			return text, nil
 		}
-		room -= limit.of(text) - limit.max
+		budget -= limit.of(text) - limit.max
 	}
 }
 
-// part is an element of a part of an answer, below a line that says which.
+// part returns the element of a part of an answer, below a line that says which
+// part.
 func part(r *taskt.Result, text string, offset, all int) string {
 	end := offset + utf8.RuneCountInString(text)
 	next := "this is the end"
@@ -74,13 +74,13 @@ func part(r *taskt.Result, text string, offset, all int) string {
 	return fmt.Sprintf("Characters %d to %d of %d; %s.\n%s", offset, end, all, next, taskt.XML("task_result_part", r.Agent, text))
 }
 
-// headOf returns the beginning of s within room, at a line's end if there is
-// one in its last quarter.
-func headOf(s string, room int, limit size) string {
+// headOf returns the beginning of s within budget. It ends at a line's end if the
+// last quarter has one.
+func headOf(s string, budget int, limit size) string {
 	end, used := 0, 0
 	for end < len(s) {
 		r, n := utf8.DecodeRuneInString(s[end:])
-		if used += limit.ofRune(r); used > room {
+		if used += limit.ofRune(r); used > budget {
 			break
 		}
 		end += n
@@ -94,13 +94,13 @@ func headOf(s string, room int, limit size) string {
 	return s[:end]
 }
 
-// tailOf returns the end of s within room, from a line's start if there is one
-// in its first quarter.
-func tailOf(s string, room int, limit size) string {
+// tailOf returns the end of s within budget. It begins at a line's start if the
+// first quarter has one.
+func tailOf(s string, budget int, limit size) string {
 	start, used := len(s), 0
 	for start > 0 {
 		r, n := utf8.DecodeLastRuneInString(s[:start])
-		if used += limit.ofRune(r); used > room {
+		if used += limit.ofRune(r); used > budget {
 			break
 		}
 		start -= n

@@ -8,35 +8,37 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// maxSaid bounds what a feed keeps for a reader that is slow. More is dropped:
-// the stream has it, and progress is for people who look on.
+// maxSaid bounds the messages kept for a slow reader. Older ones are dropped: the
+// stream has them, and progress is for people who watch.
 const maxSaid = 64
 
-// feeds has what the stream of a root session tells of its children, by the
-// child's session id.
-type feeds struct {
+// progressTracker keeps what the stream of a root session tells of its children,
+// by the child's session id.
+type progressTracker struct {
 	mu   sync.Mutex
-	byID map[string]*feed
+	byID map[string]*childProgress
 }
 
-func newFeeds() *feeds { return &feeds{byID: make(map[string]*feed)} }
+func newProgressTracker() *progressTracker {
+	return &progressTracker{byID: make(map[string]*childProgress)}
+}
 
-// of returns the feed of a child, of which nothing may have been heard yet.
-func (t *feeds) of(sessionID string) *feed {
+// of returns the progress of a child, which may not have begun yet.
+func (t *progressTracker) of(sessionID string) *childProgress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := t.byID[sessionID]
 	if f == nil {
-		f = &feed{changed: make(chan struct{})}
+		f = &childProgress{changed: make(chan struct{})}
 		t.byID[sessionID] = f
 	}
 	return f
 }
 
-// event takes the next event of the root's stream, and returns what has to be
-// asked because of it; nil: nothing. What can't be decoded is passed over:
-// progress is not the place to fail.
-func (t *feeds) event(raw json.RawMessage) (f *feed, required *event.ToolApprovalRequired) {
+// event takes the next event of the root's stream, and returns the approval that
+// it requires; nil: none. It ignores what it can't decode: progress must not fail
+// a call.
+func (t *progressTracker) event(raw json.RawMessage) (f *childProgress, required *event.ToolApprovalRequired) {
 	env, ev := unwrap(raw)
 	if env == nil {
 		return nil, nil
@@ -50,13 +52,13 @@ func (t *feeds) event(raw json.RawMessage) (f *feed, required *event.ToolApprova
 		f.withdraw(inner.ApprovalID)
 	}
 	if _, over := ev.(event.SessionEnd); over { // its last event
-		t.drop(env.SessionID, func(f *feed) { f.ended = true })
+		t.drop(env.SessionID, func(f *childProgress) { f.ended = true })
 	}
 	return f, nil
 }
 
-// unwrap returns the envelope of a child's event, and that event; nil: raw is
-// none.
+// unwrap returns the envelope of a child's event, and that event; nil: raw is no
+// envelope.
 func unwrap(raw json.RawMessage) (*event.SubagentEvent, event.Event) {
 	outer, err := event.Decode(raw)
 	env, ok := outer.(event.SubagentEvent)
@@ -70,7 +72,7 @@ func unwrap(raw json.RawMessage) (*event.SubagentEvent, event.Event) {
 	return &env, ev
 }
 
-// innermost returns what a child, or one below it, has published.
+// innermost returns the event without its envelopes.
 func innermost(ev event.Event) event.Event {
 	for {
 		env, ok := ev.(event.SubagentEvent)
@@ -85,13 +87,13 @@ func innermost(ev event.Event) event.Event {
 	}
 }
 
-// forget drops a child's feed once its last event has been seen.
-func (t *feeds) forget(sessionID string) {
-	t.drop(sessionID, func(f *feed) { f.left = true })
+// forget drops a child's progress once its last event has been seen.
+func (t *progressTracker) forget(sessionID string) {
+	t.drop(sessionID, func(f *childProgress) { f.left = true })
 }
 
-// drop marks a feed, and drops it when both marks are there.
-func (t *feeds) drop(sessionID string, mark func(*feed)) {
+// drop marks a child's progress, and drops it once it has both marks.
+func (t *progressTracker) drop(sessionID string, mark func(*childProgress)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := t.byID[sessionID]
@@ -103,28 +105,29 @@ func (t *feeds) drop(sessionID string, mark func(*feed)) {
 	}
 }
 
-// feed is what is heard of one child. Several calls may read it at once.
-type feed struct {
-	left, ended bool // held by feeds: nobody will read it; nothing more will come
+// childProgress is what the stream tells of one child. Several calls may read it
+// at once.
+type childProgress struct {
+	left, ended bool // guarded by progressTracker.mu: nobody will read it; nothing more will come
 
 	mu        sync.Mutex
 	said      []string // the newest last
-	n         int      // how many there have been
+	n         int      // how many were said in all
 	questions []*question
-	also      []*feed       // what hears the same
-	changed   chan struct{} // closed at the next change
+	also      []*childProgress // joined ones, which hear the same
+	changed   chan struct{}    // closed at the next change
 }
 
-// state is a feed as it is at one moment.
+// state is a child's progress at one moment.
 type state struct {
-	said      []string // since what the reader had, the newest last
+	said      []string // after what the reader had, the newest last
 	n         int      // what the reader has now
 	questions []*question
-	changed   <-chan struct{} // closed when it is another
+	changed   <-chan struct{} // closed at the next change
 }
 
 // since returns the state for a reader that has n.
-func (f *feed) since(n int) state {
+func (f *childProgress) since(n int) state {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	missing := min(f.n-n, len(f.said))
@@ -132,8 +135,8 @@ func (f *feed) since(n int) state {
 }
 
 // last returns what was said last, empty if nothing was, and n for a reader that
-// lacks no more than that.
-func (f *feed) last() (said string, n int) {
+// has all before it.
+func (f *childProgress) last() (said string, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.said) == 0 {
@@ -142,7 +145,7 @@ func (f *feed) last() (said string, n int) {
 	return f.said[len(f.said)-1], f.n - 1
 }
 
-func (f *feed) say(text string) {
+func (f *childProgress) say(text string) {
 	if text == "" {
 		return
 	}
@@ -158,7 +161,7 @@ func (f *feed) say(text string) {
 }
 
 // ask adds a question for the host, which waits until it is withdrawn.
-func (f *feed) ask(q *question) {
+func (f *childProgress) ask(q *question) {
 	f.change(func() {
 		f.questions = append(f.questions, q)
 		for _, other := range f.also {
@@ -167,8 +170,8 @@ func (f *feed) ask(q *question) {
 	})
 }
 
-// withdraw ends a question, if there is one of that id.
-func (f *feed) withdraw(id string) {
+// withdraw ends the question with that id, if there is one.
+func (f *childProgress) withdraw(id string) {
 	f.change(func() {
 		f.questions = slices.DeleteFunc(f.questions, func(q *question) bool {
 			if q.id != id {
@@ -183,18 +186,18 @@ func (f *feed) withdraw(id string) {
 	})
 }
 
-// lose is withdraw for a feed that has heard a question from another one.
-func (f *feed) lose(id string) {
+// lose is withdraw for a joined progress, whose question belongs to another one.
+func (f *childProgress) lose(id string) {
 	f.change(func() {
 		f.questions = slices.DeleteFunc(f.questions, func(q *question) bool { return q.id == id })
 	})
 }
 
-// join returns a feed that hears what these hear, from what each has said last
-// on, until part is called.
-func join(feeds []*feed) (joined *feed, part func()) {
-	joined = &feed{changed: make(chan struct{})}
-	for _, f := range feeds {
+// join returns the progress of several children as one. It begins with what each
+// said last, and ends when part is called.
+func join(parts []*childProgress) (joined *childProgress, part func()) {
+	joined = &childProgress{changed: make(chan struct{})}
+	for _, f := range parts {
 		f.mu.Lock()
 		f.also = append(slices.Clip(f.also), joined)
 		if len(f.said) > 0 {
@@ -206,15 +209,15 @@ func join(feeds []*feed) (joined *feed, part func()) {
 		f.mu.Unlock()
 	}
 	return joined, func() {
-		for _, f := range feeds {
+		for _, f := range parts {
 			f.mu.Lock()
-			f.also = slices.DeleteFunc(slices.Clone(f.also), func(other *feed) bool { return other == joined })
+			f.also = slices.DeleteFunc(slices.Clone(f.also), func(other *childProgress) bool { return other == joined })
 			f.mu.Unlock()
 		}
 	}
 }
 
-func (f *feed) change(do func()) {
+func (f *childProgress) change(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do()

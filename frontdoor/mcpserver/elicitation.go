@@ -27,16 +27,16 @@ const (
 	maxOpenRounds  = 1000
 )
 
-// question is something that a child waits for and a host can answer.
+// question is what a child waits for and a host can answer.
 type question struct {
 	id    string
 	since time.Time     // when it arose
-	until time.Time     // after which no answer counts
-	over  chan struct{} // closed: no answer is wanted any more
+	until time.Time     // later answers don't count
+	over  chan struct{} // closed once no answer is needed
 	only  bool          // nobody but the host can answer
 
-	// unseen is how to answer it elsewhere, for a host whose user it can't be put
-	// to; empty: nowhere.
+	// unseen says how to answer it elsewhere if the host can't show it to its user;
+	// empty: it can't be answered elsewhere.
 	unseen string
 
 	// wants reports whether a client can be asked.
@@ -46,22 +46,22 @@ type question struct {
 	// [mcp.CreateMessageWithToolsParams].
 	request func(ctx context.Context, h host) (mcp.InputRequest, error)
 
-	// answer takes the client's response, or why there is none, and how long the
-	// question was shown. It may come twice, from two calls that wait for the same
-	// child.
+	// answer takes the client's response, or the error instead of one, and how long
+	// the question was shown. It may be called twice: two calls may wait for the
+	// same child.
 	answer func(ctx context.Context, response mcp.InputResponse, err error, h host, shown time.Duration) reply
 }
 
-// reply is what has become of a question that was put to a client.
+// reply is the outcome of a question that a client was asked.
 type reply uint8
 
 const (
-	taken  reply = iota // nothing more is to be done
-	again               // it is to be put again
-	unseen              // by this client it is not answered
+	taken  reply = iota // it is settled
+	again               // ask again
+	unseen              // this client does not answer it
 )
 
-// way is how a client can be asked something while it waits for a call.
+// way is how a client can be asked while it waits for a call.
 type way uint8
 
 const (
@@ -70,9 +70,8 @@ const (
 	byRound       // the call is answered with the question, and made again with the answer
 )
 
-// wayOf returns how the client of a request can be asked. One that has shaken
-// hands with a version that has no handshake is not asked: what it would make of
-// a question is not known.
+// wayOf returns how the client of a request can be asked. A client that shook hands
+// for a version without a handshake is not asked: its behaviour is unknown.
 func wayOf(req *mcp.CallToolRequest) way {
 	handshake := ""
 	if p := req.Session.InitializeParams(); p != nil {
@@ -89,8 +88,8 @@ func wayOf(req *mcp.CallToolRequest) way {
 	}
 }
 
-// asker asks the client of one call what the child waits for.
-type asker struct {
+// elicitation asks the client of one call the questions of its child.
+type elicitation struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	conn    *connection
@@ -107,8 +106,8 @@ type asker struct {
 	unseen map[string]bool // questions that the client was asked, and whose user does not answer them
 }
 
-func (c *connection) newAsker(ctx context.Context, req *mcp.CallToolRequest, w wait) *asker {
-	a := &asker{
+func (c *connection) newElicitation(ctx context.Context, req *mcp.CallToolRequest, w wait) *elicitation {
+	a := &elicitation{
 		conn: c, session: req.Session, host: c.host(req.ClientInfo()), caps: req.ClientCapabilities(), way: wayOf(req),
 		asked: w.asked, round: w.round, news: make(chan struct{}, 1), unseen: w.unseen,
 	}
@@ -122,15 +121,15 @@ func (c *connection) newAsker(ctx context.Context, req *mcp.CallToolRequest, w w
 	return a
 }
 
-// stop withdraws the requests that have no answer.
-func (a *asker) stop() {
+// stop withdraws the open requests.
+func (a *elicitation) stop() {
 	a.cancel()
 	a.open.Wait()
 }
 
-// put asks the client those of the questions that it can answer and was not
-// asked yet. It returns those with which the call has to be answered.
-func (a *asker) put(questions []*question) []*question {
+// put asks the client each question that it can answer and was not asked yet. It
+// returns the questions that the answer to the call must carry.
+func (a *elicitation) put(questions []*question) []*question {
 	if a.way == noWay || a.caps == nil || a.way == byRound && a.round >= maxRounds {
 		return nil
 	}
@@ -150,9 +149,9 @@ func (a *asker) put(questions []*question) []*question {
 	return nil
 }
 
-// send asks one question by a request. It ends with the question, with the
-// time for an answer, and with the call.
-func (a *asker) send(q *question) {
+// send asks one question by a request. It ends with the question, at the deadline
+// for an answer, or with the call.
+func (a *elicitation) send(q *question) {
 	ctx, cancel := context.WithDeadline(a.ctx, q.until)
 	defer cancel()
 	settled := make(chan struct{})
@@ -185,9 +184,8 @@ func (a *asker) send(q *question) {
 	}
 }
 
-// shown returns for how long each of n forms was shown, one after the other,
-// that were sent at a time and have come back now. A host shows none while
-// another one is open.
+// shown returns how long each of n forms was shown that were sent at a time and have
+// come back now. A host shows one form after the other.
 func (c *connection) shown(sent time.Time, n int) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,20 +197,20 @@ func (c *connection) shown(sent time.Time, n int) time.Duration {
 	return now.Sub(sent) / time.Duration(max(1, n))
 }
 
-// miss notes that a question was not seen by the client's user.
-func (a *asker) miss(q *question) {
+// miss notes that the client's user did not see a question.
+func (a *elicitation) miss(q *question) {
 	a.mu.Lock()
 	a.unseen[q.id] = true
 	a.mu.Unlock()
 	select {
 	case a.news <- struct{}{}:
-	default: // there is some already
+	default: // a value is there already
 	}
 }
 
-// hidden returns those of the questions that the client's user can't see, and
-// somebody else can answer.
-func (a *asker) hidden(questions []*question) []*question {
+// hidden returns the questions that the client's user can't see and that can be
+// answered elsewhere.
+func (a *elicitation) hidden(questions []*question) []*question {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var hidden []*question
@@ -244,7 +242,7 @@ func sendRequest(ctx context.Context, host *mcp.ServerSession, request mcp.Input
 	}
 }
 
-// round is what a call was answered with instead of a result.
+// round is a call that was answered with questions instead of a result.
 type round struct {
 	sessionID string
 	at        time.Time
@@ -277,8 +275,8 @@ func (c *connection) remember(state string, r round) {
 	c.rounds[state] = r
 }
 
-// settle drops what a child that has ended has asked, which may be all that a
-// host's model was to read. Its calls may still be made again. c.mu is held.
+// settle drops the questions of a child that has ended. They may be as large as a
+// model's whole input. Its calls may still be made again. c.mu is held.
 func (c *connection) settle(sessionID string) {
 	for state, r := range c.rounds {
 		if r.sessionID == sessionID {
@@ -288,10 +286,9 @@ func (c *connection) settle(sessionID string) {
 	}
 }
 
-// pose answers a call with questions, those of them that still are open; nil:
-// none is. The child lives on, and takes the answers with the next call that has
-// the state.
-func (c *connection) pose(ctx context.Context, on *waited, a *asker, questions []*question) *mcp.CallToolResult {
+// pose answers a call with the questions that still are open; nil: none is. The
+// child goes on, and gets the answers by the next call with the state.
+func (c *connection) pose(ctx context.Context, on *waited, a *elicitation, questions []*question) *mcp.CallToolResult {
 	requests := make(mcp.InputRequestMap)
 	for _, q := range questions {
 		request, err := q.request(ctx, a.host)
@@ -319,11 +316,11 @@ func (c *connection) pose(ctx context.Context, on *waited, a *asker, questions [
 	}
 }
 
-// errNoRound is the error of a call that comes with an answer to nothing.
+// errNoRound is the error of a call that answers no open question.
 var errNoRound = errors.New("this answers no question of this connection: make the call again, without requestState")
 
-// resume goes on with a call that was answered with questions. What is not
-// answered waits on: for another answer, or until it expires.
+// resume goes on with a call that was answered with questions. An unanswered
+// question stays open for another answer, until it expires.
 func (c *connection) resume(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	c.mu.Lock()
 	r, ok := c.rounds[req.Params.RequestState]

@@ -10,28 +10,28 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// rosters are the agents of one snapshot, as each caller is offered them.
-type rosters struct {
+// offers holds what each caller is offered of one snapshot.
+type offers struct {
 	snapshot *agentdefs.Snapshot
-	agents   []*agentdefs.Definition // those that task may call
-	named    map[string]bool         // the callers that an agent names
+	agents   []*agentdefs.Definition // the agents that task may call
+	named    map[string]bool         // the callers that some agent names
 
 	mu       sync.Mutex
-	byCaller map[string]*roster
+	byCaller map[string]*offer
 }
 
-// roster is what a caller is offered. It is immutable.
-type roster struct {
+// offer is what a caller is offered. It is immutable.
+type offer struct {
 	agents []*agentdefs.Definition // by name, without hidden ones
 	spec   tool.Spec               // of the task tool
 }
 
-func newRosters(snapshot *agentdefs.Snapshot) *rosters {
-	r := &rosters{
+func newOffers(snapshot *agentdefs.Snapshot) *offers {
+	r := &offers{
 		snapshot: snapshot,
 		agents:   snapshot.Subagents(),
 		named:    make(map[string]bool),
-		byCaller: make(map[string]*roster),
+		byCaller: make(map[string]*offer),
 	}
 	for _, d := range r.agents {
 		for _, caller := range d.Callers {
@@ -41,9 +41,9 @@ func newRosters(snapshot *agentdefs.Snapshot) *rosters {
 	return r
 }
 
-// of returns what a caller is offered. It is made once: to all whom no agent
-// names, the same.
-func (r *rosters) of(caller string) *roster {
+// of returns what a caller is offered, made once. Callers that no agent names
+// share one offer.
+func (r *offers) of(caller string) *offer {
 	if !r.named[caller] {
 		caller = ""
 	}
@@ -52,19 +52,19 @@ func (r *rosters) of(caller string) *roster {
 	if made := r.byCaller[caller]; made != nil {
 		return made
 	}
-	made := new(roster)
+	made := new(offer)
 	for _, d := range r.agents {
 		if !d.Hidden && mayCall(caller, d) {
 			made.agents = append(made.agents, d)
 		}
 	}
-	made.spec = newSpec(made.agents, offered)
+	made.spec = newSpec(made.agents, presented)
 	r.byCaller[caller] = made
 	return made
 }
 
-// callerOf returns what agent files know a session of def by. An agent that is
-// neither built in nor from a file is the host's own.
+// callerOf returns the name by which agent files mean a session of def. An agent
+// that is neither built in nor from a file is the host's own.
 func callerOf(def *agentdefs.Definition) string {
 	if def.File == "" && !def.BuiltIn {
 		return agentdefs.Host
@@ -80,21 +80,21 @@ func mayCall(caller string, def *agentdefs.Definition) bool {
 	return def.Callers == nil || caller != "" && slices.Contains(def.Callers, caller)
 }
 
-// rosters returns those of the snapshot in force.
-func (s *Service) rosters() *rosters {
+// offers returns the offers of the current snapshot.
+func (s *Service) offers() *offers {
 	snapshot := s.agents.Snapshot()
 	if r := s.made.Load(); r != nil && r.snapshot == snapshot {
 		return r
 	}
-	r := newRosters(snapshot)
+	r := newOffers(snapshot)
 	s.made.Store(r)
 	return r
 }
 
 // find returns the agent that a caller means by a name, in any case, or an
-// alias. An error lists those that the caller may name.
+// alias. The error lists the names that the caller may use.
 func (s *Service) find(caller, name string) (*agentdefs.Definition, error) {
-	r := s.rosters()
+	r := s.offers()
 	def, candidates := r.resolve(name)
 	if def != nil && mayCall(caller, def) {
 		return def, nil
@@ -122,17 +122,17 @@ func (s *Service) Find(name string) (*agentdefs.Definition, error) {
 	return s.find(agentdefs.Host, name)
 }
 
-// nameOf returns the name of the agent that name stands for; name itself where
-// there is none.
+// nameOf returns the name of the agent that name stands for; name itself if none
+// does.
 func (s *Service) nameOf(name string) string {
-	if def, _ := s.rosters().resolve(name); def != nil {
+	if def, _ := s.offers().resolve(name); def != nil {
 		return def.Name
 	}
 	return name
 }
 
 // resolve returns what [agentdefs.Snapshot.Resolve] does, if task may call it.
-func (r *rosters) resolve(name string) (def *agentdefs.Definition, candidates []string) {
+func (r *offers) resolve(name string) (def *agentdefs.Definition, candidates []string) {
 	def, candidates = r.snapshot.Resolve(name)
 	if def != nil && def.Mode == agentdefs.Primary {
 		def = nil
@@ -140,9 +140,9 @@ func (r *rosters) resolve(name string) (def *agentdefs.Definition, candidates []
 	return def, candidates
 }
 
-// unserved returns the file that has an agent of that name, in any case, which
-// is not served; nil: there is none, or another has the name.
-func (r *rosters) unserved(name string) *agentdefs.Unserved {
+// unserved returns the file of an agent of that name, in any case, that is not
+// served; nil: there is none, or a served agent has the name.
+func (r *offers) unserved(name string) *agentdefs.Unserved {
 	if def, _ := r.snapshot.Resolve(name); def != nil {
 		return nil
 	}
@@ -154,11 +154,11 @@ func (r *rosters) unserved(name string) *agentdefs.Unserved {
 	return nil
 }
 
-// UnknownAgentError tells that an agentType names no agent that its caller may
-// call.
+// UnknownAgentError is the error of an agentType that names no agent which its
+// caller may call.
 type UnknownAgentError struct {
 	Name       string
-	Callers    []string // those that may call the agent of that name; nil: there is none
+	Callers    []string // the callers of the agent of that name; nil: no such agent
 	Candidates []string // names that differ from Name in upper and lower case alone, if there are several
 	Accepted   []string // names, their aliases in brackets
 
@@ -183,12 +183,11 @@ func (e *UnknownAgentError) Error() string {
 	return what + "; accepted: " + strings.Join(e.Accepted, ", ")
 }
 
-// ReadOnly reports whether no agent that a host can call now, hidden ones among
-// them, can change anything: whether its own rules deny it every tool that
-// could. What the workspace's rules say is not part of it: they may be changed
-// at any time.
+// ReadOnly reports whether no agent that a host can call now, hidden or not, can
+// change anything: its own rules deny every tool that could. The workspace's
+// rules don't count: they may change at any time.
 func (s *Service) ReadOnly() bool {
-	for _, a := range s.rosters().agents {
+	for _, a := range s.offers().agents {
 		if !mayCall(agentdefs.Host, a) {
 			continue
 		}

@@ -18,7 +18,7 @@ import (
 func TestBlockedWrite(t *testing.T) {
 	in, inEnd := io.Pipe()
 	outEnd, out := io.Pipe()
-	conn, err := (&mcpserver.Lines{In: in, Out: out}).Connect(t.Context())
+	conn, err := (&mcpserver.Stdio{In: in, Out: out}).Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func FuzzServe(f *testing.F) {
 	f.Add([]byte(hello + `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`))
 	e := newEnv(f, modelFunc(echo), 0, nil)
 	f.Fuzz(func(t *testing.T, input []byte) {
-		if err := e.server.Serve(t.Context(), &mcpserver.Lines{In: io.NopCloser(bytes.NewReader(input)), Out: io.Discard}); err != nil {
+		if err := e.server.Serve(t.Context(), &mcpserver.Stdio{In: io.NopCloser(bytes.NewReader(input)), Out: io.Discard}); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	})

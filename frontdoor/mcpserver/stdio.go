@@ -18,22 +18,22 @@ import (
 // maxLine bounds a message from the host, in bytes.
 const maxLine = 16 << 20
 
-// Lines is the transport of MCP on stdin and stdout: one JSON message a line.
-// Unlike the SDK's it goes on after a line that is no message: such a line is
-// logged, and refused if it has an id. JSON-RPC batches, which MCP has given
-// up, are no messages. Neither a host that does not read nor a read that can't
-// be interrupted, as of a terminal, keeps a connection from being closed.
-type Lines struct {
+// Stdio is the transport of MCP on stdin and stdout: one JSON message a line.
+// Unlike the SDK's it goes on after an invalid line: it logs the line, and refuses
+// it if it has an id. JSON-RPC batches, which MCP has given up, are invalid. Close
+// never waits for a host that does not read, nor for a read that can't be
+// interrupted, such as a terminal's.
+type Stdio struct {
 	In     io.ReadCloser // closed with the connection
 	Out    io.Writer
 	Logger *slog.Logger // nil: discard
 }
 
-var _ mcp.Transport = (*Lines)(nil)
+var _ mcp.Transport = (*Stdio)(nil)
 
 // Connect implements [mcp.Transport].
-func (l *Lines) Connect(context.Context) (mcp.Connection, error) {
-	c := &lineConn{
+func (l *Stdio) Connect(context.Context) (mcp.Connection, error) {
+	c := &stdioConn{
 		in:       l.In,
 		out:      l.Out,
 		log:      l.Logger,
@@ -44,14 +44,14 @@ func (l *Lines) Connect(context.Context) (mcp.Connection, error) {
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
-	// They end with the connection; one that is within a read or write which
-	// can't be interrupted ends when that does, at the latest with the process.
+	// Both end with the connection. One in a read or write that can't be interrupted
+	// ends with that, at the latest with the process.
 	go c.readLines()
 	go c.writeLines()
 	return c, nil
 }
 
-type lineConn struct {
+type stdioConn struct {
 	in       io.ReadCloser
 	out      io.Writer
 	log      *slog.Logger
@@ -63,7 +63,7 @@ type lineConn struct {
 	closeErr  error
 }
 
-// incoming is a line, or why there is none.
+// incoming is a line, or the error instead of one.
 type incoming struct {
 	line []byte
 	err  error
@@ -71,16 +71,16 @@ type incoming struct {
 
 type outgoing struct {
 	line []byte
-	done chan<- error // has room for one
+	done chan<- error // buffered: one
 }
 
 var errTooLong = fmt.Errorf("it is longer than %d bytes", maxLine)
 
-// SessionID implements [mcp.Connection]: there is one session a connection.
-func (c *lineConn) SessionID() string { return "" }
+// SessionID implements [mcp.Connection]. The connection is its one session.
+func (c *stdioConn) SessionID() string { return "" }
 
 // Read implements [mcp.Connection].
-func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -106,14 +106,14 @@ func decode(in incoming) (jsonrpc.Message, error) {
 	if in.err != nil {
 		return nil, in.err
 	}
-	if !json.Valid(in.line) { // DecodeMessage passes over what follows a message
+	if !json.Valid(in.line) { // DecodeMessage ignores what follows a message
 		return nil, errors.New("it is not one JSON value")
 	}
 	return jsonrpc.DecodeMessage(in.line)
 }
 
-// refuse answers a line that is no message if it says what to answer to.
-func (c *lineConn) refuse(ctx context.Context, line []byte, why error) error {
+// refuse answers an invalid line if it has an id.
+func (c *stdioConn) refuse(ctx context.Context, line []byte, why error) error {
 	c.log.Warn("passing over a line that is no MCP message", "bytes", len(line), "err", why)
 	var head struct {
 		ID any `json:"id"`
@@ -132,7 +132,7 @@ func (c *lineConn) refuse(ctx context.Context, line []byte, why error) error {
 
 // Write implements [mcp.Connection]. A line is written whole or not at all,
 // whatever becomes of ctx.
-func (c *lineConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	line, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (c *lineConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 }
 
 // Close implements [mcp.Connection].
-func (c *lineConn) Close() error {
+func (c *stdioConn) Close() error {
 	c.closeOnce.Do(func() {
 		close(c.closed)
 		c.closeErr = c.in.Close()
@@ -164,7 +164,7 @@ func (c *lineConn) Close() error {
 	return c.closeErr
 }
 
-func (c *lineConn) writeLines() {
+func (c *stdioConn) writeLines() {
 	for {
 		select {
 		case w := <-c.outgoing:
@@ -176,7 +176,7 @@ func (c *lineConn) writeLines() {
 	}
 }
 
-func (c *lineConn) readLines() {
+func (c *stdioConn) readLines() {
 	r := bufio.NewReaderSize(c.in, 64<<10)
 	for {
 		line, err := readLine(r)
@@ -196,7 +196,7 @@ func (c *lineConn) readLines() {
 	}
 }
 
-func (c *lineConn) deliver(in incoming) bool {
+func (c *stdioConn) deliver(in incoming) bool {
 	select {
 	case c.incoming <- in:
 		return true
@@ -205,8 +205,8 @@ func (c *lineConn) deliver(in incoming) bool {
 	}
 }
 
-// readLine reads up to a line's end. Of a line that is too long it returns
-// nothing but errTooLong, and has read all of it.
+// readLine reads up to a line's end. It reads a line that is too long to its end,
+// and returns errTooLong alone.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	long := false

@@ -20,19 +20,19 @@ func textOf(agents []taskt.Agent) string {
 	return b.String()
 }
 
-func TestFit(t *testing.T) {
+func TestTruncateDescriptions(t *testing.T) {
 	words := strings.TrimSpace(strings.Repeat("word ", 400)) // 1,999 characters
 	few := []taskt.Agent{{Name: "a", Description: "Short."}, {Name: "b", Description: words}}
-	if got := fit(textOf(few), few); got != textOf(few) {
+	if got := truncateDescriptions(textOf(few), few); got != textOf(few) {
 		t.Errorf("a text of %d units was changed:\n%s", units(textOf(few)), got)
 	}
 
-	// Four get the same room, and the short one stays as it is.
+	// Four get the same budget, and the short one stays as it is.
 	many := []taskt.Agent{{Name: "a", Description: "Short."}}
 	for _, name := range []string{"b", "c", "d", "e"} {
 		many = append(many, taskt.Agent{Name: name, Description: words})
 	}
-	got := fit(textOf(many), many)
+	got := truncateDescriptions(textOf(many), many)
 	if n := units(got); n > maxDescription || n < maxDescription-40 {
 		t.Errorf("%d units, want nearly %d", n, maxDescription)
 	}
@@ -51,17 +51,17 @@ func TestFit(t *testing.T) {
 	for i := range 1000 {
 		many = append(many, taskt.Agent{Name: fmt.Sprintf("agent-%04d", i), Description: words})
 	}
-	got = fit(textOf(many), many)
+	got = truncateDescriptions(textOf(many), many)
 	named := strings.Count(got, "- agent-")
 	if units(got) > maxDescription || named < 200 || !strings.Contains(got, fmt.Sprintf("- and %d more\n", 1000-named)) {
 		t.Errorf("%d units, %d named:\n%s", units(got), named, got)
 	}
 }
 
-// TestFitProperties: whatever the agents are, the text fits, names every agent
+// TestTruncateDescriptionsProperties: whatever the agents are, the text fits, names every agent
 // that it does not count, and leaves a description that is no longer than
 // another one's shortened form as it is.
-func TestFitProperties(t *testing.T) {
+func TestTruncateDescriptionsProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		description := rapid.OneOf(
 			rapid.StringN(0, 50, -1),
@@ -72,7 +72,7 @@ func TestFitProperties(t *testing.T) {
 			return taskt.Agent{Name: rapid.StringMatching(`[a-z]{1,40}`).Draw(t, "name"), Description: description.Draw(t, "description")}
 		}), 1, 40, func(a taskt.Agent) string { return a.Name }).Draw(t, "agents")
 		text := textOf(agents)
-		got := fit(text, agents)
+		got := truncateDescriptions(text, agents)
 		if n := units(got); n > maxDescription {
 			t.Fatalf("%d units, want at most %d:\n%s", n, maxDescription, got)
 		}
@@ -101,7 +101,7 @@ func TestFitProperties(t *testing.T) {
 	})
 }
 
-func TestCut(t *testing.T) {
+func TestTruncate(t *testing.T) {
 	tests := []struct {
 		s     string
 		limit int
@@ -118,8 +118,8 @@ func TestCut(t *testing.T) {
 		{"\xff\xff\xff", 2, "\xff…"},
 	}
 	for _, tt := range tests {
-		if got := cut(tt.s, tt.limit); got != tt.want {
-			t.Errorf("cut(%q, %d) = %q, want %q", tt.s, tt.limit, got, tt.want)
+		if got := truncate(tt.s, tt.limit); got != tt.want {
+			t.Errorf("truncate(%q, %d) = %q, want %q", tt.s, tt.limit, got, tt.want)
 		}
 	}
 }

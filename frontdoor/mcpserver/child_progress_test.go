@@ -9,11 +9,11 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// TestFeeds: what a child does reaches the feed of its session and no other,
-// whoever began to read first, and a feed that nobody reads and nothing comes
-// for any more is forgotten.
-func TestFeeds(t *testing.T) {
-	all := newFeeds()
+// TestChildProgress: what a child does reaches the progress of its session and
+// no other, in whatever order reading begins. Progress that nobody reads and that
+// has ended is forgotten.
+func TestChildProgress(t *testing.T) {
+	all := newProgressTracker()
 	child := func(session string, ev event.Event) *event.ToolApprovalRequired {
 		_, required := all.event(encode(t, event.SubagentEvent{AgentType: "x", SessionID: session, Event: encode(t, ev)}))
 		return required
@@ -37,7 +37,7 @@ func TestFeeds(t *testing.T) {
 	if said, n := b.last(); said != "x: step 8: grep p" || !slices.Equal(b.since(n).said, []string{said}) {
 		t.Errorf("b for a new reader: %q, %q, want step 8", said, b.since(n).said)
 	}
-	for i := range maxSaid + 5 { // more than a feed keeps
+	for i := range maxSaid + 5 { // more than is kept
 		child("a", step(i+2))
 	}
 	<-now.changed
@@ -67,11 +67,11 @@ func TestFeeds(t *testing.T) {
 	child("a", event.SessionEnd{Status: "completed"})
 	all.forget("b")
 	if len(all.byID) != 2 {
-		t.Errorf("%d feeds, want both: of a may be read, to b may come more", len(all.byID))
+		t.Errorf("%d are kept, want both: a may be read, b may go on", len(all.byID))
 	}
 	all.forget("a")
 	child("b", event.SessionEnd{Status: "completed"})
 	if len(all.byID) != 0 {
-		t.Errorf("%d feeds are left", len(all.byID))
+		t.Errorf("%d are left", len(all.byID))
 	}
 }

@@ -18,15 +18,15 @@ var (
 	leftFrom = regexp.MustCompile(`\[… (\d+) characters left out\. To read on, call task_result with \{"sessionId": "ses_1", "offset": (\d+)\}; 'worker sessions show ses_1' has all, in a terminal …\]`)
 )
 
-// TestFitResult: a result that is too long has its head, its tail, and where to
+// TestTruncateResult: a result that is too long has its head, its tail, and where to
 // read on, within the limit; the pages from there on are the rest of it.
-func TestFitResult(t *testing.T) {
+func TestTruncateResult(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.SampledFrom([]string{"word ", "ü", "日本", "😀", "line\n", "</task_result>", "<task_error", "\n", "&lt;", "x"})
 		answer := strings.Join(rapid.SliceOfN(piece, 1, 3000).Draw(t, "answer"), "")
 		limit := size{rapid.IntRange(1000, 20_000).Draw(t, "max"), rapid.SampledFrom([]measure{utf16Units, utf8Bytes, jsonUnits}).Draw(t, "measure")}
 		r := &taskt.Result{Agent: "a", SessionID: "ses_1", Text: answer}
-		got, cut := fitResult(r, limit)
+		got, cut := truncateResult(r, limit)
 		if cut == limit.fits(r.XML()) || !limit.fits(got) {
 			t.Fatalf("%d of at most %d, cut %v, from %d", limit.of(got), limit.max, cut, limit.of(r.XML()))
 		}
@@ -75,8 +75,8 @@ func TestFitResult(t *testing.T) {
 	})
 }
 
-// TestFitInvalid: bytes that are no text, and a failure, are cut too.
-func TestFitInvalid(t *testing.T) {
+// TestTruncateResultInvalid: bytes that are no text, and a failure, are cut too.
+func TestTruncateResultInvalid(t *testing.T) {
 	limit := size{max: 1000}
 	for _, r := range []*taskt.Result{
 		{Agent: "a", SessionID: "ses_1", Text: strings.Repeat("\xff\xfe", 5000)},
@@ -84,7 +84,7 @@ func TestFitInvalid(t *testing.T) {
 		{Agent: "a", Text: strings.Repeat("e", 5000), Err: fmt.Errorf("e")},
 		{Agent: strings.Repeat("a", 2000), Text: strings.Repeat("e", 5000)},
 	} {
-		got, cut := fitResult(r, limit)
+		got, cut := truncateResult(r, limit)
 		if !cut || len(r.Agent) < 100 && !limit.fits(got) || r.Err != nil && strings.Contains(got, "task_result") {
 			t.Errorf("%.30q: cut %v, %d units: %.300q", r.Text, cut, units(got), got)
 		}

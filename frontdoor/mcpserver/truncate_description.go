@@ -14,21 +14,21 @@ const maxDescription = 4096
 // shortened is the last line of a text that does not say all.
 const shortened = "The descriptions are shortened: " + agentsListName + " has them whole.\n"
 
-// fit returns the task tool's text within maxDescription. The descriptions of
-// the agents are shortened fairly: all get the same room, and what a short one
-// leaves goes to the others. Where not even the names fit, the last ones are
-// left out; agents_list has them all, and so has the schema's enum where there is one.
-func fit(text string, agents []taskt.Agent) string {
+// truncateDescriptions returns the task tool's text within maxDescription. The
+// agents' descriptions share the budget: each gets the same, and what a short one
+// leaves goes to the others. If not even the names fit, the last ones are left out;
+// agents_list has them all, and so does the schema's enum if it has one.
+func truncateDescriptions(text string, agents []taskt.Agent) string {
 	if units(text) <= maxDescription {
 		return text
 	}
 	head, _, _ := strings.Cut(text, "\n- ")
-	room := maxDescription - units(head+"\n"+shortened)
+	budget := maxDescription - units(head+"\n"+shortened)
 	lines := make([]taskt.Agent, 0, len(agents))
 	for _, a := range agents {
 		a = taskt.Agent{Name: a.Name, Description: strings.Join(strings.Fields(a.Description), " ")}
-		if cost := units(line(a.Name, "")); cost <= room-units(more(len(agents))) {
-			room -= cost
+		if cost := units(line(a.Name, "")); cost <= budget-units(more(len(agents))) {
+			budget -= cost
 			lines = append(lines, a)
 			continue
 		}
@@ -36,13 +36,13 @@ func fit(text string, agents []taskt.Agent) string {
 	}
 	rest := len(agents) - len(lines)
 	if rest > 0 {
-		room -= units(more(rest))
+		budget -= units(more(rest))
 	}
-	limit := fairShare(lines, room)
+	limit := fairShare(lines, budget)
 	var b strings.Builder
 	b.WriteString(head + "\n")
 	for _, a := range lines {
-		b.WriteString(line(a.Name, cut(a.Description, limit)))
+		b.WriteString(line(a.Name, truncate(a.Description, limit)))
 	}
 	if rest > 0 {
 		b.WriteString(more(rest))
@@ -56,14 +56,14 @@ func line(name, description string) string { return "- " + name + ": " + descrip
 func more(n int) string { return fmt.Sprintf("- and %d more\n", n) }
 
 // fairShare returns the greatest length at which all descriptions, none longer
-// than it, fit into room.
-func fairShare(agents []taskt.Agent, room int) int {
+// than it, fit into budget.
+func fairShare(agents []taskt.Agent, budget int) int {
 	fits := func(limit int) bool {
 		sum := 0
 		for _, a := range agents {
 			sum += min(units(a.Description), limit)
 		}
-		return sum <= room
+		return sum <= budget
 	}
 	low, high := 0, maxDescription // fits(low) holds, high is past all
 	for low < high {
@@ -76,8 +76,8 @@ func fairShare(agents []taskt.Agent, room int) int {
 	return low
 }
 
-// cut shortens s to limit units, if it can at the end of a word.
-func cut(s string, limit int) string {
+// truncate shortens s to limit units, at the end of a word if possible.
+func truncate(s string, limit int) string {
 	if units(s) <= limit {
 		return s
 	}
