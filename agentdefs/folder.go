@@ -213,7 +213,8 @@ func (s *scan) list(l *listing, f folder, dir string, info fs.FileInfo) {
 	stop := func(shown string) {
 		full = true
 		l.diagnostics = append(l.diagnostics, finding(f.shown, codeFolderTooLarge, "name a smaller folder, or remove the symlink that leads elsewhere",
-			fmt.Sprintf("the folder has more than %d folders or %d agent files; from %s on nothing is read", maxFolders, maxFiles, shown)))
+			fmt.Sprintf("the folder has more than %d folders or %d agent files; from %s on nothing is read; that may restrict agents of the same name, so none that is built in or of a folder before it is served", maxFolders, maxFiles, shown)))
+		l.lost = append(l.lost, lost{shown: f.shown})
 	}
 	var walk func(dir, shown string, info fs.FileInfo, depth int)
 	walk = func(dir, shown string, info fs.FileInfo, depth int) {

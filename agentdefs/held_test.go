@@ -239,3 +239,18 @@ func TestNoStoredText(t *testing.T) {
 	put(t, filepath.Join(dir, "a.md"), agent("B", "a"))
 	l.untilFresh("a save beside them")
 }
+
+// TestHeldUpLint: a folder that lint can't look into is said, though walks pass
+// over dot folders.
+func TestHeldUpLint(t *testing.T) {
+	root := t.TempDir()
+	put(t, filepath.Join(root, ".agents/agents/a.md"), agent("A", "a"))
+	h := hang(t, "stat "+filepath.Join(root, ".agents/agents"))
+	found, files, err := agentdefs.Lint(t.Context(), []string{root}, (&agentdefs.Options{}).On(h.platform()))
+	if err != nil || files != 0 {
+		t.Fatalf("%d files, error %v; want none", files, err)
+	}
+	if len(found) != 1 || found[0].Code != "file-unreadable" || !strings.HasSuffix(found[0].File, "/.agents/agents") {
+		t.Errorf("found %v, want that .agents/agents cannot be read", found)
+	}
+}

@@ -90,7 +90,11 @@ func (s *scan) hidden(l *listing, shown, real string, info fs.FileInfo) {
 	walkPackages(s.disk, real, lintDepth, false, nil, func(dir string) {
 		for _, f := range agentFolders {
 			at := path.Join(dir, f.shown)
-			if is, _ := s.disk.isFolder(filepath.Join(real, filepath.FromSlash(at))); !is {
+			is, err := s.disk.isFolder(filepath.Join(real, filepath.FromSlash(at)))
+			if err != nil {
+				l.diagnostics = append(l.diagnostics, unreadable(path.Join(shown, at), err))
+			}
+			if !is {
 				continue
 			}
 			if found, info, err := s.follow(real, info, at); err == nil {

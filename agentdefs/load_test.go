@@ -217,7 +217,7 @@ func TestFolderTooLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(s.Agents()); !slices.Equal(got, []string{"a", "explore", "general"}) || !slices.Equal(codesOf(s), []string{"folder-too-large"}) {
+	if got := names(s.Agents()); !slices.Equal(got, []string{"a"}) || !slices.Equal(codesOf(s), []string{"folder-too-large"}) {
 		t.Errorf("agents %v, %v; want a alone, and folder-too-large once", got, s.Diagnostics())
 	}
 }

@@ -63,10 +63,10 @@ func (m *merge) add(records []*record) {
 }
 
 // seal takes away all that has been merged, because of a folder that comes next
-// and can't be read: it may restrict any of them.
+// and can't be read in full: it may restrict any of them.
 func (m *merge) seal(shown string) {
 	for _, name := range slices.Sorted(maps.Keys(m.byName)) {
-		m.unserved = append(m.unserved, Unserved{name, shownFile(m.byName[name].def), codeFileUnreadable, shown + " cannot be read, and may restrict it"})
+		m.unserved = append(m.unserved, Unserved{name, shownFile(m.byName[name].def), codeFileUnreadable, shown + " cannot be read in full, and may restrict it"})
 		m.withheld[name] = true
 	}
 	clear(m.byName)
