@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/agentworker/worker/internal/errtext"
 )
 
 // TimeLimitError is the error of a turn whose session has used up its time, and
@@ -12,7 +14,7 @@ import (
 type TimeLimitError struct{ Limit time.Duration }
 
 func (e *TimeLimitError) Error() string {
-	return fmt.Sprintf("the time limit of %s has passed", e.Limit)
+	return fmt.Sprintf("the time limit of %s has passed", errtext.Duration(e.Limit))
 }
 
 // clock ends a context when a session has used up its time. It stands still

@@ -189,7 +189,7 @@ func (s *Session) unapproved(ctx context.Context, call model.ToolCall, decision 
 	case answered.Outcome == event.Cancelled:
 		return refuse("%s was not approved: %s", call.Name, cmp.Or(answered.Feedback, "the question was cancelled"))
 	case answered.Outcome == event.Expired:
-		return refuse("%s was not approved: nobody has answered within %s.%s", call.Name, s.m.limits.Approval, s.m.ruleHint(decision.Value))
+		return refuse("%s was not approved: nobody has answered within %s.%s", call.Name, errtext.Duration(s.m.limits.Approval), s.m.ruleHint(decision.Value))
 	case answered.Feedback != "":
 		return refuse("The user denied %s: %s", call.Name, answered.Feedback)
 	default:
@@ -247,7 +247,7 @@ func (s *Session) run(ctx context.Context, t tool.Tool, call *tool.Call) tool.Re
 	spec := t.Spec()
 	if !spec.OwnTimeLimit {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, s.m.limits.ToolCall, fmt.Errorf("its time limit of %s has passed", s.m.limits.ToolCall))
+		ctx, cancel = context.WithTimeoutCause(ctx, s.m.limits.ToolCall, fmt.Errorf("its time limit of %s has passed", errtext.Duration(s.m.limits.ToolCall)))
 		defer cancel()
 	}
 	res, err := t.Run(ctx, call)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 )
 
@@ -168,7 +169,7 @@ func (s *Session) conclude(text string, stop model.StopReason) (string, error) {
 func (s *Session) callModel(ctx context.Context, final bool) (id string, answer model.Message, stop model.StopReason, err error) {
 	limit := s.m.limits.ModelCall
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &model.Error{
-		Model: s.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", limit),
+		Model: s.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", errtext.Duration(limit)),
 	})
 	defer cancel()
 	s.status(event.StatusStreaming)

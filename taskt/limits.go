@@ -3,6 +3,8 @@ package taskt
 import (
 	"fmt"
 	"time"
+
+	"github.com/agentworker/worker/internal/errtext"
 )
 
 // maxChildTime is the longest time limit of a run.
@@ -50,7 +52,7 @@ func (l Limits) Check() error {
 	l = l.withDefaults()
 	switch {
 	case l.ChildTime < time.Second || l.ChildTime > maxChildTime:
-		return fmt.Errorf("the child's time limit of %s is not within 1s and 24h", l.ChildTime)
+		return fmt.Errorf("the child's time limit of %s is not within 1s and 24h", errtext.Duration(l.ChildTime))
 	case l.Depth < 1 || l.Depth > 5:
 		return fmt.Errorf("the nesting depth %d is not within 1 and 5", l.Depth)
 	case l.Running < 1 || l.Running > 10_000:

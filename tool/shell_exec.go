@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/shell"
 )
@@ -79,7 +80,7 @@ func (ws *Workspace) shell(ctx context.Context, a shellExecArgs) (Result, error)
 		meta["exitStatus"] = 0
 		text += "(exit status 0)"
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errTimeLimit):
-		text += fmt.Sprintf("(stopped after %s, the time limit; timeoutSeconds sets another, up to %d)", limit, maxShellTimeout/time.Second)
+		text += fmt.Sprintf("(stopped after %s, the time limit; timeoutSeconds sets another, up to %d)", errtext.Duration(limit), maxShellTimeout/time.Second)
 	case ctx.Err() != nil:
 		text += fmt.Sprintf("(stopped after %s: %v)", took.Round(time.Millisecond), context.Cause(ctx))
 	case isExit && exit.Exited():

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
@@ -15,7 +16,7 @@ import (
 func (p *program) advice(err error) []string {
 	var limit *session.TimeLimitError
 	if errors.As(err, &limit) {
-		return []string{fmt.Sprintf("--timeout (now %s) bounds how long a subagent runs, and timeoutSeconds in its file that of one", duration(p.settings.timeout))}
+		return []string{fmt.Sprintf("--timeout (now %s) bounds how long a subagent runs, and timeoutSeconds in its file that of one", errtext.Duration(p.settings.timeout))}
 	}
 	var unknown *taskt.UnknownAgentError
 	if errors.As(err, &unknown) {
@@ -41,7 +42,7 @@ func (p *program) advice(err error) []string {
 	case model.ErrAuth:
 		return []string{"the key used is " + to.keySource(p.getenv) + "; " + to.keySettings() + " set another one"}
 	case model.ErrTimeout:
-		return []string{fmt.Sprintf("--model-timeout (now %s) bounds one model call, with its tries", duration(p.settings.modelTimeout))}
+		return []string{fmt.Sprintf("--model-timeout (now %s) bounds one model call, with its tries", errtext.Duration(p.settings.modelTimeout))}
 	case model.ErrRateLimited:
 		return []string{"the limit is that of the account of the key, which is " + to.keySource(p.getenv) + "; try again later, or with another --model"}
 	case model.ErrUnavailable, model.ErrProtocol:

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
 )
@@ -131,7 +132,7 @@ func (p *program) inForce(d *agentdefs.Definition) [][2]string {
 		{"mode", string(d.Mode)},
 		{"may", d.May()},
 		{"steps", strconv.Itoa(d.MaxSteps)},
-		{"time limit", p.settings.timeout.String() + " (the worker's)"},
+		{"time limit", errtext.Duration(p.settings.timeout) + " (the worker's)"},
 		{"model", "the caller's"},
 		{"callers", "any"},
 		{"inspectable", strconv.FormatBool(d.Inspectable)},
@@ -151,7 +152,7 @@ func (p *program) inForce(d *agentdefs.Definition) [][2]string {
 		set("replaces", d.Shadows)
 	}
 	if d.Timeout > 0 {
-		set("time limit", d.Timeout.String())
+		set("time limit", errtext.Duration(d.Timeout))
 	}
 	if d.Model != "" {
 		set("model", d.Model)

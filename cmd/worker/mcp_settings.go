@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/agentworker/worker/frontdoor/mcpserver"
+	"github.com/agentworker/worker/internal/errtext"
 )
 
 // mcpSettings are what an MCP host needs of which its client says nothing.
@@ -27,11 +28,11 @@ func (m *mcpSettings) register(flags *pflag.FlagSet) {
 func (m *mcpSettings) check() error {
 	switch {
 	case m.callLimit != 0 && (m.callLimit < 15*time.Second || m.callLimit > 24*time.Hour):
-		return fmt.Errorf("mcp-call-limit %s is not within 15s and 24h", m.callLimit)
+		return fmt.Errorf("mcp-call-limit %s is not within 15s and 24h", errtext.Duration(m.callLimit))
 	case m.resultLimit != 0 && (m.resultLimit < 1000 || m.resultLimit > 1_000_000):
 		return fmt.Errorf("mcp-result-limit %d is not within 1000 and 1000000", m.resultLimit)
 	case m.cancelGrace < 0 || m.cancelGrace > time.Hour:
-		return fmt.Errorf("mcp-cancel-grace %s is not within 0 and 1h", m.cancelGrace)
+		return fmt.Errorf("mcp-cancel-grace %s is not within 0 and 1h", errtext.Duration(m.cancelGrace))
 	}
 	return nil
 }

@@ -145,6 +145,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		p.workersCommand(),
 		p.eventsCommand(),
 		p.serveCommand(),
+		versionCommand(),
 		flagsTopic(root.PersistentFlags()),
 	)
 	return root

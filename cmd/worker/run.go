@@ -117,6 +117,9 @@ func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptio
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
+	if _, err := p.models().get(def.Model); err != nil {
+		return nil, nil, err
+	}
 	root, err := a.tasks.OpenPrimary(ctx, def, firstWords(prompt))
 	if err != nil {
 		return nil, nil, err

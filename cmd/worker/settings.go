@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/workspace"
 )
 
@@ -119,11 +120,11 @@ func (s *settings) resolve(flags *pflag.FlagSet, getenv func(string) string) err
 	}
 	switch {
 	case s.timeout < time.Second || s.timeout > 24*time.Hour:
-		return usageError{fmt.Errorf("timeout %s is not within 1s and 24h", s.timeout)}
+		return usageError{fmt.Errorf("timeout %s is not within 1s and 24h", errtext.Duration(s.timeout))}
 	case s.modelTimeout < time.Second || s.modelTimeout > 30*time.Minute:
-		return usageError{fmt.Errorf("model-timeout %s is not within 1s and 30m", s.modelTimeout)}
+		return usageError{fmt.Errorf("model-timeout %s is not within 1s and 30m", errtext.Duration(s.modelTimeout))}
 	case s.approvalTimeout != 0 && (s.approvalTimeout < time.Second || s.approvalTimeout > 24*time.Hour):
-		return usageError{fmt.Errorf("approval-timeout %s is not within 1s and 24h", s.approvalTimeout)}
+		return usageError{fmt.Errorf("approval-timeout %s is not within 1s and 24h", errtext.Duration(s.approvalTimeout))}
 	case s.maxDepth < 1 || s.maxDepth > 5:
 		return usageError{fmt.Errorf("max-depth %d is not within 1 and 5", s.maxDepth)}
 	}

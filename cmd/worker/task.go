@@ -84,7 +84,9 @@ func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOp
 		return nil, nil, err
 	}
 	p.reportAgent(a.agents.Snapshot(), def, agent)
-
+	if _, err := p.models().get(def.Model); err != nil {
+		return nil, nil, err
+	}
 	root, err := a.tasks.OpenCaller(ctx, "worker task "+agent)
 	if err != nil {
 		return nil, nil, err

@@ -1,23 +1,6 @@
 package main
 
-import (
-	"strings"
-	"time"
-
-	"github.com/agentworker/worker/internal/errtext"
-)
+import "github.com/agentworker/worker/internal/errtext"
 
 // plain is an error in the words of people.
 func plain(err error) string { return errtext.Of(err) }
-
-// duration is a time as flags take it, without parts that are 0: 5m, 1h30m.
-func duration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}

@@ -126,6 +126,20 @@ func (a *app) report(ctx context.Context, serving bool) {
 	})
 }
 
+// versionCommand prints what --version does.
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "version",
+		Short:             "Print the version of the program",
+		Args:              usageArgs(cobra.NoArgs),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "worker %s\n", version())
+			return err
+		},
+	}
+}
+
 // version returns the program's version, as its build has it: that of the
 // module, else the commit.
 func version() string {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentworker/worker/internal/errtext"
 )
 
 // A call that its host gives up on is lost to the host's model: it has no
@@ -74,7 +76,7 @@ func (c *connection) endLost(child *child, claims int, grace time.Duration) {
 	abandoned := child.claims == claims && child.waiting == 0
 	c.mu.Unlock()
 	if abandoned {
-		child.Cancel(fmt.Sprintf("the host has cancelled the call, and no other one has waited for it within %s", grace))
+		child.Cancel(fmt.Sprintf("the host has cancelled the call, and no other one has waited for it within %s", errtext.Duration(grace)))
 	}
 }
 

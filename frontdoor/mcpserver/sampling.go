@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentworker/worker/internal/errtext"
 )
 
 // maxSampling bounds the wait for a host's model where the caller gives no
@@ -26,7 +28,7 @@ func (c *connection) sample(ctx context.Context, path []string, params *mcp.Crea
 	if len(path) < 2 {
 		return nil, errors.New("the host's model is for the host's subagents alone")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, maxSampling, fmt.Errorf("the host's model has not answered within %s", maxSampling))
+	ctx, cancel := context.WithTimeoutCause(ctx, maxSampling, fmt.Errorf("the host's model has not answered within %s", errtext.Duration(maxSampling)))
 	defer cancel()
 	until, _ := ctx.Deadline()
 	type outcome struct {
