@@ -111,6 +111,23 @@ func (b *Bus) Last(ctx context.Context, path event.Path, eventType string) (json
 	return b.whole(ctx, raw)
 }
 
+// LastSeq returns the sequence number of the newest stored event of a type that
+// the session at the end of path has published itself; 0: none is stored.
+func (b *Bus) LastSeq(ctx context.Context, path event.Path, eventType string) (uint64, error) {
+	subject, err := b.Subject(path)
+	if err != nil {
+		return 0, err
+	}
+	msg, err := b.events.GetLastMsgForSubject(ctx, subject+"."+eventType)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading the last %s event: %w", eventType, err)
+	}
+	return msg.Sequence, nil
+}
+
 // follow yields the events on a subject, or below it (".>"), without their outer
 // depth envelopes.
 func (b *Bus) follow(ctx context.Context, subject string, depth int, opts FollowOptions, yield func(Delivery, error) bool) error {

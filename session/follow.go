@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
@@ -48,6 +49,36 @@ func (s *Store) FollowNew(ctx context.Context, path event.Path) (since uint64, s
 			}
 		}
 	}, nil
+}
+
+// endDelay bounds the time between the end in a session's record and the moment
+// when its last event is stored.
+const endDelay = time.Minute
+
+// Rest is what a session's stream still has from a sequence number on.
+type Rest struct {
+	More  bool      // there is more, stored or to come
+	Live  bool      // more may come
+	Until time.Time // when the stream ends at the latest; zero: not known yet
+}
+
+// Remaining returns what the stream of a record's session has from a sequence
+// number on. The error is that of the event store.
+func (s *Store) Remaining(ctx context.Context, record *Record, from uint64) (Rest, error) {
+	end, err := s.bus.LastSeq(ctx, record.Path, event.SessionEnd{}.Type())
+	switch {
+	case err != nil:
+		return Rest{}, fmt.Errorf("looking for the end of session %s: %w", record.ID, err)
+	case end > 0:
+		return Rest{More: from <= end}, nil
+	}
+	// The end is not stored yet, or the store has dropped it by age.
+	rest := Rest{More: true, Live: true}
+	if record.Status.Ended() {
+		rest.Until = record.EndedAt.Add(endDelay)
+		rest.Live = time.Now().Before(rest.Until)
+	}
+	return rest, nil
 }
 
 // pendingQuestions returns the events of the approvals that wait, as the stream

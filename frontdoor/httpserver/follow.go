@@ -10,17 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/agentworker/worker/eventbus"
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session"
 )
-
-// endDelay bounds the time between the moment when a session's record says
-// that it has ended and the moment when its last event is stored.
-const endDelay = time.Minute
 
 // events answers with the stream of a session from where the client left off.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
@@ -34,23 +26,23 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	live, more, err := s.remaining(r.Context(), record, from)
+	rest, err := s.sessions.Remaining(r.Context(), record, from)
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
-	if !more || fresh && !live { // nothing will come
+	if !rest.More || fresh && !rest.Live { // nothing will come
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	ctx := r.Context()
-	if live && record.Status.Ended() {
+	if rest.Live && !rest.Until.IsZero() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, record.EndedAt.Add(endDelay))
+		ctx, cancel = context.WithDeadline(ctx, rest.Until)
 		defer cancel()
 	}
 	var since uint64
-	stream := s.bus.Follow(ctx, record.Path, eventbus.FollowOptions{From: from, Live: live})
+	stream := s.bus.Follow(ctx, record.Path, eventbus.FollowOptions{From: from, Live: rest.Live})
 	if fresh { // it begins before the answer does, which so tells when
 		if since, stream, err = s.sessions.FollowNew(ctx, record.Path); err != nil {
 			s.fail(w, err)
@@ -94,28 +86,6 @@ func resumeFrom(r *http.Request) (from uint64, fresh bool, err error) {
 		}
 		return seq, false, nil
 	}
-}
-
-// remaining reports whether a session's stream has more from a sequence number
-// on, and whether that may be still to come.
-func (s *Server) remaining(ctx context.Context, record *session.Record, from uint64) (live, more bool, err error) {
-	subject, err := s.bus.Subject(record.Path)
-	if err != nil {
-		return false, false, err
-	}
-	stream, err := s.bus.JetStream().Stream(ctx, eventbus.Stream)
-	if err != nil {
-		return false, false, fmt.Errorf("opening the event store: %w", err)
-	}
-	last, err := stream.GetLastMsgForSubject(ctx, subject+"."+event.SessionEnd{}.Type())
-	switch {
-	case err == nil:
-		return false, from <= last.Sequence, nil
-	case !errors.Is(err, jetstream.ErrMsgNotFound):
-		return false, false, fmt.Errorf("looking for the end of session %s: %w", record.ID, err)
-	}
-	// Not there yet, or the store has dropped it by age.
-	return !record.Status.Ended() || time.Since(record.EndedAt) < endDelay, true, nil
 }
 
 // send writes a session's stream up to its end. It returns early where the

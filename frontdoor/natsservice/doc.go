@@ -9,7 +9,7 @@
 // It translates and decides nothing. Each task call runs in a root session of
 // its own, and the answer is a [taskt.Document]. All workers of a workspace are
 // one queue group: each request goes to one of them. A task call goes on to
-// another one where the first has no room for it, and waits where none has.
+// another one where the first has no free slot, and waits where none has.
 //
 // # Following a call
 //

@@ -32,7 +32,7 @@ type Options struct {
 	Bus      *eventbus.Bus
 
 	// MaxCalls bounds the task calls that are open at once, those that wait
-	// for a place to run among them; 0: 100. More are answered "busy".
+	// for a slot to run among them; 0: 100. More are answered "busy".
 	MaxCalls int
 
 	Logger *slog.Logger // nil: discard
@@ -46,7 +46,7 @@ type Service struct {
 	conn     *nats.Conn
 	log      *slog.Logger
 	calls    *caller.Pool
-	room     *room
+	capacity *capacity
 	micro    micro.Service
 	done     chan struct{} // closed when everything has ended
 	err      error         // of the end; read after done
@@ -71,7 +71,7 @@ func Start(ctx context.Context, opts Options) (*Service, error) {
 		opts.MaxCalls = 100
 	}
 	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
-	s.room = newRoom(s.conn, "agents.v1."+s.bus.Workspace()+".workers", s.tasks.Load, s.taken, s.log)
+	s.capacity = newCapacity(s.conn, "agents.v1."+s.bus.Workspace()+".workers", s.tasks.Load, s.taken, s.log)
 	if err := s.subscribe(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the NATS service: %w", err), s.stop())
 	}
@@ -97,7 +97,7 @@ func (s *Service) subscribe() error {
 	if err != nil {
 		return err
 	}
-	if err := s.room.open(); err != nil {
+	if err := s.capacity.open(); err != nil {
 		return err
 	}
 	group := s.micro.AddGroup(s.Subject())
@@ -124,7 +124,7 @@ func (s *Service) stop() error {
 	if s.micro != nil {
 		err = s.micro.Stop()
 	}
-	err = errors.Join(err, s.room.close())
+	err = errors.Join(err, s.capacity.close())
 	s.calls.Close()
 	return errors.Join(err, s.conn.FlushTimeout(flushTimeout))
 }

@@ -56,17 +56,17 @@ func (s *Service) task(from micro.Request) {
 			s.refuse(req, err)
 			return
 		}
-		switch here, err := s.room.enter(req); {
+		switch here, err := s.capacity.enter(req); {
 		case err != nil:
 			s.refuse(req, err)
 		case here:
-			defer s.room.leave()
+			defer s.capacity.leave()
 			s.finish(call, req)
 		}
 	}()
 }
 
-// taken runs a call that another worker has handed on, for which there is room.
+// taken runs a call that another worker has handed on and that has a slot.
 func (s *Service) taken(req *request) error {
 	call, err := s.calls.Begin(context.Background())
 	if err != nil {
@@ -74,13 +74,13 @@ func (s *Service) taken(req *request) error {
 	}
 	go func() {
 		defer call.Done()
-		defer s.room.leave()
+		defer s.capacity.leave()
 		s.finish(call, req)
 	}()
 	return nil
 }
 
-// finish runs a call that has its place, and answers it.
+// finish runs a call that has its slot, and answers it.
 func (s *Service) finish(call *caller.Call, req *request) {
 	result, err := s.run(call, req)
 	if err != nil {

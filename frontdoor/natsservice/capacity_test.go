@@ -38,30 +38,29 @@ func (d *desk) model(ctx context.Context, req *model.Request, yield func(model.P
 	}
 }
 
-// TestRoom: the calls of a workspace go to workers that have room, whatever
-// worker NATS gives them to; where none has, they wait, and go to the first
-// that gets some.
-func TestRoom(t *testing.T) {
-	const workers, places, extra = 3, 2, 5
+// TestCapacity: the calls of a workspace go to workers with a free slot, whatever worker
+// NATS gives them to. If none has one, they wait for the first that does.
+func TestCapacity(t *testing.T) {
+	const workers, slots, extra = 3, 2, 5
 	url := newServer(t)
 	started := make(chan *desk, 100)
 	var desks []*desk
 	for range workers {
 		d := &desk{started: started, open: make(chan struct{})}
 		desks = append(desks, d)
-		newWorker(t, url, d.model, taskt.Limits{Running: places, PerParent: places}, natsservice.Options{})
+		newWorker(t, url, d.model, taskt.Limits{Running: slots, PerParent: slots}, natsservice.Options{})
 	}
 	e := &env{t: t, client: connect(t, url)}
 	replies := make(chan *nats.Msg, 100)
 	ask := func() { replies <- e.request(taskSubject, call, nil) }
-	for range workers * places {
+	for range workers * slots {
 		go ask()
 	}
-	for i := range workers * places {
+	for i := range workers * slots {
 		select {
 		case <-started:
 		case <-time.After(time.Minute):
-			t.Fatalf("%d of %d calls have begun, though there is room for all", i, workers*places)
+			t.Fatalf("%d of %d calls have begun, though there is a slot for all", i, workers*slots)
 		}
 	}
 	for range extra {
@@ -73,23 +72,23 @@ func TestRoom(t *testing.T) {
 		select {
 		case d := <-started:
 			if d != desks[0] {
-				t.Error("a call has begun where there is no room")
+				t.Error("a call has begun where there is no slot")
 			}
 		case <-time.After(time.Minute):
-			t.Fatal("a place is free, and calls that wait do not begin")
+			t.Fatal("a slot is free, and calls that wait do not begin")
 		}
 	}
 	for _, d := range desks {
 		close(d.open)
 	}
-	for range workers*places + extra {
+	for range workers*slots + extra {
 		if doc := decode[taskt.Document](t, (<-replies).Data); doc.Status != session.Completed {
 			t.Errorf("document %+v", doc)
 		}
 	}
 	for i, d := range desks {
-		if d.most.Load() > places {
-			t.Errorf("worker %d ran %d at once, it has %d places", i, d.most.Load(), places)
+		if d.most.Load() > slots {
+			t.Errorf("worker %d ran %d at once, it has %d slots", i, d.most.Load(), slots)
 		}
 	}
 }
