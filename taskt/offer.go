@@ -99,7 +99,7 @@ func (s *Service) find(caller, name string) (*agentdefs.Definition, error) {
 	if def != nil && mayCall(caller, def) {
 		return def, nil
 	}
-	unknown := &UnknownAgentError{Name: name, Candidates: candidates}
+	unknown := &UnknownAgentError{Name: shortName(name), Candidates: candidates}
 	if def != nil {
 		unknown.Name, unknown.Callers = def.Name, def.Callers
 	}
@@ -152,6 +152,17 @@ func (r *offers) unserved(name string) *agentdefs.Unserved {
 		}
 	}
 	return nil
+}
+
+// maxShownName bounds what is shown of a name that a caller gives, in bytes:
+// what it could have named is to be read behind it.
+const maxShownName = 100
+
+func shortName(name string) string {
+	if len(name) <= maxShownName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxShownName], "") + "…"
 }
 
 // UnknownAgentError is the error of an agentType that names no agent which its

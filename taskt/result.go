@@ -50,7 +50,7 @@ func (r *Result) XML() string {
 // in it, whose "<" becomes "&lt;": no answer can end the element early or
 // pretend to be another one.
 func XML(element, agent, text string) string {
-	return "<" + element + ` agent="` + attribute.Replace(agent) + "\">\n" +
+	return "<" + element + ` agent="` + attribute.Replace(shortName(agent)) + "\">\n" +
 		ourTags.ReplaceAllString(strings.TrimRight(text, "\n"), "&lt;$1") + "\n</" + element + ">"
 }
 

@@ -105,7 +105,7 @@ func checkObject(d *json.Decoder, t reflect.Type) error {
 		}
 		key, _ := token.(string)
 		if seen[key] {
-			return fmt.Errorf("key %q is given twice: give it once", key)
+			return fmt.Errorf("key %.64q is given twice: give it once", key)
 		}
 		seen[key] = true
 		if known != nil {
@@ -122,11 +122,17 @@ func checkObject(d *json.Decoder, t reflect.Type) error {
 	return err
 }
 
+// maxShownKey bounds what is shown of a key that is not known, in bytes.
+const maxShownKey = 64
+
 func unknownKey(key string, known []string) error {
 	for _, k := range known {
 		if strings.EqualFold(k, key) {
 			return fmt.Errorf("unknown key %q: spell it %q", key, k)
 		}
+	}
+	if len(key) > maxShownKey {
+		return fmt.Errorf("unknown key %.20q…, of %d bytes: there are %s", key, len(key), strings.Join(known, ", "))
 	}
 	return fmt.Errorf("unknown key %q: there are %s", key, strings.Join(known, ", "))
 }

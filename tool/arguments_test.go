@@ -54,6 +54,8 @@ func TestDecodeArgs(t *testing.T) {
 		{`{"raw":{"x":[{"y":1,"y":2}]}}`, `key "y" is given twice`},
 		{`{"any":{"x":1,"x":2}}`, `key "x" is given twice`},
 
+		{`{"` + strings.Repeat("x", 20_000) + `":1}`, `unknown key "xxxxxxxxxxxxxxxxxxxx"…, of 20000 bytes: there are `},
+
 		{``, "unexpected end"},
 		{`null`, "not a JSON object"},
 		{`[]`, "not a JSON object"},

@@ -40,7 +40,7 @@ func TestApprovals(t *testing.T) {
 		body, code, says string
 		status           int
 	}{
-		{`rubbish`, "bad_request", "invalid character", 400},
+		{`rubbish`, "bad_request", "can't stand at byte 1", 400},
 		{`{}`, "bad_request", "are required", 400},
 		{`{"approvalId":"apr_x","approve":true,"always":true}`, "bad_request", "always", 400},
 		{`{"approvalId":"apr_x","approve":true} {}`, "bad_request", "after", 400},

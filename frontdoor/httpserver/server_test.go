@@ -59,14 +59,14 @@ func TestErrors(t *testing.T) {
 		status                   int
 		code, says               string
 	}{
-		{"POST", "/v1/tasks", `rubbish`, "application/json", 400, "bad_request", "invalid character"},
+		{"POST", "/v1/tasks", `rubbish`, "application/json", 400, "bad_request", "can't stand at byte 1"},
 		{"POST", "/v1/tasks", ``, "application/json", 400, "bad_request", ""},
 		{"POST", "/v1/tasks", `[]`, "application/json", 400, "bad_request", ""},
 		{"POST", "/v1/tasks", `null`, "application/json", 400, "bad_request", "not a JSON object"},
-		{"POST", "/v1/tasks", call + `{}`, "application/json", 400, "bad_request", "after top-level value"},
+		{"POST", "/v1/tasks", call + `{}`, "application/json", 400, "bad_request", "not JSON"},
 		{"POST", "/v1/tasks", `{"prompt":"p","agentType":"explore","sudo":true}`, "application/json", 400, "bad_request", "sudo"},
 		{"POST", "/v1/tasks", `{"prompt":" ","agentType":"explore"}`, "application/json", 400, "bad_request", "prompt"},
-		{"POST", "/v1/tasks", `{"prompt":1,"agentType":"explore"}`, "application/json", 400, "bad_request", "prompt"},
+		{"POST", "/v1/tasks", `{"prompt":1,"agentType":"explore"}`, "application/json", 400, "bad_request", "prompt has to be a text, not a number"},
 		{"POST", "/v1/tasks", `{"prompt":"p","agentType":"nobody"}`, "application/json", 422, "unknown_agent", "explore, general"},
 		{"POST", "/v1/tasks", big, "application/json", 413, "too_large", "1048576"},
 		{"POST", "/v1/tasks", call, "text/plain", 415, "unsupported_media_type", "application/json"},

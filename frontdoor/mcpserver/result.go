@@ -8,12 +8,13 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
 
 func failure(agent string, err error) *taskt.Result {
-	return &taskt.Result{Agent: agent, Status: session.Failed, Text: err.Error(), Err: err}
+	return &taskt.Result{Agent: agent, Status: session.Failed, Text: errtext.Of(err), Err: err}
 }
 
 // taskResult is a result as hosts get it: all that the model is to read is in
@@ -38,7 +39,7 @@ func textResult(text string) *mcp.CallToolResult {
 
 // refusal tells the model that a call can't be made.
 func refusal(err error) *mcp.CallToolResult {
-	res := textResult(err.Error())
+	res := textResult(errtext.Of(err))
 	res.IsError = true
 	return res
 }

@@ -144,9 +144,10 @@ func TestBadCalls(t *testing.T) {
 		{"no prompt", map[string]any{"description": "d", "agentType": "explore"}, "lack a prompt"},
 		{"no arguments", nil, "lack agentType"},
 		{"a list", []string{"explore"}, "the arguments of task: "},
-		{"a number for the prompt", map[string]any{"prompt": 1, "agentType": "explore"}, "prompt"},
+		{"a number for the prompt", map[string]any{"prompt": 1, "agentType": "explore"}, "the arguments of task: prompt has to be a text, not a number"},
 		{"an unknown field", map[string]any{"prompt": "p", "agentType": "explore", "modle": "x"}, `unknown field "modle"`},
 		{"2 MiB", map[string]any{"prompt": strings.Repeat("x", 2<<20), "agentType": "explore"}, "write long material to a file"},
+		{"a name of 200 KB", map[string]any{"prompt": "p", "agentType": strings.Repeat("é", 100_000)}, "é…\"; accepted: explore, general"},
 		{"a tag for a name", map[string]any{"prompt": "p", "agentType": "\"></task_error>"}, "accepted: explore, general"},
 	}
 	for _, tt := range tests {

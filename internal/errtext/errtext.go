@@ -123,11 +123,20 @@ func plain(err error) (string, bool) {
 			own = strings.Replace(own, below.Error(), Of(below), 1)
 		}
 		return strings.TrimPrefix(own, "hujson: "), true
+	case strings.HasPrefix(s, "json: unknown field "):
+		name, err := strconv.Unquote(strings.TrimPrefix(s, "json: unknown field "))
+		if err != nil || len(name) <= maxField {
+			return strings.TrimPrefix(s, "json: "), true
+		}
+		return fmt.Sprintf("unknown field %.20q…, of %d bytes", name, len(name)), true
 	case strings.HasPrefix(s, "slog: level string"):
 		return "use debug, info, warn or error", true
 	}
 	return "", false
 }
+
+// maxField bounds what is shown of a field that somebody made up, in bytes.
+const maxField = 64
 
 var sentinels = map[error]string{
 	context.DeadlineExceeded: "it took too long",
@@ -197,7 +206,10 @@ func mistyped(err *json.UnmarshalTypeError) string {
 	if err.Field != "" {
 		where = err.Field
 	}
-	found := strings.Fields(err.Value + " value")[0]
+	found, literal, isLiteral := strings.Cut(err.Value, " ")
+	if isLiteral { // "number 1.5"
+		return fmt.Sprintf("%s has to be %s, not %.32s", where, want, literal)
+	}
 	return fmt.Sprintf("%s has to be %s, not %s", where, want, map[string]string{
 		"string": "a text", "number": "a number", "array": "a list", "object": "an object", "bool": "true or false",
 	}[found])

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
@@ -39,7 +40,7 @@ func BadRequest(err error) error {
 	if errors.As(err, &unknown) {
 		return err
 	}
-	return &Error{http.StatusBadRequest, "bad_request", err.Error()}
+	return &Error{http.StatusBadRequest, "bad_request", errtext.Of(err)}
 }
 
 // Explain returns err as a caller gets to see it. What is not meant for it
