@@ -31,7 +31,7 @@ func source(d *agentdefs.Definition) string {
 // accepts.
 func (p *program) completeAgents(want func(*agentdefs.Definition) bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 || p.settings.resolve(cmd.Flags(), p.getenv) != nil {
+		if len(args) > 0 || p.settings.Load(p.getenv) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return p.agentNames(want), cobra.ShellCompDirectiveNoFileComp

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
 )
@@ -75,7 +76,7 @@ func (p *program) noAgent(snapshot *agentdefs.Snapshot, name string, candidates 
 	if folders := snapshot.Unread(); len(folders) > 0 && onlyBuiltIn(snapshot) {
 		hint = "; " + agentdefs.SayUnread(folders) + "; " + agentdefs.ReadHint(folders)
 	}
-	return usageError{fmt.Errorf("there is no agent %q%s; accepted: %s%s", name, didYouMean(name, names), strings.Join(names, ", "), hint)}
+	return usageError{fmt.Errorf("there is no agent %q%s; accepted: %s%s", name, suggest.DidYouMean(name, names), strings.Join(names, ", "), hint)}
 }
 
 // reportOf says on stderr what was found about one file.
@@ -132,7 +133,7 @@ func (p *program) inForce(d *agentdefs.Definition) [][2]string {
 		{"mode", string(d.Mode)},
 		{"may", d.May()},
 		{"steps", strconv.Itoa(d.MaxSteps)},
-		{"time limit", errtext.Duration(p.settings.timeout) + " (the worker's)"},
+		{"time limit", errtext.Duration(p.settings.Timeout) + " (the worker's)"},
 		{"model", "the caller's"},
 		{"callers", "any"},
 		{"inspectable", strconv.FormatBool(d.Inspectable)},

@@ -32,9 +32,9 @@ type app struct {
 
 func (p *program) workspace() (*workspace.Workspace, error) {
 	ws, err := workspace.Find(workspace.Options{
-		Dir:      p.settings.dir,
-		Name:     p.settings.workspace,
-		StateDir: p.settings.stateDir,
+		Dir:      p.settings.Dir,
+		Name:     p.settings.Workspace,
+		StateDir: p.settings.StateDir,
 		Getenv:   p.getenv,
 	})
 	if err != nil {
@@ -79,10 +79,10 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		RulesFile:  rulesFile(ws),
 		Model:      p.models().get,
 		Approver:   approver,
-		Unattended: !attended && p.settings.approvalTimeout == 0,
+		Unattended: !attended && p.settings.ApprovalTimeout == 0,
 		Audit:      a.audit,
-		Retention:  p.settings.retained(),
-		Limits:     session.Limits{Approval: p.settings.approvalTimeout, ModelCall: p.settings.modelTimeout},
+		Retention:  p.settings.Retained(),
+		Limits:     session.Limits{Approval: p.settings.ApprovalTimeout, ModelCall: p.settings.ModelTimeout},
 		Logger:     p.logger(),
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Root:     ws.Root,
 		Tools:    tool.Builtin(a.files),
 		Rules:    p.ownRules(ws),
-		Limits:   taskt.Limits{Depth: p.settings.maxDepth, ChildTime: p.settings.timeout},
+		Limits:   taskt.Limits{Depth: p.settings.MaxDepth, ChildTime: p.settings.Timeout},
 		Logger:   p.logger(),
 	})
 	if err != nil {
@@ -180,7 +180,13 @@ func rulesFile(ws *workspace.Workspace) string {
 // ownRules are the rules that stand behind every agent's own: no file can lift
 // them.
 func (p *program) ownRules(ws *workspace.Workspace) []permission.Rule {
-	return append(ownFolders(ws, p.sharedAgents(ws)...), p.settings.keyFiles()...)
+	rules := ownFolders(ws, p.sharedAgents(ws)...)
+	for _, pattern := range below(p.settings.KeyFiles()...) {
+		rules = append(rules, permission.Rule{
+			Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "the API key's file"},
+		})
+	}
+	return rules
 }
 
 // onlyBuiltIn reports whether no file's agent is served.

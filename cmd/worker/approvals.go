@@ -109,7 +109,7 @@ func (p *program) answerApproval(ctx context.Context, id string, answer session.
 }
 
 func (p *program) completeApprovals(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || p.settings.resolve(cmd.Flags(), p.getenv) != nil {
+	if len(args) > 0 || p.settings.Load(p.getenv) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var ids []string

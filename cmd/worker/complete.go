@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/settings"
+	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
@@ -18,7 +20,7 @@ import (
 // first. several says that the command takes more than one.
 func (p *program) completeSessions(several bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 && !several || p.settings.resolve(cmd.Flags(), p.getenv) != nil {
+		if len(args) > 0 && !several || p.settings.Load(p.getenv) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var ids []string
@@ -37,12 +39,12 @@ func (p *program) completeSessions(several bool) cobra.CompletionFunc {
 
 // completeModels completes the names of models, as --model takes them.
 func (p *program) completeModels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	names := []string{"offline\ta search by keywords, without a key", hostModel + "\tthe MCP host's own",
-		"anthropic/" + defaultAnthropicModel, "openai/" + defaultOpenAIModel, "replay/\ta file with the answers"}
-	if p.settings.resolve(cmd.Flags(), p.getenv) != nil {
+	names := []string{"offline\ta search by keywords, without a key", settings.HostModel + "\tthe MCP host's own",
+		"anthropic/" + settings.DefaultAnthropicModel, "openai/" + settings.DefaultOpenAIModel, "replay/\ta file with the answers"}
+	if p.settings.Load(p.getenv) != nil {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, aliases := range []map[string]string{p.settings.modelAliases, builtinAliases} {
+	for _, aliases := range []map[string]string{p.settings.ModelAliases, settings.BuiltinAliases} {
 		for _, name := range slices.Sorted(maps.Keys(aliases)) {
 			names = append(names, name+"\t"+aliases[name])
 		}
@@ -70,5 +72,5 @@ func meant(ctx context.Context, sessions *session.Store, err error) error {
 			ids = append(ids, a.ID)
 		}
 	}
-	return fmt.Errorf("%w%s: '%s' shows those that there are", err, didYouMean(missing.ID, ids), list)
+	return fmt.Errorf("%w%s: '%s' shows those that there are", err, suggest.DidYouMean(missing.ID, ids), list)
 }

@@ -1,13 +1,8 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/workspace"
@@ -18,11 +13,11 @@ import (
 // folder the user's, which is below their settings, and those of --agents-dir.
 func (p *program) agentOptions(ws *workspace.Workspace) *agentdefs.Options {
 	return &agentdefs.Options{
-		Nesting:    p.settings.maxDepth > 1,
+		Nesting:    p.settings.MaxDepth > 1,
 		Home:       ws.Home,
 		UserDir:    filepath.Join(ws.ConfigDir, "agents"),
-		Dirs:       p.settings.agentsDirs,
-		From:       p.settings.agentsFrom,
+		Dirs:       p.settings.AgentsDirs,
+		From:       p.settings.AgentsFrom,
 		ToolsHome:  ws.Home,
 		KnownModel: p.models().known,
 		Tools:      toolNames(),
@@ -32,8 +27,8 @@ func (p *program) agentOptions(ws *workspace.Workspace) *agentdefs.Options {
 
 // sharedAgents are the folders of agent files that serve other workspaces too.
 func (p *program) sharedAgents(ws *workspace.Workspace) []string {
-	dirs := slices.Clone([]string(p.settings.agentsDirs))
-	if ws.Home != "" && (slices.Contains(p.settings.agentsFrom, "all") || slices.Contains(p.settings.agentsFrom, "claude-user")) {
+	dirs := slices.Clone([]string(p.settings.AgentsDirs))
+	if ws.Home != "" && (slices.Contains(p.settings.AgentsFrom, "all") || slices.Contains(p.settings.AgentsFrom, "claude-user")) {
 		dirs = append(dirs, filepath.Join(ws.Home, ".claude", "agents"))
 	}
 	return dirs
@@ -47,105 +42,4 @@ func toolNames() []string {
 		names = append(names, t.Spec().Name)
 	}
 	return names
-}
-
-// folders is a flag that names folders, one at a time. They are absolute; what
-// is relative on the command line and in the environment is so to the current
-// folder.
-type folders []string
-
-// String implements [pflag.Value].
-func (f *folders) String() string { return strings.Join(*f, string(os.PathListSeparator)) }
-
-// Type implements [pflag.Value].
-func (f *folders) Type() string { return "folder" }
-
-// Set implements [pflag.Value].
-func (f *folders) Set(path string) error {
-	if path == "" {
-		return errors.New("a folder without a name")
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(abs)
-	switch {
-	case err != nil:
-		return fmt.Errorf("the folder can't be read: %w", err)
-	case !info.IsDir():
-		return fmt.Errorf("%s is no folder", abs)
-	}
-	*f = append(*f, abs)
-	return nil
-}
-
-// setEnv takes a list like that of PATH.
-func (f *folders) setEnv(list string) error {
-	for _, path := range filepath.SplitList(list) {
-		if path == "" {
-			continue
-		}
-		if err := f.Set(path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setConfig takes a text or a list of texts; relative folders are below dir.
-func (f *folders) setConfig(value json.RawMessage, dir string) error {
-	var paths []string
-	var one string
-	if json.Unmarshal(value, &one) == nil {
-		paths = []string{one}
-	} else if json.Unmarshal(value, &paths) != nil {
-		return errors.New("write a folder, or a list of them")
-	}
-	for _, path := range paths {
-		if path != "" && !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		if err := f.Set(path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sources is a flag that names tools whose folders of agent files are read too,
-// with commas between.
-type sources []string
-
-// String implements [pflag.Value].
-func (s *sources) String() string { return strings.Join(*s, ",") }
-
-// Type implements [pflag.Value].
-func (s *sources) Type() string { return "list" }
-
-// Set implements [pflag.Value]. It adds to what is set.
-func (s *sources) Set(list string) error {
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		switch {
-		case name == "":
-		case name != "all" && !slices.Contains(agentdefs.Sources(), name):
-			return fmt.Errorf("unknown source %q (use all, or some of %s)", name, strings.Join(agentdefs.Sources(), ", "))
-		default:
-			*s = append(*s, name)
-		}
-	}
-	return nil
-}
-
-// setConfig takes a text or a list of texts.
-func (s *sources) setConfig(value json.RawMessage, _ string) error {
-	var names []string
-	var one string
-	if json.Unmarshal(value, &one) == nil {
-		names = []string{one}
-	} else if json.Unmarshal(value, &names) != nil {
-		return errors.New("write a list of names, or all")
-	}
-	return s.Set(strings.Join(names, ","))
 }

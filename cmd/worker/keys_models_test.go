@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/agentworker/worker/cmd/worker/internal/settings"
+	"github.com/spf13/pflag"
 )
 
 // TestServerWithoutKey: OPENAI_BASE_URL alone is enough, and the model is the
@@ -12,8 +15,8 @@ import (
 func TestServerWithoutKey(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"data":[{"id":"llama-small"},{"id":"other"}]}`: "openai/llama-small",
-		`{"data":[]}`: "openai/" + defaultOpenAIModel,
-		`no JSON`:     "openai/" + defaultOpenAIModel,
+		`{"data":[]}`: "openai/" + settings.DefaultOpenAIModel,
+		`no JSON`:     "openai/" + settings.DefaultOpenAIModel,
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/v1/models" || r.Header.Get("Authorization") != "" {
@@ -25,8 +28,7 @@ func TestServerWithoutKey(t *testing.T) {
 		defer server.Close()
 		environ := []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "HOME=" + t.TempDir()}
 		p := &program{environ: environ}
-		p.settings.openai.name, p.settings.openai.variable = "openai", "OPENAI"
-		p.settings.anthropic.name, p.settings.anthropic.variable = "anthropic", "ANTHROPIC"
+		p.settings.Register(pflag.NewFlagSet("worker", pflag.ContinueOnError))
 		m, err := p.models().get("")
 		if err != nil || m.Name() != want {
 			t.Errorf("the server answers %s: got %v, %v, want %s", answer, m, err, want)

@@ -12,6 +12,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/agentworker/worker/cmd/worker/internal/settings"
 )
 
 // TestKilledWorkerLeavesNothing: a worker is killed while a shell command of an
@@ -82,9 +86,15 @@ func TestKeyCommandLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	out, err := runKeyCommand("sleep 1000 >"+fifo+" & echo begun >"+fifo+"; echo key", os.Environ())
-	if err != nil || string(out) != "key\n" {
-		t.Fatalf("%q, %v", out, err)
+	flags := pflag.NewFlagSet("worker", pflag.ContinueOnError)
+	var s settings.Settings
+	s.Register(flags)
+	if err := flags.Set("openai-api-key-command", "sleep 1000 >"+fifo+" & echo begun >"+fifo+"; echo key"); err != nil {
+		t.Fatal(err)
+	}
+	key, err := s.Provider("openai").APIKey(os.Environ(), os.Getenv)
+	if err != nil || key != "key" {
+		t.Fatalf("%q, %v", key, err)
 	}
 	if err := held.Close(); err != nil {
 		t.Fatal(err)

@@ -111,9 +111,9 @@ func (p *program) keepLog() (end func(), err error) {
 }
 
 func (p *program) logger() *slog.Logger {
-	handler := slog.Handler(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: p.settings.logLevel}))
+	handler := slog.Handler(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: p.settings.LogLevel}))
 	if p.log != nil {
-		file := slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: min(p.settings.logLevel, slog.LevelInfo)})
+		file := slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: min(p.settings.LogLevel, slog.LevelInfo)})
 		handler = slog.NewMultiHandler(handler, file.WithAttrs([]slog.Attr{slog.Int("pid", os.Getpid())}))
 	}
 	return slog.New(handler)

@@ -62,3 +62,13 @@ func (p *program) mcp(ctx context.Context) (err error) {
 	}
 	return p.mcpServer(a).Serve(ctx, &mcpserver.Stdio{In: in, Out: p.stdout, Logger: p.logger()})
 }
+
+// mcpServer returns the MCP server of a worker, for one host or for many.
+func (p *program) mcpServer(a *app) *mcpserver.Server {
+	m := p.settings.MCP
+	return mcpserver.New(mcpserver.Options{
+		Tasks: a.tasks, Bus: a.bus, Sessions: a.sessions.Store(), Logger: p.logger(),
+		CallLimit: m.CallLimit, ResultLimit: m.ResultLimit, ReadOnly: m.ReadOnly, HostModel: p.ofHost(),
+		CancelGrace: m.CancelGrace,
+	})
+}

@@ -109,7 +109,7 @@ func (p *program) explainLayers(j *judge, names []string, doc *explainDocument) 
 			if i == 0 && def.Mode == agentdefs.Primary {
 				depth = 0 // a session of its own, which may call task
 			}
-			rules, err := taskt.AgentRules(def, p.ownRules(j.ws), depth, p.settings.maxDepth)
+			rules, err := taskt.AgentRules(def, p.ownRules(j.ws), depth, p.settings.MaxDepth)
 			if err != nil {
 				return nil, err
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -35,7 +36,7 @@ type program struct {
 	live      *screen  // where a live line may stand; nil: nowhere
 	oneOutput bool     // stdout and stderr lead to the same place
 
-	settings settings
+	settings settings.Settings
 	log      *logFile                // of the state folder; nil: none
 	abort    context.CancelCauseFunc // ends the program with a reason; set by run
 
@@ -122,8 +123,11 @@ its events, durable and in order, on the stream of the session that called it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return p.settings.resolve(cmd.Flags(), p.getenv)
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if err := p.settings.Load(p.getenv); err != nil {
+				return usageError{err}
+			}
+			return nil
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -131,7 +135,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 	})
 	root.SetVersionTemplate("worker {{.Version}}\n")
 	root.SetUsageFunc(printUsage)
-	p.settings.register(root.PersistentFlags())
+	p.settings.Register(root.PersistentFlags())
 	// It fails for a flag that is not there or has a function.
 	_ = root.RegisterFlagCompletionFunc("model", p.completeModels)
 	root.AddCommand(

@@ -118,17 +118,6 @@ func TestCells(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"explore", "general", "reviewer", "list", "log"}
-	for given, want := range map[string]string{
-		"explor": "explore", "exlpore": "explore", "Generall": "general", "lst": "list", "rev": "reviewer", "zebra": "", "x": "", "": "",
-	} {
-		if got := nearest(given, names); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", given, got, want)
-		}
-	}
-}
-
 // TestTable: at whatever width a row fits, and nothing of what is shown is cut.
 func TestTable(t *testing.T) {
 	for _, columns := range []int{40, 60, 80, 200} {

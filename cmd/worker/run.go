@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
 )
@@ -162,7 +163,7 @@ func primaryAgent(snapshot *agentdefs.Snapshot, name string) (*agentdefs.Definit
 			}
 		}
 		return nil, fmt.Errorf("there is no primary agent %q%s; there are: %s (an agent file becomes one by 'mode: primary' or 'mode: all')",
-			name, didYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
+			name, suggest.DidYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
 	}
 	return def, nil
 }

@@ -81,7 +81,7 @@ func (p *program) listSessions(ctx context.Context, sessions *session.Store, all
 	now := time.Now()
 	shown := []listed{}
 	for _, r := range records {
-		if archived := r.Archived(p.settings.archiveAfter, now); all || !archived {
+		if archived := r.Archived(p.settings.ArchiveAfter, now); all || !archived {
 			shown = append(shown, listed{r, archived})
 		}
 	}

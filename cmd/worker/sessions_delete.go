@@ -75,10 +75,10 @@ func (p *program) deleteSessions(ctx context.Context, ids []string, what deletio
 func (p *program) unkept(what deletion) []session.Retention {
 	var keep []session.Retention
 	if what.archived {
-		keep = append(keep, session.Retention{Age: p.settings.archiveAfter})
+		keep = append(keep, session.Retention{Age: p.settings.ArchiveAfter})
 	}
 	if what.expired {
-		keep = append(keep, p.settings.retained())
+		keep = append(keep, p.settings.Retained())
 	}
 	return keep
 }

@@ -28,8 +28,8 @@ func (p *program) openStore(ctx context.Context) (_ *store, err error) {
 	}
 	s := &store{ws: ws}
 	s.bus, err = eventbus.Open(ctx, ws.ID, &eventbus.Options{
-		URL: p.settings.nats, Access: p.settings.access, Replicas: p.settings.replicas,
-		StoreDir: filepath.Join(ws.StateDir, "nats"), MaxAge: p.settings.eventAge(), Logger: p.logger(), Lost: p.abort,
+		URL: p.settings.NATS, Access: p.settings.Access, Replicas: p.settings.Replicas,
+		StoreDir: filepath.Join(ws.StateDir, "nats"), MaxAge: p.settings.EventAge(), Logger: p.logger(), Lost: p.abort,
 	})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentworker/worker/internal/suggest"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -123,7 +124,7 @@ func meantCommand(cmd *cobra.Command, args []string) string {
 			names = append(append(names, sub.Name()), sub.Aliases...)
 		}
 	}
-	return didYouMean(args[0], names)
+	return suggest.DidYouMean(args[0], names)
 }
 
 // meantFlag suggests the flag that a mistyped one stands for.
@@ -134,7 +135,7 @@ func meantFlag(cmd *cobra.Command, err error) string {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-	if near := nearest(unknown.GetSpecifiedName(), names); near != "" && len(unknown.GetSpecifiedName()) > 1 {
+	if near := suggest.Nearest(unknown.GetSpecifiedName(), names); near != "" && len(unknown.GetSpecifiedName()) > 1 {
 		return fmt.Sprintf(" (did you mean \"--%s\"?)", near)
 	}
 	return ""

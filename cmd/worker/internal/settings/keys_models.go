@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"context"
@@ -18,9 +18,9 @@ const (
 	maxListBytes = 1 << 20
 )
 
-// firstModel returns the first model that the server at base names, which is
+// FirstModel returns the first model that the server at base names, which is
 // asked once; empty: it names none, or can't be asked. No key is sent.
-func (p *provider) firstModel(base string) string {
+func (p *Provider) FirstModel(base string) string {
 	p.mu.Lock()
 	if p.listed == nil {
 		p.listed = sync.OnceValue(func() string { return listModels(base) })

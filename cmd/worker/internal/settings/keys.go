@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -15,8 +15,6 @@ import (
 	"unicode"
 
 	"github.com/spf13/pflag"
-
-	"github.com/agentworker/worker/permission"
 )
 
 const (
@@ -30,10 +28,10 @@ const (
 	keyAge = 5 * time.Minute
 )
 
-// provider is whom a model is asked of: where its API key comes from, and its
+// Provider is whom a model is asked of: where its API key comes from, and its
 // address. Hosts pass few variables on to what they start, so that each has a
 // setting.
-type provider struct {
+type Provider struct {
 	name     string // as in model names
 	variable string // what its own variables begin with: ANTHROPIC
 	keyFile  string
@@ -47,8 +45,8 @@ type provider struct {
 	said time.Time
 }
 
-// provider returns the settings of a provider; nil: there is none of that name.
-func (s *settings) provider(name string) *provider {
+// Provider returns the settings of a provider; nil: there is none of that name.
+func (s *Settings) Provider(name string) *Provider {
 	for _, p := range s.providers() {
 		if p.name == name {
 			return p
@@ -57,10 +55,10 @@ func (s *settings) provider(name string) *provider {
 	return nil
 }
 
-func (s *settings) providers() []*provider { return []*provider{&s.anthropic, &s.openai} }
+func (s *Settings) providers() []*Provider { return []*Provider{&s.anthropic, &s.openai} }
 
 // registerProviders registers the flags that say how to get at models.
-func (s *settings) registerProviders(flags *pflag.FlagSet) {
+func (s *Settings) registerProviders(flags *pflag.FlagSet) {
 	s.anthropic.name, s.anthropic.variable = "anthropic", "ANTHROPIC"
 	s.openai.name, s.openai.variable = "openai", "OPENAI"
 	for _, p := range s.providers() {
@@ -73,7 +71,7 @@ func (s *settings) registerProviders(flags *pflag.FlagSet) {
 
 // rivals returns the flags that set the same thing as name, itself among them,
 // and the variable of the environment that does so besides theirs.
-func (s *settings) rivals(name string) (flags []string, variable string) {
+func (s *Settings) rivals(name string) (flags []string, variable string) {
 	for _, p := range s.providers() {
 		keys := []string{p.name + "-api-key-file", p.name + "-api-key-command"}
 		switch name {
@@ -87,7 +85,7 @@ func (s *settings) rivals(name string) (flags []string, variable string) {
 }
 
 // checkProviders returns an error for settings that do not go together.
-func (s *settings) checkProviders() error {
+func (s *Settings) checkProviders() error {
 	for _, p := range s.providers() {
 		if p.keyFile != "" && p.command != "" {
 			return fmt.Errorf("%s-api-key-file and %s-api-key-command are both given: one of them has the key", p.name, p.name)
@@ -96,38 +94,33 @@ func (s *settings) checkProviders() error {
 	return nil
 }
 
-// keyFiles are the rules that keep agents away from the key files.
-func (s *settings) keyFiles() []permission.Rule {
-	var rules []permission.Rule
+// KeyFiles returns the files that hold API keys.
+func (s *Settings) KeyFiles() []string {
+	var files []string
 	for _, p := range s.providers() {
-		if p.keyFile == "" {
-			continue
-		}
-		for _, pattern := range below(p.keyFile) {
-			rules = append(rules, permission.Rule{
-				Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "the API key's file"},
-			})
+		if p.keyFile != "" {
+			files = append(files, p.keyFile)
 		}
 	}
-	return rules
+	return files
 }
 
-// base returns the address of the API; empty: the provider's own.
-func (p *provider) base(getenv func(string) string) string {
+// Base returns the address of the API; empty: the provider's own.
+func (p *Provider) Base(getenv func(string) string) string {
 	if p.baseURL != "" {
 		return p.baseURL
 	}
 	return getenv(p.variable + "_BASE_URL")
 }
 
-// hasKey reports whether it is said where the key comes from.
-func (p *provider) hasKey(getenv func(string) string) bool {
+// HasKey reports whether it is said where the key comes from.
+func (p *Provider) HasKey(getenv func(string) string) bool {
 	return p.keyFile != "" || p.command != "" || getenv(p.variable+"_API_KEY") != ""
 }
 
-// apiKey returns the API key; empty: none is set. An error shows nothing of
+// APIKey returns the API key; empty: none is set. An error shows nothing of
 // what may be a key.
-func (p *provider) apiKey(environ []string, getenv func(string) string) (string, error) {
+func (p *Provider) APIKey(environ []string, getenv func(string) string) (string, error) {
 	switch {
 	case p.keyFile != "":
 		key, err := readKey(p.keyFile)
@@ -144,6 +137,33 @@ func (p *provider) apiKey(environ []string, getenv func(string) string) (string,
 	default:
 		return getenv(p.variable + "_API_KEY"), nil
 	}
+}
+
+// KeySource says where the key comes from.
+func (p *Provider) KeySource(getenv func(string) string) string {
+	switch {
+	case p.keyFile != "":
+		return "that of the file " + p.keyFile
+	case p.command != "":
+		return "what --" + p.name + "-api-key-command prints"
+	case getenv(p.variable+"_API_KEY") != "":
+		return "that of " + p.variable + "_API_KEY"
+	default:
+		return "none"
+	}
+}
+
+// KeySettings names what sets the key.
+func (p *Provider) KeySettings() string {
+	return fmt.Sprintf("%s_API_KEY, --%s-api-key-file and --%s-api-key-command", p.variable, p.name, p.name)
+}
+
+// BaseSource says where the address comes from.
+func (p *Provider) BaseSource() string {
+	if p.baseURL != "" {
+		return "that of --" + p.name + "-base-url, or of its variable or key in the config file"
+	}
+	return "that of " + p.variable + "_BASE_URL"
 }
 
 // readKey reads a key file, which nobody else may read.
@@ -193,7 +213,7 @@ func oneKey(data []byte) (string, error) {
 
 // commandKey returns what the key command says, and asks it again when that is
 // old.
-func (p *provider) commandKey(environ []string) (string, error) {
+func (p *Provider) commandKey(environ []string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.key != "" && time.Since(p.said) < keyAge {

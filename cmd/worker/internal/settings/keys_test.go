@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"os"
@@ -52,9 +52,9 @@ func TestReadKey(t *testing.T) {
 // anybody's making, and fails in words of ours.
 func TestCommandKey(t *testing.T) {
 	dir := t.TempDir()
-	p := &provider{name: "openai", variable: "OPENAI", command: "echo x >>" + filepath.Join(dir, "asked") + "; echo $KEY"}
+	p := &Provider{name: "openai", variable: "OPENAI", command: "echo x >>" + filepath.Join(dir, "asked") + "; echo $KEY"}
 	for range 3 {
-		key, err := p.apiKey([]string{"PATH=" + os.Getenv("PATH"), "KEY=sk-secret"}, func(string) string { return "sk-other" })
+		key, err := p.APIKey([]string{"PATH=" + os.Getenv("PATH"), "KEY=sk-secret"}, func(string) string { return "sk-other" })
 		if key != "sk-secret" || err != nil {
 			t.Fatalf("key %q, %v", key, err)
 		}
@@ -68,8 +68,8 @@ func TestCommandKey(t *testing.T) {
 		{"echo sk-secret; echo more", "one word"},
 		{"yes sk-secret | head -c 1000000", "no key"},
 	} {
-		p := &provider{name: "openai", command: tt.command}
-		key, err := p.apiKey([]string{"PATH=" + os.Getenv("PATH")}, nil)
+		p := &Provider{name: "openai", command: tt.command}
+		key, err := p.APIKey([]string{"PATH=" + os.Getenv("PATH")}, nil)
 		if key != "" || err == nil || !strings.Contains(err.Error(), tt.wrong) || strings.Contains(strings.ReplaceAll(err.Error(), tt.command, ""), "secret") {
 			t.Errorf("%s: key %q, %v, want %q", tt.command, key, err, tt.wrong)
 		}

@@ -1,4 +1,6 @@
-package main
+// Package suggest finds, among known names, the one that a mistyped name was
+// meant to be.
+package suggest
 
 import (
 	"cmp"
@@ -7,18 +9,18 @@ import (
 	"strings"
 )
 
-// didYouMean returns ", did you mean …?" with the name that a mistyped one is
-// likely to stand for; empty: none is near.
-func didYouMean(given string, names []string) string {
-	if near := nearest(given, names); near != "" {
+// DidYouMean returns ` (did you mean "NAME"?)` with the one of names that a
+// mistyped name is likely to stand for; empty: none is near.
+func DidYouMean(given string, names []string) string {
+	if near := Nearest(given, names); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""
 }
 
-// nearest returns the name that takes the fewest changes to make of given: a
+// Nearest returns the name that takes the fewest changes to make of given: a
 // third of its length at most. Of equals the first one in the alphabet is taken.
-func nearest(given string, names []string) string {
+func Nearest(given string, names []string) string {
 	given = strings.ToLower(given)
 	best, fewest := "", max(1, len([]rune(given))/3)+1
 	for _, name := range slices.SortedFunc(slices.Values(names), cmp.Compare[string]) {

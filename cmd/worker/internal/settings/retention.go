@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -14,25 +14,25 @@ import (
 
 // retention is how long ended sessions are shown, and kept.
 type retention struct {
-	archiveAfter time.Duration // 0: never
+	ArchiveAfter time.Duration // 0: never
 	retainAge    time.Duration // 0: for ever
 	retainSize   byteSize      // 0: without a bound
 }
 
 func (r *retention) register(flags *pflag.FlagSet) {
-	flags.DurationVar(&r.archiveAfter, "archive-after", time.Hour, "how long after its end a session is archived, and lists leave it out; 0: never")
+	flags.DurationVar(&r.ArchiveAfter, "archive-after", time.Hour, "how long after its end a session is archived, and lists leave it out; 0: never")
 	flags.DurationVar(&r.retainAge, "retain-age", 30*24*time.Hour, "how long after its end a session is kept; 0: for ever")
 	flags.Var(&r.retainSize, "retain-size", "how much the sessions of the embedded store may take, for example 2G: those that ended first are deleted (default: no bound)")
 }
 
-// retained is what a session store is to keep.
-func (r *retention) retained() session.Retention {
+// Retained is what a session store is to keep.
+func (r *retention) Retained() session.Retention {
 	return session.Retention{Age: r.retainAge, Bytes: uint64(r.retainSize)}
 }
 
-// eventAge is how long events are kept, of whatever they are; 0: for ever. A
+// EventAge is how long events are kept, of whatever they are; 0: for ever. A
 // session may run for a day, and is kept from its end on.
-func (r *retention) eventAge() time.Duration {
+func (r *retention) EventAge() time.Duration {
 	if r.retainAge == 0 {
 		return 0
 	}
@@ -41,8 +41,8 @@ func (r *retention) eventAge() time.Duration {
 
 func (r *retention) check() error {
 	switch {
-	case r.archiveAfter < 0:
-		return fmt.Errorf("archive-after %s is below 0", r.archiveAfter)
+	case r.ArchiveAfter < 0:
+		return fmt.Errorf("archive-after %s is below 0", r.ArchiveAfter)
 	case r.retainAge < 0 || r.retainAge > 0 && r.retainAge < time.Minute:
 		return fmt.Errorf("retain-age %s is neither 0 nor a minute or more", r.retainAge)
 	}

@@ -1,0 +1,161 @@
+package settings
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/internal/suggest"
+)
+
+// The models used where a key is set and no model is named.
+const (
+	DefaultAnthropicModel = "claude-sonnet-5-5"
+	DefaultOpenAIModel    = "gpt-5.5"
+)
+
+// HostModel is the model of the MCP host that calls.
+const HostModel = "host"
+
+// BuiltinAliases are the names that agent files of other tools use for
+// Anthropic's models. The user's aliases come before them.
+var BuiltinAliases = map[string]string{
+	"sonnet": DefaultAnthropicModel,
+	"opus":   "claude-opus-5-5",
+	"haiku":  "claude-haiku-5-5",
+}
+
+// openAIModel matches the names of OpenAI's models: gpt-5.5, o3, o4-mini.
+var openAIModel = regexp.MustCompile(`^(gpt-|o\d+(-|$))`)
+
+// ModelAliases are names for models, in lower case, with what they stand for: a
+// model or another alias. As a flag it takes one NAME=MODEL at a time.
+type ModelAliases map[string]string
+
+// String implements [pflag.Value].
+func (a ModelAliases) String() string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		pairs = append(pairs, name+"="+a[name])
+	}
+	return strings.Join(pairs, ",")
+}
+
+// Type implements [pflag.Value].
+func (a ModelAliases) Type() string { return "NAME=MODEL" }
+
+// Set implements [pflag.Value].
+func (a ModelAliases) Set(pair string) error {
+	name, target, err := cutAlias(pair)
+	if err != nil {
+		return err
+	}
+	if old, taken := a[name]; taken && old != target {
+		return fmt.Errorf("the alias %s is given twice, as %s and as %s", name, old, target)
+	}
+	a[name] = target
+	return nil
+}
+
+// setEnv takes pairs with commas between. Aliases that are there stay.
+func (a ModelAliases) setEnv(list string) error {
+	more := ModelAliases{}
+	for pair := range strings.SplitSeq(list, ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		if err := more.Set(pair); err != nil {
+			return err
+		}
+	}
+	a.add(more)
+	return nil
+}
+
+// setConfig takes an object of names and models. Aliases that are there stay.
+func (a ModelAliases) setConfig(value json.RawMessage, _ string) error {
+	var object map[string]string
+	if json.Unmarshal(value, &object) != nil || object == nil {
+		return errors.New("write an object of names and models")
+	}
+	more := ModelAliases{}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if err := more.Set(name + "=" + object[name]); err != nil {
+			return err
+		}
+	}
+	a.add(more)
+	return nil
+}
+
+func (a ModelAliases) add(more ModelAliases) {
+	for name, target := range more {
+		if _, taken := a[name]; !taken {
+			a[name] = target
+		}
+	}
+}
+
+// check refuses aliases that lead to no model.
+func (a ModelAliases) check() error {
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if _, err := a.Resolve(name); err != nil {
+			return fmt.Errorf("the model alias %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func cutAlias(pair string) (name, target string, err error) {
+	name, target, ok := strings.Cut(pair, "=")
+	name, target = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(target)
+	switch {
+	case !ok || name == "" || target == "":
+		return "", "", errors.New("write NAME=MODEL, such as fast=anthropic/" + BuiltinAliases["haiku"])
+	case strings.Contains(name, "/"), name == "offline", name == "inherit":
+		return "", "", fmt.Errorf("%q can't be an alias: it has a meaning of its own", name)
+	}
+	return name, target, nil
+}
+
+// unknownModel is the error for a name that no model has.
+func unknownModel(name string, aliases ModelAliases) error {
+	names := slices.Concat([]string{"offline", HostModel}, slices.Collect(maps.Keys(BuiltinAliases)), slices.Collect(maps.Keys(aliases)))
+	return fmt.Errorf("unknown model %q%s: use offline, host, anthropic/NAME, openai/NAME, replay/FILE, sonnet, opus, haiku or an alias of --model-alias",
+		name, suggest.DidYouMean(name, names))
+}
+
+// Resolve returns the name of a model as "offline" or PROVIDER/NAME. name may
+// be an alias, in any case, or the name of a model at Anthropic or OpenAI alone.
+func (a ModelAliases) Resolve(name string) (string, error) {
+	given := name
+	for range len(a) + 1 {
+		target, ok := a[strings.ToLower(name)]
+		if !ok {
+			break
+		}
+		name = target
+	}
+	lower := strings.ToLower(name)
+	if _, endless := a[lower]; endless {
+		return "", fmt.Errorf("the model alias %s leads back to itself", given)
+	}
+	name = cmp.Or(BuiltinAliases[lower], name)
+	provider, rest, ok := strings.Cut(name, "/")
+	switch {
+	case name == "offline" || name == HostModel:
+		return name, nil
+	case ok && rest != "" && (provider == "anthropic" || provider == "openai" || provider == "replay"):
+		return name, nil
+	case !ok && strings.HasPrefix(name, "claude-"):
+		return "anthropic/" + name, nil
+	case !ok && openAIModel.MatchString(name):
+		return "openai/" + name, nil
+	}
+	return "", unknownModel(name, a)
+}

@@ -1,0 +1,236 @@
+// Package settings holds what a user can set: a flag, an environment variable
+// and a key in the config file for each setting, and where API keys and the names
+// of models come from.
+//
+// A new setting is a field and a flag registered in this package, in the file of
+// its kind: the variable and the key follow from the name of the flag.
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/tailscale/hujson"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/workspace"
+)
+
+// Settings are the flags that all commands share. Each has an environment
+// variable (--state-dir: WORKER_STATE_DIR) and a key in the config file
+// (stateDir). A flag beats the environment, which beats the file.
+type Settings struct {
+	Dir       string
+	Workspace string
+	StateDir  string
+	Model     string
+
+	ModelAliases ModelAliases
+	AgentsDirs   folders
+	AgentsFrom   sources
+
+	anthropic, openai Provider
+
+	NATS     string
+	Access   eventbus.Access // to nats
+	Replicas int             // there
+	LogLevel slog.Level
+	MaxDepth int
+	Timeout  time.Duration
+
+	ModelTimeout time.Duration
+
+	// ApprovalTimeout is how long a call waits for approval. 0: the default
+	// where somebody may answer, and no waiting where nobody is.
+	ApprovalTimeout time.Duration
+
+	retention
+	MCP mcpSettings
+
+	flags *pflag.FlagSet
+}
+
+// Register adds the flags of all settings to those of a command. A setting is
+// one flag here; its variable and its key in the config file follow from its name.
+func (s *Settings) Register(command *pflag.FlagSet) {
+	s.flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	s.flags.SortFlags = false // as the config file's keys are listed
+	flags := s.flags
+	s.LogLevel = slog.LevelError
+	flags.StringVar(&s.Dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
+	flags.StringVar(&s.Workspace, "workspace", "", "name of the workspace (default: the folder's name and a hash of its path)")
+	flags.StringVar(&s.StateDir, "state-dir", "", "folder for sessions, events and permissions.jsonc (default: $XDG_STATE_HOME/agentworker/<workspace>)")
+	flags.StringVar(&s.Model, "model", "", "offline, host (the MCP host's own), anthropic/NAME, openai/NAME, replay/FILE or an alias (default: by the API key that is set, else offline)")
+	s.ModelAliases = ModelAliases{}
+	flags.Var(s.ModelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
+	flags.Var(&s.AgentsDirs, "agents-dir", "a further folder of agent files, read after the workspace's; can be given more than once")
+	flags.Var(&s.AgentsFrom, "agents-from", "tools whose folders of agent files are read too, with commas between, or all ("+strings.Join(agentdefs.Sources(), ", ")+")")
+	s.registerProviders(flags)
+	flags.StringVar(&s.NATS, "nats", "", "URL of a NATS server with JetStream, several with commas between (default: a server within this process)")
+	s.registerAccess(flags)
+	flags.TextVar(&s.LogLevel, "log-level", s.LogLevel, "debug, info, warn or error")
+	flags.IntVar(&s.MaxDepth, "max-depth", 1, "how deep agents may call agents, 1 to 5; 1: subagents call none")
+	flags.DurationVar(&s.Timeout, "timeout", 5*time.Minute, "how long a subagent may run, 1s to 24h")
+	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
+	flags.DurationVar(&s.ApprovalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
+	s.retention.register(flags)
+	s.MCP.register(flags)
+	command.AddFlagSet(flags)
+}
+
+// all returns the flags of the settings, in order.
+func (s *Settings) all() []*pflag.Flag {
+	var all []*pflag.Flag
+	s.flags.VisitAll(func(f *pflag.Flag) { all = append(all, f) })
+	return all
+}
+
+// Load fills in, from the environment and the config file, what no flag has set,
+// and checks the values. Its errors name the flag, the variable or the key.
+func (s *Settings) Load(getenv func(string) string) error {
+	file, path, err := s.readConfig(getenv)
+	if err != nil {
+		return err
+	}
+	for _, flag := range s.all() {
+		name := flag.Name
+		_, adds := flag.Value.(ModelAliases) // to those of a flag, and these to those of the file
+		byFlag, byEnv := s.given(name, getenv)
+		env := variable(name)
+		if text := getenv(env); text != "" && (adds || !byFlag) {
+			if err := setEnv(flag.Value, text); err != nil {
+				return fmt.Errorf("%s: %q: %w", env, text, err)
+			}
+		}
+		if value, ok := file[configKey(name)]; ok && (adds || !byFlag && !byEnv) {
+			if err := setConfig(flag.Value, value, filepath.Dir(path)); err != nil {
+				return fmt.Errorf("%s: %s: %s: %w", path, configKey(name), value, err)
+			}
+		}
+	}
+	if err := s.ModelAliases.check(); err != nil {
+		return err
+	}
+	if err := s.checkProviders(); err != nil {
+		return err
+	}
+	if err := s.checkAccess(); err != nil {
+		return err
+	}
+	if err := s.retention.check(); err != nil {
+		return err
+	}
+	if err := s.MCP.check(); err != nil {
+		return err
+	}
+	switch {
+	case s.Timeout < time.Second || s.Timeout > 24*time.Hour:
+		return fmt.Errorf("timeout %s is not within 1s and 24h", errtext.Duration(s.Timeout))
+	case s.ModelTimeout < time.Second || s.ModelTimeout > 30*time.Minute:
+		return fmt.Errorf("model-timeout %s is not within 1s and 30m", errtext.Duration(s.ModelTimeout))
+	case s.ApprovalTimeout != 0 && (s.ApprovalTimeout < time.Second || s.ApprovalTimeout > 24*time.Hour):
+		return fmt.Errorf("approval-timeout %s is not within 1s and 24h", errtext.Duration(s.ApprovalTimeout))
+	case s.MaxDepth < 1 || s.MaxDepth > 5:
+		return fmt.Errorf("max-depth %d is not within 1 and 5", s.MaxDepth)
+	}
+	return nil
+}
+
+// given reports whether a setting, or one in its place, is on the command line,
+// and whether it is in the environment.
+func (s *Settings) given(name string, getenv func(string) string) (byFlag, byEnv bool) {
+	rivals, own := s.rivals(name)
+	for _, rival := range rivals {
+		byFlag = byFlag || s.flags.Changed(rival)
+		byEnv = byEnv || getenv(variable(rival)) != ""
+	}
+	return byFlag, byEnv || own != "" && getenv(own) != ""
+}
+
+// variable returns a flag's variable: state-dir is WORKER_STATE_DIR.
+func variable(flag string) string {
+	return "WORKER_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// setEnv sets a flag to what its environment variable says.
+func setEnv(flag pflag.Value, text string) error {
+	if own, ok := flag.(interface{ setEnv(list string) error }); ok {
+		return own.setEnv(text)
+	}
+	return flag.Set(text)
+}
+
+// setConfig sets a flag to what the config file, in dir, says: a text, which may
+// be empty for the default, or a number.
+func setConfig(flag pflag.Value, value json.RawMessage, dir string) error {
+	type listed interface {
+		setConfig(value json.RawMessage, dir string) error
+	}
+	if own, ok := flag.(listed); ok {
+		return own.setConfig(value, dir)
+	}
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	if text == "" {
+		return nil
+	}
+	return flag.Set(text)
+}
+
+// configKey returns a flag's key in the config file: state-dir is stateDir.
+func configKey(flag string) string {
+	if flag == "model-alias" {
+		return "modelAliases" // an object
+	}
+	parts := strings.Split(flag, "-")
+	for i := range parts[1:] {
+		parts[i+1] = strings.ToUpper(parts[i+1][:1]) + parts[i+1][1:]
+	}
+	return strings.Join(parts, "")
+}
+
+// readConfig reads the config file, JSON with comments, if there is one.
+func (s *Settings) readConfig(getenv func(string) string) (values map[string]json.RawMessage, path string, err error) {
+	dir, err := workspace.ConfigDir(getenv)
+	if err != nil {
+		return nil, "", err
+	}
+	path = filepath.Join(dir, "config.jsonc")
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, path, nil
+	}
+	if err != nil {
+		return nil, path, fmt.Errorf("reading the config file: %w", err)
+	}
+	plain, err := hujson.Standardize(data)
+	if err != nil {
+		return nil, path, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := json.Unmarshal(plain, &values); err != nil {
+		return nil, path, fmt.Errorf("%s: %w", path, err)
+	}
+	var known []string
+	for _, flag := range s.all() {
+		known = append(known, configKey(flag.Name))
+	}
+	for key := range values {
+		if !slices.Contains(known, key) {
+			return nil, path, fmt.Errorf("%s: unknown key %q (known: %s)", path, key, strings.Join(known, ", "))
+		}
+	}
+	return values, path, nil
+}
