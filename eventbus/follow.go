@@ -35,6 +35,12 @@ type Delivery struct {
 // event.
 func (d Delivery) Ends() bool { return bytes.HasPrefix(d.Raw, sessionEnd) }
 
+// Event decodes Raw: the envelopes around the event, the outermost first, and the
+// event itself.
+func (d Delivery) Event() (around []event.SubagentEvent, ev event.Event, err error) {
+	return event.Unwrap(d.Raw)
+}
+
 var sessionEnd = []byte(`{"type":"session_end"`)
 
 // FollowOptions says what part of a stream to follow. The zero value replays

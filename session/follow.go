@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -102,7 +101,7 @@ func (s *Store) pendingQuestions(ctx context.Context, path event.Path, upTo uint
 			if err != nil {
 				return nil, err
 			}
-			id, err := approvalOf(d.Raw)
+			id, err := approvalOf(d)
 			if err != nil {
 				return nil, fmt.Errorf("event %d: %w", d.Seq, err)
 			}
@@ -115,21 +114,13 @@ func (s *Store) pendingQuestions(ctx context.Context, path event.Path, upTo uint
 	return found, nil
 }
 
-// approvalOf returns the id of the approval that an event is about, in whatever
-// envelopes.
-func approvalOf(raw json.RawMessage) (string, error) {
-	for {
-		ev, err := event.Decode(raw)
-		if err != nil {
-			return "", err
-		}
-		switch ev := ev.(type) {
-		case event.SubagentEvent:
-			raw = ev.Event
-		case event.ToolApprovalRequired:
-			return ev.ApprovalID, nil
-		default:
-			return "", nil
-		}
+// approvalOf returns the id of the approval that an event requires, in whatever
+// envelopes; empty: it requires none.
+func approvalOf(d eventbus.Delivery) (string, error) {
+	_, ev, err := d.Event()
+	if err != nil {
+		return "", err
 	}
+	required, _ := ev.(event.ToolApprovalRequired)
+	return required.ApprovalID, nil
 }

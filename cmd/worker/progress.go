@@ -41,28 +41,23 @@ func newProgress(w io.Writer, live *screen) *progress {
 	return &progress{w: w, live: live, calls: make(map[string]event.ToolCallStart)}
 }
 
-// show shows one delivery that has come now. What can't be decoded is passed
-// over: the stream has it, and the display is not the place to fail.
+// show shows one delivery that has come now. It ignores what it
+// can't decode: the stream has it, and the display must not fail the call.
 func (p *progress) show(d eventbus.Delivery, now time.Time) {
-	agent, session := "", ""
-	raw := d.Raw
-	for {
-		ev, err := event.Decode(raw)
-		if err != nil {
-			return
-		}
-		env, ok := ev.(event.SubagentEvent)
-		if !ok {
-			if p.start.IsZero() {
-				p.start = d.Time
-				p.last = now
-			}
-			p.note(agent, session, ev, now)
-			p.event(d.Time, now, agent, session, ev)
-			return
-		}
-		agent, session, raw = env.AgentType, env.SessionID, env.Event
+	around, ev, err := d.Event()
+	if err != nil {
+		return
 	}
+	agent, session := "", ""
+	if n := len(around); n > 0 {
+		agent, session = around[n-1].AgentType, around[n-1].SessionID
+	}
+	if p.start.IsZero() {
+		p.start = d.Time
+		p.last = now
+	}
+	p.note(agent, session, ev, now)
+	p.event(d.Time, now, agent, session, ev)
 }
 
 func (p *progress) event(at, now time.Time, agent, session string, ev event.Event) {

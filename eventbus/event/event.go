@@ -263,6 +263,21 @@ func Decode(data []byte) (Event, error) {
 	return ev, nil
 }
 
+// Unwrap decodes an event and the envelopes around it, the outermost first. ev is
+// never a [SubagentEvent].
+func Unwrap(data []byte) (around []SubagentEvent, ev Event, err error) {
+	for {
+		if ev, err = Decode(data); err != nil {
+			return nil, nil, err
+		}
+		envelope, ok := ev.(SubagentEvent)
+		if !ok {
+			return around, ev, nil
+		}
+		around, data = append(around, envelope), envelope.Event
+	}
+}
+
 var decoders = map[string]func([]byte) (Event, error){}
 
 func init() {

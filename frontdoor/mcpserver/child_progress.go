@@ -39,52 +39,27 @@ func (t *progressTracker) of(sessionID string) *childProgress {
 // it requires; nil: none. It ignores what it can't decode: progress must not fail
 // a call.
 func (t *progressTracker) event(raw json.RawMessage) (f *childProgress, required *event.ToolApprovalRequired) {
-	env, ev := unwrap(raw)
-	if env == nil {
+	around, ev, err := event.Unwrap(raw)
+	if err != nil || len(around) == 0 {
 		return nil, nil
 	}
-	f = t.of(env.SessionID)
-	f.say(describe(env.AgentType, ev))
-	switch inner := innermost(ev).(type) {
+	child := around[0]
+	f = t.of(child.SessionID)
+	if len(around) == 1 {
+		f.say(describe(child.AgentType, ev))
+	} else {
+		f.say(describe(child.AgentType, around[1]))
+	}
+	switch inner := ev.(type) {
 	case event.ToolApprovalRequired:
 		return f, &inner
 	case event.ToolApprovalResolved:
 		f.withdraw(inner.ApprovalID)
 	}
-	if _, over := ev.(event.SessionEnd); over { // its last event
-		t.drop(env.SessionID, func(f *childProgress) { f.ended = true })
+	if _, over := ev.(event.SessionEnd); over && len(around) == 1 { // the child's last event
+		t.drop(child.SessionID, func(f *childProgress) { f.ended = true })
 	}
 	return f, nil
-}
-
-// unwrap returns the envelope of a child's event, and that event; nil: raw is no
-// envelope.
-func unwrap(raw json.RawMessage) (*event.SubagentEvent, event.Event) {
-	outer, err := event.Decode(raw)
-	env, ok := outer.(event.SubagentEvent)
-	if err != nil || !ok {
-		return nil, nil
-	}
-	ev, err := event.Decode(env.Event)
-	if err != nil {
-		return nil, nil
-	}
-	return &env, ev
-}
-
-// innermost returns the event without its envelopes.
-func innermost(ev event.Event) event.Event {
-	for {
-		env, ok := ev.(event.SubagentEvent)
-		if !ok {
-			return ev
-		}
-		inner, err := event.Decode(env.Event)
-		if err != nil {
-			return ev
-		}
-		ev = inner
-	}
 }
 
 // forget drops a child's progress once its last event has been seen.
