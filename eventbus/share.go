@@ -17,6 +17,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/agentworker/worker/internal/atomicfile"
 )
 
 // A process that has the store of a workspace open lets others of the same
@@ -159,7 +161,7 @@ func (s *share) open() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(s.dir, doorFile), data)
+	return atomicfile.Write(filepath.Join(s.dir, doorFile), data, 0o600)
 }
 
 // shut takes the address back, and the lock: the port is free only after it.
@@ -182,21 +184,4 @@ func (s *share) shut() {
 func (s *share) close() {
 	s.cancel()
 	<-s.done
-}
-
-// writeFile writes a file for this user alone, at once: a reader sees all or
-// nothing of it.
-func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("writing %s: %w", path, err), os.Remove(f.Name()))
-	}
-	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/agentworker/worker/internal/atomicfile"
 )
 
 // File is a permissions.jsonc: rules in the format of [ParseJSON] that people
@@ -60,12 +62,7 @@ func (f *File) create() error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return err
 	}
-	tmp, err := writeTemp(f.path, seedText, 0o600)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp)
-	if err := os.Link(tmp, f.path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := atomicfile.Create(f.path, seedText, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
@@ -175,33 +172,16 @@ func (f *File) allow(path, tool string, patterns []string) error {
 	if _, err := ParseJSON(edited, f.path, &ParseOptions{Home: f.home}); err != nil {
 		return fmt.Errorf("the file would be broken: %w", err)
 	}
-	tmp, err := writeTemp(path, edited, info.Mode().Perm())
+	staged, err := atomicfile.Stage(path, edited, info.Mode().Perm())
 	if err != nil {
 		return err
 	}
 	if now, err := os.Stat(path); err != nil || !unchanged(now, info) {
-		os.Remove(tmp)
-		return errors.Join(errEdited, err)
+		return errors.Join(errEdited, err, staged.Discard())
 	}
-	if err := os.Rename(tmp, path); err != nil {
-		os.Remove(tmp)
+	if err := staged.Replace(); err != nil {
 		return err
 	}
 	f.settled = false
 	return nil
-}
-
-// writeTemp writes data to a new file beside path and returns its name.
-func writeTemp(path string, data []byte, mode fs.FileMode) (name string, err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
-	if err != nil {
-		os.Remove(tmp.Name())
-		return "", err
-	}
-	return tmp.Name(), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/atomicfile"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -83,29 +84,16 @@ func (p *program) newAgent(name string, opts newOptions) error {
 	return err
 }
 
-// writeNew writes a file, in one step. It replaces one that is there only if
-// told to; a symlink is replaced, not followed.
-func writeNew(file, text string, replace bool) (err error) {
-	if !replace {
-		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if err != nil {
-			return err
-		}
-		_, err = f.WriteString(text)
-		return errors.Join(err, f.Close())
+// writeNew writes a file. It replaces one that is there only if told to, and then
+// in one step; a symlink is replaced, not followed.
+func writeNew(file, text string, replace bool) error {
+	if replace {
+		return atomicfile.Write(file, []byte(text), 0o644)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".new-*")
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // the umask counts
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
-		}
-	}()
-	_, err = tmp.WriteString(text)
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/agentworker/worker/internal/atomicfile"
 )
 
 // tokenBytes is the length of a token, of which each byte is two hex digits.
@@ -49,17 +50,8 @@ func readToken(path string) (string, error) {
 }
 
 // makeToken makes the file as a whole, or not at all.
-func makeToken(path string) (err error) {
+func makeToken(path string) error {
 	raw := make([]byte, tokenBytes)
-	rand.Read(raw)                                            // never fails
-	file, err := os.CreateTemp(filepath.Dir(path), ".token-") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.Remove(file.Name())) }()
-	_, err = file.WriteString(hex.EncodeToString(raw) + "\n")
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Link(file.Name(), path)
+	rand.Read(raw) // never fails
+	return atomicfile.Create(path, []byte(hex.EncodeToString(raw)+"\n"), 0o600)
 }
