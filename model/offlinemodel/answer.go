@@ -1,9 +1,7 @@
 package offlinemodel
 
 import (
-	"cmp"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,94 +9,84 @@ import (
 
 // Bounds of an answer.
 const (
-	maxFindings    = 10
-	maxPerFile     = 2
-	leastScore     = 0.25 // of the best one's
-	maxShownLine   = 140  // characters
-	excerptLines   = 14
-	maxProblems    = 6
-	maxEntries     = 40 // of a folder, or of what a file defines
-	maxQuotedWords = 45
+	maxFindings  = 10
+	maxPerFile   = 2
+	leastScore   = 0.25 // of the best one's
+	maxShownLine = 140  // characters
+	maxEntries   = 40   // of a folder
+	excerptLines = 14
 )
 
-// answer is the last turn of a search, in Markdown: the best place and what
-// stands there, then other places, then what could not be looked at.
-type answer struct {
-	*researcher
-	prompt     string
-	concluding bool // no tool may be called
-}
-
-// markdown writes the answer, without the closing note.
-func (a *answer) markdown() string {
-	var text string
+// answer is the last turn of a search, in Markdown, without the closing note:
+// the best place and what stands there, other places, and what went wrong.
+func (r *researcher) answer(prompt string) string {
+	text := ""
 	switch {
-	case a.prompt == "":
-		text = "There is no question in this conversation."
-	case a.step == 0 && a.concluding:
-		text = "No tool may be called any more, and nothing has been looked up yet: the question stays open. It comes down to: " + a.subject() + "."
-	case a.step == 0:
-		text = "The repository cannot be looked into: none of the tools grep, glob, list_dir and read_file that the question needs is offered. It comes down to: " + a.subject() + "."
-	case a.aboutPaths():
-		var sections []string
-		for _, p := range a.q.paths {
-			sections = append(sections, a.described(p))
-		}
-		text = strings.Join(sections, "\n\n")
+	case prompt == "":
+		return "There is no question in this conversation."
+	case r.step == 0:
+		return "The repository cannot be looked into: no tool for that may be called. The question stays open: " + r.subject() + "."
 	default:
-		text = a.search()
+		text = r.findings()
 	}
-	return strings.TrimSpace(text + "\n\n" + a.problems())
+	for _, p := range r.q.paths {
+		if len(r.besides()) > 0 {
+			break // they only say where to look
+		}
+		f := r.ev.files[r.ev.resolve(p.path)]
+		if list := r.listing(p.path); list != "" {
+			text = list + "\n\n" + text
+		} else if p.sure && (f == nil || len(f.read) == 0) {
+			text = code(p.path) + " could not be read.\n\n" + text
+		}
+	}
+	if n := len(r.ev.problems); n > 0 {
+		text += fmt.Sprintf("\n\nNot everything could be looked at (%d): %s", n, strings.Join(r.ev.problems[:min(n, 2)], "; "))
+	}
+	return strings.TrimSpace(text)
 }
 
-// search answers with places.
-func (a *answer) search() string {
-	places := a.chosen()
+// findings answers with places.
+func (r *researcher) findings() (text string) {
 	var missing []string
-	for i, t := range a.q.terms {
-		if t.strong() && a.found[i] == 0 {
+	for i, t := range r.q.terms {
+		if !t.weak && r.found[i] == 0 {
 			missing = append(missing, code(t.text))
 		}
 	}
-	if len(places) == 0 {
-		return strings.TrimSpace(strings.ReplaceAll("Nothing was found for "+strings.Join(missing, ", ")+".", " for .", ".") + "\n\n" + a.listing(""))
-	}
-	best := places[0]
-	text := a.finding(best)
-	if doc := a.docOf(best); doc != "" {
-		text += ": “" + doc + "”"
-	}
-	if excerpt := a.excerpt(best); excerpt != "" {
-		text += "\n\n" + excerpt
-	}
-	for i, p := range places[1:] {
-		if i == 0 && a.q.usage {
-			text += "\n\n**Uses**"
-		} else if i == 0 {
-			text += "\n\n**Other places**"
+	for i, p := range r.chosen() {
+		switch {
+		case i == 0 || p.score > knownScore*1.5: // the prompt names it
+			text += r.finding(p) + "\n\n" + r.excerpt(p) + "\n\n"
+		case i == 1:
+			text += "**Other places**\n- " + r.finding(p)
+		default:
+			text += "\n- " + r.finding(p)
 		}
-		text += "\n- " + a.finding(p)
 	}
+	absent := strings.Join(missing, ", ")
 	switch {
-	case best.topic && a.q.topic.name == "overview":
-		text += "\n\n" + a.listing("")
-	case !best.topic && len(missing) > 0:
-		text += "\n\nNot found anywhere: " + strings.Join(missing, ", ") + "."
+	case text == "" && len(r.q.paths) == 0:
+		return "Nothing was found for " + absent + ".\n\n" + r.listing("")
+	case r.knows() && r.q.topic != nil && r.q.topic.name == "overview":
+		text = strings.TrimSpace(text) + "\n\n" + r.listing("")
+	case !r.knows() && absent != "":
+		text = strings.TrimSpace(text) + "\n\nNot found anywhere: " + absent + "."
 	}
 	return text
 }
 
 // chosen selects what to show of the ranked places.
-func (a *answer) chosen() (out []place) {
-	perFile := map[string]int{}
-	for _, p := range a.places {
-		close := func(o place) bool {
-			return o.path == p.path && (max(o.line-p.line, p.line-o.line) <= 2 && !a.q.usage || o.text == p.text)
+func (r *researcher) chosen() (out []place) {
+	perFile, usage := map[string]int{}, r.q.asks("usage")
+	for _, p := range r.places {
+		like := func(o place) bool {
+			return o.path == p.path && (max(o.line-p.line, p.line-o.line) <= 2 && !usage || o.text == p.text)
 		}
-		switch {
-		case len(out) == maxFindings, p.kind == "private" && !slices.ContainsFunc(a.q.paths, func(q pathRef) bool { return q.path == p.path }),
-			perFile[p.path] == maxPerFile && !a.q.usage, p.line == 0 && perFile[p.path] > 0, slices.ContainsFunc(out, close),
-			len(out) > 0 && p.score < leastScore*out[0].score && (len(out) > 4 || p.kind == "foreign" || out[0].topic):
+		named := slices.ContainsFunc(r.q.paths, func(q pathRef) bool { return q.path == p.path })
+		weak := len(out) > 0 && p.score < leastScore*out[0].score && (len(out) > 4 || p.kind == "foreign" || out[0].known)
+		full := len(out) == maxFindings || perFile[p.path] == maxPerFile && !usage || p.line == 0 && perFile[p.path] > 0
+		if p.kind == "private" && !named || weak || full || slices.ContainsFunc(out, like) {
 			continue
 		}
 		perFile[p.path]++
@@ -108,135 +96,149 @@ func (a *answer) chosen() (out []place) {
 }
 
 // finding is a place, its line, and what it is in.
-func (a *answer) finding(p place) string {
+func (r *researcher) finding(p place) string {
 	if p.line == 0 {
 		return code(p.path)
 	}
 	where := ""
-	if d, line := a.enclosing(p.path, p.line); line > 0 && line != p.line {
-		where = fmt.Sprintf(" (in %s)", code(d.name))
+	if name, line := r.enclosing(p.path, p.line); line > 0 && line != p.line {
+		where = " (in " + code(name) + ")"
 	}
-	return fmt.Sprintf("%s — %s%s", code(fmt.Sprintf("%s:%d", p.path, p.line)), code(shorten(p.text)), where)
+	return code(fmt.Sprintf("%s:%d", p.path, p.line)) + " — " + code(shorten(strings.Join(strings.Fields(p.text), " "))) + where
 }
 
 // listing shows what a folder holds; "" if that is not known.
-func (a *answer) listing(folder string) string {
-	entries, title := slices.Clone(a.ev.listings[folder]), "The folder "+code(folder)
-	for _, n := range a.ev.names {
-		if rest, ok := strings.CutPrefix(n, strings.TrimPrefix(folder+"/", "/")); ok && len(a.ev.listings[folder]) == 0 {
-			if first, _, deeper := strings.Cut(rest, "/"); deeper {
-				rest = first + "/"
-			}
-			entries = append(entries, rest)
-		}
-	}
-	if entries = slices.Compact(entries); len(entries) == 0 {
+func (r *researcher) listing(folder string) string {
+	entries := r.ev.listings[folder]
+	if len(entries) == 0 {
 		return ""
 	}
+	var shown []string
+	for _, e := range entries[:min(len(entries), maxEntries)] {
+		shown = append(shown, code(e))
+	}
+	if n := len(entries) - maxEntries; n > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", n))
+	}
+	title := "The folder " + code(folder)
 	if folder == "" {
 		title = "The top folder"
 	}
-	more := ""
-	if n := len(entries) - maxEntries; n > 0 {
-		more, entries = fmt.Sprintf(" and %d more", n), entries[:maxEntries]
-	}
-	for i, e := range entries {
-		entries[i] = code(e)
-	}
-	return title + " holds " + strings.Join(entries, ", ") + more + "."
+	return title + " holds " + strings.Join(shown, ", ") + "."
 }
 
-var contentAsked = regexp.MustCompile(`(?i)\b(read|show|print|cat|display|output|contents?)\b`)
-
-// described describes a file or a folder that the prompt names.
-func (a *answer) described(p pathRef) string {
-	name := cmp.Or(a.ev.resolve(p.path), p.path)
-	f := a.ev.files[name]
-	switch {
-	case f != nil && len(f.read) > 0:
-	case a.listing(p.path) != "":
-		text := a.listing(p.path)
-		for n, f := range a.ev.files {
-			if doc := opening(n, f); path.Dir(n) == p.path && len(f.read) > 0 && doc != "" {
-				text += fmt.Sprintf(" %s begins: “%s”", code(n), doc)
-			}
-		}
-		return text
-	case slices.ContainsFunc(a.ev.failed, func(f failure) bool { return f.call.args.Path == p.path && f.denied() }):
-		return code(p.path) + " may not be read here."
-	case f != nil && f.whole:
-		return code(p.path) + " is empty."
-	case !p.sure:
-		return ""
-	default:
-		return code(p.path) + " could not be read."
+// enclosing returns the name and the line of what a line of a file belongs to:
+// the function, type or section around it, or the one that it is a comment of.
+// 0: it is not known.
+func (r *researcher) enclosing(file string, line int) (string, int) {
+	f := r.ev.files[file]
+	if f == nil {
+		return "", 0
 	}
-	text, main := code(name), 0
-	if f.total > 0 {
-		text += fmt.Sprintf(" has %s.", plural(f.total, "line"))
+	n := line
+	for f.read[n] && isComment(file, f.lines[n]) {
+		n++
 	}
-	if doc := opening(name, f); doc != "" {
-		text += " It begins: “" + doc + "”"
+	if d, ok := defines(file, f.lines[n]); ok && f.read[n] && (d.body || n > line) {
+		return d.name, n
 	}
-	outline := "\n\n**What it defines**"
-	for n := range f.inOrder() {
-		d, ok := defines(name, f.lines[n])
-		if !ok || d.strength < 0.6 || language(name) == "go" && indent(f.lines[n]) > 0 || strings.Count(outline, "\n") > maxEntries {
+	depth, text := indent(f.lines[line]), language(file) == "md" || language(file) == "ini"
+	for n := line - 1; n > 0 && f.read[n]; n-- {
+		l := f.lines[n]
+		if strings.TrimSpace(l) == "" || indent(l) >= depth && !text {
 			continue
 		}
-		if d.strength > 0.8 && (main == 0 || d.name == "main") {
-			main = n
+		if d, ok := defines(file, l); ok && d.body {
+			return d.name, n
 		}
-		outline += "\n- " + a.finding(place{path: name, line: n, text: f.lines[n]})
+		if !strings.ContainsAny(l[:1], "){") {
+			depth = indent(l)
+		}
 	}
-	first := cmp.Or(max(p.line-3, 0), main, 1)
-	if contentAsked.MatchString(a.prompt) && p.line == 0 {
-		first = 1
-	}
-	text += "\n\n" + f.block(name, first, first+2*excerptLines)
-	if main > 0 {
-		text += outline
-	}
-	return text
+	return "", 0
 }
 
-// problems tells what was cut, denied, failed, or kept back.
-func (a *answer) problems() string {
-	var lines []string
-	for _, f := range a.ev.failed {
-		if !f.denied() && slices.ContainsFunc(a.q.paths, func(p pathRef) bool {
-			return p.path == f.call.args.Path && (!p.sure || a.ev.resolve(p.path) != "" || a.listing(p.path) != "")
-		}) {
-			continue // a guess that was none
-		}
-		line := code(f.call.tool)
-		if f.call.args.Path != "" {
-			line += " of " + code(f.call.args.Path)
-		}
-		if f.denied() {
-			line += " was denied: " + f.reason
-		} else {
-			line += " failed: " + f.reason
-		}
-		if !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
-	}
-	lines = append(lines, a.ev.leftOut...)
-	var cut []string
-	for _, t := range a.q.searched() {
-		if a.ev.cut[a.pattern(t)] && !a.topicAnswers() {
-			cut = append(cut, code(t.text))
-		}
-	}
-	if len(cut) > 0 {
-		lines = append(lines, "there is more of "+strings.Join(cut, ", ")+" than the searches show; the likely folders and files were searched again")
-	}
-	if n := len(lines) - maxProblems; n > 0 {
-		lines = append(lines[:maxProblems], fmt.Sprintf("%d more", n))
-	}
-	if len(lines) == 0 {
+// indent returns how far a line is indented, a tab counting as four.
+func indent(line string) int {
+	line = strings.ReplaceAll(line, "\t", "    ")
+	return len(line) - len(strings.TrimLeft(line, " "))
+}
+
+// excerpt returns the lines around a place, as far as they were read: those of
+// the section, or of the function from the comment above it on.
+func (r *researcher) excerpt(p place) string {
+	f := r.ev.files[p.path]
+	if f == nil || !f.read[p.line] {
 		return ""
 	}
-	return "**What could not be looked at**\n- " + strings.Join(lines, "\n- ")
+	if p.kind == "document" {
+		return f.block(p.path, p.line, f.sectionEnd(p.path, p.line))
+	}
+	first := max(p.line-3, 1)
+	if _, at := r.enclosing(p.path, p.line); at > p.line-excerptLines/2 && !p.known {
+		first = min(at, p.line)
+	}
+	last := first + excerptLines - 1
+	for first > 1 && last-first < 2*excerptLines && isComment(p.path, f.lines[first-1]) {
+		first--
+	}
+	return f.block(p.path, first, last)
+}
+
+// sectionEnd returns the last line of the section that a line of a document
+// begins: it ends before the next heading, or some lines further on.
+func (f *fileEvidence) sectionEnd(name string, start int) int {
+	fenced := false
+	for n := start + 1; n < start+2*excerptLines; n++ {
+		l := strings.TrimSpace(f.lines[n])
+		fenced = fenced != strings.HasPrefix(l, "```")
+		if !f.read[n] || !fenced && strings.HasPrefix(l, "#") && language(name) == "md" {
+			return n - 1
+		}
+	}
+	return start + 2*excerptLines
+}
+
+// block returns the lines from first to last, as far as they were read, as a
+// block of code.
+func (f *fileEvidence) block(file string, first, last int) string {
+	var lines []string
+	for n := first; n <= last; n++ {
+		l := strings.TrimRight(f.lines[n], " \t")
+		if f.read[n] && (l != "" || len(lines) > 0 && lines[len(lines)-1] != "") {
+			lines = append(lines, shorten(l))
+		}
+	}
+	text := strings.TrimRight(strings.Join(lines, "\n"), "\n")
+	marks := fence(text, 3)
+	return marks + notLetters.ReplaceAllString(extension(file), "") + "\n" + text + "\n" + marks
+}
+
+var (
+	ticks      = regexp.MustCompile("`+")
+	notLetters = regexp.MustCompile(`[^a-z0-9]`)
+)
+
+// fence returns more backticks in a row than s has, and at least as many as least.
+func fence(s string, least int) string {
+	for _, run := range ticks.FindAllString(s, -1) {
+		least = max(least, len(run)+1)
+	}
+	return strings.Repeat("`", least)
+}
+
+// code writes s as inline code of Markdown.
+func code(s string) string {
+	if f := fence(s, 1); s == "" || len(f) > 1 {
+		return f + " " + s + " " + f
+	}
+	return "`" + s + "`"
+}
+
+// shorten returns as much of a line as is shown.
+func shorten(s string) string {
+	if r := []rune(s); len(r) > maxShownLine {
+		return string(r[:maxShownLine]) + "…"
+	}
+	return s
 }

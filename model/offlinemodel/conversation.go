@@ -10,11 +10,11 @@ import (
 // conversation is what the messages of a request say about the question at
 // hand and the work done for it.
 type conversation struct {
-	prompt     string
-	earlier    string // the prompt before it; empty: none
-	done       [][]exchange
-	turns      int      // messages with tool calls, in the whole conversation
-	background []string // the outcomes of tasks that came as messages of their own
+	prompt  string
+	earlier string // the prompt before it; empty: none
+	done    [][]exchange
+	turns   int       // messages with tool calls, in the whole conversation
+	tasks   []outcome // what came of tasks
 }
 
 // exchange is a tool call and its result.
@@ -58,10 +58,10 @@ func readConversation(req *model.Request) *conversation {
 			if i+1 < len(req.Messages) {
 				results = req.Messages[i+1].ToolResults
 			}
-			now.done = append(now.done, exchanges(m.ToolCalls, results))
+			now.add(m.ToolCalls, results)
 		case m.Role != model.User || len(m.ToolResults) > 0 || strings.TrimSpace(m.Text) == "":
 		case taskOutcome.MatchString(m.Text):
-			now.background = append(now.background, m.Text)
+			now.tasks = append(now.tasks, readOutcome(m.Text, false))
 		default:
 			before = now
 			now = &conversation{prompt: strings.TrimSpace(m.Text), earlier: now.prompt}
@@ -69,59 +69,56 @@ func readConversation(req *model.Request) *conversation {
 	}
 	// A request to conclude may stand in a message of its own: then the
 	// question is the one before it.
-	if before != nil && req.NoToolCalls && len(now.done) == 0 && len(before.done) > 0 {
+	if before != nil && req.NoToolCalls && len(now.done) == 0 && len(before.done)+len(before.tasks) > 0 {
 		now = before
 	}
 	now.turns = turns
 	return now
 }
 
-// exchanges puts calls and results together, by id, else by their order.
-func exchanges(calls []model.ToolCall, results []model.ToolResult) []exchange {
+// add adds the calls of one turn with their results.
+func (talk *conversation) add(calls []model.ToolCall, results []model.ToolResult) {
 	byID := map[string]model.ToolResult{}
 	for _, r := range results {
 		byID[r.ToolCallID] = r
 	}
-	out := make([]exchange, 0, len(calls))
-	for i, c := range calls {
-		e := exchange{call: call{tool: c.Name}}
+	var step []exchange
+	for _, c := range calls {
+		r := byID[c.ID]
+		if c.Name == taskTool {
+			talk.tasks = append(talk.tasks, readOutcome(r.Text, r.IsError))
+			continue
+		}
+		e := exchange{call{tool: c.Name}, r.Text, r.IsError}
 		if json.Unmarshal([]byte(c.Arguments), &e.call.args) != nil {
 			e.call.args = arguments{} // not a call of ours
 		}
-		r, ok := byID[c.ID]
-		if !ok && len(results) == len(calls) {
-			r = results[i]
-		}
-		e.text, e.isError = r.Text, r.IsError
-		out = append(out, e)
+		step = append(step, e)
 	}
-	return out
+	if len(step) > 0 {
+		talk.done = append(talk.done, step)
+	}
 }
 
-// toolbox is the tools of a request, each with the properties of its schema.
-type toolbox map[string]map[string]property
+// toolbox is the tools that may be called now, each with the agents it starts.
+type toolbox map[string][]string
 
-type property struct {
-	Enum []any `json:"enum"`
-}
-
-// offered returns the tools that may be called now.
 func offered(req *model.Request) toolbox {
 	tools := toolbox{}
 	for _, t := range req.Tools {
 		var schema struct {
-			Properties map[string]property `json:"properties"`
+			Properties struct {
+				AgentType struct{ Enum []string } `json:"agentType"`
+			} `json:"properties"`
 		}
 		if json.Unmarshal(t.InputSchema, &schema) != nil {
-			schema.Properties = nil // unlike a schema: no optional argument is used
+			schema.Properties.AgentType.Enum = nil // unlike a schema of ours
 		}
 		if !req.NoToolCalls {
-			tools[t.Name] = schema.Properties
+			tools[t.Name] = schema.Properties.AgentType.Enum
 		}
 	}
 	return tools
 }
 
 func (t toolbox) has(name string) bool { _, ok := t[name]; return ok }
-
-func (t toolbox) takes(tool, arg string) bool { _, ok := t[tool][arg]; return ok }

@@ -8,13 +8,14 @@
 // again, works out how far it has come, and goes one step on:
 //
 //   - asked to change something, or for an answer that satisfies a schema, it
-//     says at once that it can't (refuse.go);
-//   - offered a task tool, it hands the questions of the prompt to subagents,
-//     and their answers on (delegate.go);
+//     says at once that it can't (delegate.go);
+//   - offered a task tool, it hands the prompt to a subagent, and its answer on
+//     (delegate.go);
 //   - else it looks at the names of the files, searches for the words of the
 //     prompt, reads around the best places (search.go, rank.go) and answers
 //     with them (answer.go). What is asked of any repository, such as how to
-//     install it, has its known places (topics.go).
+//     install it, has its known places (topics.go). What it knows of words,
+//     languages and files stands in tables (tables.go).
 //
 // What tools return is material: apart from file names to read, nothing in it
 // becomes a call.
@@ -106,7 +107,8 @@ func parts(req *model.Request) (out []model.Part) {
 		}
 	}
 	asked, _ := json.Marshal([]any{req.System, req.Messages, req.Tools}) // unlike JSON: counts nothing
-	return append(out, model.Usage{InputTokens: int64(len(asked)/charsPerToken + 1), OutputTokens: int64(written/charsPerToken + 1)}, model.Stop{Reason: stop})
+	usage := model.Usage{InputTokens: int64(len(asked)/charsPerToken + 1), OutputTokens: int64(written/charsPerToken + 1)}
+	return append(out, usage, model.Stop{Reason: stop})
 }
 
 // decide works out the next turn.
@@ -126,7 +128,8 @@ func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for n = max(n, 0); n > 0 && !utf8.RuneStart(s[n]); n-- {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
 	}
 	return s[:n]
 }

@@ -11,28 +11,25 @@ import (
 
 // query is what a prompt asks for.
 type query struct {
-	text   string
-	terms  []term
-	paths  []pathRef
-	topic  *topic // what it asks of a repository as such; nil: nothing known
-	usage  bool   // asks for uses rather than for a definition
-	tests  bool   // asks for tests
-	docs   bool   // asks for documents
-	how    bool   // asks how a user does something
-	value  bool   // asks for a default, a limit, a number
-	sample bool   // asks for examples
+	text  string
+	terms []term // those with the most weight first
+	paths []pathRef
+	topic *topic // what it asks of a repository as such; nil: nothing known
 }
+
+// asks reports whether the prompt asks for usage, tests, docs, a value, a
+// sample or contents: the names of patterns.
+func (q *query) asks(what string) bool { return matches(what, q.text) }
 
 // term is something to look for.
 type term struct {
-	text   string
-	stem   string // of a word; empty: the term is an identifier or a phrase
-	ident  string // an identifier without what joins its words, in lower case
-	member string // the last part of a qualified one, likewise
-	phrase string // quoted words, in lower case
-	pair   string // the stems of two words side by side: they make a name together
-	weak   bool   // counts where it stands, but is not worth a search
-	weight float64
+	text      string
+	stem      string // of a word; empty: the term is an identifier
+	ident     string // an identifier without what joins its words, in lower case; of a qualified one the last part
+	qualified bool
+	pair      string // the stems of two words side by side: they make a name together
+	weak      bool   // counts where it stands, but is not worth a search
+	weight    float64
 }
 
 // pathRef is a path that the prompt names, if the repository has it.
@@ -50,29 +47,11 @@ const (
 	maxPaths       = 4
 )
 
-var (
-	usageAsked  = regexp.MustCompile(`(?i)\b(usages?|uses of|users of|callers?|call sites?|references? (to|of)|who (calls|uses)|what (calls|uses)|where (is|are|do we|does it)\b.{1,60}\b(used|called|call|referenced|invoked|instantiated))\b`)
-	testsAsked  = regexp.MustCompile(`(?i)\b(tests?|tested|testing|specs?)\b`)
-	docsAsked   = regexp.MustCompile(`(?i)\b(docs?|documented|documentation|readme|guide|tutorial)\b`)
-	howAsked    = regexp.MustCompile(`(?i)^\W*(how (do|can|should|would|to|must) ?(i|you|we|one|a user)?\b|can i\b|is (it|there a way) (possible )?to\b|what is the way to)`)
-	valueAsked  = regexp.MustCompile(`(?i)\b(default|defaults|how (many|much|long|big|large|often)|maximum|minimum|limit|timeout|port|size|value of)\b`)
-	sampleAsked = regexp.MustCompile(`(?i)\b(examples?|samples?|demos?)\b`)
-)
-
 // parseQuery makes a query of a prompt. Where the prompt names little of its
 // own, as "and its tests?" does, the terms of the earlier prompt count too.
 func parseQuery(prompt, earlier string) query {
 	prompt = strings.ToValidUTF8(cut(prompt, maxPromptBytes), " ")
-	q := query{
-		text:   prompt,
-		usage:  usageAsked.MatchString(prompt),
-		tests:  testsAsked.MatchString(prompt),
-		docs:   docsAsked.MatchString(prompt),
-		how:    howAsked.MatchString(prompt),
-		value:  valueAsked.MatchString(prompt),
-		sample: sampleAsked.MatchString(prompt),
-		topic:  topicOf(prompt),
-	}
+	q := query{text: prompt, topic: topicOf(prompt)}
 	q.read(prompt, 1)
 	if earlier != "" && len(q.paths) == 0 && len(q.strong()) < 2 {
 		q.read(strings.ToValidUTF8(cut(earlier, maxPromptBytes), " "), 0.5)
@@ -83,41 +62,36 @@ func parseQuery(prompt, earlier string) query {
 	return q
 }
 
-// strong reports whether the term is worth a search of its own.
-func (t *term) strong() bool { return !t.weak && t.pair == "" }
-
 // strong returns the terms that are worth a search.
 func (q *query) strong() []term {
-	return slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return !t.strong() })
+	return slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return t.weak })
+}
+
+// searched returns the terms that are searched for: the strong ones, else the
+// weak ones, and a pair.
+func (q *query) searched() []term {
+	out := q.strong()
+	if len(out) == 0 {
+		out = q.terms
+	}
+	out = slices.Clone(out[:min(len(out), maxSearched)])
+	if i := slices.IndexFunc(q.terms, func(t term) bool { return t.pair != "" }); i >= 0 {
+		out = append(out, q.terms[i])
+	}
+	return out
 }
 
 // match returns how well each term matches a line.
 func (q *query) match(line string) []float64 {
 	in, out := newText(line), make([]float64, len(q.terms))
 	for i := range q.terms {
-		out[i] = q.terms[i].match(&in)
-	}
-	return out
-}
-
-// searched returns the terms that are searched for: the strong ones, else the
-// weak ones.
-func (q *query) searched() []term {
-	out := q.strong()
-	if len(out) == 0 {
-		out = q.terms
-	}
-	out = out[:min(len(out), maxSearched)]
-	for _, t := range q.terms {
-		if t.pair != "" && len(out) < maxSearched+2 {
-			out = append(slices.Clip(out), t)
-		}
+		out[i] = q.terms[i].match(in)
 	}
 	return out
 }
 
 var (
-	quotedText = regexp.MustCompile("`([^`\n]{1,200})`" + `|"([^"\n]{1,200})"|“([^”\n]{1,200})”|«([^»\n]{1,200})»|(?:^|[\s(])'([^'\n]{2,100})'`)
+	quotedText = regexp.MustCompile("`([^`\\s]{1,200})`" + `|"([^"\s]{1,200})"|“([^”\s]{1,200})”|(?:^|[\s(])'([^'\s]{2,100})'`)
 	urls       = regexp.MustCompile(`\b[a-zA-Z][a-zA-Z+.-]*://\S+`)
 	rawToken   = regexp.MustCompile(`[\p{L}\p{M}\p{N}_$@~./\\:#’'+-]+(?:\(\))?`)
 	qualifiers = regexp.MustCompile(`\.|::|->|#|/`)
@@ -125,71 +99,52 @@ var (
 	pathLine   = regexp.MustCompile(`^(.+?)[:#]L?(\d{1,7})(?:[:-]\d+)?$`)
 	dottedName = regexp.MustCompile(`^[\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)*\.[\p{L}][\p{L}\p{N}_-]{0,11}$`)
 	plainWord  = regexp.MustCompile(`^\p{L}{2,}$`)
-	plainNames = wordSet("makefile dockerfile jenkinsfile vagrantfile procfile gemfile rakefile justfile brewfile")
-	shouted    = wordSet("README LICENSE LICENCE COPYING CHANGELOG CONTRIBUTING AUTHORS CODEOWNERS NOTICE SECURITY VERSION")
-	products   = wordSet("node.js vue.js next.js nuxt.js express.js react.js d3.js three.js angular.js ember.js asp.net e.g i.e a.k.a etc.")
+	identifier = regexp.MustCompile(`\(\)$|^[$@]|^[\p{L}_].*(?:[_#.]|::|->|\p{Ll}\p{Lu})|^_`)
 )
 
 // read adds what a prompt names, each weight multiplied by factor.
 func (q *query) read(prompt string, factor float64) {
 	prompt = urls.ReplaceAllString(prompt, " ")
 	for _, m := range quotedText.FindAllStringSubmatch(prompt, -1) {
-		s := strings.TrimSpace(strings.Join(m[1:], ""))
-		if strings.ContainsFunc(s, unicode.IsSpace) {
-			q.add(term{text: s, phrase: strings.ToLower(strings.Join(strings.Fields(s), " ")), weight: 2.5 * factor})
-			for _, w := range rawToken.FindAllString(s, -1) {
-				q.addToken(w, factor, false)
-			}
-		} else if s != "" {
-			q.addToken(s, factor, true)
-		}
+		q.addToken(strings.Join(m[1:], ""), factor, true)
 	}
 	before := ""
 	for _, s := range rawToken.FindAllString(quotedText.ReplaceAllString(prompt, " "), -1) {
 		q.addToken(s, factor, false)
 		word := strings.ToLower(s)
 		if !plainWord.MatchString(s) || stopWords[word] && s != strings.ToUpper(s) {
-			before = ""
-			continue
+			word = ""
 		}
-		if before != "" && !(weakWords[before] && weakWords[word]) {
-			q.add(term{text: before + " " + word, pair: literal(stem(before)) + literal(stem(word)), weight: 1.2 * factor})
+		if before != "" && word != "" && !(weakWords[before] && weakWords[word]) {
+			pair := literal(stem(before)) + literal(stem(word))
+			q.add(term{text: before + " " + word, pair: pair, weak: true, weight: 1.2 * factor})
 		}
 		before = word
 	}
 }
 
-// addToken adds what a token of a prompt stands for.
+// addToken adds what a token of a prompt stands for: a path, a name in code, or
+// words.
 func (q *query) addToken(s string, factor float64, quoted bool) {
 	s = strings.TrimLeft(strings.TrimRight(s, `.:-’'\+#@`), `’':+\`)
 	s = strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
-	if s == "" || products[strings.ToLower(s)] && !quoted {
-		q.addWords(s, factor)
-		return
-	}
-	if p, ok := parsePath(s, quoted); ok {
+	product := products[flat(s)] && !quoted
+	if p, ok := parsePath(s, quoted); ok && !product {
 		if !slices.ContainsFunc(q.paths, func(o pathRef) bool { return o.path == p.path }) {
 			q.paths = append(q.paths, p)
 		}
 		if strings.Contains(s, "/") {
-			for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			for w := range strings.FieldsFuncSeq(s, isSeparator) {
 				q.addWord(w, factor*0.5, p.sure)
 			}
 			return
 		}
 	}
 	s = strings.Trim(s, "-/~\\")
-	if isIdentifier(s) || quoted {
-		parts := qualifiers.Split(strings.TrimSuffix(s, "()"), -1)
-		parts = slices.DeleteFunc(parts, func(p string) bool { return flat(p) == "" })
-		if len(parts) == 0 {
-			return
-		}
-		t := term{text: strings.TrimSuffix(s, "()"), ident: flat(s), weight: 2 * factor}
-		if len(parts) > 1 {
-			t.member = flat(parts[len(parts)-1])
-		}
-		q.add(t)
+	name := strings.TrimSuffix(s, "()")
+	parts := slices.DeleteFunc(qualifiers.Split(name, -1), func(p string) bool { return flat(p) == "" })
+	if len(parts) > 0 && !product && (quoted || identifier.MatchString(s)) {
+		q.add(term{text: name, ident: flat(parts[len(parts)-1]), qualified: len(parts) > 1, weight: 2 * factor})
 		if words := subwords(s); len(words) > 1 {
 			for _, w := range words {
 				q.addWord(w, 0.3*factor, true)
@@ -197,29 +152,19 @@ func (q *query) addToken(s string, factor float64, quoted bool) {
 		}
 		return
 	}
-	q.addWords(s, factor)
-}
-
-func (q *query) addWords(s string, factor float64) {
-	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’' }) {
+	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return isSeparator(r) && r != '\'' && r != '’' }) {
 		q.addWord(w, factor, false)
 	}
 }
 
-// addWord adds a plain word, unless it is a stop word.
+// addWord adds a plain word, unless it is a stop word or too short to tell.
 func (q *query) addWord(w string, factor float64, weak bool) {
 	low := strings.ToLower(strings.Trim(w, "'’"))
 	runes := []rune(low)
-	capital := len(runes) > 2 && w == strings.ToUpper(w) && (stopWords[low] || weakWords[low]) // as in: the SET command
-	switch {
-	case capital:
-	case stopWords[strings.NewReplacer("'", "", "’", "").Replace(low)], strings.ContainsAny(low, "'’"), len(runes) == 0:
-		return
-	case len(runes) == 1 && runes[0] < 0x2E80: // a letter, unless it is a word by itself
-		return
-	case len(runes) == 2 && w != strings.ToUpper(w) && same[low] == "" && runes[0] < 0x2E80:
-		return
-	case strings.Trim(low, "0123456789") == "" && len(low) < 3:
+	upper := w == strings.ToUpper(w)
+	capital := len(runes) > 2 && upper && (stopWords[low] || weakWords[low]) // as in: the SET command
+	short := len(runes) < 2 || len(runes) == 2 && (!upper || unicode.IsDigit(runes[0])) && same[low] == ""
+	if short && isASCII(low) || len(runes) == 0 || stopWords[low] && !capital || strings.ContainsAny(low, "'’") {
 		return
 	}
 	t := term{text: w, stem: stem(low), weak: !capital && (weak || weakWords[low]), weight: factor}
@@ -233,9 +178,7 @@ func (q *query) addWord(w string, factor float64, weak bool) {
 }
 
 func (q *query) add(t term) {
-	if !slices.ContainsFunc(q.terms, func(o term) bool {
-		return o.stem == t.stem && o.ident == t.ident && o.pair == t.pair && o.phrase == t.phrase
-	}) {
+	if !slices.ContainsFunc(q.terms, func(o term) bool { return o.stem == t.stem && o.ident == t.ident && o.pair == t.pair }) {
 		q.terms = append(q.terms, t)
 	}
 }
@@ -247,41 +190,15 @@ func parsePath(s string, quoted bool) (pathRef, bool) {
 		p.path = m[1]
 		p.line, _ = strconv.Atoi(m[2]) // at most 7 digits
 	}
+	folder := strings.HasSuffix(p.path, "/")
 	p.path = strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(p.path, `\`, "/"), "./"), "/")
-	if !pathChars.MatchString(p.path) || strings.Trim(p.path, "./~") == "" || strings.Contains(p.path, "//") || strings.HasSuffix(p.path, "()") {
+	if !pathChars.MatchString(p.path) || strings.Trim(p.path, "./~") == "" || strings.HasSuffix(p.path, "()") {
 		return pathRef{}, false
 	}
-	slashes := strings.Count(strings.TrimRight(s, "/"), "/")
+	slashes := strings.Count(p.path, "/")
 	dotted := dottedName.MatchString(p.path[strings.LastIndex(p.path, "/")+1:])
-	switch {
-	case slashes > 0:
-		p.sure = quoted || slashes > 1 || dotted || strings.HasSuffix(s, "/")
-	case strings.HasSuffix(s, "/"), plainNames[strings.ToLower(p.path)], shouted[p.path]:
-		p.sure = true
-	case !dotted:
-		return pathRef{}, false
-	default: // a name such as main.go or res.json, which may be a member of something
-		p.sure = strings.HasPrefix(p.path, ".")
-	}
-	return p, true
-}
-
-// isIdentifier reports whether a token is the name of something in code, by
-// the way it is written.
-func isIdentifier(s string) bool {
-	if strings.HasSuffix(s, "()") || strings.HasPrefix(s, "$") || strings.HasPrefix(s, "@") {
-		return true
-	}
-	if s == "" || !unicode.IsLetter([]rune(s)[0]) && s[0] != '_' {
-		return false
-	}
-	lower := false
-	for i, r := range s {
-		switch {
-		case strings.ContainsRune("_#.", r), strings.HasPrefix(s[i:], "::"), strings.HasPrefix(s[i:], "->"), unicode.IsUpper(r) && lower:
-			return true
-		}
-		lower = unicode.IsLower(r)
-	}
-	return false
+	named := fileNames[p.path] || fileNames[strings.ToLower(p.path)]
+	// A name such as main.go or res.json may be a member of something.
+	p.sure = folder || named || slashes > 1 || slashes > 0 && (quoted || dotted) || dotted && strings.HasPrefix(p.path, ".")
+	return p, p.sure || slashes > 0 || dotted
 }

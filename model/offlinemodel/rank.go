@@ -18,7 +18,7 @@ type place struct {
 	score float64
 	def   definition // empty name: none
 	kind  string
-	topic bool // found by the topic of the prompt
+	known bool // found by the topic or a path of the prompt
 }
 
 // What counts how much.
@@ -33,7 +33,7 @@ const (
 	eachMore     = 0.35
 	rarity       = 0.35
 	longLineSize = 300 // bytes; longer ones are generated more often than written
-	topicScore   = 100
+	knownScore   = 100
 )
 
 // ranker scores files and lines of the evidence.
@@ -51,49 +51,71 @@ type ranker struct {
 
 // newRanker ranks what has been found.
 func newRanker(q *query, ev *evidence, system string) *ranker {
-	r := &ranker{q: q, ev: ev, own: ownName(system, ev), weight: make([]float64, len(q.terms)), found: make([]int, len(q.terms)), held: map[string]map[int][]float64{}, files: map[string]float64{}}
-	all := map[string]bool{}
-	for _, n := range ev.names {
-		all[n] = true
-	}
-	for p, f := range ev.files {
-		all[p] = true
-		seen := make([]int, len(q.terms))
-		r.held[p] = map[int][]float64{}
-		for n, l := range f.lines {
-			if f.whole && !f.read[n] {
-				continue // a search has shown a line that is not there any more
-			}
-			if m := q.match(l); slices.Max(append(m, 0)) > 0 {
-				r.held[p][n] = m
-				for i := range m {
-					if m[i] >= matchLeast {
-						seen[i] = 1
-					}
-				}
-			}
-		}
-		for i := range seen {
-			r.found[i] += seen[i]
-		}
+	r := &ranker{q: q, ev: ev, own: ownName(system), found: make([]int, len(q.terms))}
+	r.held, r.files = map[string]map[int][]float64{}, map[string]float64{}
+	for p := range ev.files {
+		r.matchLines(p)
 	}
 	for i, t := range q.terms {
-		r.weight[i] = t.weight / (1 + rarity*math.Log1p(float64(r.found[i])))
+		r.weight = append(r.weight, t.weight/(1+rarity*math.Log1p(float64(r.found[i]))))
 		if r.own[t.stem] || r.own[t.ident] {
 			r.weight[i] *= 0.3
 		}
-		if t.strong() {
+		if !t.weak {
 			r.most += r.weight[i]
 		}
 	}
-	for _, p := range slices.Sorted(maps.Keys(all)) {
+	all := slices.Sorted(maps.Keys(ev.files))
+	for _, n := range ev.names {
+		if ev.files[n] == nil {
+			all = append(all, n)
+		}
+	}
+	for _, p := range all {
 		r.rankFile(p)
 	}
 	r.rankTopic()
+	r.rankPaths()
 	slices.SortStableFunc(r.places, func(a, b place) int {
 		return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line))
 	})
 	return r
+}
+
+// rankPaths adds the files that a prompt names, if it names nothing to look for
+// in them: the line it names, else the main thing there, else the first line.
+func (r *ranker) rankPaths() {
+	if len(r.besides()) > 0 || r.q.asks("usage") {
+		return
+	}
+	for i, p := range r.q.paths {
+		n := r.ev.resolve(p.path)
+		if f := r.ev.files[n]; f != nil && f.read[max(p.line, 1)] {
+			line := max(p.line, 1)
+			kind, _ := kindOf(n)
+			r.places = append(r.places, place{path: n, line: line, text: f.lines[line], kind: kind, score: 2*knownScore - float64(i), known: true})
+		}
+	}
+}
+
+// matchLines matches the terms against the lines of a file.
+func (r *ranker) matchLines(p string) {
+	f, best := r.ev.files[p], make([]float64, len(r.q.terms))
+	r.held[p] = map[int][]float64{}
+	for n, l := range f.lines {
+		if f.whole && !f.read[n] {
+			continue // a search has shown a line that is not there any more
+		}
+		if m := r.q.match(l); sum(m) > 0 {
+			r.held[p][n] = m
+			join(best, m)
+		}
+	}
+	for i, b := range best {
+		if b >= matchLeast {
+			r.found[i]++
+		}
+	}
 }
 
 // rankFile scores a file, and the lines of it that hold a term.
@@ -112,7 +134,7 @@ func (r *ranker) rankFile(p string) {
 			best = max(best, m[i])
 		}
 		score += r.weight[i] * (nameShare*named[i]*(0.4+0.9*precision) + folderShare*above[i] + oftenShare*often/(often+3))
-		if t.strong() {
+		if !t.weak {
 			covered += r.weight[i] * max(best, named[i], 0.8*above[i])
 		}
 	}
@@ -128,15 +150,18 @@ func (r *ranker) rankFile(p string) {
 	}
 	kind, prior := r.prior(p)
 	prior *= 0.3 + 0.7*cover*cover
-	if r.files[p] = prior * score; len(held) == 0 {
+	r.files[p] = prior * score
+	if len(held) == 0 {
 		r.places = append(r.places, place{path: p, kind: kind, score: 0.8 * prior * score})
 		return
 	}
-	f, tests, asked := r.ev.files[p], math.MaxInt, flat(r.q.text)
-	for n, l := range f.lines {
-		if strings.HasPrefix(l, "#[cfg(test)]") {
-			tests = min(tests, n)
-		}
+	r.rankLines(p, kind, prior, score)
+}
+
+// rankLines scores the lines of a file that hold a term.
+func (r *ranker) rankLines(p, kind string, prior, score float64) {
+	f, held, asked := r.ev.files[p], r.held[p], flat(r.q.text)
+	for _, l := range f.lines {
 		if len(asked) > 16 && strings.Contains(flat(l), asked) {
 			prior = min(prior, 0.05) // holds the question itself, and maybe an answer of this model
 		}
@@ -158,14 +183,12 @@ func (r *ranker) rankFile(p string) {
 		}
 		l.score = r.lineScore(&l, held[n], near)
 		switch {
-		case !r.q.usage:
+		case !r.q.asks("usage"):
 			l.score += score
 		case l.def.name != "", isComment(p, l.text):
 			l.score *= 0.2
 		}
-		if l.score *= prior; n > tests && !r.q.tests {
-			l.score *= 0.3
-		}
+		l.score *= prior
 		r.places = append(r.places, l)
 	}
 }
@@ -183,52 +206,36 @@ func sum(m []float64) (s float64) {
 	return s
 }
 
-var (
-	quotesPlace = regexp.MustCompile(`[\w/]+\.\w+:\d+`)
-	hasValue    = regexp.MustCompile(`^[^0-9;&|]{0,40}\b\d`)
-	compares    = regexp.MustCompile(`[=!<>]=|\bif\b`)
-	testLine    = regexp.MustCompile(`(?i)\b(assert\w*|expect)\b[.(!]|\bfn test_|\bfunc (Test|Benchmark)|\bdef test_`)
-	defaultFile = regexp.MustCompile(`(?i)(^|[/_.-])(config\w*|constants?|defaults?|settings|options?)([/_.-]|$)`)
-)
-
 // lineScore scores a line by the terms on it and near it.
 func (r *ranker) lineScore(l *place, on, near []float64) float64 {
 	score, around, named, strong := 0.0, 0.0, 0.0, 0.0
-	in := r.q.match(l.def.name)
-	for i, w := range r.weight {
-		t := &r.q.terms[i]
-		score += w * on[i]
-		around += w * (near[i] - on[i])
-		if on[i] >= matchLeast && t.strong() {
+	in, value := r.q.match(l.def.name), false
+	for i, t := range r.q.terms {
+		score += r.weight[i] * on[i]
+		around += r.weight[i] * (near[i] - on[i])
+		named += r.weight[i] * in[i]
+		if on[i] >= matchLeast && !t.weak {
 			strong++
 		}
-		if t.member != "" && l.def.name != "" {
-			in[i] = max(in[i], on[i]) // res.json = function json
-		}
-		named += w * in[i]
+		_, after, ok := strings.Cut(strings.ToLower(l.text), cmp.Or(t.stem, t.ident, "\n"))
+		value = value || ok && !t.weak && matches("number", after)
 	}
 	score = score*(1+eachMore*max(strong-1, 0)) + nearShare*around
 	if l.def.name != "" {
 		precision := min(sum(in)/float64(max(len(subwords(l.def.name)), 1)), 1)
 		score += definedShare * l.def.strength * named * (0.4 + 0.6*precision)
 	}
-	for _, t := range r.q.terms {
-		// A line that gives something a number.
-		if _, after, ok := strings.Cut(strings.ToLower(l.text), cmp.Or(t.stem, t.ident, "\n")); ok && r.q.value && t.strong() && hasValue.MatchString(after) {
-			if score *= 2.5; compares.MatchString(l.text) {
-				score *= 0.5
-			}
-			break
-		}
+	if value && r.q.asks("value") && !matches("compares", l.text) {
+		score *= 2.5
 	}
 	switch {
-	case importLine.MatchString(l.text):
+	case matches("import", l.text):
 		score *= 0.35
-	case l.kind == "document" && quotesPlace.MatchString(l.text):
+	case l.kind == "document" && matches("quote", l.text):
 		score *= 0.2 // quotes an answer
 	case isComment(l.path, l.text):
 		score *= 0.75
-	case !r.q.tests && testLine.MatchString(l.text):
+	case !r.q.asks("tests") && matches("testing", l.text):
 		score *= 0.3
 	}
 	if len(l.text) > longLineSize {
@@ -242,59 +249,44 @@ func (r *ranker) lineScore(l *place, on, near []float64) float64 {
 func (r *ranker) prior(p string) (kind string, w float64) {
 	kind, w = kindOf(p)
 	switch {
-	case kind == "test" && r.q.tests, kind == "sample" && r.q.sample:
+	case kind == "test" && r.q.asks("tests"), kind == "sample" && r.q.asks("sample"):
 		w = 1.6
-	case kind == "document" && (r.q.docs || r.q.how):
+	case kind == "document" && r.q.asks("docs"), kind == "data" && r.q.asks("value"):
 		w = 0.95
-	case kind == "data" && r.q.value:
-		w = 0.9
 	}
-	if r.q.value && kind != "test" && defaultFile.MatchString(p) {
+	if kind != "test" && r.q.asks("value") && matches("defaults", p) {
 		w *= 1.5
 	}
 	for _, q := range r.q.paths {
-		switch {
-		case p == q.path, q.sure && strings.HasSuffix(p, "/"+q.path):
+		if p == q.path || q.sure && strings.HasSuffix(p, "/"+q.path) {
 			w = max(w, 1) * 2
-		case strings.HasPrefix(p, q.path+"/"):
+		} else if strings.HasPrefix(p, q.path+"/") {
 			w *= 1.7
 		}
 	}
-	for word := range newText(path.Dir(p)).stems {
-		if r.own[word] { // in the main part of several
-			return kind, 1.15 * w * math.Pow(0.98, float64(strings.Count(p, "/")))
-		}
+	if slices.ContainsFunc(subwords(path.Dir(p)), func(word string) bool { return r.own[stem(word)] }) {
+		w *= 1.15 // in the main part of several
 	}
 	return kind, w * math.Pow(0.98, float64(strings.Count(p, "/")))
 }
 
 // bestFiles returns the n files that score best.
 func (r *ranker) bestFiles(n int) []string {
-	out := slices.SortedFunc(maps.Keys(r.files), func(a, b string) int { return cmp.Or(-cmp.Compare(r.files[a], r.files[b]), strings.Compare(a, b)) })
+	out := slices.SortedFunc(maps.Keys(r.files), func(a, b string) int {
+		return cmp.Or(-cmp.Compare(r.files[a], r.files[b]), strings.Compare(a, b))
+	})
 	out = slices.DeleteFunc(out, func(p string) bool { kind, _ := kindOf(p); return kind == "private" })
 	return out[:min(len(out), n)]
 }
 
-var (
-	workFolder = regexp.MustCompile(`You work in the folder (\S+?)\.?(\s|$)`)
-	oneWord    = regexp.MustCompile(`^#\s+(\S+)\s*$`)
-)
+var workFolder = regexp.MustCompile(`You work in the folder (\S+?)\.?(\s|$)`)
 
-// ownName returns the repository's own name, by its folder and its README.
-func ownName(system string, ev *evidence) map[string]bool {
-	var names []string
-	if m := workFolder.FindStringSubmatch(system); m != nil {
-		names = append(names, path.Base(strings.ReplaceAll(m[1], `\`, "/")))
-	}
-	for name, f := range ev.files {
-		if m := oneWord.FindStringSubmatch(f.lines[1]); m != nil && strings.HasPrefix(strings.ToLower(name), "readme") {
-			names = append(names, m[1])
-		}
-	}
+// ownName returns the repository's own name, by its folder.
+func ownName(system string) map[string]bool {
 	own := map[string]bool{}
-	for _, n := range names {
-		own[flat(n)], own[stem(flat(n))] = true, true
+	if m := workFolder.FindStringSubmatch(system); m != nil {
+		n := flat(path.Base(strings.ReplaceAll(m[1], `\`, "/")))
+		own[n], own[stem(n)] = true, true
 	}
-	delete(own, "")
 	return own
 }

@@ -18,7 +18,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		{
 			repo: "go.txtar", prompt: "Where is the bulk rebate decided?",
-			lead: "(in `Price`): “Price decides what an order costs.",
+			lead: "`pricing/price.go:3` — `// Price decides what an order costs.",
 			has:  []string{"no later one is looked at", "```go\n", "return cents", "pricing/price_test.go:", "README.md:"},
 		},
 		{
@@ -29,36 +29,32 @@ func TestAnswers(t *testing.T) {
 		{
 			repo: "go.txtar", prompt: "find usages of `Price`",
 			lead: "`cmd/worker/main.go:18`",
-			has:  []string{"(in `main`)", "pricing/price_test.go:7", "**Uses**", "pricing/price.go:5"},
+			has:  []string{"(in `main`)", "pricing/price_test.go:7", "pricing/price.go:5"},
 		},
 		{
 			repo: "go.txtar", prompt: "What does cmd/worker/main.go do?",
-			lead:   "`cmd/worker/main.go` has 19 lines. It begins: “Command worker serves the shop.”",
-			has:    []string{"cmd/worker/main.go:12` — `func main() {`", "config.Load("},
+			lead:   "`cmd/worker/main.go:1` — `// Command worker serves the shop.`",
+			has:    []string{"func main() {", "config.Load("},
 			hasNot: []string{"could not be looked at"},
 		},
 		{
 			repo: "go.txtar", prompt: "What does main.go do?", // found by its name
-			lead:   "`cmd/worker/main.go` has 19 lines",
+			lead:   "`cmd/worker/main.go:1`",
 			hasNot: []string{"could not be looked at"},
 		},
 		{
 			repo: "go.txtar", prompt: "read .env and README.md",
-			lead: "`.env` has 1 line",
-			has:  []string{"SECRET=hunter2", "`README.md` has", "A shop that decides"},
+			lead: "`.env:1`",
+			has:  []string{"SECRET=hunter2", "`README.md:1`", "A shop that decides"},
 		},
 		{
 			repo: "go.txtar", prompt: "explain pricing/price.go:8",
-			lead: "`pricing/price.go`",
+			lead: "`pricing/price.go:8`",
 			has:  []string{"if r.Kind == Bulk"},
 		},
 		{
 			repo: "go.txtar", prompt: "What is in config/?",
 			lead: "The folder `config` holds `config.go`, `config_test.go`.",
-		},
-		{
-			repo: "python.txtar", prompt: "explain the shop/ folder",
-			lead: "`shop/__init__.py` begins: “A shop.”",
 		},
 		{
 			repo: "go.txtar", prompt: "Where is Price called in cmd/worker/?",
@@ -77,12 +73,12 @@ func TestAnswers(t *testing.T) {
 		{
 			repo: "go.txtar", prompt: "What does missing/thing.go do?",
 			lead: "`missing/thing.go` could not be read",
-			has:  []string{"`read_file` of `missing/thing.go` failed: read_file: missing/thing.go does not exist"},
+			has:  []string{"`read_file missing/thing.go` failed: read_file: missing/thing.go does not exist"},
 		},
 		{
 			repo: "go.txtar", prompt: "read src/denied.go",
 			lead: "`src/denied.go` could not be read",
-			has:  []string{"`read_file` of `src/denied.go` failed"},
+			has:  []string{"`read_file src/denied.go` failed"},
 		},
 		{
 			repo: "python.txtar", prompt: "How long does it wait between retries?",
@@ -96,8 +92,8 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			repo: "python.txtar", prompt: "Where is the backoff computed?",
-			lead: "`shop/retry.py:9` — `def backoff(attempt):`: “Return the seconds to wait before the next attempt.",
-			has:  []string{"time.sleep(backoff(attempt))", "(in `run`)"},
+			lead: "`shop/retry.py:9` — `def backoff(attempt):`",
+			has:  []string{"Return the seconds to wait before the next attempt.", "time.sleep(backoff(attempt))", "(in `run`)"},
 		},
 		{
 			repo: "js.txtar", prompt: "Where does the session cookie expire?",
@@ -115,7 +111,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{ // a file, where there is one
 			repo: "js.txtar", prompt: "What does session.js do?",
-			lead: "`src/auth/session.js` has 16 lines",
+			lead: "`src/auth/session.js:1`",
 		},
 		{
 			repo: "js.txtar", prompt: "What is the entry point?",
@@ -188,7 +184,6 @@ func TestSearchesSideBySide(t *testing.T) {
 		`call_1_2 glob {"pattern":"**"}`,
 		`grep {"pattern":"[rR]ebat"}`,
 		`grep {"pattern":"[dD]eci"}`,
-		`grep {"pattern":"[bB]ulk[a-z]*[ _-]?[rR]ebat"}`,
 		`[^=;]*[rR]ebat"}`,
 	} {
 		if !strings.Contains(joined, want) {
@@ -207,17 +202,17 @@ func TestDeniedAndMissingTools(t *testing.T) {
 		{
 			name: "a denied file", prompt: "read .env",
 			change: func(ws *workspace) { ws.denied = regexp.MustCompile(`^read_file \.env$`) },
-			has:    []string{"`.env` may not be read here", "`read_file` of `.env` was denied: read_file .env is denied by a rule"},
+			has:    []string{"`.env` could not be read", "`read_file .env` failed: read_file .env is denied by a rule"},
 		},
 		{
 			name: "grep denied", prompt: "Where is the config loaded?",
 			change: func(ws *workspace) { ws.denied = regexp.MustCompile(`^grep`) },
-			has:    []string{"`config/config.go:17`", "`grep` was denied"},
+			has:    []string{"`config/config.go:17`", "`grep` failed: grep is denied by a rule"},
 		},
 		{
 			name: "all denied", prompt: "Where is the config loaded?",
 			change: func(ws *workspace) { ws.denied = regexp.MustCompile(`.`) },
-			has:    []string{"Nothing was found for `config`, `loaded`", "was denied"},
+			has:    []string{"Nothing was found for `config`, `loaded`", "is denied by a rule"},
 		},
 		{
 			name: "no grep", prompt: "Where is the config loaded?",
@@ -292,7 +287,7 @@ func TestNoToolCallsConcludes(t *testing.T) {
 		messages []model.Message
 		want     string
 	}{
-		"before the first step":         {messages, "stays open. It comes down to: bulk, rebate, decided"},
+		"before the first step":         {messages, "stays open: bulk, rebate, decided"},
 		"after a search":                {searched, "pricing/price.go:"},
 		"asked in a message of its own": {append(searched, model.Message{Role: model.User, Text: "Conclude now, please."}), "pricing/price.go:"},
 	} {

@@ -2,7 +2,6 @@ package offlinemodel
 
 import (
 	"cmp"
-	_ "embed" // the table
 	"regexp"
 	"slices"
 	"strings"
@@ -21,19 +20,13 @@ type topic struct {
 // the files whose names match.
 type topicSource struct{ files, find *regexp.Regexp }
 
-//go:embed tables/topics.txt
-var topicTable string
-
 // topics in the order in which they are tried.
-var topics = readTopics(topicTable)
+var topics = readTopics()
 
-func readTopics(table string) (out []*topic) {
+func readTopics() (out []*topic) {
 	files := map[string]string{}
-	for l := range strings.Lines(table) {
-		l = strings.TrimRight(l, "\n")
-		key, rest, _ := strings.Cut(l, " ")
-		switch {
-		case key == "#":
+	for key, rest := range rows("topics") {
+		switch where, find, isSource := strings.Cut(key+" "+rest, " => "); {
 		case key == "files":
 			name, pattern, _ := strings.Cut(rest, " ")
 			files["{"+name+"}"] = pattern
@@ -43,13 +36,13 @@ func readTopics(table string) (out []*topic) {
 			out[len(out)-1].alone = true
 		case key == "asked":
 			out[len(out)-1].asked = regexp.MustCompile("(?i)" + rest)
-		case strings.Contains(l, " => "):
-			where, find, _ := strings.Cut(l, " => ")
+		case isSource:
 			if words, ok := strings.CutPrefix(find, "heading "); ok {
 				find = `^(#{1,6}\s|=+\s|\*+\s?|<h\d).*\b(` + words + `)|^(` + words + `)[\w &-]{0,30}:?$`
 			}
 			last := out[len(out)-1]
-			last.sources = append(last.sources, topicSource{regexp.MustCompile("(?i)" + cmp.Or(files[where], where)), regexp.MustCompile("(?i)" + find)})
+			source := topicSource{regexp.MustCompile("(?i)" + cmp.Or(files[where], where)), regexp.MustCompile("(?i)" + find)}
+			last.sources = append(last.sources, source)
 		}
 	}
 	return out
@@ -68,8 +61,9 @@ func topicOf(prompt string) *topic {
 func (t *topic) names(s topicSource, ev *evidence) (out []string) {
 	for _, n := range ev.names {
 		kind, _ := kindOf(n)
-		if s.files.MatchString(n) && kind != "sample" && (kind == "test") == (t.name == "test files") && (kind != "document" || t.name != "command line") &&
-			(kind != "foreign" || !strings.Contains(n, "/")) {
+		wrong := kind == "sample" || (kind == "test") != (t.name == "test files") || kind == "document" && t.name == "command line" ||
+			kind == "foreign" && strings.Contains(n, "/")
+		if !wrong && s.files.MatchString(n) {
 			out = append(out, n)
 		}
 	}
@@ -94,69 +88,73 @@ func (r *ranker) rankTopic() {
 	}
 	for name, f := range r.ev.files {
 		for n, l := range f.lines {
-			if kind, _ := kindOf(name); t.name != "entry point" || kind != "source" || !mainFunction.MatchString(l) {
-				continue
+			if kind, _ := kindOf(name); t.name == "entry point" && kind == "source" && matches("main", l) {
+				r.places = append(r.places, place{path: name, line: n, text: l, kind: kind, score: r.mainScore(name), known: true})
 			}
-			base, _, _ := strings.Cut(name[strings.LastIndex(name, "/")+1:], ".")
-			score := topicScore + 2.5 - float64(strings.Count(name, "/"))
-			if base == "main" || base == "server" || r.own[base] || r.own[stem(base)] {
-				score += 4
-			}
-			r.places = append(r.places, place{path: name, line: n, text: l, kind: "source", score: score, topic: true, def: definition{"main", 1, true}})
 		}
 	}
 }
 
-const mainPattern = `^(?:pub |public static |static )?(?:async )?(?:(?:func|fn|def|int|void|fun) )?main\s*\(`
-
-var mainFunction = regexp.MustCompile(mainPattern)
+// mainScore scores a file in which a program begins.
+func (r *ranker) mainScore(name string) float64 {
+	base, _, _ := strings.Cut(name[strings.LastIndex(name, "/")+1:], ".")
+	score := knownScore + 2.5 - float64(strings.Count(name, "/"))
+	if base == "main" || base == "server" || r.own[base] || r.own[stem(base)] {
+		score += 4
+	}
+	return score
+}
 
 // topicPlace adds the best of the lines of a file that a source of a topic
 // speaks of. Where the prompt names more, the section has to hold it.
 func (r *ranker) topicPlace(s topicSource, name string, f *fileEvidence, besides []term, less float64) {
-	best := place{}
+	kind, _ := kindOf(name)
+	best := place{path: name, kind: kind, known: true, score: less}
 	for n := range f.inOrder() {
-		if !s.find.MatchString(f.lines[n]) || !f.read[n] {
+		if !f.read[n] || !s.find.MatchString(f.lines[n]) {
 			continue
 		}
-		score, line := float64(topicScore), n
+		score, line := float64(knownScore), n
 		if r.q.topic.name != "overview" { // there the first line is the best
-			score += r.share(f.lines[n], r.q.terms)
+			score += share(f.lines[n], r.q.terms)
+		}
+		most := 0.0
+		for m := n; m <= f.sectionEnd(name, n) && len(besides) > 0; m++ {
+			if got := share(f.lines[m], besides); got > most {
+				most, line = got, m
+			}
 		}
 		if len(besides) > 0 {
-			most := 0.0
-			for m := n; m <= f.sectionEnd(name, n); m++ {
-				if got := r.share(f.lines[m], besides); got > most {
-					most, line = got, m
-				}
-			}
 			score *= most / float64(len(besides))
 		}
 		if score > best.score {
-			kind, _ := kindOf(name)
-			best = place{path: name, line: line, text: f.lines[line], kind: kind, score: score, topic: true}
+			best.line, best.text, best.score = line, f.lines[line], score
 		}
 	}
-	if best.score > less {
+	if best.line > 0 {
 		best.score -= less
 		r.places = append(r.places, best)
 	}
 }
 
 // share returns how many of the terms stand on a line.
-func (r *ranker) share(line string, terms []term) (sum float64) {
+func share(line string, terms []term) (sum float64) {
 	in := newText(line)
 	for _, t := range terms {
-		if m := t.match(&in); m >= matchLeast {
+		if m := t.match(in); m >= matchLeast {
 			sum += m
 		}
 	}
 	return sum
 }
 
-// besides returns the terms that the topic does not account for.
+// besides returns the terms that neither the topic nor the paths account for.
 func (r *ranker) besides() []term {
 	return slices.DeleteFunc(r.q.strong(), func(t term) bool {
-		return r.q.topic == nil || r.q.topic.asked.MatchString(t.text) || r.own[t.stem] || r.own[t.ident] || topicStems[t.stem]
+		inPath := slices.ContainsFunc(r.q.paths, func(p pathRef) bool {
+			return strings.Contains(flat(p.path), flat(t.text)) && (p.sure || r.ev.resolve(p.path) != "")
+		})
+		topic := r.q.topic
+		return inPath || topic != nil && (topic.asked.MatchString(t.text) || r.own[t.stem] || r.own[t.ident] || topicStems[t.stem])
 	})
 }

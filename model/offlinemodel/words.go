@@ -1,129 +1,92 @@
 package offlinemodel
 
 import (
-	_ "embed" // the word lists
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
 
 var (
-	//go:embed wordlists/stop.txt
-	stopList string
-	//go:embed wordlists/weak.txt
-	weakList string
-	//go:embed wordlists/keep.txt
-	keepList string
-	//go:embed wordlists/same.txt
-	sameList string
-	//go:embed wordlists/related.txt
-	relatedList string
-	//go:embed wordlists/topic.txt
-	topicList string
-
-	// stopWords say nothing about what to look for.
-	stopWords = wordSet(stopList)
-	// weakWords are so common in code and in questions on code that they are
-	// looked for only where there is nothing better.
-	weakWords = wordSet(weakList)
-	// keptWords look as if they ended in a suffix.
-	keptWords = wordSet(keepList)
-
-	// same has for each word of a line of sameList the stem of the first:
-	// the short forms that code prefers.
-	same = map[string]string{}
-	// shortForms has for such a stem the other words of the line.
-	shortForms = map[string][]string{}
-	// related has for a stem the stems of words that code may use for it.
-	related = map[string][]string{}
-	// topicStems say no more than the topic of a prompt.
-	topicStems = map[string]bool{}
+	stopWords  = wordSet("stop", strings.Clone)  // they say nothing about what to look for
+	weakWords  = wordSet("weak", strings.Clone)  // so common that they are looked for only where there is nothing better
+	keptWords  = wordSet("keep", strings.Clone)  // they look as if they ended in a suffix
+	fileNames  = wordSet("names", strings.Clone) // names of files that have no dot
+	products   = wordSet("products", flat)       // names that look like those of files
+	endings    = readEndings()                   // by what they are: plural, suffix
+	same       = map[string]string{}             // for a word, the stem of the word that it is a form of: config for cfg
+	related    = map[string][]string{}           // for a stem, those of words that code may use for it
+	topicStems = wordSet("topic", stem)          // they say no more than the topic of a prompt
 )
 
 func init() {
-	for l := range strings.Lines(sameList) {
-		words := strings.Fields(l)
+	for _, words := range wordLines("same") {
+		first := suffixless(words[0])
 		for _, w := range words {
-			same[w] = suffixless(words[0])
-		}
-		shortForms[suffixless(words[0])] = words[1:]
-	}
-	for l := range strings.Lines(relatedList) {
-		var stems []string
-		for w := range strings.FieldsSeq(l) {
-			stems = append(stems, stem(w))
-		}
-		for _, s := range stems {
-			related[s] = append(related[s], stems...)
+			same[w] = first
 		}
 	}
-	for w := range wordSet(topicList) {
-		topicStems[stem(w)] = true
+	for _, words := range wordLines("related") {
+		for _, w := range words {
+			for _, other := range words {
+				related[stem(w)] = append(related[stem(w)], stem(other))
+			}
+		}
 	}
 }
 
-func wordSet(words string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		set[w] = true
+// ending is what is taken off a word.
+type ending struct {
+	text    string
+	least   int // letters that have to be left
+	becomes string
+}
+
+func readEndings() map[string][]ending {
+	out := map[string][]ending{}
+	for what, rest := range rows("suffixes") {
+		fields := append(strings.Fields(rest), "")
+		least, _ := strconv.Atoi(fields[1])
+		out[what] = append(out[what], ending{fields[0], least, fields[2]})
 	}
-	return set
+	return out
+}
+
+// without takes the first ending that fits off a word.
+func without(w string, endings []ending) string {
+	for _, e := range endings {
+		if base, ok := strings.CutSuffix(w, e.text); ok && len(base) >= e.least && strings.ContainsAny(base, "aeiouy") {
+			return base + e.becomes
+		}
+	}
+	return w
 }
 
 // stem returns what the forms of an English word have in common: decid for
 // decided and decision, config for cfg. It errs towards finding too little.
 func stem(word string) string {
 	w := strings.ToLower(word)
-	if s, ok := same[w]; ok {
-		return s
-	}
-	w = suffixless(w)
-	if s, ok := same[w]; ok {
-		return s
+	for _, form := range []string{w, suffixless(w)} {
+		if s, ok := same[form]; ok {
+			return s
+		}
+		w = form
 	}
 	return w
-}
-
-// suffixes are tried in order; the first that leaves enough is taken off. Each
-// is a text, how much has to be left, and what it becomes.
-var suffixes = []struct {
-	text    string
-	least   int
-	becomes string
-}{
-	{"ification", 3, "ify"}, {"ization", 4, "iz"}, {"isation", 4, "is"}, {"ation", 4, ""}, {"ied", 3, "y"}, {"ier", 4, "y"}, {"ion", 5, ""},
-	{"ment", 5, ""}, {"ness", 4, ""}, {"able", 4, ""}, {"ible", 4, ""}, {"ance", 5, ""}, {"ence", 5, ""}, {"val", 4, "v"},
-	{"ing", 3, ""}, {"ed", 3, ""}, {"er", 4, ""}, {"or", 4, ""}, {"ly", 4, ""},
 }
 
 func suffixless(w string) string {
 	if len(w) < 4 || strings.ContainsFunc(w, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return w
 	}
-	switch {
-	case strings.HasSuffix(w, "ies") && len(w) > 4:
-		w = w[:len(w)-3] + "y"
-	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "xes"):
-		w = w[:len(w)-2]
-	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
-		w = w[:len(w)-1]
-	}
-	for _, s := range suffixes {
-		base, ok := strings.CutSuffix(w, s.text)
-		if !ok || keptWords[w] || len(base) < s.least || !strings.ContainsAny(base, "aeiouy") {
-			continue
+	w = without(w, endings["plural"])
+	if !keptWords[w] {
+		short := without(w, endings["suffix"])
+		n := len(short)
+		if short != w && n > 3 && short[n-1] == short[n-2] && !strings.ContainsRune("aeiousz", rune(short[n-1])) && (short[n-1] != 'l' || n > 5) {
+			short = short[:n-1] // running, run
 		}
-		w = base + s.becomes
-		n := len(w)
-		switch {
-		case s.text == "ion" && strings.HasSuffix(w, "miss"): // permission, permit
-			w = w[:n-2] + "t"
-		case s.text == "ion" && w[n-1] == 's' && w[n-2] != 's': // decision, decide
-			w = w[:n-1] + "d"
-		case s.becomes == "" && n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("aeiousz", rune(w[n-1])) && (w[n-1] != 'l' || n > 5):
-			w = w[:n-1] // running, run
-		}
-		break
+		w = short
 	}
 	if len(w) > 4 {
 		w = strings.TrimSuffix(w, "e")
@@ -133,49 +96,40 @@ func suffixless(w string) string {
 
 // literal returns the beginning that all forms of a stem have.
 func literal(stem string) string {
-	n := len(stem)
-	switch {
-	case n >= 4 && stem[n-1] == 'y', n >= 5 && (strings.HasSuffix(stem, "id") || strings.HasSuffix(stem, "ud") || strings.HasSuffix(stem, "nd") || strings.HasSuffix(stem, "mit")):
-		return stem[:n-1]
+	for _, end := range []string{"y", "id", "ud", "nd", "mit"} {
+		if strings.HasSuffix(stem, end) && len(stem) >= max(4, len(end)+3) {
+			return stem[:len(stem)-1]
+		}
 	}
 	return stem
 }
 
 // subwords splits text into the lower-case words that it and its identifiers
 // consist of: parse, yaml and file for ParseYAML_file.
-func subwords(text string) []string {
-	var words []string
-	runes := []rune(text)
-	start := -1
-	flush := func(end int) {
-		if start >= 0 && end > start {
-			words = append(words, strings.ToLower(string(runes[start:end])))
+func subwords(text string) (words []string) {
+	for word := range strings.FieldsFuncSeq(text, isSeparator) {
+		runes, start := []rune(word), 0
+		for i := 1; i < len(runes); i++ {
+			begins := !unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])
+			if unicode.IsUpper(runes[i]) && begins {
+				words = append(words, strings.ToLower(string(runes[start:i])))
+				start = i
+			}
 		}
-		start = -1
+		words = append(words, strings.ToLower(string(runes[start:])))
 	}
-	for i, r := range runes {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			flush(i)
-			continue
-		}
-		if start >= 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
-			flush(i)
-		}
-		if start < 0 {
-			start = i
-		}
-	}
-	flush(len(runes))
 	return words
 }
+
+func isSeparator(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // flat returns the letters and digits of a name, in lower case.
 func flat(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
+		if isSeparator(r) {
+			return -1
 		}
-		return -1
+		return unicode.ToLower(r)
 	}, s)
 }
 
@@ -183,16 +137,13 @@ func flat(s string) string {
 type text struct {
 	lower  string
 	idents []string // as flat makes them
-	flat   string   // the whole line, likewise
 	stems  map[string]bool
 }
 
-func newText(s string) text {
-	t := text{lower: strings.ToLower(s), flat: flat(s), stems: map[string]bool{}}
-	for w := range strings.FieldsFuncSeq(t.lower, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' }) {
-		if id := flat(w); id != "" {
-			t.idents = append(t.idents, id)
-		}
+func newText(s string) *text {
+	t := &text{lower: strings.ToLower(s), stems: map[string]bool{}}
+	for w := range strings.FieldsFuncSeq(t.lower, func(r rune) bool { return isSeparator(r) && r != '_' && r != '-' }) {
+		t.idents = append(t.idents, flat(w))
 	}
 	for _, w := range subwords(s) {
 		t.stems[stem(w)] = true
@@ -203,33 +154,31 @@ func newText(s string) text {
 // How well a term matches.
 const (
 	matchForm    = 0.95 // another form of the word
+	matchMember  = 0.6  // the last part of a qualified name alone
 	matchPart    = 0.5  // it stands inside of a longer name
-	matchMember  = 0.6  // the last part of a qualified name alone, or a pair inside of a line
 	matchRelated = 0.35
 	matchLeast   = 0.4 // below, it does not count as found
 )
 
 // match returns how well a term matches a text: from 0, not at all, to 1.
 func (t *term) match(in *text) (best float64) {
+	whole := strings.Contains(in.lower, strings.ToLower(t.text))
 	switch {
-	case t.phrase != "" && strings.Contains(strings.Join(strings.Fields(in.lower), " "), t.phrase),
-		t.member != "" && strings.Contains(in.lower, strings.ToLower(t.text)):
-		return 1
-	case t.stem != "" && in.stems[t.stem] && strings.Contains(in.lower, strings.ToLower(t.text)):
+	case whole && (t.stem != "" && in.stems[t.stem] || t.qualified):
 		return 1
 	case t.stem != "" && in.stems[t.stem]:
 		return matchForm
-	case t.phrase != "", t.pair != "" && !strings.Contains(in.flat, t.pair):
+	case t.pair != "" && !strings.Contains(flat(in.lower), t.pair):
 		return 0
 	case t.pair != "":
 		best = matchMember
 	}
 	for _, id := range in.idents {
 		switch {
-		case id == t.ident, t.pair != "" && strings.HasPrefix(id, t.pair):
-			return 1
-		case t.member != "" && id == t.member:
+		case id == t.ident && t.qualified:
 			best = max(best, matchMember)
+		case id != "" && id == t.ident, t.pair != "" && strings.HasPrefix(id, t.pair):
+			return 1
 		case len(t.ident) > 3 && strings.Contains(id, t.ident), len(t.stem) > 3 && strings.Contains(id, t.stem):
 			best = max(best, matchPart)
 		}
