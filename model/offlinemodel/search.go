@@ -197,7 +197,8 @@ const definitionStart = `\b(?:func|function|type|class|def|defn?|fn|fun|struct|i
 func (r *researcher) pattern(t term) string {
 	switch {
 	case t.pair != "":
-		return strings.ReplaceAll(capitals(strings.ToLower(t.text)), " ", "[ _-]?")
+		first, second, _ := strings.Cut(strings.ToLower(t.text), " ")
+		return capitals(literal(stem(first))) + "[a-z]*[ _-]?" + capitals(literal(stem(second)))
 	case t.ident != "":
 		words := subwords(t.text[strings.LastIndexAny(t.text, ".:>#/")+1:])
 		for i, w := range words {
