@@ -38,7 +38,7 @@ func (p Path) IDs() []string {
 	return ids
 }
 
-// subject returns the subject, below prefix, of the events of p's session and
+// Subject returns the subject, below prefix, of the events of p's session and
 // of all below it, without the last token.
 func (p Path) Subject(prefix string) (string, error) {
 	if len(p) == 0 {
@@ -56,7 +56,7 @@ func (p Path) Subject(prefix string) (string, error) {
 	return b.String(), nil
 }
 
-// envelope returns what stands before and after an event of p's session in the
+// Envelope returns what stands before and after an event of p's session in the
 // root's view: nothing for the root itself.
 func (p Path) Envelope() (before, after []byte) {
 	for _, hop := range p[1:] {
@@ -70,7 +70,7 @@ func (p Path) Envelope() (before, after []byte) {
 	return before, after
 }
 
-// strip takes depth envelopes off an event.
+// Strip takes depth envelopes off an event.
 func Strip(raw []byte, depth int) (json.RawMessage, error) {
 	for range depth {
 		var env SubagentEvent
