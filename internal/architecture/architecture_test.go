@@ -27,6 +27,7 @@ var mayImport = map[string][]string{
 	"eventbus":           {"eventbus/event"},
 	"eventbus/event":     nil,
 	"model":              nil,
+	"sandbox":            {"permission", "permission/glob"},
 	"internal/workspace": nil,
 	"agentdefs":          {"permission", "permission/glob"},
 	"tool":               {"permission", "permission/shell"},

@@ -1,0 +1,99 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+// ErrNotHeld is what Start returns where no sandbox can hold a command.
+var ErrNotHeld = errors.New("no sandbox holds the command")
+
+// Options configure a [Session]. The zero value is ready to use.
+type Options struct {
+	// Dir is the folder in which the session's own is made, which holds its
+	// /tmp and copies. It should be on the file system of the caches, and no
+	// command may see it. "": the system's folder for temporary files.
+	Dir string
+
+	Mode Mode // "": [Auto]
+
+	// Network is asked for every connection to a host ("name:port") whether it
+	// is allowed: its error is told to the command. nil: there is loopback
+	// alone.
+	Network func(ctx context.Context, hostport string) error
+
+	// Support is what the system offers; nil: [Detect].
+	Support *Support
+}
+
+// Command is what to run.
+type Command struct {
+	Profile *Profile // required
+	Args    []string // the program, found in PATH of Env, and its arguments
+	Dir     string   // "": the workspace
+	Env     []string // see [Environ]
+
+	// nil: empty input, output thrown away. They are the only descriptors that
+	// the command gets.
+	Stdin, Stdout, Stderr *os.File
+
+	Limits Limits
+}
+
+// Limits are bounds for all that a command starts. 0: the default.
+type Limits struct {
+	Processes int   // 4096; -1: as outside
+	OpenFiles int   // as outside
+	FileBytes int64 // as outside
+}
+
+// Start runs a command, and returns when it runs. When ctx ends, so does it.
+func (s *Session) Start(ctx context.Context, cmd *Command) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if cmd.Profile == nil || cmd.Profile.layers == nil {
+		return nil, errors.New("a command without a profile of NewProfile")
+	}
+	if cmd.Dir == "" {
+		c := *cmd
+		c.Dir = cmd.Profile.Workspace
+		cmd = &c
+	}
+	p, err := s.start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, p.Kill)
+	return p, nil
+}
+
+// stdio are the three descriptors of a command.
+type stdio struct {
+	files [3]*os.File
+	null  *os.File
+}
+
+func (c *Command) stdio() (*stdio, error) {
+	s := &stdio{files: [3]*os.File{c.Stdin, c.Stdout, c.Stderr}}
+	for i, f := range s.files {
+		if f != nil {
+			continue
+		}
+		if s.null == nil {
+			var err error
+			if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+				return nil, err
+			}
+		}
+		s.files[i] = s.null
+	}
+	return s, nil
+}
+
+func (s *stdio) close() {
+	if s.null != nil {
+		s.null.Close()
+	}
+}

@@ -1,0 +1,95 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// Detect looks at what this system offers. It asks the kernel once.
+func Detect() Support { return detect() }
+
+var detect = sync.OnceValue(func() Support {
+	s := Support{System: "linux", Architecture: architectureKnown}
+	if abi, err := ll.LandlockGetABIVersion(); err == nil {
+		s.Landlock = abi
+	}
+	s.Supervisor = architectureKnown && supervisorWorks()
+	if path, err := exec.LookPath("bwrap"); err == nil && exec.Command(path, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
+		"--unshare-pid", "--unshare-ipc", "--unshare-net", "--perms", "0000", "--tmpfs", "/tmp", path, "--version").Run() == nil {
+		s.Bubblewrap = path
+	}
+	if err := tryNamespaces(); err != nil {
+		s.NoNamespaces = err.Error() + hint()
+	} else {
+		s.Namespaces = true
+	}
+	return s
+})
+
+// supervisorWorks reports whether the kernel tells a supervisor of calls, lets
+// it hand over descriptors in one step, and keeps signals from repeating a call
+// that it works at (Linux 5.19).
+func supervisorWorks() bool {
+	var uts unix.Utsname
+	if unix.Uname(&uts) != nil {
+		return false
+	}
+	major, minor := kernelVersion(unix.ByteSliceToString(uts.Release[:]))
+	if major < 5 || major == 5 && minor < 19 {
+		return false
+	}
+	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
+		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0)
+	return e == unix.EFAULT // it knows the flags, and misses the program
+}
+
+func kernelVersion(release string) (major, minor int) {
+	number := func(s string) (n int, rest string) {
+		i := 0
+		for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+			n = n*10 + int(s[i]-'0')
+		}
+		return n, strings.TrimPrefix(s[i:], ".")
+	}
+	major, rest := number(release)
+	minor, _ = number(rest)
+	return major, minor
+}
+
+// tryNamespaces starts a holder and a command in it.
+func tryNamespaces() error {
+	if !architectureKnown {
+		return errors.New("the processor's system calls are not in the filter's table")
+	}
+	dir, err := os.MkdirTemp("", "worker-sandbox-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	h, err := startHolder(dir, nil, false)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	return h.try()
+}
+
+// hint says what to do where user namespaces are switched off.
+func hint() string {
+	for file, off := range map[string]string{
+		"/proc/sys/kernel/unprivileged_userns_clone":             "0",
+		"/proc/sys/user/max_user_namespaces":                     "0",
+		"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
+	} {
+		if b, err := os.ReadFile(file); err == nil && strings.TrimSpace(string(b)) == off {
+			return " (" + file + " is " + off + ")"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,11 @@
+package sandbox
+
+import (
+	"context"
+	"net"
+)
+
+// SetDial has the session's proxy reach all hosts by dial.
+func (s *Session) SetDial(dial func(ctx context.Context, network, addr string) (net.Conn, error)) {
+	s.dial = dial
+}

@@ -1,0 +1,301 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	_ "github.com/agentworker/worker/sandbox/internal/helper" // the other end
+	"github.com/agentworker/worker/sandbox/internal/wire"
+	"golang.org/x/sys/unix"
+)
+
+// holder is the process that holds a session's namespaces.
+type holder struct {
+	cmd    *exec.Cmd
+	mu     sync.Mutex // of a question and its answer
+	socket *os.File
+	copied map[string]string // lower folder to the place of its copy
+	proxy  net.Listener      // on the namespace's loopback; nil: none
+	stop   func()
+	done   chan struct{}
+}
+
+// helperEnv is all that the helper gets of the environment. It is small, and
+// lives for one command: it need not collect garbage before it has some.
+var helperEnv = []string{"GOGC=off", "GOMEMLIMIT=64MiB", "GODEBUG=madvdontneed=1"}
+
+// socketpair returns two ends of a socket.
+func socketpair(kind int) (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if kind == unix.SOCK_STREAM { // then closing it ends a read
+		if err := unix.SetNonblock(fds[0], true); err != nil {
+			closeAll(fds[:])
+			return nil, nil, err
+		}
+	}
+	return os.NewFile(uintptr(fds[0]), "sandbox"), os.NewFile(uintptr(fds[1]), "sandbox"), nil
+}
+
+// startHolder makes the namespaces of a session, whose own folder is dir.
+func startHolder(dir string, copies []string, proxy bool) (*holder, error) {
+	ours, theirs, err := socketpair(unix.SOCK_SEQPACKET)
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	h := &holder{socket: ours, copied: make(map[string]string), done: make(chan struct{})}
+	job := wire.Holder{Proxy: proxy}
+	for i, lower := range copies {
+		base := filepath.Join(dir, "copies", strconv.Itoa(i))
+		o := wire.Overlay{Lower: lower, Upper: filepath.Join(base, "upper"), Work: filepath.Join(base, "work"), Merged: filepath.Join(base, "merged")}
+		for _, d := range []string{o.Upper, o.Work, o.Merged} {
+			if err := os.MkdirAll(d, 0o700); err != nil {
+				ours.Close()
+				return nil, err
+			}
+		}
+		job.Overlays = append(job.Overlays, o)
+	}
+	cmd := exec.Command("/proc/self/exe", wire.Arg, string(wire.RoleHolder))
+	cmd.Args[0] = "worker"
+	cmd.Env, cmd.Dir, cmd.ExtraFiles = helperEnv, "/", []*os.File{theirs}
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = userNamespace()
+	started := make(chan error)
+	stop := make(chan struct{})
+	go func() { // the parent-death signal comes when this thread ends
+		runtime.LockOSThread()
+		defer close(h.done)
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		<-stop
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	if err := <-started; err != nil {
+		ours.Close()
+		return nil, fmt.Errorf("making a user namespace: %w", err)
+	}
+	h.cmd, h.stop = cmd, sync.OnceFunc(func() { close(stop) })
+	theirs.Close()
+	var held wire.Held
+	fds, err := h.ask(job, nil, &held)
+	if err == nil && held.Error != "" {
+		err = errors.New(held.Error)
+	}
+	if err != nil {
+		closeAll(fds)
+		h.close()
+		return nil, err
+	}
+	for i, ok := range held.Overlaid {
+		if ok {
+			h.copied[copies[i]] = job.Overlays[i].Merged
+		}
+	}
+	if len(fds) == 1 {
+		file := os.NewFile(uintptr(fds[0]), "proxy")
+		h.proxy, err = net.FileListener(file)
+		file.Close()
+		if err != nil {
+			h.close()
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// userNamespace returns how a holder is started: root keeps all ids, anyone
+// else has just their own.
+func userNamespace() *syscall.SysProcAttr {
+	uid, gid := os.Geteuid(), os.Getegid()
+	attr := &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWNET,
+		Pdeathsig:   unix.SIGKILL,
+		Setsid:      true,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE, unix.CAP_KILL, unix.CAP_NET_ADMIN},
+	}
+	if uid == 0 {
+		attr.UidMappings, attr.GidMappings = idMap("/proc/self/uid_map"), idMap("/proc/self/gid_map")
+		attr.GidMappingsEnableSetgroups = true
+		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETUID, unix.CAP_SETGID)
+	}
+	return attr
+}
+
+// idMap maps the ids of this process's own namespace to themselves.
+func idMap(file string) []syscall.SysProcIDMap {
+	text, err := os.ReadFile(file)
+	var out []syscall.SysProcIDMap
+	for rest := string(text); err == nil && rest != ""; {
+		var inside, outside, size int64
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		if _, err := fmt.Sscan(line, &inside, &outside, &size); err == nil {
+			out = append(out, syscall.SysProcIDMap{ContainerID: int(inside), HostID: int(inside), Size: int(size)})
+		}
+	}
+	if len(out) == 0 {
+		out = []syscall.SysProcIDMap{{Size: 1}}
+	}
+	return out
+}
+
+// ask sends a question with descriptors and waits for the answer and its own.
+func (h *holder) ask(question any, fds []int, answer any) ([]int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	body, err := json.Marshal(question)
+	if err != nil {
+		return nil, err
+	}
+	var oob []byte
+	if len(fds) > 0 {
+		oob = unix.UnixRights(fds...)
+	}
+	socket := int(h.socket.Fd())
+	if err := retry(func() error { return unix.Sendmsg(socket, body, oob, nil, unix.MSG_NOSIGNAL) }); err != nil {
+		return nil, fmt.Errorf("the sandbox has ended: %w", err)
+	}
+	poll := []unix.PollFd{{Fd: int32(socket), Events: unix.POLLIN}}
+	if err := retry(func() error { _, err := unix.Poll(poll, int(holderTimeout.Milliseconds())); return err }); err != nil {
+		return nil, err
+	}
+	if poll[0].Revents == 0 {
+		return nil, fmt.Errorf("the sandbox has not answered for %s", holderTimeout)
+	}
+	buf, oob := make([]byte, 16<<10), make([]byte, unix.CmsgSpace(4*4))
+	var n, oobn int
+	err = retry(func() (err error) {
+		n, oobn, _, _, err = unix.Recvmsg(socket, buf, oob, unix.MSG_CMSG_CLOEXEC)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, errors.New("the sandbox has ended")
+	}
+	var got []int
+	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err != nil {
+		return nil, err
+	}
+	for i := range messages {
+		if more, err := unix.ParseUnixRights(&messages[i]); err == nil {
+			got = append(got, more...)
+		}
+	}
+	return got, json.Unmarshal(buf[:n], answer)
+}
+
+// holderTimeout is how long the holder may take to start a process.
+const holderTimeout = 30 * time.Second
+
+// spawn starts an init. It returns its pidfd and the socket to it.
+func (h *holder) spawn(stdio [3]*os.File) (pidfd, socket *os.File, err error) {
+	ours, theirs, err := socketpair(unix.SOCK_STREAM)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer theirs.Close()
+	fds := make([]int, 0, 4)
+	for _, f := range append(stdio[:], theirs) {
+		fds = append(fds, int(f.Fd()))
+	}
+	var answer wire.Spawned
+	got, err := h.ask(wire.Spawn{Spawn: true}, fds, &answer)
+	runtime.KeepAlive(stdio)
+	if err == nil && answer.Error != "" {
+		err = errors.New(answer.Error)
+	}
+	if err == nil && len(got) != 1 {
+		err = errors.New("no process came")
+	}
+	if err != nil {
+		closeAll(got)
+		ours.Close()
+		return nil, nil, fmt.Errorf("starting a process in the sandbox: %w", err)
+	}
+	return os.NewFile(uintptr(got[0]), "pidfd"), ours, nil
+}
+
+// try runs a command in the smallest tree, to see that all parts work.
+func (h *holder) try() error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	pidfd, socket, err := h.spawn([3]*os.File{null, null, null})
+	if err != nil {
+		return err
+	}
+	defer pidfd.Close()
+	defer socket.Close()
+	l := &layout{}
+	l.system()
+	l.mounts = append(l.mounts, wire.Mount{Op: wire.OpProc, Target: "/proc"}, wire.Mount{Op: wire.OpDev, Target: "/dev"})
+	if err := wire.Write(socket, wire.Job{Args: []string{"/bin/sh", "-c", ":"}, Dir: "/", Mounts: l.mounts}); err != nil {
+		return err
+	}
+	for {
+		var m wire.Message
+		if err := wire.Read(socket, &m); err != nil {
+			return fmt.Errorf("trying a command: %w", err)
+		}
+		switch m.Kind {
+		case wire.KindError:
+			return errors.New(m.Error)
+		case wire.KindExited:
+			if m.Status != 0 {
+				return fmt.Errorf("trying a command: status %d", m.Status)
+			}
+			return nil
+		}
+	}
+}
+
+// close ends all that runs in the namespaces, and waits for it.
+func (h *holder) close() {
+	h.stop()
+	<-h.done
+	h.socket.Close()
+	if h.proxy != nil {
+		h.proxy.Close()
+	}
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}
+
+// retry repeats f while a signal interrupts it.
+func retry(f func() error) error {
+	for {
+		if err := f(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package helper
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// caller is a call that waits, and the thread that waits for it.
+type caller struct {
+	s    *supervisor
+	n    *notification
+	nr   uint32
+	args [6]uint64
+
+	tgid     string // the process, in decimal
+	umask    int
+	id       identity
+	open     []int
+	answered bool
+}
+
+// read looks at the process that calls.
+func (s *supervisor) read(n *notification) (*caller, error) {
+	c := &caller{s: s, n: n}
+	c.nr, c.args = decode(uint32(n.Nr), n.Args)
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(int(n.PID)) + "/status")
+	if err != nil {
+		return c, unix.EACCES
+	}
+	for line := range bytes.Lines(status) {
+		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
+		fields := strings.Fields(value)
+		switch {
+		case len(fields) == 0:
+		case key == "Umask":
+			m, err := strconv.ParseInt(fields[0], 8, 32)
+			if err != nil {
+				return c, unix.EACCES
+			}
+			c.umask = int(m)
+		case key == "Tgid":
+			c.tgid = fields[0]
+		case key == "Uid" && len(fields) == 4:
+			c.id.uid, _ = strconv.Atoi(fields[3])
+		case key == "Gid" && len(fields) == 4:
+			c.id.gid, _ = strconv.Atoi(fields[3])
+		}
+	}
+	if c.tgid == "" {
+		return c, unix.EACCES
+	}
+	return c, nil
+}
+
+func (c *caller) close() {
+	for _, fd := range c.open {
+		unix.Close(fd)
+	}
+	c.open = nil
+}
+
+// hold has fd closed when the call is done.
+func (c *caller) hold(fd int, err error) (int, error) {
+	if err == nil {
+		c.open = append(c.open, fd)
+	}
+	return fd, err
+}
+
+// valid reports whether the caller is still there: until then its number may
+// have become another's.
+func (c *caller) valid() error {
+	id := c.n.ID
+	if c.s.ioctl(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&id)) != nil {
+		return unix.ESRCH
+	}
+	return nil
+}
+
+// memory reads up to n bytes of the caller's memory; less where it ends.
+func (c *caller) memory(addr uint64, n int) ([]byte, error) {
+	buf := make([]byte, 0, n)
+	for len(buf) < n { // page by page: the next one may not be there
+		at := addr + uint64(len(buf))
+		want := min(n-len(buf), int(4096-at%4096))
+		part := buf[len(buf) : len(buf)+want]
+		got, err := unix.ProcessVMReadv(int(c.n.PID),
+			[]unix.Iovec{{Base: &part[0], Len: uint64(want)}}, []unix.RemoteIovec{{Base: uintptr(at), Len: want}}, 0)
+		if err != nil || got == 0 {
+			break
+		}
+		buf = buf[:len(buf)+got]
+		if bytes.IndexByte(buf[len(buf)-got:], 0) >= 0 {
+			break
+		}
+	}
+	if len(buf) == 0 {
+		return nil, unix.EFAULT
+	}
+	return buf, nil
+}
+
+// text reads a string of the caller's memory.
+func (c *caller) text(addr uint64) (string, error) {
+	buf, err := c.memory(addr, unix.PathMax)
+	if err != nil {
+		return "", err
+	}
+	i := bytes.IndexByte(buf, 0)
+	switch {
+	case i < 0:
+		return "", unix.ENAMETOOLONG
+	case i == 0:
+		return "", unix.ENOENT
+	}
+	return string(buf[:i]), nil
+}
+
+// place is a name in a folder that is held open: whatever is renamed
+// meanwhile, it is this folder.
+type place struct {
+	dir   int
+	name  string
+	slash bool // the name was written with a "/" at its end
+}
+
+// maxLinks bounds the symlinks of one path, as the kernel does.
+const maxLinks = 40
+
+// place finds the folder of a path as the caller sees it.
+func (c *caller) place(dirfd int32, name string) (place, error) {
+	base, rest, err := c.base(dirfd, name)
+	if err != nil {
+		return place{}, err
+	}
+	return c.placeAt(base, rest)
+}
+
+// placeAt finds the folder of a path that begins at base.
+func (c *caller) placeAt(base int, name string) (p place, err error) {
+	trimmed := strings.TrimRight(name, "/")
+	if trimmed == "" {
+		return place{dir: base, name: "."}, nil
+	}
+	p.slash = trimmed != name
+	dir, last := path.Split(trimmed)
+	p.name = last
+	if dir = strings.TrimRight(dir, "/"); dir == "" {
+		p.dir = base
+		if name[0] == '/' {
+			p.dir = c.s.root
+		}
+		return p, nil
+	}
+	p.dir, err = c.hold(unix.Openat2(base, dir, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS,
+	}))
+	return p, err
+}
+
+// base returns the folder that a path begins at, and the rest of the path. The
+// links of /proc that lead to no path are followed here, for the caller's own
+// process alone: what they lead to for others, the caller may not see.
+func (c *caller) base(dirfd int32, name string) (int, string, error) {
+	if name == "" {
+		return -1, "", unix.ENOENT
+	}
+	if name[0] != '/' {
+		if dirfd == unix.AT_FDCWD {
+			fd, err := c.magic("cwd")
+			return fd, name, err
+		}
+		fd, err := c.magic("fd/" + strconv.Itoa(int(dirfd)))
+		if err == unix.ENOENT {
+			err = unix.EBADF
+		}
+		return fd, name, err
+	}
+	clean := path.Clean(name)
+	for from, to := range map[string]string{"/dev/fd/": "/proc/self/fd/", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2"} {
+		if rest, ok := strings.CutPrefix(clean, from); ok && (rest == "" || from[len(from)-1] == '/') {
+			clean = to + rest
+		}
+	}
+	rest, ok := strings.CutPrefix(clean, "/proc/")
+	if !ok {
+		return c.s.root, name, nil
+	}
+	who, rest, _ := strings.Cut(rest, "/")
+	if who != "self" && who != "thread-self" && who != c.tgid {
+		return -1, "", unix.EACCES // nothing is made there
+	}
+	link, rest, _ := strings.Cut(rest, "/")
+	if link == "fd" {
+		var fd string
+		fd, rest, _ = strings.Cut(rest, "/")
+		if _, err := strconv.ParseUint(fd, 10, 31); err != nil {
+			return -1, "", unix.ENOENT
+		}
+		link += "/" + fd
+	} else if link != "cwd" && link != "root" {
+		return -1, "", unix.EACCES
+	}
+	fd, err := c.magic(link)
+	return fd, rest, err
+}
+
+// magic opens what a link of the caller's folder in /proc leads to.
+func (c *caller) magic(link string) (int, error) {
+	return c.hold(unix.Open("/proc/"+strconv.Itoa(int(c.n.PID))+"/"+link, unix.O_PATH|unix.O_CLOEXEC, 0))
+}
+
+// real returns the real path of p.
+func (p place) real() (string, error) {
+	dir, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(p.dir))
+	if err != nil {
+		return "", unix.EACCES
+	}
+	if dir == "" || dir[0] != '/' {
+		return "", unix.ENOENT // not in the tree that the command sees
+	}
+	return path.Join(dir, p.name), nil
+}
+
+// plain reports whether the name is one that could be made.
+func (p place) plain() bool { return p.name != "." && p.name != ".." && p.name != "" }

@@ -1,0 +1,284 @@
+package helper
+
+import (
+	"encoding/binary"
+	"strconv"
+	"unsafe"
+
+	"github.com/agentworker/worker/sandbox/internal/wire"
+	"golang.org/x/sys/unix"
+)
+
+// do does the call in the place of the caller, with its umask and identity.
+func (s *supervisor) do(c *caller) error {
+	unix.Umask(c.umask)
+	if c.id != s.own {
+		// Only root gets here: the ids of others mean nothing elsewhere.
+		_ = unix.Setfsgid(c.id.gid)
+		_ = unix.Setfsuid(c.id.uid) // takes away the rights over other users' files, too
+		defer func() { _ = unix.Setfsuid(s.own.uid); _ = unix.Setfsgid(s.own.gid) }()
+	}
+	a := c.args
+	switch c.nr {
+	case unix.SYS_OPENAT:
+		return c.openat(int32(a[0]), a[1], int(int32(a[2])), uint32(a[3]))
+	case unix.SYS_MKDIRAT:
+		return c.make(int32(a[0]), a[1], true, func(p place) error { return unix.Mkdirat(p.dir, p.name, uint32(a[2])&0o7777) })
+	case unix.SYS_MKNODAT:
+		kind := uint32(a[2]) & unix.S_IFMT
+		if kind != 0 && kind != unix.S_IFREG && kind != unix.S_IFIFO && kind != unix.S_IFSOCK {
+			return unix.EPERM
+		}
+		return c.make(int32(a[0]), a[1], false, func(p place) error { return unix.Mknodat(p.dir, p.name, uint32(a[2]), 0) })
+	case unix.SYS_SYMLINKAT:
+		target, err := c.text(a[0])
+		if err != nil {
+			return err
+		}
+		return c.link(target, int32(a[1]), a[2])
+	case unix.SYS_LINKAT:
+		return c.linkat(int32(a[0]), a[1], int32(a[2]), a[3], int(int32(a[4])))
+	case unix.SYS_RENAMEAT2:
+		return c.rename(int32(a[0]), a[1], int32(a[2]), a[3], uint(a[4]))
+	case unix.SYS_BIND:
+		return c.bind(int(int32(a[0])), a[1], int(int32(a[2])))
+	}
+	return unix.ENOSYS
+}
+
+// judge asks for the place and then does make.
+func (c *caller) judge(ask wire.Ask, do func() error) error {
+	if err := c.valid(); err != nil {
+		return err
+	}
+	done, err := c.s.allowed(ask)
+	defer done()
+	if err != nil {
+		return err
+	}
+	return do()
+}
+
+// make makes a new name that is no link.
+func (c *caller) make(dirfd int32, addr uint64, folder bool, do func(place) error) error {
+	p, err := c.target(dirfd, addr)
+	if err != nil {
+		return err
+	}
+	if !p.plain() || p.slash && !folder {
+		return do(p) // the kernel says what is wrong
+	}
+	real, err := p.real()
+	if err != nil {
+		return err
+	}
+	if exists(p) {
+		return unix.EEXIST
+	}
+	return c.judge(wire.Ask{Op: "make", New: real}, func() error { return do(p) })
+}
+
+// exists reports whether the name is taken, be it by a link that leads nowhere.
+// A call that must fail need not be asked about.
+func exists(p place) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(p.dir, p.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+}
+
+func (c *caller) target(dirfd int32, addr uint64) (place, error) {
+	name, err := c.text(addr)
+	if err != nil {
+		return place{}, err
+	}
+	return c.place(dirfd, name)
+}
+
+func (c *caller) link(target string, dirfd int32, addr uint64) error {
+	p, err := c.target(dirfd, addr)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !p.plain() || exists(p):
+		return unix.EEXIST
+	case p.slash:
+		return unix.ENOENT
+	}
+	real, err := p.real()
+	if err != nil {
+		return err
+	}
+	return c.judge(wire.Ask{Op: "symlink", New: real}, func() error { return unix.Symlinkat(target, p.dir, p.name) })
+}
+
+func (c *caller) linkat(oldDir int32, oldAddr uint64, newDir int32, newAddr uint64, flags int) error {
+	if flags&^(unix.AT_SYMLINK_FOLLOW|unix.AT_EMPTY_PATH) != 0 {
+		return unix.EINVAL
+	}
+	name, err := c.text(oldAddr)
+	source := -1
+	switch {
+	case err == unix.ENOENT && flags&unix.AT_EMPTY_PATH != 0:
+		if source, err = c.magic("fd/" + strconv.Itoa(int(oldDir))); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	default:
+		if source, err = c.source(oldDir, name, flags&unix.AT_SYMLINK_FOLLOW != 0); err != nil {
+			return err
+		}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(source, &st); err != nil {
+		return err
+	}
+	p, err := c.target(newDir, newAddr)
+	if err != nil {
+		return err
+	}
+	if !p.plain() || exists(p) {
+		return unix.EEXIST
+	}
+	real, err := p.real()
+	if err != nil {
+		return err
+	}
+	ask := wire.Ask{Op: "link", New: real}
+	if st.Nlink > 0 { // else it has no name yet
+		if ask.Old, err = (place{dir: source}).real(); err != nil {
+			return err
+		}
+	}
+	return c.judge(ask, func() error {
+		return unix.Linkat(unix.AT_FDCWD, self(source), p.dir, p.name, unix.AT_SYMLINK_FOLLOW)
+	})
+}
+
+// source opens what a path leads to, without reading it.
+func (c *caller) source(dirfd int32, name string, follow bool) (int, error) {
+	base, rest, err := c.base(dirfd, name)
+	if err != nil {
+		return -1, err
+	}
+	if rest == "" { // a link of /proc by itself
+		if !follow {
+			return -1, unix.EPERM
+		}
+		return base, nil
+	}
+	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
+	if !follow {
+		how.Flags |= unix.O_NOFOLLOW
+	}
+	return c.hold(unix.Openat2(base, rest, how))
+}
+
+func (c *caller) rename(oldDir int32, oldAddr uint64, newDir int32, newAddr uint64, flags uint) error {
+	if flags&^(unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE) != 0 {
+		return unix.EINVAL
+	}
+	from, err := c.target(oldDir, oldAddr)
+	if err != nil {
+		return err
+	}
+	to, err := c.target(newDir, newAddr)
+	if err != nil {
+		return err
+	}
+	slash := func(p place) string {
+		if p.slash { // means: it must be a folder
+			return p.name + "/"
+		}
+		return p.name
+	}
+	do := func() error { return unix.Renameat2(from.dir, slash(from), to.dir, slash(to), flags) }
+	if !from.plain() || !to.plain() {
+		return unix.EBUSY
+	}
+	if !exists(from) {
+		return unix.ENOENT
+	}
+	ask := wire.Ask{Op: "rename"}
+	if flags&unix.RENAME_EXCHANGE != 0 {
+		ask.Op = "exchange"
+	}
+	if ask.Old, err = from.real(); err != nil {
+		return err
+	}
+	if ask.New, err = to.real(); err != nil {
+		return err
+	}
+	return c.judge(ask, do)
+}
+
+// bind binds the caller's socket. One that has a path is a name like others.
+func (c *caller) bind(fd int, addr uint64, size int) error {
+	if size < 2 || size > 128 {
+		return unix.EINVAL
+	}
+	raw := make([]byte, 0, size)
+	for len(raw) < size { // memory stops at each NUL
+		part, err := c.memory(addr+uint64(len(raw)), size-len(raw))
+		if err != nil {
+			return unix.EFAULT
+		}
+		raw = append(raw, part...)
+	}
+	pidfd, err := c.hold(unix.PidfdOpen(atoi(c.tgid), 0))
+	if err != nil {
+		return unix.EACCES
+	}
+	sock, err := c.hold(unix.PidfdGetfd(pidfd, fd, 0))
+	if err != nil {
+		return err
+	}
+	if err := c.valid(); err != nil {
+		return err
+	}
+	if family := binary.NativeEndian.Uint16(raw); family != unix.AF_UNIX || size == 2 || raw[2] == 0 {
+		return bindRaw(sock, raw)
+	}
+	name := string(raw[2:])
+	for i := range len(name) {
+		if name[i] == 0 {
+			name = name[:i]
+			break
+		}
+	}
+	p, err := c.place(unix.AT_FDCWD, name)
+	if err != nil {
+		return err
+	}
+	if !p.plain() || exists(p) {
+		return unix.EADDRINUSE
+	}
+	real, err := p.real()
+	if err != nil {
+		return err
+	}
+	return c.judge(wire.Ask{Op: "make", New: real}, func() error {
+		if err := unix.Fchdir(p.dir); err != nil {
+			return err
+		}
+		defer func() { _ = unix.Fchdir(c.s.root) }()
+		return unix.Bind(sock, &unix.SockaddrUnix{Name: p.name})
+	})
+}
+
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}
+
+// bindRaw binds sock to an address that is no path.
+func bindRaw(sock int, raw []byte) error {
+	_, _, e := unix.Syscall(unix.SYS_BIND, uintptr(sock), uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)))
+	if e != 0 {
+		return e
+	}
+	return nil
+}
+
+// self is a path of this process to what fd is open on.
+func self(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

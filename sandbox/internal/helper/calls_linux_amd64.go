@@ -1,0 +1,42 @@
+package helper
+
+import "golang.org/x/sys/unix"
+
+const (
+	auditArch    = unix.AUDIT_ARCH_X86_64
+	foreignCalls = 0x40000000 // x32
+)
+
+// naming are the calls that make a name, always.
+var naming = []uint32{
+	unix.SYS_CREAT, unix.SYS_MKDIR, unix.SYS_MKDIRAT, unix.SYS_MKNOD, unix.SYS_MKNODAT, unix.SYS_SYMLINK, unix.SYS_SYMLINKAT,
+	unix.SYS_LINK, unix.SYS_LINKAT, unix.SYS_RENAME, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_BIND,
+}
+
+// opening are the calls that make a name if the flags in this argument say so.
+var opening = map[uint32]int{unix.SYS_OPEN: 1, unix.SYS_OPENAT: 2}
+
+// decode returns what the older calls, which have no folder of their own, mean.
+func decode(nr uint32, a [6]uint64) (uint32, [6]uint64) {
+	const cwd = ^uint64(99) // AT_FDCWD
+	switch nr {
+	case unix.SYS_CREAT:
+		return unix.SYS_OPENAT, [6]uint64{cwd, a[0], unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC, a[1]}
+	case unix.SYS_OPEN:
+		return unix.SYS_OPENAT, [6]uint64{cwd, a[0], a[1], a[2]}
+	case unix.SYS_MKDIR:
+		return unix.SYS_MKDIRAT, [6]uint64{cwd, a[0], a[1]}
+	case unix.SYS_MKNOD:
+		return unix.SYS_MKNODAT, [6]uint64{cwd, a[0], a[1], a[2]}
+	case unix.SYS_SYMLINK:
+		return unix.SYS_SYMLINKAT, [6]uint64{a[0], cwd, a[1]}
+	case unix.SYS_LINK:
+		return unix.SYS_LINKAT, [6]uint64{cwd, a[0], cwd, a[1]}
+	case unix.SYS_RENAME:
+		return unix.SYS_RENAMEAT2, [6]uint64{cwd, a[0], cwd, a[1]}
+	case unix.SYS_RENAMEAT:
+		a[4] = 0
+		return unix.SYS_RENAMEAT2, a
+	}
+	return nr, a
+}

@@ -1,0 +1,24 @@
+package helper
+
+import "golang.org/x/sys/unix"
+
+const (
+	auditArch    = unix.AUDIT_ARCH_AARCH64
+	foreignCalls = 0
+)
+
+// naming are the calls that make a name, always.
+var naming = []uint32{
+	unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_SYMLINKAT, unix.SYS_LINKAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_BIND,
+}
+
+// opening are the calls that make a name if the flags in this argument say so.
+var opening = map[uint32]int{unix.SYS_OPENAT: 2}
+
+func decode(nr uint32, a [6]uint64) (uint32, [6]uint64) {
+	if nr == unix.SYS_RENAMEAT {
+		a[4] = 0
+		return unix.SYS_RENAMEAT2, a
+	}
+	return nr, a
+}

@@ -1,0 +1,179 @@
+package sandbox
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/permission"
+)
+
+// verdict is what the rules say of a path.
+type verdict struct{ read, write bool }
+
+// judge returns what the rules say of an absolute, cleaned path.
+func (p *Profile) judge(abs string) verdict {
+	if slices.ContainsFunc(p.Hidden, func(h string) bool { return contains(h, abs) }) {
+		return verdict{}
+	}
+	asked := abs
+	inner, isGit := "", false
+	if dir, rest, ok := p.gitDir(abs); ok {
+		// Names below .git are made up of branches and hashes: rules about
+		// files mean the folder itself.
+		asked, inner, isGit = dir, rest, true
+	}
+	v := p.rules(asked)
+	if inner != "" && v.read { // a rule may be about one of git's own files
+		v.read = p.rulesWithin(abs, readTool)
+	}
+	if !p.Writable || isGit && gitProtected(inner) || slices.ContainsFunc(p.Protected, func(x string) bool { return contains(x, abs) }) {
+		v.write = false
+	}
+	return v
+}
+
+// rules asks the rules about a path.
+func (p *Profile) rules(abs string) verdict {
+	return verdict{
+		read:  p.may(p.decide(readTool, abs)),
+		write: p.may(p.decide(writeTool, abs)) && p.decide(editTool, abs) != permission.Deny,
+	}
+}
+
+// rulesWithin reports whether a rule about git's own files lets the tool at abs.
+func (p *Profile) rulesWithin(abs, tool string) bool {
+	d := p.layers.Decide([]permission.Value{p.value(tool, abs)})
+	return d.Action != permission.Deny || d.Rule == nil || !strings.Contains(d.Rule.Pattern, ".git")
+}
+
+func (p *Profile) may(a permission.Action) bool {
+	return a == permission.Allow || a == permission.Ask && p.Approved
+}
+
+func (p *Profile) decide(tool, abs string) permission.Action {
+	return p.layers.Decide([]permission.Value{p.value(tool, abs)}).Action
+}
+
+// value is the value that a file tool has of the path.
+func (p *Profile) value(tool, abs string) permission.Value {
+	v := permission.Value{Tool: tool, Text: abs, Abs: abs}
+	if abs == p.Workspace {
+		v.Text = "."
+	} else if rel, ok := strings.CutPrefix(abs, p.Workspace+"/"); ok {
+		v.Text = rel
+	} else {
+		v.Outside = true
+	}
+	return v
+}
+
+// gitDir returns the repository folder that abs is, or is in, and the path in it.
+func (p *Profile) gitDir(abs string) (dir, inner string, ok bool) {
+	for _, g := range p.GitDirs {
+		if contains(g, abs) {
+			return g, strings.TrimPrefix(strings.TrimPrefix(abs, g), "/"), true
+		}
+	}
+	rel, ok := strings.CutPrefix(abs, p.Workspace+"/")
+	if !ok {
+		return "", "", false
+	}
+	if i := strings.Index("/"+rel+"/", "/.git/"); i >= 0 {
+		end := len(p.Workspace) + 1 + i + len(".git")
+		return abs[:end], strings.TrimPrefix(abs[end:], "/"), true
+	}
+	return "", "", false
+}
+
+// gitProtected reports whether a path in a repository folder is one by which
+// git runs programs, or finds another folder to look for them.
+func gitProtected(inner string) bool {
+	first, rest, _ := strings.Cut(inner, "/")
+	switch first {
+	case "config", "config.worktree", "hooks", "commondir", "gitdir":
+		return true
+	case "worktrees":
+		_, rest, _ = strings.Cut(rest, "/")
+		return rest != "" && gitProtected(rest)
+	case "modules":
+		for part := range strings.SplitSeq(rest, "/") {
+			if part != "modules" && gitProtected(part) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// gitData are the folders of a repository that hold nothing but data: names
+// below them are not looked at.
+var gitData = []string{"objects", "refs", "logs", "lfs", "rr-cache", "info"}
+
+// Refusal is what a sandbox did not let a command do.
+type Refusal struct {
+	Op   string `json:"op"` // open, make, symlink, link, rename, exchange
+	Path string `json:"path"`
+	// Reason names the rule, or what else protects the path.
+	Reason string `json:"reason"`
+}
+
+// refusedWrite returns why path may not be made or written; nil: it may.
+func (p *Profile) refusedWrite(op, abs string) *Refusal {
+	if path.Base(abs) == ".git" && contains(p.Workspace, abs) && op != "open" {
+		return &Refusal{op, abs, "a repository of its own decides which programs git runs: none is made or moved in the workspace"}
+	}
+	if p.judge(abs).write {
+		return nil
+	}
+	return &Refusal{op, abs, p.why(abs, writeTool)}
+}
+
+// why says what keeps tool from the path.
+func (p *Profile) why(abs, tool string) string {
+	if _, inner, ok := p.gitDir(abs); ok && gitProtected(inner) {
+		return "git's settings and hooks are never writable"
+	}
+	for _, x := range slices.Concat(p.Protected, p.Hidden) {
+		if contains(x, abs) {
+			return x + " is protected"
+		}
+	}
+	if tool == writeTool && !p.Writable {
+		return "the session has no right to write"
+	}
+	d := p.layers.Decide([]permission.Value{p.value(tool, abs)})
+	if tool == writeTool && d.Action == permission.Allow {
+		d = p.layers.Decide([]permission.Value{p.value(editTool, abs)})
+	}
+	return d.Reason()
+}
+
+// leadsToDenied reports whether a symlink at abs could become part of a path
+// that a rule denies: "conf" where "conf/prod/**" is denied.
+func (p *Profile) leadsToDenied(abs string) bool {
+	for _, x := range p.Protected {
+		if x != abs && contains(abs, x) {
+			return true
+		}
+	}
+	for _, layer := range p.Rules {
+		for _, r := range layer.Rules {
+			if r.Action == permission.Allow || !about(r, writeTool) && !about(r, editTool) && !about(r, readTool) {
+				continue
+			}
+			literal := r.Pattern
+			if i := strings.IndexAny(literal, `*?[]{}()!+@|\"$^`); i >= 0 {
+				literal = literal[:i]
+			}
+			if !filepath.IsAbs(literal) {
+				literal = p.Workspace + "/" + strings.TrimPrefix(literal, "./")
+			}
+			if strings.HasPrefix(literal, abs+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,232 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/sandbox/internal/wire"
+)
+
+// systemFolders are what programs need of the system.
+var systemFolders = []string{
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/snap",
+	"/run/current-system", "/run/systemd/resolve", "/run/opengl-driver",
+}
+
+// systemSecrets are what root alone may read of them. A worker of root's must
+// not hand it on.
+var systemSecrets = []string{
+	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private",
+	"/etc/krb5.keytab", "/etc/NetworkManager", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.secrets", "/etc/docker", "/etc/kubernetes",
+	"/etc/rancher", "/etc/letsencrypt", "/etc/pki/tls/private", "/etc/security/opasswd",
+}
+
+// layout is what a command sees, for one of the ways to hold it.
+type layout struct {
+	mounts      []wire.Mount
+	read, write []string // the second wall
+	judged      []string
+	free        []string
+	plan        Plan
+}
+
+// key tells profiles apart.
+func (p *Profile) key() string {
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // strings and booleans alone
+	}
+	return string(b)
+}
+
+// roots are the folders in which single files may be denied.
+func (p *Profile) roots() []string {
+	roots := []string{p.Workspace}
+	for _, g := range p.GitDirs {
+		if !contains(p.Workspace, g) {
+			roots = append(roots, g)
+		}
+	}
+	for _, f := range p.Folders {
+		if p.byRule(f) {
+			roots = append(roots, f.Path)
+		}
+	}
+	return roots
+}
+
+// byRule reports whether the folder is there because a rule says so: then
+// other rules may deny what is in it.
+func (p *Profile) byRule(f Folder) bool {
+	for _, layer := range p.Rules {
+		for _, r := range layer.Rules {
+			if r.Pattern == f.Path+"/**" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// layout works out what a command sees. dir is the session's own folder, copied
+// says which folders have a copy on write, at which place.
+func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*layout, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	trees, err := s.scan(p, p.key(), p.roots())
+	if err != nil {
+		return nil, err
+	}
+	l := &layout{}
+	l.system()
+	add := func(m ...wire.Mount) { l.mounts = append(l.mounts, m...) }
+	add(wire.Mount{Op: wire.OpProc, Target: "/proc"}, wire.Mount{Op: wire.OpDev, Target: "/dev"},
+		wire.Mount{Op: wire.OpWrite, Source: filepath.Join(dir, "tmp"), Target: "/tmp"},
+		wire.Mount{Op: wire.OpSymlink, Source: "/tmp", Target: "/var/tmp"})
+	l.read = append(l.read, "/", "/proc")
+	l.write = append(l.write, "/dev", "/tmp")
+	l.free = append(l.free, "/tmp", "/dev/shm", "/dev/pts")
+	if p.Home != "" && p.Home != "/" {
+		add(wire.Mount{Op: wire.OpWrite, Source: filepath.Join(dir, "home"), Target: p.Home})
+		l.write = append(l.write, p.Home)
+		l.free = append(l.free, p.Home)
+	}
+	folders := slices.Clone(p.Folders)
+	slices.SortStableFunc(folders, func(a, b Folder) int { return strings.Compare(a.Path, b.Path) })
+	for _, f := range folders {
+		if contains(f.Path, p.Workspace) || f.Path == p.Home {
+			continue // it would show what is in it as well
+		}
+		l.folder(f, copied[f.Path], p.byRule(f))
+	}
+	for _, g := range p.GitDirs {
+		if contains(p.Workspace, g) {
+			continue
+		}
+		access := Read
+		if p.judge(g).write {
+			access = Write
+		}
+		l.folder(Folder{g, access}, "", true)
+	}
+	return l, p.workspace(l, trees)
+}
+
+// workspace adds the workspace, and what of it and the other trees is held.
+func (p *Profile) workspace(l *layout, trees []*folder) error {
+	var root *folder
+	if len(trees) > 0 && trees[0].path == p.Workspace {
+		root = trees[0]
+	}
+	readOnly := root == nil || root.frozen
+	held, err := collect(trees, false)
+	if err != nil {
+		return err
+	}
+	add := func(op wire.Op, source, target string) {
+		l.mounts = append(l.mounts, wire.Mount{Op: op, Source: source, Target: target})
+	}
+	switch {
+	case root == nil || root.hidden:
+		add(wire.OpDir, "", p.Workspace)
+		l.read = append(l.read, p.Workspace)
+		l.plan.Hidden = append(l.plan.Hidden, p.Workspace)
+	case readOnly:
+		add(wire.OpRead, p.Workspace, p.Workspace)
+		l.read = append(l.read, p.Workspace)
+		l.plan.ReadOnly = append(l.plan.ReadOnly, p.Workspace)
+	default:
+		add(wire.OpWrite, p.Workspace, p.Workspace)
+		l.write = append(l.write, p.Workspace)
+		l.judged = append(l.judged, p.Workspace)
+		add(wire.OpPin, "", p.Workspace)
+	}
+	for _, path := range held.pin {
+		if path != p.Workspace {
+			add(wire.OpPin, "", path)
+		}
+	}
+	for _, path := range held.freeze {
+		if path != p.Workspace {
+			add(wire.OpFreeze, "", path)
+			l.plan.ReadOnly = append(l.plan.ReadOnly, path)
+		}
+	}
+	for _, path := range held.hide {
+		if path != p.Workspace {
+			add(wire.OpHide, "", path)
+			l.plan.Hidden = append(l.plan.Hidden, path)
+		}
+	}
+	// What is hidden by name may be in any folder that is there.
+	for _, path := range slices.Concat(p.Hidden, systemSecrets) {
+		if _, err := os.Lstat(path); err == nil && l.shows(path) {
+			add(wire.OpHide, "", path)
+		}
+	}
+	return nil
+}
+
+// shows reports whether path is in something that is mounted from outside, and
+// not hidden already.
+func (l *layout) shows(path string) bool {
+	best, shown := -1, false
+	for _, m := range l.mounts {
+		if !contains(m.Target, path) || len(m.Target) < best {
+			continue
+		}
+		switch m.Op {
+		case wire.OpRead, wire.OpWrite:
+			best, shown = len(m.Target), m.Source == m.Target
+		case wire.OpHide:
+			return false
+		}
+	}
+	return shown
+}
+
+// system adds the folders of the system. Some are links to others.
+func (l *layout) system() {
+	for _, path := range systemFolders {
+		info, err := os.Lstat(path)
+		switch {
+		case err != nil:
+		case info.Mode()&os.ModeSymlink != 0:
+			if target, err := os.Readlink(path); err == nil {
+				l.mounts = append(l.mounts, wire.Mount{Op: wire.OpSymlink, Source: target, Target: path})
+			}
+		default:
+			l.mounts = append(l.mounts, wire.Mount{Op: wire.OpRead, Source: path, Target: path, Optional: true})
+			l.read = append(l.read, path)
+		}
+	}
+}
+
+// folder adds a folder of the profile. copied is the place of its copy.
+func (l *layout) folder(f Folder, copied string, judged bool) {
+	if _, err := os.Stat(f.Path); err != nil {
+		return
+	}
+	op, source := wire.OpRead, f.Path
+	switch {
+	case f.Access == Copy && copied != "":
+		op, source = wire.OpWrite, copied
+		l.free = append(l.free, f.Path)
+	case f.Access == Write:
+		op = wire.OpWrite
+		if judged {
+			l.judged = append(l.judged, f.Path)
+		} else {
+			l.free = append(l.free, f.Path)
+		}
+	}
+	if op == wire.OpRead {
+		l.read = append(l.read, f.Path)
+	} else {
+		l.write = append(l.write, f.Path)
+	}
+	l.mounts = append(l.mounts, wire.Mount{Op: op, Source: source, Target: f.Path, Optional: true})
+}

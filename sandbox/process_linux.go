@@ -1,0 +1,166 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/agentworker/worker/sandbox/internal/wire"
+	"golang.org/x/sys/unix"
+)
+
+// Process is a command that runs.
+type Process struct {
+	session *Session
+	profile *Profile
+	plan    *Plan
+	held    []string
+	pidfd   *os.File
+	socket  *os.File
+	stop    func() // releases what only this command used
+
+	sending sync.Mutex
+	done    chan struct{}
+
+	// Written before done is closed.
+	state   State
+	err     error
+	refused []Refusal
+}
+
+// begin sends the job and waits until the command runs.
+func (p *Process) begin(job *wire.Job) error {
+	err := wire.Write(p.socket, job)
+	var m wire.Message
+	for err == nil {
+		if err = wire.Read(p.socket, &m); err != nil || m.Kind == wire.KindStarted {
+			break
+		}
+		if m.Kind == wire.KindError {
+			err = errors.New(m.Error)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	p.Kill()
+	p.gone()
+	return fmt.Errorf("%w: %w", errSetup, err)
+}
+
+// maxRefusals bounds how many refusals of one command are remembered.
+const maxRefusals = 50
+
+// follow answers the supervisor until the command has ended.
+func (p *Process) follow() {
+	locked := false
+	ended := false
+	for !ended {
+		var m wire.Message
+		if err := wire.Read(p.socket, &m); err != nil {
+			p.err = errKilled
+			break
+		}
+		switch m.Kind {
+		case wire.KindAsk:
+			if m.Ask == nil {
+				break
+			}
+			p.session.names.Lock()
+			locked = true
+			answer := wire.Message{Kind: wire.KindAnswer}
+			if r := p.session.answer(p.profile, p.held, m.Ask); r != nil {
+				answer.Errno = int(unix.EACCES)
+				if len(p.refused) < maxRefusals {
+					p.refused = append(p.refused, *r)
+				}
+			}
+			_ = p.send(answer)
+		case wire.KindDone:
+			if locked {
+				p.session.names.Unlock()
+				locked = false
+			}
+		case wire.KindError:
+			p.err = errors.New(m.Error)
+			ended = true
+		case wire.KindExited:
+			p.state = State{syscall.WaitStatus(m.Status)}
+			ended = true
+		}
+	}
+	if locked {
+		p.session.names.Unlock()
+	}
+	p.Kill() // it is ending anyway; nothing of it may be left
+	p.gone()
+	p.session.mu.Lock()
+	delete(p.session.running, p)
+	p.session.mu.Unlock()
+	close(p.done)
+}
+
+var errKilled = errors.New("the sandbox was killed")
+
+// gone waits until the kernel has ended all processes of the command.
+func (p *Process) gone() {
+	poll := []unix.PollFd{{Fd: int32(p.pidfd.Fd()), Events: unix.POLLIN}}
+	_ = retry(func() error { _, err := unix.Poll(poll, -1); return err })
+	p.sending.Lock()
+	p.pidfd.Close()
+	p.socket.Close()
+	p.sending.Unlock()
+	p.stop()
+}
+
+// shutdown tells the other end that nothing more comes.
+func shutdown(socket *os.File) error {
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
+}
+
+func (p *Process) send(m wire.Message) error {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	return wire.Write(p.socket, m)
+}
+
+// Wait waits until nothing of the command is left. The error says why it could
+// not run to its end; what it returned itself is in the state.
+func (p *Process) Wait() (State, error) {
+	<-p.done
+	return p.state, p.err
+}
+
+// Signal sends a signal to the command's process group.
+func (p *Process) Signal(sig syscall.Signal) error {
+	return p.send(wire.Message{Kind: wire.KindSignal, Signal: int(sig)})
+}
+
+// Kill ends the command and all that it has started.
+func (p *Process) Kill() {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	if p.session.backend == Landlock {
+		// Without a namespace of its own the helper ends what descends from
+		// it, when it loses the worker.
+		_ = shutdown(p.socket)
+		return
+	}
+	_ = unix.PidfdSendSignal(int(p.pidfd.Fd()), unix.SIGKILL, nil, 0)
+}
+
+// Plan returns what held the command.
+func (p *Process) Plan() *Plan { return p.plan }
+
+// Refused returns what the supervisor did not let the command do, after Wait:
+// at most 50 refusals. What a mount refuses, it does not see.
+func (p *Process) Refused() []Refusal {
+	<-p.done
+	return p.refused
+}

@@ -1,0 +1,233 @@
+package sandbox
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/glob"
+)
+
+// Access is what may be done in a folder.
+type Access string
+
+const (
+	Read  Access = "read"
+	Write Access = "write"
+	// Copy is a copy on write, private to the session: builds find what is in
+	// the cache, and leave nothing in it that a build outside would run.
+	Copy Access = "copy"
+)
+
+// Folder is a folder or file outside of the workspace that a command sees.
+type Folder struct {
+	Path   string `json:"path"` // absolute
+	Access Access `json:"access"`
+}
+
+// Rules are the rules of one layer about files.
+type Rules struct {
+	Layer permission.Layer  `json:"layer"`
+	Rules []permission.Rule `json:"rules"`
+}
+
+// Profile says what a command may touch. It is made from rules alone, and is
+// the same on every system; what becomes of it on this one is a [Plan].
+//
+// It is a value to be shown: what binds a command is what [NewProfile] returned.
+type Profile struct {
+	Workspace string   `json:"workspace"`
+	Home      string   `json:"home,omitempty"`
+	Readable  bool     `json:"readable"` // some rule allows reading
+	Writable  bool     `json:"writable"` // some rule allows writing; false: the workspace is read-only
+	Approved  bool     `json:"approved,omitempty"`
+	Folders   []Folder `json:"folders"`
+	GitDirs   []string `json:"gitDirs,omitempty"`
+	Protected []string `json:"protected"` // never writable, with all below
+	Hidden    []string `json:"hidden"`    // never there
+	Hosts     bool     `json:"hosts"`     // some host may be reached, through the proxy
+	Rules     []Rules  `json:"rules"`
+
+	layers *permission.Layers
+}
+
+// Input is what a profile is made from.
+type Input struct {
+	// Layers are the session's rules in effect. Required.
+	Layers *permission.Layers
+
+	// Workspace is the folder and the home folder that paths are relative to.
+	// Required, with symlinks resolved.
+	Workspace permission.Workspace
+
+	// Folders are those beside the workspace; nil: [DefaultFolders] of the
+	// home folder.
+	Folders []Folder
+
+	// GitDirs are the repository's folders outside of the workspace: see
+	// [GitDirs].
+	GitDirs []string
+
+	// Protected are files and folders that are never writable, there or not:
+	// agent files' folders, permissions.jsonc. Absolute, or relative to the
+	// workspace.
+	Protected []string
+
+	// Hidden are files and folders that are never there: the state folder and
+	// the settings.
+	Hidden []string
+
+	// ReadOnly is for a session without write rights.
+	ReadOnly bool
+
+	// Approved says that a person has approved this call: what rules ask about
+	// is possible. What they deny is not. False: neither is.
+	Approved bool
+}
+
+// The tools whose rules a profile is made from.
+const (
+	readTool    = "read_file"
+	writeTool   = "write_file"
+	editTool    = "edit_file"
+	networkTool = "network"
+)
+
+// NewProfile makes the profile of a session. It reads no file.
+func NewProfile(in Input) *Profile {
+	p := &Profile{
+		Workspace: filepath.Clean(in.Workspace.Root), Home: in.Workspace.Home, Approved: in.Approved,
+		Folders: slices.Clone(in.Folders), GitDirs: slices.Clone(in.GitDirs), Hidden: absolute(in.Workspace.Root, in.Hidden),
+		Protected: absolute(in.Workspace.Root, in.Protected), layers: in.Layers,
+	}
+	if in.Folders == nil {
+		p.Folders = DefaultFolders(in.Workspace.Home)
+	}
+	add := func(layer permission.Layer, set *permission.Ruleset) {
+		rules := Rules{Layer: layer}
+		for r := range set.Rules() {
+			if slices.ContainsFunc([]string{readTool, writeTool, editTool, networkTool}, func(tool string) bool { return about(r, tool) }) {
+				rules.Rules = append(rules.Rules, r)
+			}
+		}
+		if set.Len() > 0 {
+			p.Rules = append(p.Rules, rules)
+		}
+	}
+	for _, a := range in.Layers.Agents {
+		add(permission.LayerAgent, a)
+	}
+	add(permission.LayerStatic, in.Layers.Static)
+	add(permission.LayerRuntime, in.Layers.Runtime)
+	p.Readable = p.mayAllow(readTool)
+	p.Writable = !in.ReadOnly && p.mayAllow(writeTool)
+	p.Hosts = p.mayAllow(networkTool) || p.mayAsk(networkTool)
+	p.Folders = append(p.Folders, p.outside()...)
+	return p
+}
+
+func absolute(root string, paths []string) []string {
+	out := make([]string, 0, len(paths))
+	for _, x := range paths {
+		if !filepath.IsAbs(x) {
+			x = filepath.Join(root, x)
+		}
+		out = append(out, filepath.Clean(x))
+	}
+	return out
+}
+
+// about reports whether the rule is one of the tool's.
+func about(r permission.Rule, tool string) bool {
+	g, err := glob.Compile(r.Tool)
+	return err == nil && g.Match(tool)
+}
+
+// mayAllow reports whether the tool may be allowed for some value.
+func (p *Profile) mayAllow(tool string) bool {
+	if p.Approved {
+		return !p.deniesAll(tool)
+	}
+	return p.hasRule(tool, permission.Allow) && !p.deniesAll(tool)
+}
+
+// mayAsk reports whether somebody may be asked about some value of the tool.
+func (p *Profile) mayAsk(tool string) bool {
+	return p.hasRule(tool, permission.Ask) && !p.deniesAll(tool)
+}
+
+func (p *Profile) hasRule(tool string, action permission.Action) bool {
+	for _, layer := range p.Rules {
+		for _, r := range layer.Rules {
+			if r.Action == action && about(r, tool) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p *Profile) deniesAll(tool string) bool {
+	return slices.ContainsFunc(p.layers.Agents, func(a *permission.Ruleset) bool { return a.DeniesAll(tool) })
+}
+
+// outside returns the folders outside of the workspace that rules allow by
+// their absolute path, where the pattern says no more than "all in it".
+func (p *Profile) outside() []Folder {
+	var out []Folder
+	for _, layer := range p.Rules {
+		for _, r := range layer.Rules {
+			dir, ok := strings.CutSuffix(r.Pattern, "/**")
+			if !ok || !strings.HasPrefix(dir, "/") || strings.ContainsAny(dir, `*?[]{}()!+@|\"$^`) || path.Clean(dir) != dir ||
+				r.Action != permission.Allow || contains(p.Workspace, dir) || contains(dir, p.Workspace) {
+				continue
+			}
+			switch {
+			case about(r, writeTool) && p.Writable && p.judge(dir).write:
+				out = append(out, Folder{dir, Write})
+			case about(r, readTool) && p.judge(dir).read:
+				out = append(out, Folder{dir, Read})
+			}
+		}
+	}
+	return out
+}
+
+// contains reports whether path is dir or below it.
+func contains(dir, path string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(dir, "/"))
+}
+
+// homeFolders are what builds need of the home folder, and nothing that holds
+// a password: programs are read, caches are copied on write.
+var homeFolders = map[Access][]string{
+	Read: {
+		".gitconfig", ".config/git", ".config/go", "go/bin", "sdk", ".rustup", ".cargo/bin", ".cargo/env", ".cargo/config.toml",
+		".nvm", ".fnm", ".local/share/fnm", ".volta", ".bun", ".deno", ".asdf", ".local/share/mise", ".config/mise",
+		".pyenv", ".rbenv", ".rvm", ".sdkman", ".jenv", ".local/bin", ".local/lib", ".local/pipx", ".local/share/pipx", ".local/share/uv",
+		".dotnet", ".ghcup", ".opam", ".nix-profile",
+	},
+	Copy: {
+		".cache/go-build", "go/pkg", ".cache/golangci-lint", ".cache/staticcheck", ".cargo/registry", ".cargo/git",
+		".npm/_cacache", ".cache/yarn", ".yarn/berry", ".local/share/pnpm", ".cache/pnpm", ".cache/node-gyp", ".cache/pip", ".cache/uv", ".cache/pypoetry",
+		".cache/pre-commit", ".gradle/caches", ".gradle/wrapper", ".m2/repository", ".m2/wrapper", ".nuget/packages", ".cache/bazel", ".ccache", ".cache/ccache",
+	},
+}
+
+// DefaultFolders returns what builds need of a home folder: caches, toolchains
+// and git's settings. Those that are not there do no harm.
+func DefaultFolders(home string) []Folder {
+	if home == "" {
+		return []Folder{}
+	}
+	var out []Folder
+	for _, access := range []Access{Read, Copy} {
+		for _, name := range homeFolders[access] {
+			out = append(out, Folder{filepath.Join(home, name), access})
+		}
+	}
+	return out
+}

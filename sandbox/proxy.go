@@ -1,0 +1,330 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// proxy lets commands reach hosts: it listens inside of the sandbox, on
+// loopback, and dials outside. It speaks HTTP (CONNECT and absolute requests)
+// and SOCKS5 on one port.
+type proxy struct {
+	listener net.Listener
+	allow    func(ctx context.Context, hostport string) error
+	ctx      context.Context
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
+	resolve  func(ctx context.Context, host string) ([]netip.Addr, error)
+	dial     dialFunc
+}
+
+// dialFunc is [net.Dialer.DialContext].
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// serveProxy starts a proxy. dial, if it is not nil, is told names as they are.
+func serveProxy(l net.Listener, allow func(ctx context.Context, hostport string) error, dial dialFunc) *proxy {
+	dialer := &net.Dialer{Timeout: 30 * time.Second}
+	p := &proxy{listener: l, allow: allow, dial: dialer.DialContext,
+		resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		},
+	}
+	if dial != nil {
+		p.dial = dial
+		p.resolve = nil
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.wg.Go(p.accept)
+	return p
+}
+
+// maxConnections bounds the connections of a session's proxy at one time.
+const maxConnections = 256
+
+func (p *proxy) accept() {
+	places := make(chan struct{}, maxConnections)
+	for {
+		conn, err := p.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		select {
+		case places <- struct{}{}:
+		case <-p.ctx.Done():
+			conn.Close()
+			return
+		}
+		p.wg.Go(func() {
+			defer func() { <-places }()
+			defer conn.Close()
+			stop := context.AfterFunc(p.ctx, func() { conn.Close() })
+			defer stop()
+			p.serve(conn)
+		})
+	}
+}
+
+func (p *proxy) close() {
+	p.cancel()
+	p.listener.Close()
+	p.wg.Wait()
+}
+
+// headTime is how long a command may take to say where it wants to go.
+const headTime = 30 * time.Second
+
+func (p *proxy) serve(conn net.Conn) {
+	_ = conn.SetReadDeadline(time.Now().Add(headTime))
+	head := &io.LimitedReader{R: conn, N: maxHead}
+	r := bufio.NewReader(head)
+	first, err := r.Peek(1)
+	if err != nil {
+		return
+	}
+	if first[0] == 5 {
+		head.N = math.MaxInt64
+		p.socks(conn, r)
+		return
+	}
+	req, err := http.ReadRequest(r)
+	if err != nil {
+		return
+	}
+	head.N = math.MaxInt64
+	p.http(conn, r, req)
+}
+
+// maxHead bounds the head of a request in bytes.
+const maxHead = 64 << 10
+
+// refusedError says that a host may not be reached.
+type refusedError struct{ err error }
+
+func (e *refusedError) Error() string { return e.err.Error() }
+func (e *refusedError) Unwrap() error { return e.err }
+
+// connect asks for hostport, resolves it once, and dials what came of that: a
+// name that answers otherwise the next time leads nowhere else.
+func (p *proxy) connect(hostport string) (net.Conn, error) {
+	host, port, err := splitHostPort(hostport)
+	if err != nil {
+		return nil, &refusedError{err}
+	}
+	ctx, cancel := context.WithCancel(p.ctx)
+	defer cancel()
+	if err := p.allow(ctx, net.JoinHostPort(host, port)); err != nil {
+		return nil, &refusedError{err}
+	}
+	if p.resolve == nil {
+		return p.dial(ctx, "tcp", net.JoinHostPort(host, port))
+	}
+	var addrs []netip.Addr
+	literal := false
+	if addr, err := netip.ParseAddr(host); err == nil {
+		addrs, literal = []netip.Addr{addr}, true
+	} else if addrs, err = p.resolve(ctx, host); err != nil {
+		return nil, err
+	}
+	err = fmt.Errorf("%s has no address", host)
+	for _, addr := range addrs {
+		addr = addr.Unmap().WithZone("")
+		// A name from outside must not lead to what only this machine and its
+		// network reach. Whoever means that allows the address.
+		if !literal && internal(addr) && host != "localhost" {
+			err = &refusedError{fmt.Errorf("%s leads to %s, an address of this network: allow %s if that is meant", host, addr, net.JoinHostPort(addr.String(), port))}
+			continue
+		}
+		var conn net.Conn
+		if conn, err = p.dial(ctx, "tcp", net.JoinHostPort(addr.String(), port)); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
+}
+
+// Internal reports whether hostport is an address of this machine or its
+// network, or a name for this machine: what a rule for every host does not mean.
+func Internal(hostport string) bool {
+	host, _, err := splitHostPort(hostport)
+	if err != nil {
+		return true
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return internal(addr)
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// internal reports whether an address is one of this machine or network.
+func internal(a netip.Addr) bool {
+	return !a.IsGlobalUnicast() || a.IsPrivate() || sharedAddresses.Contains(a)
+}
+
+var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // of a provider's network
+
+// splitHostPort returns host and port in the form that rules see: lower case,
+// without a dot at the end; an address in its shortest form.
+func splitHostPort(hostport string) (host, port string, err error) {
+	host, port, err = net.SplitHostPort(hostport)
+	if err != nil {
+		return "", "", err
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", "", fmt.Errorf("%q has no port", hostport)
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Unmap().WithZone("").String(), port, nil
+	}
+	if host == "" || len(host) > 253 || strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "" {
+		return "", "", fmt.Errorf("%q is no host", hostport)
+	}
+	// "127.1" and "0x7f000001" are addresses to a resolver, and names to a rule.
+	if last := host[strings.LastIndexByte(host, '.')+1:]; last == "" || last[0] >= '0' && last[0] <= '9' {
+		return "", "", fmt.Errorf("%q is neither a name nor an address", hostport)
+	}
+	return host, port, nil
+}
+
+func (p *proxy) http(conn net.Conn, r *bufio.Reader, req *http.Request) {
+	_ = conn.SetReadDeadline(time.Time{})
+	fail := func(status int, err error) {
+		fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n%v\n", status, http.StatusText(status), err)
+	}
+	target := req.Host
+	if req.Method != http.MethodConnect {
+		if req.URL.Scheme != "http" || req.URL.Host == "" {
+			fail(http.StatusBadRequest, errors.New("this is a proxy: ask for an absolute http URL, or CONNECT"))
+			return
+		}
+		if target = req.URL.Host; req.URL.Port() == "" {
+			target = net.JoinHostPort(req.URL.Hostname(), "80")
+		}
+	}
+	out, err := p.connect(target)
+	var refused *refusedError
+	switch {
+	case errors.As(err, &refused):
+		fail(http.StatusForbidden, fmt.Errorf("the sandbox does not let the command reach %s: %w", target, err))
+		return
+	case err != nil:
+		fail(http.StatusBadGateway, err)
+		return
+	}
+	defer out.Close()
+	if req.Method == http.MethodConnect {
+		if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err == nil {
+			p.join(conn, r, out)
+		}
+		return
+	}
+	// One request a connection: the next one may be for another host.
+	req.Header.Del("Proxy-Connection")
+	req.Header.Del("Proxy-Authorization")
+	req.Close = true
+	if err := req.Write(out); err != nil {
+		fail(http.StatusBadGateway, err)
+		return
+	}
+	_, _ = io.Copy(conn, out)
+}
+
+// join copies both ways until both have ended.
+func (p *proxy) join(conn net.Conn, r io.Reader, out net.Conn) {
+	stop := context.AfterFunc(p.ctx, func() { out.Close() })
+	defer stop()
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = io.Copy(out, r); closeWrite(out) })
+	_, _ = io.Copy(conn, out)
+	closeWrite(conn)
+	wg.Wait()
+}
+
+func closeWrite(c net.Conn) {
+	if c, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = c.CloseWrite()
+	}
+}
+
+// socks speaks SOCKS5 without authentication, CONNECT alone.
+func (p *proxy) socks(conn net.Conn, r *bufio.Reader) {
+	target, err := socksTarget(conn, r)
+	if err != nil {
+		return
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	reply := func(code byte) error {
+		_, err := conn.Write([]byte{5, code, 0, 1, 0, 0, 0, 0, 0, 0})
+		return err
+	}
+	out, err := p.connect(target)
+	var refused *refusedError
+	switch {
+	case errors.As(err, &refused):
+		_ = reply(2)
+		return
+	case err != nil:
+		_ = reply(4)
+		return
+	}
+	defer out.Close()
+	if reply(0) == nil {
+		p.join(conn, r, out)
+	}
+}
+
+func socksTarget(conn net.Conn, r *bufio.Reader) (string, error) {
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return "", err
+	}
+	if _, err := r.Discard(int(head[1])); err != nil {
+		return "", err
+	}
+	if _, err := conn.Write([]byte{5, 0}); err != nil {
+		return "", err
+	}
+	req := make([]byte, 4)
+	if _, err := io.ReadFull(r, req); err != nil {
+		return "", err
+	}
+	if req[0] != 5 || req[1] != 1 {
+		_, _ = conn.Write([]byte{5, 7, 0, 1, 0, 0, 0, 0, 0, 0})
+		return "", errors.New("not CONNECT")
+	}
+	size := 0
+	switch req[3] {
+	case 1:
+		size = 4
+	case 4:
+		size = 16
+	case 3:
+		n, err := r.ReadByte()
+		if err != nil {
+			return "", err
+		}
+		size = int(n)
+	}
+	rest := make([]byte, size+2)
+	if _, err := io.ReadFull(r, rest); err != nil || size == 0 {
+		return "", errors.New("no address")
+	}
+	host := string(rest[:size])
+	if req[3] != 3 {
+		addr, _ := netip.AddrFromSlice(rest[:size])
+		host = addr.String()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(binary.BigEndian.Uint16(rest[size:])))), nil
+}

@@ -1,0 +1,315 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// scanner finds what of a workspace the rules deny. It remembers each folder
+// as long as that has not changed, and the rules have not. Safe for concurrent
+// use.
+type scanner struct {
+	mu      sync.Mutex
+	profile *Profile
+	key     string // of the rules that the tree was judged by
+	tree    map[string]*folder
+	judged  int // names in all that is remembered
+	budget  int // names that may still be judged
+}
+
+// maxNames bounds the names of a workspace that are judged.
+const maxNames = 2_000_000
+
+// folder is what is known of one folder.
+type folder struct {
+	path    string
+	stamp   stamp
+	settled bool // the stamp was old when the folder was read
+	self    verdict
+	subs    []*folder
+	held    []name // files that the rules deny something of
+	linked  []name // files without a deny, that have other names
+	files   int    // regular files and the like without a deny
+	readAny bool   // some file may be read
+	writes  bool   // some file may be written
+	names   int
+
+	// Of the folder and all below it, in the last pass.
+	hidden, frozen, clear bool
+}
+
+// stamp tells versions of a folder apart. A program can set the times of a
+// folder, but for that of its last change.
+type stamp struct {
+	dev, ino uint64
+	change   int64
+}
+
+// name is a file in a folder.
+type name struct {
+	base     string
+	verdict  verdict
+	symlink  bool
+	dev, ino uint64
+}
+
+// settleTime is how old a change of a folder has to be for its time to tell a
+// later one apart: file systems count in ticks.
+const settleTime = 50 * time.Millisecond
+
+// scan returns the trees of the profile's folders in which rules deny files:
+// the workspace first.
+func (s *scanner) scan(p *Profile, key string, roots []string) ([]*folder, error) {
+	if s.tree == nil || s.key != key {
+		s.tree, s.key, s.judged = make(map[string]*folder), key, 0
+	}
+	s.profile, s.budget = p, maxNames
+	var out []*folder
+	for _, root := range roots {
+		f, err := s.folder(root)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// folder returns the folder at path as it is now; nil: it is gone, or none.
+func (s *scanner) folder(path string) (*folder, error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return nil, ignoreGone(err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return nil, nil
+	}
+	now := stamp{st.Dev, st.Ino, st.Ctim.Nano()}
+	f := s.tree[path]
+	if f == nil || f.stamp != now || !f.settled {
+		var err error
+		if f, err = s.read(path, now, f); err != nil || f == nil {
+			return nil, err
+		}
+		s.tree[path] = f
+	}
+	if s.budget -= f.names; s.budget < 0 {
+		return nil, fmt.Errorf("the workspace has more than %d names", maxNames)
+	}
+	f.hidden = !f.self.read && !f.readAny
+	f.frozen = !f.self.write && !f.writes
+	f.clear = f.self.read && f.self.write && len(f.held) == 0 && len(f.linked) == 0
+	kept := f.subs[:0:len(f.subs)]
+	for _, sub := range f.subs {
+		sub, err := s.folder(sub.path)
+		if err != nil {
+			return nil, err
+		}
+		if sub == nil {
+			continue
+		}
+		kept = append(kept, sub)
+		f.hidden = f.hidden && sub.hidden
+		f.frozen = f.frozen && sub.frozen
+		f.clear = f.clear && sub.clear
+	}
+	f.subs = kept
+	return f, nil
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
+		return nil
+	}
+	return err
+}
+
+// read reads and judges a folder.
+func (s *scanner) read(path string, now stamp, old *folder) (*folder, error) {
+	settled := time.Now().UnixNano()-now.change > int64(settleTime)
+	entries, err := readDir(path)
+	if err != nil {
+		return nil, ignoreGone(err)
+	}
+	f := &folder{path: path, stamp: now, settled: settled, self: s.profile.judge(path), names: len(entries)}
+	_, inner, inGit := s.profile.gitDir(path)
+	for _, e := range entries {
+		abs := path + "/" + e.Name()
+		if e.IsDir() {
+			if inGit && (inner == "" || strings.HasPrefix(inner, "modules/")) && slices.Contains(gitData, e.Name()) {
+				continue
+			}
+			f.subs = append(f.subs, &folder{path: abs})
+			continue
+		}
+		n := name{base: e.Name(), verdict: s.profile.judge(abs), symlink: e.Type()&fs.ModeSymlink != 0}
+		free := n.verdict.read && n.verdict.write
+		links := uint64(1)
+		if !n.symlink {
+			var st unix.Stat_t
+			if err := unix.Lstat(abs, &st); err != nil {
+				if ignoreGone(err) != nil {
+					return nil, err
+				}
+				continue
+			}
+			links, n.dev, n.ino = uint64(st.Nlink), st.Dev, st.Ino
+		}
+		f.readAny = f.readAny || n.verdict.read
+		f.writes = f.writes || n.verdict.write
+		switch {
+		case !free:
+			f.held = append(f.held, n)
+		case links > 1:
+			f.linked = append(f.linked, n)
+		default:
+			f.files++
+		}
+	}
+	return f, nil
+}
+
+// readDir reads a folder without following a link, and without sorting.
+func readDir(path string) ([]fs.DirEntry, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), path)
+	defer file.Close()
+	return file.ReadDir(-1)
+}
+
+// findings are what of the scanned trees a command must not see or change.
+type findings struct {
+	hide   []string // cannot be opened
+	freeze []string // can be read
+	pin    []string // can be neither moved nor removed
+	root   map[string]bool
+	links  []string // symlinks that the rules deny: what they lead to is hidden
+}
+
+// maxMounts bounds the mounts of one command. Beyond it whole folders are
+// hidden in place of single files.
+const (
+	maxMounts       = 10_000
+	maxHeldPerPlace = 300
+)
+
+// find goes through a tree and collects what is denied, at the highest place
+// where all is.
+func (x *findings) find(f *folder, frozen bool, same map[[2]uint64]verdict) {
+	switch {
+	case f.clear && len(same) == 0:
+		return
+	case f.hidden:
+		x.hide = append(x.hide, f.path)
+		return
+	case frozen:
+	case f.frozen:
+		x.freeze = append(x.freeze, f.path)
+		frozen = true
+	case !f.self.write:
+		x.pin = append(x.pin, f.path)
+	}
+	held := f.held
+	for _, n := range f.linked {
+		if v, ok := same[[2]uint64{n.dev, n.ino}]; ok {
+			n.verdict = v
+			held = append(held[:len(held):len(held)], n)
+		}
+	}
+	if len(held) > maxHeldPerPlace {
+		if slices.ContainsFunc(held, func(n name) bool { return !n.verdict.read }) {
+			x.hide = append(x.hide, f.path)
+			return
+		}
+		if !frozen {
+			x.freeze = append(x.freeze, f.path)
+			frozen = true
+		}
+	}
+	for _, n := range held {
+		path := f.path + "/" + n.base
+		switch {
+		case n.symlink:
+			if !n.verdict.read {
+				x.links = append(x.links, path)
+			}
+		case !n.verdict.read:
+			x.hide = append(x.hide, path)
+		case !frozen:
+			x.freeze = append(x.freeze, path)
+		}
+	}
+	for _, sub := range f.subs {
+		x.find(sub, frozen, same)
+	}
+}
+
+// inodes collects the files that rules deny something of, by which their other
+// names are found. It adds whether any file has another name.
+func (f *folder) inodes(same map[[2]uint64]verdict) (linked bool) {
+	linked = len(f.linked) > 0
+	for _, n := range f.held {
+		if n.ino == 0 {
+			continue
+		}
+		id := [2]uint64{n.dev, n.ino}
+		v, ok := same[id]
+		if !ok {
+			v = verdict{true, true}
+		}
+		same[id] = verdict{v.read && n.verdict.read, v.write && n.verdict.write}
+	}
+	for _, sub := range f.subs {
+		linked = sub.inodes(same) || linked
+	}
+	return linked
+}
+
+// collect returns what the trees hold that must not be seen or changed.
+func collect(trees []*folder, readOnly bool) (*findings, error) {
+	same := make(map[[2]uint64]verdict)
+	linked := false
+	for _, f := range trees {
+		linked = f.inodes(same) || linked
+	}
+	if !linked {
+		same = nil
+	}
+	x := &findings{}
+	for _, f := range trees {
+		x.find(f, readOnly, same)
+	}
+	for _, link := range x.links {
+		target, err := filepath.EvalSymlinks(link)
+		if err != nil {
+			continue // it leads nowhere
+		}
+		for _, f := range trees {
+			if contains(f.path, target) && target != f.path && !slices.ContainsFunc(x.hide, func(h string) bool { return contains(h, target) }) {
+				x.hide = append(x.hide, target)
+			}
+		}
+	}
+	if n := len(x.hide) + len(x.freeze) + len(x.pin); n > maxMounts {
+		return nil, fmt.Errorf("the rules deny %d single files of the workspace, more than %d: deny their folders", n, maxMounts)
+	}
+	// A folder before what is in it: mounted later, it would cover that.
+	for _, list := range []*[]string{&x.hide, &x.freeze, &x.pin} {
+		slices.Sort(*list)
+	}
+	return x, nil
+}

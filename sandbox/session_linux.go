@@ -1,0 +1,373 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/agentworker/worker/sandbox/internal/wire"
+)
+
+// Session runs the commands of one session in sandboxes that share a loopback,
+// /tmp and the copies of caches, and nothing else. It is safe for concurrent
+// use.
+type Session struct {
+	opts    Options
+	support Support
+	backend Backend
+	why     string
+	dir     string
+
+	mu      sync.Mutex
+	holder  *holder
+	proxy   *proxy
+	closed  bool
+	running map[*Process]struct{}
+
+	dial dialFunc // nil: the real one; for tests
+
+	scanner scanner
+	names   sync.RWMutex // write: while names of the workspace are made or moved
+}
+
+// Open prepares a session's sandboxes. It starts nothing: the first command
+// does.
+func Open(opts Options) (*Session, error) {
+	s := &Session{opts: opts, support: Detect(), running: make(map[*Process]struct{})}
+	if opts.Support != nil {
+		s.support = *opts.Support
+	}
+	if opts.Mode == "" {
+		s.opts.Mode = Auto
+	}
+	switch {
+	case opts.Mode == Off:
+		s.why = "the sandbox is switched off (--sandbox=off)"
+	default:
+		s.backend, s.why = s.support.Backend()
+	}
+	if s.backend == "" && opts.Mode == Required {
+		return nil, fmt.Errorf("a sandbox is required, and there is none: %s", s.why)
+	}
+	dir := opts.Dir
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	var err error
+	if s.dir, err = os.MkdirTemp(dir, "sandbox-"); err != nil {
+		return nil, err
+	}
+	for _, sub := range []string{"tmp", "home"} {
+		if err := os.Mkdir(filepath.Join(s.dir, sub), 0o700); err != nil {
+			os.RemoveAll(s.dir)
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Backend returns how commands are held; "" and why they are not.
+func (s *Session) Backend() (Backend, string) { return s.backend, s.why }
+
+// Plan says what becomes of a profile now. It looks at the workspace.
+func (s *Session) Plan(p *Profile) (*Plan, error) {
+	if s.backend == "" {
+		return &Plan{NotHeld: []string{s.why}}, nil
+	}
+	l, err := p.layout(&s.scanner, s.dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.finish(p, l)
+	return &l.plan, nil
+}
+
+// finish completes the plan for the session's backend.
+func (s *Session) finish(p *Profile, l *layout) {
+	l.plan.Backend = s.backend
+	switch {
+	case s.backend == Landlock:
+		l.forLandlock(p)
+	case len(l.judged) > 0 && !s.support.Supervisor:
+		l.plan.NotHeld = append(l.plan.NotHeld, "a new file may get a name that the rules deny, and a folder with a denied file may be moved: the kernel tells nobody before (it needs Linux 5.19)")
+	}
+}
+
+// start runs cmd.
+func (s *Session) start(cmd *Command) (*Process, error) {
+	if s.backend == "" {
+		return nil, fmt.Errorf("%w: %s", ErrNotHeld, s.why)
+	}
+	var last error
+	for range 3 { // what was found may be gone when it is mounted
+		p, err := s.attempt(cmd)
+		if err == nil {
+			return p, nil
+		}
+		if !errors.Is(err, errSetup) {
+			return nil, err
+		}
+		last = err
+	}
+	return nil, last
+}
+
+// errSetup says that the sandbox could not be built.
+var errSetup = errors.New("building the sandbox")
+
+func (s *Session) attempt(cmd *Command) (*Process, error) {
+	stdio, err := cmd.stdio()
+	if err != nil {
+		return nil, err
+	}
+	defer stdio.close()
+	env := cmd.Env
+	var pidfd, socket *os.File
+	var l *layout
+	var stop func()
+	role := s.backend
+	switch role {
+	case Namespaces:
+		h, proxy, err := s.hold(cmd.Profile)
+		if err != nil {
+			return nil, err
+		}
+		// The process starts while the workspace is looked at.
+		type spawned struct {
+			pidfd, socket *os.File
+			err           error
+		}
+		came := make(chan spawned, 1)
+		go func() {
+			pidfd, socket, err := h.spawn(stdio.files)
+			came <- spawned{pidfd, socket, err}
+		}()
+		var layoutErr error
+		l, layoutErr = cmd.Profile.layout(&s.scanner, s.dir, h.copied)
+		got := <-came
+		if err := errors.Join(layoutErr, got.err); err != nil {
+			if got.err == nil {
+				got.socket.Close()
+				got.pidfd.Close()
+			}
+			return nil, err
+		}
+		pidfd, socket, stop = got.pidfd, got.socket, func() {}
+		if cmd.Profile.Hosts && proxy != "" {
+			env = withProxy(env, proxy)
+		}
+	default:
+		l, err = cmd.Profile.layout(&s.scanner, s.dir, nil)
+		if err != nil {
+			return nil, err
+		}
+		if pidfd, socket, stop, err = s.direct(cmd, l, stdio.files); err != nil {
+			return nil, err
+		}
+	}
+	if s.backend == Landlock {
+		env = forLandlockEnv(env, s.dir)
+	}
+	s.finish(cmd.Profile, l)
+	job := wire.Job{
+		Args: cmd.Args, Env: env, Dir: cmd.Dir, Mounts: l.mounts, Read: l.read, Write: l.write,
+		Landlock: s.support.Landlock > 0, Judged: l.judged, Free: l.free,
+		Supervise:  len(l.judged) > 0 && s.support.Supervisor && s.backend != Landlock,
+		NoInternet: s.backend == Landlock,
+		Limits:     cmd.Limits.list(),
+	}
+	p := &Process{
+		session: s, profile: cmd.Profile, plan: &l.plan, held: slices.Concat(l.plan.Hidden, l.plan.ReadOnly),
+		pidfd: pidfd, socket: socket, stop: stop, done: make(chan struct{}),
+	}
+	if err := p.begin(&job); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.running[p] = struct{}{}
+	closed := s.closed
+	s.mu.Unlock()
+	go p.follow()
+	if closed {
+		p.Kill()
+		<-p.done
+		return nil, errClosed
+	}
+	return p, nil
+}
+
+var errClosed = errors.New("the session's sandbox is closed")
+
+// hold returns the session's holder and the address of its proxy.
+func (s *Session) hold(p *Profile) (*holder, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, "", errClosed
+	}
+	if s.holder != nil {
+		select {
+		case <-s.holder.done: // killed from outside
+			s.holder.close()
+			s.holder = nil
+		default:
+		}
+	}
+	if s.holder == nil {
+		var copies []string
+		for _, f := range p.Folders {
+			if info, err := os.Stat(f.Path); err == nil && info.IsDir() && f.Access == Copy {
+				copies = append(copies, f.Path)
+			}
+		}
+		h, err := startHolder(s.dir, copies, s.opts.Network != nil)
+		if err != nil {
+			return nil, "", err
+		}
+		s.holder = h
+		if h.proxy != nil {
+			s.proxy = serveProxy(h.proxy, s.opts.Network, s.dial)
+		}
+	}
+	addr := ""
+	if s.holder.proxy != nil {
+		addr = s.holder.proxy.Addr().String()
+	}
+	return s.holder, addr, nil
+}
+
+// Close ends all commands and removes what they shared. It returns when
+// nothing of them is left.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	h, proxy := s.holder, s.proxy
+	var running []*Process
+	for p := range s.running {
+		running = append(running, p)
+	}
+	s.mu.Unlock()
+	for _, p := range running {
+		p.Kill()
+		<-p.done
+	}
+	if h != nil {
+		h.close()
+	}
+	if proxy != nil {
+		proxy.close()
+	}
+	return removeAll(s.dir)
+}
+
+// removeAll removes a tree in which folders may lack the right to write: the
+// caches of modules do.
+func removeAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// answer judges what a supervisor asks.
+func (s *Session) answer(p *Profile, held []string, ask *wire.Ask) *Refusal {
+	if ask.Old != "" {
+		if r := p.refusedMove(ask, held); r != nil {
+			return r
+		}
+	}
+	if r := p.refusedWrite(ask.Op, ask.New); r != nil {
+		return r
+	}
+	if ask.Op == "symlink" && p.leadsToDenied(ask.New) {
+		return &Refusal{ask.Op, ask.New, "a link there would stand for a folder in which rules deny files"}
+	}
+	return nil
+}
+
+// refusedMove judges link, rename and exchange.
+func (p *Profile) refusedMove(ask *wire.Ask, held []string) *Refusal {
+	from := p.judge(ask.Old)
+	inside := slices.ContainsFunc(p.roots(), func(root string) bool { return contains(root, ask.Old) })
+	if inside && (!from.read || !from.write) {
+		tool := readTool
+		if from.read {
+			tool = writeTool
+		}
+		return &Refusal{ask.Op, ask.Old, p.why(ask.Old, tool)}
+	}
+	if ask.Op == "link" {
+		return nil
+	}
+	pairs := [][2]string{{ask.Old, ask.New}}
+	if ask.Op == "exchange" {
+		pairs = append(pairs, [2]string{ask.New, ask.Old})
+	}
+	for _, pair := range pairs {
+		if r := p.refusedRename(ask.Op, pair[0], pair[1], held); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// refusedRename judges what would be at other places after old is called new.
+func (p *Profile) refusedRename(op, old, new string, held []string) *Refusal {
+	if filepath.Base(old) == ".git" {
+		return p.refusedWrite("rename", old)
+	}
+	for _, h := range held {
+		if contains(old, h) {
+			return &Refusal{op, old, h + " is denied, and would get another name"}
+		}
+	}
+	info, err := os.Lstat(old)
+	if err != nil {
+		return nil // the sandbox's own, outside of the workspace
+	}
+	if info.Mode()&os.ModeSymlink != 0 && p.leadsToDenied(new) {
+		return &Refusal{op, new, "a link there would stand for a folder in which rules deny files"}
+	}
+	if !info.IsDir() {
+		return nil
+	}
+	var refused *Refusal
+	err = filepath.WalkDir(old, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if path == old {
+			return nil
+		}
+		to := new + path[len(old):]
+		if v := p.judge(path); !v.read || !v.write {
+			refused = &Refusal{op, path, p.why(path, readTool)}
+		} else if r := p.refusedWrite(op, to); r != nil && filepath.Base(to) != ".git" {
+			refused = r
+		}
+		if d.Type()&os.ModeSymlink != 0 && p.leadsToDenied(to) {
+			refused = &Refusal{op, to, "a link there would stand for a folder in which rules deny files"}
+		}
+		if refused != nil {
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	if err != nil {
+		return &Refusal{op, old, "what is in it cannot be seen: " + err.Error()}
+	}
+	return refused
+}

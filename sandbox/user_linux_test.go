@@ -1,0 +1,73 @@
+package sandbox_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// ordinaryUser is an id that no account of a system has.
+const ordinaryUser = 48211
+
+// TestAsOrdinaryUser runs the other tests again without root's rights.
+func TestAsOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // all of them run without already
+	}
+	dir, err := os.MkdirTemp("", "sandbox-user-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	copyFile(t, "/proc/self/exe", filepath.Join(dir, "test"))
+	if err := os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")); err != nil {
+		t.Fatal(err)
+	}
+	if err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chown(path, ordinaryUser, ordinaryUser)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-test.timeout=20m"}
+	for _, a := range os.Args[1:] {
+		if strings.HasPrefix(a, "-test.v") || strings.HasPrefix(a, "-test.run=") && !strings.Contains(a, "OrdinaryUser") || strings.HasPrefix(a, "-test.short") {
+			args = append(args, a)
+		}
+	}
+	cmd := exec.Command(filepath.Join(dir, "test"), append(args, "-test.skip=TestAsOrdinaryUser")...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "HOME=" + dir}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUser, Gid: ordinaryUser, Groups: []uint32{}}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("as user %d: %v\n%s", ordinaryUser, err, out)
+	} else if testing.Verbose() {
+		t.Logf("%s", out)
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
