@@ -1,6 +1,6 @@
 # The usual chores. Everything that has to pass: .ci/run
 
-.PHONY: build test race bench lint ci
+.PHONY: build test race bench lint soak ci
 
 build: ## the binary, in bin/
 	go build -o bin/worker ./cmd/worker
@@ -20,6 +20,10 @@ lint:
 PKG ?= ./...
 bench:
 	go test -run '^$$' -bench . -count 6 $(PKG)
+
+# long campaigns: all rows of the sandbox's attacks, in every way that a kernel can hold
+soak:
+	SANDBOX_ROWS=all go test -count 1 -timeout 120m ./sandbox
 
 ci:
 	.ci/run

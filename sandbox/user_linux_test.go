@@ -37,13 +37,13 @@ func TestAsOrdinaryUser(t *testing.T) {
 	}
 	args := []string{"-test.timeout=20m"}
 	for _, a := range os.Args[1:] {
-		if strings.HasPrefix(a, "-test.v") || strings.HasPrefix(a, "-test.run=") && !strings.Contains(a, "OrdinaryUser") || strings.HasPrefix(a, "-test.short") {
+		if strings.HasPrefix(a, "-test.v") || strings.HasPrefix(a, "-test.run=") && !strings.Contains(a, "OrdinaryUser") {
 			args = append(args, a)
 		}
 	}
 	cmd := exec.Command(filepath.Join(dir, "test"), append(args, "-test.skip=TestAsOrdinaryUser")...)
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "HOME=" + dir}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "HOME=" + dir, "SANDBOX_ROWS=" + os.Getenv("SANDBOX_ROWS")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUser, Gid: ordinaryUser, Groups: []uint32{}}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -153,7 +153,8 @@ func (c *caller) reopen(fd, flags int) error {
 			return err
 		}
 		c.answered = true
-		go c.openPipe(mine, flags)
+		later := *c // c is done with when this call returns
+		go later.openPipe(mine, flags)
 		return nil
 	}
 	got, err := unix.Open(self(fd), flags, 0)
