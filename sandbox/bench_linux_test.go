@@ -1,3 +1,5 @@
+//go:build linux && !race && soak
+
 package sandbox_test
 
 import (

@@ -196,7 +196,6 @@ type findings struct {
 	hide   []string // cannot be opened
 	freeze []string // can be read
 	pin    []string // can be neither moved nor removed
-	root   map[string]bool
 	links  []string // symlinks that the rules deny: what they lead to is hidden
 }
 
