@@ -37,7 +37,7 @@ func TestApprovals(t *testing.T) {
 		t.Errorf("approvals %v, want an empty list", got)
 	}
 	for _, tt := range []struct{ body, code, says string }{
-		{`rubbish`, "400", "invalid character"},
+		{`rubbish`, "400", "not JSON"},
 		{`{}`, "400", "are required"},
 		{`{"approvalId":"apr_x"}`, "400", "are required"},
 		{`{"approvalId":"apr_x","approve":true,"always":true}`, "400", "always"},

@@ -149,9 +149,9 @@ func TestErrors(t *testing.T) {
 		body, announce   string
 		code, kind, says string
 	}{
-		{"rubbish", "", "400", "bad_request", "invalid character"},
+		{"rubbish", "", "400", "bad_request", "not JSON"},
 		{"", "", "400", "bad_request", ""},
-		{call + call, "", "400", "bad_request", "after top-level value"},
+		{call + call, "", "400", "bad_request", "not JSON"},
 		{`{"prompt":"p","agentType":"explore","sudo":true}`, "", "400", "bad_request", "sudo"},
 		{`{"prompt":"\n","agentType":"explore"}`, "", "400", "bad_request", "prompt"},
 		{`{"prompt":"p","agentType":"nobody"}`, "", "422", "unknown_agent", "explore, general"},
