@@ -1,6 +1,6 @@
 # The usual chores. Everything that has to pass: .ci/run
 
-.PHONY: build test race bench lint soak ci
+.PHONY: build test race bench bench-beside lint soak ci
 
 build: ## the binary, in bin/
 	go build -o bin/worker ./cmd/worker
@@ -21,9 +21,16 @@ PKG ?= ./...
 bench:
 	go test -run '^$$' -bench . -count 6 $(PKG)
 
+# this project beside eino and bare JetStream, in one table of ratios
+# (docs/performance.md); make bench-beside BESIDE='-rounds 9 -markdown'
+BESIDE ?= -rounds 5
+bench-beside:
+	go -C bench run . $(BESIDE)
+
 # long campaigns: all rows of the sandbox's attacks, in every way that a kernel can hold
 soak:
 	SANDBOX_ROWS=all go test -tags soak -count 1 -timeout 120m ./sandbox
+	SANDBOX_ROWS=all go test -count 1 -timeout 30m -run TestAttacks ./cmd/worker
 
 ci:
 	.ci/run

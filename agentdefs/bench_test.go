@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 // corpusWorkspace makes a workspace of count files, the corpus over and over.
@@ -30,7 +31,7 @@ func corpusWorkspace(b *testing.B, count int) (root string, size int64) {
 		files[fmt.Sprintf(".claude/agents/%d/%d-%s", i%10, i, path.Base(f.File))] = strings.Replace(string(data), "name: ", fmt.Sprintf("name: a%d-", i), 1)
 		size += int64(len(data))
 	}
-	write(b, root, files)
+	agentdefstest.Write(b, root, files)
 	return root, size
 }
 
@@ -72,7 +73,7 @@ func BenchmarkScan(b *testing.B) {
 // BenchmarkReload saves one of 1,000 files and waits for the snapshot. A
 // millisecond of it is the wait for more events, and most of the rest is the
 // scan. Every save is told of before the next; those closer than 50 ms to the
-// one before are taken for a burst, so the benchmark lets that time pass.
+// one before are debounced, so the benchmark lets that time pass.
 func BenchmarkReload(b *testing.B) {
 	root, _ := corpusWorkspace(b, 1000)
 	r, err := agentdefs.Open(b.Context(), root, nil)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/agentworker/worker/agentdefs/internal/access"
+	"github.com/agentworker/worker/agentdefs/internal/definition"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -26,24 +28,24 @@ func builtins(opts *Options) ([]served, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading built-in agent %s: %w", name, err)
 		}
-		res := parse(name+".md", []byte(text), opts)
-		if res.def == nil || len(res.diagnostics) > 0 {
-			return nil, fmt.Errorf("reading built-in agent %s: %v", name, res.diagnostics)
+		res := definition.Parse(name+".md", []byte(text), opts.files())
+		if res.Def == nil || len(res.Diagnostics) > 0 {
+			return nil, fmt.Errorf("reading built-in agent %s: %v", name, res.Diagnostics)
 		}
 		var rules []permission.Rule
-		for r := range res.def.Permission.Rules() {
-			r.Source = permission.Source{File: sourceBuiltin}
+		for r := range res.Def.Permission.Rules() {
+			r.Source = permission.Source{File: access.BuiltIn}
 			rules = append(rules, r)
 		}
-		if res.def.Permission, err = permission.NewRuleset(rules...); err != nil {
+		if res.Def.Permission, err = permission.NewRuleset(rules...); err != nil {
 			return nil, fmt.Errorf("reading built-in agent %s: %w", name, err)
 		}
-		if tools := toolsOf(res.def, opts.Tools); tools != "" {
-			res.def.Description += " Its tools here: " + tools + "."
-			res.def.Prompt += "\nThe tools that there are here: " + tools + ".\n"
+		if tools := toolsOf(res.Def, opts.Tools); tools != "" {
+			res.Def.Description += " Its tools here: " + tools + "."
+			res.Def.Prompt += "\nThe tools that there are here: " + tools + ".\n"
 		}
-		res.def.BuiltIn, res.def.File, res.def.Line = true, "", 0
-		out = append(out, served{def: res.def, base: res.def, digest: digestOf(res.def, opts.Home)})
+		res.Def.BuiltIn, res.Def.File, res.Def.Line = true, "", 0
+		out = append(out, served{def: res.Def, base: res.Def, digest: definition.DigestOf(res.Def, opts.Home)})
 	}
 	return out, nil
 }

@@ -1,8 +1,7 @@
 package agentdefs
 
 import (
-	"context"
-	"iter"
+	"slices"
 )
 
 // Change is a new snapshot, and how its agents differ from those of the one
@@ -47,26 +46,9 @@ func (s *Snapshot) changeTo(next *Snapshot) Change {
 	return c
 }
 
-// Changes yields the snapshot now in force, with all its agents as Added, and
-// then each later one, in order and once. A slow reader misses none. It ends
-// when ctx does or, after the last one, when the registry is closed. Any number
-// of readers may range at once; leaving the loop leaves nothing behind.
-func (r *Registry) Changes(ctx context.Context) iter.Seq[Change] {
-	return func(yield func(Change) bool) {
-		at := r.head.Load()
-		for c := (*Snapshot)(nil).changeTo(at.change.Snapshot); ctx.Err() == nil && yield(c); c = at.change {
-			select {
-			case <-at.ready:
-			case <-ctx.Done():
-				return
-			case <-r.done: // nothing is added any more
-				select {
-				case <-at.ready:
-				default:
-					return
-				}
-			}
-			at = at.next
-		}
-	}
+// same reports whether a reader can't tell two snapshots apart, but for their
+// versions; the change from s to next is then empty.
+func (s *Snapshot) same(next *Snapshot, c *Change) bool {
+	return len(c.Added)+len(c.Changed)+len(c.Removed) == 0 && s.dir == next.dir &&
+		slices.Equal(s.diagnostics, next.diagnostics) && slices.Equal(s.unserved, next.unserved)
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 // TestChanges: a reader that has not read for long gets each snapshot; one that
@@ -140,7 +142,7 @@ func TestReadersSeeWholeSnapshots(t *testing.T) {
 						t.Errorf("snapshot %d: %s is listed and cannot be found", version, d.Name)
 					}
 					if !d.BuiltIn && (!d.Permission.DeniesAll("shell_exec") || d.Prompt != "" && !strings.HasPrefix(d.Prompt, d.Description[:min(len(d.Description), len(d.Prompt))])) {
-						t.Errorf("snapshot %d: %+v with rules %q", version, d, rulesOf(d))
+						t.Errorf("snapshot %d: %+v with rules %q", version, d, agentdefstest.Rules(d))
 					}
 				}
 				s.Fingerprint()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 // TestChurn does thousands of things to files from several sides at once. No
@@ -81,7 +82,7 @@ func TestChurn(t *testing.T) {
 	for _, c := range l.changes {
 		for _, d := range c.Snapshot.Agents() {
 			if !d.BuiltIn && d.Name[0] == 'w' && !d.Permission.DeniesAll("shell_exec") {
-				t.Errorf("snapshot %d: %s has rules %q", c.Snapshot.Version, d.Name, rulesOf(d))
+				t.Errorf("snapshot %d: %s has rules %q", c.Snapshot.Version, d.Name, agentdefstest.Rules(d))
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 // corpusFile is what testdata/corpus/expected.json says of a file.
@@ -52,8 +52,8 @@ func TestCorpus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := load(t, map[string]string{".claude/agents/" + path.Base(want.File): string(data)}, nil)
-			codes := codesOf(s)
+			s := agentdefstest.Load(t, map[string]string{".claude/agents/" + path.Base(want.File): string(data)}, nil)
+			codes := agentdefstest.Codes(s)
 			if path.Base(want.File) == "README.md" {
 				if len(codes) > 0 {
 					t.Errorf("diagnostics %v, want none", s.Diagnostics())
@@ -92,37 +92,4 @@ func TestCorpus(t *testing.T) {
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
-}
-
-// load loads a workspace that holds files, by their paths.
-func load(t testing.TB, files map[string]string, opts *agentdefs.Options) *agentdefs.Snapshot {
-	t.Helper()
-	root := t.TempDir()
-	write(t, root, files)
-	s, err := agentdefs.Load(root, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func write(t testing.TB, root string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		file := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func codesOf(s *agentdefs.Snapshot) []string {
-	var codes []string
-	for _, d := range s.Diagnostics() {
-		codes = append(codes, d.Code)
-	}
-	return codes
 }

@@ -26,10 +26,10 @@
 //
 // # How files are read
 //
-// Many real files are no valid YAML, so what is unambiguous is recovered and
-// said. Permission is never guessed at: a file in which permission, tools,
+// Many real files are not valid YAML. What is unambiguous in them is recovered,
+// with a diagnostic. Permission is never guessed at: a file in which permission, tools,
 // disallowedTools, permissionMode or readonly cannot be read exactly is refused,
-// and no built-in agent stands in under its name. A file that says nothing about
+// and no built-in agent of the same name replaces it. A file that says nothing about
 // permission gets no rules: the user's decide, and what none of those names is
 // asked about.
 package agentdefs

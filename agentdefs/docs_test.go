@@ -7,12 +7,18 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/agentworker/worker/agentdefs/internal/definition"
+	"github.com/agentworker/worker/agentdefs/internal/diag"
 )
 
-// readPage returns docs/agent-files.md.
-func readPage(t *testing.T) string {
+// readPage returns a page of docs, by default the reference of agent files.
+func readPage(t *testing.T, path ...string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "docs", "agent-files.md"))
+	if path == nil {
+		path = []string{"reference", "agent-files.md"}
+	}
+	data, err := os.ReadFile(filepath.Join("..", "docs", filepath.Join(path...)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,12 +28,12 @@ func readPage(t *testing.T) string {
 // TestPageCodes holds that the page has a row for each code, as codes.go has it,
 // and no other.
 func TestPageCodes(t *testing.T) {
-	source, err := os.ReadFile("codes.go")
+	source, err := os.ReadFile(filepath.Join("internal", "diag", "codes.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	declared := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^\tcode\w+ += "([^"]+)"$`).FindAllStringSubmatch(string(source), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t\w+ += "([^"]+)"$`).FindAllStringSubmatch(string(source), -1) {
 		declared[m[1]] = true
 	}
 	rows := map[string]string{}
@@ -38,7 +44,7 @@ func TestPageCodes(t *testing.T) {
 		rows[m[1]] = m[0]
 	}
 	cell := strings.NewReplacer("|", `\|`)
-	for _, c := range Codes() {
+	for _, c := range diag.Codes() {
 		want := fmt.Sprintf("| `%s` | %s | %s | %s |", c.ID, c.Severity, cell.Replace(c.Meaning), cell.Replace(c.Help))
 		if rows[c.ID] != want {
 			t.Errorf("the page says\n%s\nwant\n%s", rows[c.ID], want)
@@ -57,40 +63,18 @@ func TestPageCodes(t *testing.T) {
 	}
 }
 
-// TestPageNames holds that the page has each spelling of a field, and each name
-// of a tool that is translated.
-func TestPageNames(t *testing.T) {
-	page := readPage(t)
-	for _, names := range spellings {
-		for _, name := range names {
-			if !strings.Contains(page, "`"+name+"`") {
-				t.Errorf("the page does not have the field `%s`", name)
-			}
-		}
-	}
-	lower := strings.ToLower(page)
-	for name := range counterparts {
-		if !strings.Contains(lower, "`"+name+"`") {
-			t.Errorf("the page does not have the tool `%s`", name)
-		}
-	}
-	for group := range vscodeGroups {
-		if !strings.Contains(page, "`"+group+"`") {
-			t.Errorf("the page does not have the group `%s`", group)
-		}
-	}
-}
-
-// TestPageExamples loads the page's examples, which must be without fault.
+// TestPageExamples loads the examples of the guide and the reference, which must
+// be without fault.
 func TestPageExamples(t *testing.T) {
-	examples := regexp.MustCompile("(?ms)^```markdown\n(.*?)^```$").FindAllStringSubmatch(readPage(t), -1)
-	if len(examples) < 2 {
-		t.Fatalf("the page has %d examples, want a short and a full one", len(examples))
+	pages := readPage(t, "guide", "agents.md") + readPage(t)
+	examples := regexp.MustCompile("(?ms)^```markdown\n(.*?)^```$").FindAllStringSubmatch(pages, -1)
+	if len(examples) < 3 {
+		t.Fatalf("the pages have %d examples, want short ones and a full one", len(examples))
 	}
 	for _, m := range examples {
-		res := parse("reviewer.md", []byte(m[1]), (*Options)(nil).complete())
-		if res.def == nil || len(res.diagnostics) > 0 {
-			t.Errorf("%s\nserved %v, diagnostics %v; want none", m[1], res.def != nil, res.diagnostics)
+		res := definition.Parse("reviewer.md", []byte(m[1]), definition.Options{})
+		if res.Def == nil || len(res.Diagnostics) > 0 {
+			t.Errorf("%s\nserved %v, diagnostics %v; want none", m[1], res.Def != nil, res.Diagnostics)
 		}
 	}
 }

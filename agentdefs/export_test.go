@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/agentworker/worker/agentdefs/internal/disk"
+	"github.com/agentworker/worker/agentdefs/internal/watch"
 )
 
 // Platform is what a test puts in the place of the system's watching; what is
@@ -24,13 +27,14 @@ type Platform struct {
 
 // On sets the platform of opts.
 func (opts *Options) On(p Platform) *Options {
-	opts.platform = platform{newWatcher: p.NewWatcher, add: p.Add, network: p.Network, stat: p.Stat, lstat: p.Lstat, readDir: p.ReadDir, callTime: p.CallTime}
+	opts.watch = watch.System{NewWatcher: p.NewWatcher, Add: p.Add}
+	opts.disk = disk.System{Network: p.Network, Stat: p.Stat, Lstat: p.Lstat, ReadDir: p.ReadDir, Timeout: p.CallTime}
 	if p.BeforeRead != nil {
-		opts.platform.readFile = func(path string) (content, error) {
+		opts.disk.ReadFile = func(path string) (disk.Content, error) {
 			if err := p.BeforeRead(path); err != nil {
-				return content{}, err
+				return disk.Content{}, err
 			}
-			return readRegular(path)
+			return disk.ReadRegular(path)
 		}
 	}
 	return opts

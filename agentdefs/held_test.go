@@ -15,6 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 // hanging holds up calls of paths, as a file system whose server is gone does.
@@ -101,7 +102,7 @@ func TestHeldUp(t *testing.T) {
 			if len(said) != 1 || said[0].File != tt.said || !strings.Contains(said[0].Fix, "mount") {
 				t.Errorf("diagnostics %v, want one of %s and what to do", l.newest.Snapshot.Diagnostics(), tt.said)
 			}
-			if got := strings.Join(names(l.newest.Snapshot.Agents()), " "); got != tt.agents {
+			if got := strings.Join(agentdefstest.Names(l.newest.Snapshot.Agents()), " "); got != tt.agents {
 				t.Errorf("agents %q, want %q", got, tt.agents)
 			}
 			if strings.Contains(tt.agents, "b") { // a change elsewhere is seen
@@ -113,7 +114,7 @@ func TestHeldUp(t *testing.T) {
 			}
 			h.end()
 			s := l.until("all is there", func(s *agentdefs.Snapshot) bool { return len(s.Agents()) == 5 && len(s.Diagnostics()) == 0 })
-			if got := strings.Join(names(s.Agents()), " "); got != "a b c explore general" {
+			if got := strings.Join(agentdefstest.Names(s.Agents()), " "); got != "a b c explore general" {
 				t.Errorf("agents %q once it answers", got)
 			}
 		})
@@ -207,14 +208,14 @@ func TestManyHeldUp(t *testing.T) {
 	s, err := agentdefs.Load(root, new(agentdefs.Options).On(p))
 	must(t, err)
 	if _, ok := s.Agent("fine"); !ok {
-		t.Errorf("agents %v, want fine, which does not hang", names(s.Agents()))
+		t.Errorf("agents %v, want fine, which does not hang", agentdefstest.Names(s.Agents()))
 	}
 	if n := h.most.Load(); n > 64 {
 		t.Errorf("%d calls hang, want at most 64", n)
 	}
 }
 
-// TestNoStoredText: what is no regular file of a disk is refused at once, and a
+// TestNoStoredText: what is not a regular file of a disk is refused at once, and a
 // symlink to one doesn't keep the others.
 func TestNoStoredText(t *testing.T) {
 	root := t.TempDir()

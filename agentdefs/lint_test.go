@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 func TestLint(t *testing.T) {
 	t.Chdir(t.TempDir())
 	named := func(name string) string { return "---\nname: " + name + "\ndescription: x\n---\nWork.\n" }
-	write(t, ".", map[string]string{
+	agentdefstest.Write(t, ".", map[string]string{
 		"a/agents/one.md":      named("one"),
 		"a/agents/sub/twin.md": named("one"),
 		"b/agents/one.md":      named("one"),
@@ -73,7 +74,7 @@ func TestLintAgrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		served := codesOf(load(t, map[string]string{".claude/agents/" + filepath.Base(file): string(data)}, nil))
+		served := agentdefstest.Codes(agentdefstest.Load(t, map[string]string{".claude/agents/" + filepath.Base(file): string(data)}, nil))
 		found, _, err := agentdefs.Lint(t.Context(), []string{file}, nil)
 		var codes []string
 		for _, d := range found {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -70,7 +71,7 @@ func (l *live) until(what string, done func(s *agentdefs.Snapshot) bool) *agentd
 		before := l.newest.Snapshot
 		c, ok := l.next()
 		if !ok {
-			l.Fatalf("waiting until %s: the last snapshot has %v, %v", what, names(before.Agents()), before.Diagnostics())
+			l.Fatalf("waiting until %s: the last snapshot has %v, %v", what, agentdefstest.Names(before.Agents()), before.Diagnostics())
 		}
 		if c.Snapshot.Version != before.Version+1 {
 			l.Fatalf("snapshot %d comes after %d", c.Snapshot.Version, before.Version)
@@ -127,7 +128,7 @@ func difference(a, b *agentdefs.Snapshot) string {
 	switch {
 	case a.Dir() != b.Dir():
 		return "folder " + a.Dir() + ", want " + b.Dir()
-	case !slices.Equal(names(a.Agents()), names(b.Agents())):
+	case !slices.Equal(agentdefstest.Names(a.Agents()), agentdefstest.Names(b.Agents())):
 		return "agents differ"
 	case !slices.EqualFunc(a.Agents(), b.Agents(), sameDefinition):
 		return "definitions differ"

@@ -12,14 +12,14 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
-const plain = "---\ndescription: Does it.\n---\nWork well.\n"
+const plain = agentdefstest.Plain
 
 func TestBuiltins(t *testing.T) {
-	s := load(t, nil, nil)
-	if got := names(s.Agents()); !slices.Equal(got, []string{"explore", "general"}) {
+	s := agentdefstest.Load(t, nil, nil)
+	if got := agentdefstest.Names(s.Agents()); !slices.Equal(got, []string{"explore", "general"}) {
 		t.Fatalf("agents %v, want explore and general", got)
 	}
 	if s.Version != 1 || s.Dir() != "" || len(s.Diagnostics()) != 0 {
@@ -36,17 +36,17 @@ func TestBuiltins(t *testing.T) {
 		if !d.BuiltIn || d.File != "" || d.Mode != agentdefs.Subagent || d.MaxSteps != want.steps || d.Prompt == "" || d.Description == "" {
 			t.Errorf("%s: %+v", name, d)
 		}
-		if got := rulesOf(d); got != want.rules {
+		if got := agentdefstest.Rules(d); got != want.rules {
 			t.Errorf("%s: rules %q, want %q", name, got, want.rules)
 		}
 	}
 }
 
 func TestNesting(t *testing.T) {
-	s := load(t, map[string]string{".agents/agents/a.md": plain}, &agentdefs.Options{Nesting: true})
+	s := agentdefstest.Load(t, map[string]string{".agents/agents/a.md": plain}, &agentdefs.Options{Nesting: true})
 	for _, d := range s.Agents() {
-		if strings.Contains(rulesOf(d), "task") {
-			t.Errorf("%s: rules %q, want none about task", d.Name, rulesOf(d))
+		if strings.Contains(agentdefstest.Rules(d), "task") {
+			t.Errorf("%s: rules %q, want none about task", d.Name, agentdefstest.Rules(d))
 		}
 	}
 }
@@ -54,7 +54,7 @@ func TestNesting(t *testing.T) {
 // TestPrimaryMayCallTask: only who can be nothing but a child is denied task by
 // its definition.
 func TestPrimaryMayCallTask(t *testing.T) {
-	s := load(t, map[string]string{
+	s := agentdefstest.Load(t, map[string]string{
 		".agents/agents/sub.md":     "---\ndescription: d\nmode: subagent\n---\nx\n",
 		".agents/agents/all.md":     "---\ndescription: d\nmode: all\n---\nx\n",
 		".agents/agents/primary.md": "---\ndescription: d\nmode: primary\n---\nx\n",
@@ -99,14 +99,14 @@ func TestFolders(t *testing.T) {
 		{"large file", map[string]string{".claude/agents/a.md": plain + strings.Repeat("x", 1<<20)}, ".claude/agents", nil, []string{"file-unreadable"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := load(t, tt.files, nil)
+			s := agentdefstest.Load(t, tt.files, nil)
 			if s.Dir() != tt.dir {
 				t.Errorf("folder %q, want %q", s.Dir(), tt.dir)
 			}
-			if got, want := names(s.Agents()), append(tt.agents, "explore", "general"); !slices.Equal(got, want) {
+			if got, want := agentdefstest.Names(s.Agents()), append(tt.agents, "explore", "general"); !slices.Equal(got, want) {
 				t.Errorf("agents %v, want %v", got, want)
 			}
-			if got := codesOf(s); !slices.Equal(got, tt.codes) {
+			if got := agentdefstest.Codes(s); !slices.Equal(got, tt.codes) {
 				t.Errorf("diagnostics %v, want %v", s.Diagnostics(), tt.codes)
 			}
 		})
@@ -129,7 +129,7 @@ func TestOverride(t *testing.T) {
 		{"not switched off", "---\ndescription: x\ndisable: false\n---\nOther.", "Other.", "agent-shadows-builtin"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := load(t, map[string]string{".agents/agents/general.md": tt.file}, nil)
+			s := agentdefstest.Load(t, map[string]string{".agents/agents/general.md": tt.file}, nil)
 			d, ok := s.Agent("general")
 			if ok != (tt.prompt != "") || ok && d.Prompt != tt.prompt {
 				t.Errorf("general is served: %v, %+v; want prompt %q", ok, d, tt.prompt)
@@ -137,22 +137,22 @@ func TestOverride(t *testing.T) {
 			if ok && (d.BuiltIn || d.Shadows != "built-in" || d.File != ".agents/agents/general.md") {
 				t.Errorf("%+v, want one of the file that shadows the built-in", d)
 			}
-			if !slices.Contains(codesOf(s), tt.code) {
+			if !slices.Contains(agentdefstest.Codes(s), tt.code) {
 				t.Errorf("diagnostics %v, want %s", s.Diagnostics(), tt.code)
 			}
 		})
 	}
-	s := load(t, map[string]string{".agents/agents/general.md": "---\nname: general\n---\nx"}, nil)
-	if d, ok := s.Agent("general"); !ok || !d.BuiltIn || !slices.Contains(codesOf(s), "description-missing") {
+	s := agentdefstest.Load(t, map[string]string{".agents/agents/general.md": "---\nname: general\n---\nx"}, nil)
+	if d, ok := s.Agent("general"); !ok || !d.BuiltIn || !slices.Contains(agentdefstest.Codes(s), "description-missing") {
 		t.Errorf("a file without description: %+v, %v; want the built-in and description-missing", d, s.Diagnostics())
 	}
 }
 
 func TestFurtherFolders(t *testing.T) {
 	root, user, extra := t.TempDir(), t.TempDir(), t.TempDir()
-	write(t, root, map[string]string{".agents/agents/a.md": plain, ".agents/agents/b.md": plain})
-	write(t, user, map[string]string{"a.md": plain, "c.md": plain})
-	write(t, extra, map[string]string{"sub/b.md": plain})
+	agentdefstest.Write(t, root, map[string]string{".agents/agents/a.md": plain, ".agents/agents/b.md": plain})
+	agentdefstest.Write(t, user, map[string]string{"a.md": plain, "c.md": plain})
+	agentdefstest.Write(t, extra, map[string]string{"sub/b.md": plain})
 	s, err := agentdefs.Load(root, &agentdefs.Options{UserDir: user, Dirs: []string{extra}})
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestFurtherFolders(t *testing.T) {
 
 func TestSymlinks(t *testing.T) {
 	root, away := t.TempDir(), t.TempDir()
-	write(t, away, map[string]string{"a.md": plain, "d/b.md": plain})
+	agentdefstest.Write(t, away, map[string]string{"a.md": plain, "d/b.md": plain})
 	dir := filepath.Join(root, ".claude/agents")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestSymlinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(s.Agents()); !slices.Equal(got, []string{"a", "b", "explore", "general"}) {
+	if got := agentdefstest.Names(s.Agents()); !slices.Equal(got, []string{"a", "b", "explore", "general"}) {
 		t.Errorf("agents %v, want a and b besides the built-in ones", got)
 	}
 	if got := s.Diagnostics(); len(got) != 1 || got[0].Code != "file-unreadable" || got[0].File != ".claude/agents/gone.md" {
@@ -203,13 +203,13 @@ func TestSymlinks(t *testing.T) {
 // the worker, and what comes before it is served.
 func TestFolderTooLarge(t *testing.T) {
 	root, away := t.TempDir(), t.TempDir()
-	write(t, root, map[string]string{".claude/agents/a.md": plain})
+	agentdefstest.Write(t, root, map[string]string{".claude/agents/a.md": plain})
 	for i := range 5001 {
 		if err := os.Mkdir(filepath.Join(away, fmt.Sprint(i)), 0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(t, away, map[string]string{"9999/b.md": plain})
+	agentdefstest.Write(t, away, map[string]string{"9999/b.md": plain})
 	if err := os.Symlink(away, filepath.Join(root, ".claude/agents/away")); err != nil {
 		t.Fatal(err)
 	}
@@ -217,19 +217,19 @@ func TestFolderTooLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(s.Agents()); !slices.Equal(got, []string{"a"}) || !slices.Equal(codesOf(s), []string{"folder-too-large"}) {
+	if got := agentdefstest.Names(s.Agents()); !slices.Equal(got, []string{"a"}) || !slices.Equal(agentdefstest.Codes(s), []string{"folder-too-large"}) {
 		t.Errorf("agents %v, %v; want a alone, and folder-too-large once", got, s.Diagnostics())
 	}
 }
 
 func TestRegistry(t *testing.T) {
 	root := t.TempDir()
-	write(t, root, map[string]string{".agents/agents/a.md": plain})
+	agentdefstest.Write(t, root, map[string]string{".agents/agents/a.md": plain})
 	r, err := agentdefs.Open(t.Context(), root, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(r.Snapshot().Agents()); !slices.Equal(got, []string{"a", "explore", "general"}) {
+	if got := agentdefstest.Names(r.Snapshot().Agents()); !slices.Equal(got, []string{"a", "explore", "general"}) {
 		t.Errorf("agents %v", got)
 	}
 	r.Close()
@@ -240,13 +240,13 @@ func TestRegistry(t *testing.T) {
 }
 
 func TestSubagents(t *testing.T) {
-	s := load(t, map[string]string{
+	s := agentdefstest.Load(t, map[string]string{
 		".agents/agents/a.md": "---\ndescription: x\nmode: primary\n---\nx",
 		".agents/agents/b.md": "---\ndescription: x\nmode: All\n---\nx",
 		".agents/agents/c.md": "---\ndescription: x\nmode: all\ndisable-model-invocation: true\n---\nx",
 		".agents/agents/d.md": "---\ndescription: x\nmode: sometimes\n---\nx",
 	}, nil)
-	if got, want := names(s.Subagents()), []string{"b", "d", "explore", "general"}; !slices.Equal(got, want) {
+	if got, want := agentdefstest.Names(s.Subagents()), []string{"b", "d", "explore", "general"}; !slices.Equal(got, want) {
 		t.Errorf("subagents %v, want %v", got, want)
 	}
 }
@@ -267,23 +267,11 @@ func TestDiagnosticForms(t *testing.T) {
 	}
 }
 
-func names(ds []*agentdefs.Definition) []string {
-	var out []string
-	for _, d := range ds {
-		out = append(out, d.Name)
+// TestUnusualSpelling: a field without a meaning here is said once, whatever its
+// spelling, and is not taken for one beside it in the table.
+func TestUnusualSpelling(t *testing.T) {
+	s := agentdefstest.Load(t, map[string]string{".agents/agents/a.md": "---\nname: a\ndescription: x\nMCPServers: [y]\n---\nWork."}, nil)
+	if codes := agentdefstest.Codes(s); !slices.Equal(codes, []string{"field-unsupported"}) {
+		t.Errorf("diagnostics %v, want one that the field has no meaning", s.Diagnostics())
 	}
-	return out
-}
-
-// rulesOf writes the rules of d as "tool action" or "tool(pattern) action".
-func rulesOf(d *agentdefs.Definition) string {
-	var out []string
-	for r := range d.Permission.Rules() {
-		s := r.Tool
-		if r.Pattern != "*" {
-			s += "(" + r.Pattern + ")"
-		}
-		out = append(out, s+" "+map[permission.Action]string{permission.Allow: "allow", permission.Ask: "ask", permission.Deny: "deny"}[r.Action])
-	}
-	return strings.Join(out, "; ")
 }

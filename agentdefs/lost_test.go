@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 // mine is a general that may do nothing, unlike the built-in one.
@@ -129,7 +130,7 @@ func TestUnreadableFolderAtStart(t *testing.T) {
 			opts := (&agentdefs.Options{UserDir: at("user"), Dirs: []string{at("extra")}, RescanEvery: time.Millisecond}).On(failing(at(tt.path), &err))
 			l := openT(t, at("root"), opts)
 			s := l.newest.Snapshot
-			if got := strings.Join(names(s.Agents()), " "); got != tt.agents {
+			if got := strings.Join(agentdefstest.Names(s.Agents()), " "); got != tt.agents {
 				t.Errorf("agents %q, want %q", got, tt.agents)
 			}
 			unserved := 0

@@ -5,6 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/agentworker/worker/agentdefs/internal/definition"
+	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/agentdefs/internal/dialect"
 )
 
 // merge puts the definitions of several folders together.
@@ -13,7 +17,7 @@ type merge struct {
 	diagnostics []Diagnostic
 	unserved    []Unserved
 	withheld    map[string]bool // names that a file takes without serving them
-	before      *Snapshot       // the snapshot before, whose copies are used again; nil: none
+	before      *Snapshot       // the snapshot before, whose copies are used again; nil: this is the first
 }
 
 func newMerge(builtin []served, before *Snapshot) *merge {
@@ -35,8 +39,8 @@ func newMerge(builtin []served, before *Snapshot) *merge {
 // replace what is there by the same name.
 func (m *merge) add(records []*record) {
 	for _, r := range records {
-		if r != nil && r.force.name == "" && r.claims != "" {
-			m.displace(r.force.file, r.claims)
+		if r != nil && r.force.Name == "" && r.claims != "" {
+			m.displace(r.force.File, r.claims)
 		}
 	}
 	first := make(map[string]string, len(records)) // the file that has a name
@@ -46,19 +50,19 @@ func (m *merge) add(records []*record) {
 		}
 		f := &r.force
 		from := len(m.diagnostics)
-		m.diagnostics = append(m.diagnostics, f.diagnostics...)
-		if f.name == "" {
-			if f.says(codeDescriptionMissing) {
-				m.withhold(f, fileName(f.file), codeDescriptionMissing)
+		m.diagnostics = append(m.diagnostics, f.Diagnostics...)
+		if f.Name == "" {
+			if f.Has(diag.DescriptionMissing) {
+				m.withhold(f, dialect.AgentName(f.File), diag.DescriptionMissing)
 			}
-		} else if other, taken := first[f.name]; taken {
-			m.report(f, codeNameDuplicate, "give one of them another name", "%s has the name %q too, and comes first", other, f.name)
-			m.withhold(f, f.name, codeNameDuplicate)
+		} else if other, taken := first[f.Name]; taken {
+			m.report(f, diag.NameDuplicate, "give one of them another name", "%s has the name %q too, and comes first", other, f.Name)
+			m.withhold(f, f.Name, diag.NameDuplicate)
 		} else {
-			first[f.name] = f.file
+			first[f.Name] = f.File
 			m.place(f)
 		}
-		sortDiagnostics(m.diagnostics[from:])
+		diag.Sort(m.diagnostics[from:])
 	}
 }
 
@@ -66,44 +70,44 @@ func (m *merge) add(records []*record) {
 // and can't be read in full: it may restrict any of them.
 func (m *merge) seal(shown string) {
 	for _, name := range slices.Sorted(maps.Keys(m.byName)) {
-		m.unserved = append(m.unserved, Unserved{name, shownFile(m.byName[name].def), codeFileUnreadable, shown + " cannot be read in full, and may restrict it"})
+		m.unserved = append(m.unserved, Unserved{name, shownFile(m.byName[name].def), diag.FileUnreadable, shown + " cannot be read in full, and may restrict it"})
 		m.withheld[name] = true
 	}
 	clear(m.byName)
 }
 
 // place gives f its name.
-func (m *merge) place(f *parsed) {
-	old, replaces := m.byName[f.name]
-	if f.def == nil {
+func (m *merge) place(f *definition.Parsed) {
+	old, replaces := m.byName[f.Name]
+	if f.Def == nil {
 		// Switched off or refused: what the author meant to replace does not
 		// come back with permissions they did not write.
 		code := ""
-		if f.empty {
-			code = codeFrontmatterMissing
+		if f.Empty {
+			code = diag.FrontmatterMissing
 		}
-		m.withhold(f, f.name, code)
-		if replaces && f.disabled {
-			m.unserved = append(m.unserved, Unserved{f.name, shownFile(old.def), codeAgentShadows, "switched off by " + f.file})
+		m.withhold(f, f.Name, code)
+		if replaces && f.Disabled {
+			m.unserved = append(m.unserved, Unserved{f.Name, shownFile(old.def), diag.AgentShadows, "switched off by " + f.File})
 		} else {
-			m.displace(f.file, f.name)
+			m.displace(f.File, f.Name)
 		}
-		delete(m.byName, f.name)
-		m.withheld[f.name] = true
+		delete(m.byName, f.Name)
+		m.withheld[f.Name] = true
 		return
 	}
-	now := served{def: f.def, base: f.def, digest: f.digest, line: f.line, column: f.column}
+	now := served{def: f.Def, base: f.Def, digest: f.Digest, line: f.Line, column: f.Column}
 	if replaces {
 		now.def = m.shadowing(f, old.def)
-		code := codeAgentShadows
+		code := diag.AgentShadows
 		if old.def.BuiltIn {
-			code = codeAgentShadowsBuiltin
+			code = diag.AgentShadowsBuiltin
 		}
-		m.report(f, code, "give it another name to have both", "%q replaces %s of the same name", f.name, shownFile(old.def))
-		m.unserved = append(m.unserved, Unserved{f.name, shownFile(old.def), code, "replaced by " + f.file})
+		m.report(f, code, "give it another name to have both", "%q replaces %s of the same name", f.Name, shownFile(old.def))
+		m.unserved = append(m.unserved, Unserved{f.Name, shownFile(old.def), code, "replaced by " + f.File})
 	}
-	m.byName[f.name] = now
-	delete(m.withheld, f.name)
+	m.byName[f.Name] = now
+	delete(m.withheld, f.Name)
 }
 
 // displace takes away the agent of that name, if there is one, because of a file
@@ -113,53 +117,44 @@ func (m *merge) displace(file, name string) {
 	if !ok {
 		return
 	}
-	m.diagnostics = append(m.diagnostics, finding(file, codeAgentShadows, "correct the file, or remove it to get the other one back",
+	m.diagnostics = append(m.diagnostics, diag.OfFile(file, diag.AgentShadows, "correct the file, or remove it to get the other one back",
 		fmt.Sprintf("%s of the name %q is not served either", shownFile(old.def), name)))
-	m.unserved = append(m.unserved, Unserved{name, shownFile(old.def), codeAgentShadows, "not served because of " + file})
+	m.unserved = append(m.unserved, Unserved{name, shownFile(old.def), diag.AgentShadows, "not served because of " + file})
 	delete(m.byName, name)
 	m.withheld[name] = true
 }
 
 // shadowing is f's definition with the mark of what it replaced.
-func (m *merge) shadowing(f *parsed, old *Definition) *Definition {
+func (m *merge) shadowing(f *definition.Parsed, old *Definition) *Definition {
 	if m.before != nil {
-		if s, ok := m.before.byName[f.name]; ok && s.base == f.def && s.def.Shadows == shownFile(old) {
+		if s, ok := m.before.byName[f.Name]; ok && s.base == f.Def && s.def.Shadows == shownFile(old) {
 			return s.def
 		}
 	}
-	d := *f.def
+	d := *f.Def
 	d.Shadows = shownFile(old)
 	return &d
 }
 
 // report adds a diagnostic about f's name.
-func (m *merge) report(f *parsed, code, fix, format string, args ...any) {
-	m.diagnostics = append(m.diagnostics, Diagnostic{
-		File: f.file, Line: f.line, Column: f.column, Severity: severities[code], Code: code, Message: fmt.Sprintf(format, args...), Fix: fix,
-	})
+func (m *merge) report(f *definition.Parsed, code, fix, format string, args ...any) {
+	m.diagnostics = append(m.diagnostics, diag.At(f.File, f.Line, f.Column, code, fix, fmt.Sprintf(format, args...)))
 }
 
 // withhold notes that f is not served. The reason is its diagnostic of that
 // code; an empty one stands for its first error or, if there is none, for its
 // being switched off.
-func (m *merge) withhold(f *parsed, name, code string) {
-	u := Unserved{Name: name, File: f.file, Code: code}
+func (m *merge) withhold(f *definition.Parsed, name, code string) {
+	u := Unserved{Name: name, File: f.File, Code: code}
 	for _, d := range slices.Backward(m.diagnostics) {
-		if d.File != f.file {
+		if d.File != f.File {
 			break
 		}
-		if d.Code == code || code == "" && (d.Severity == Error || u.Code == "" && d.Code == codeAgentDisabled) {
+		if d.Code == code || code == "" && (d.Severity == Error || u.Code == "" && d.Code == diag.AgentDisabled) {
 			u.Code, u.Reason = d.Code, d.Message
 		}
 	}
 	m.unserved = append(m.unserved, u)
-}
-
-func shownFile(d *Definition) string {
-	if d.BuiltIn {
-		return "built-in"
-	}
-	return d.File
 }
 
 func (m *merge) snapshot(dir string) *Snapshot {
@@ -171,9 +166,9 @@ func (m *merge) snapshot(dir string) *Snapshot {
 	s.called = newDirectory(s.agents, slices.Collect(maps.Keys(m.withheld)))
 	for _, c := range s.called.conflicts {
 		of := m.byName[c.name]
-		m.report(&parsed{file: of.def.File, line: of.line, column: of.column}, c.code, c.fix, "%s", c.message)
+		m.report(&definition.Parsed{File: of.def.File, Line: of.line, Column: of.column}, c.code, c.fix, "%s", c.message)
 	}
-	sortDiagnostics(m.diagnostics)
+	diag.Sort(m.diagnostics)
 	s.diagnostics = m.diagnostics
 	return s
 }

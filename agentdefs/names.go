@@ -8,6 +8,9 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/agentworker/worker/agentdefs/internal/definition"
+	"github.com/agentworker/worker/agentdefs/internal/diag"
 )
 
 // directory finds agents by what they are called.
@@ -21,9 +24,9 @@ type directory struct {
 // conflict is something about the name of an agent that its author should know.
 type conflict struct{ name, code, fix, message string }
 
-// newDirectory indexes agents, which are in the order of their names. Nobody
-// stands in under a withheld name: neither an agent with such an alias, nor one
-// whose name differs in upper and lower case alone.
+// newDirectory indexes agents, which are in the order of their names. No other
+// agent answers to a withheld name: neither by an alias, nor by a name that
+// differs in upper and lower case alone.
 func newDirectory(agents []*Definition, withheld []string) *directory {
 	dir := &directory{
 		folded: make(map[string][]*Definition, len(agents)), aliases: map[string]*Definition{}, withheld: make(map[string]bool, len(withheld)),
@@ -44,18 +47,18 @@ func newDirectory(agents []*Definition, withheld []string) *directory {
 			// The built-in one has no file to say it of, and was there first.
 			same = slices.SortedStableFunc(slices.Values(same), func(a, b *Definition) int { return cmp.Compare(number(b.BuiltIn), number(a.BuiltIn)) })
 			if d != same[0] {
-				dir.conflicts = append(dir.conflicts, conflict{d.Name, codeNameCase, "give one of them another name",
+				dir.conflicts = append(dir.conflicts, conflict{d.Name, diag.NameCase, "give one of them another name",
 					fmt.Sprintf("the name %q differs from %q, of %s, in upper and lower case or in the form of a letter only", d.Name, same[0].Name, shownFile(same[0]))})
 			}
 		}
-		if !d.callable() {
+		if !offered(d) {
 			continue
 		}
 		for _, alias := range d.Aliases {
 			key := fold(alias)
 			var other *Definition
 			if dir.withheld[key] {
-				dir.conflicts = append(dir.conflicts, conflict{d.Name, codeAliasTaken, "choose another alias",
+				dir.conflicts = append(dir.conflicts, conflict{d.Name, diag.AliasTaken, "choose another alias",
 					fmt.Sprintf("the alias %q is the name of an agent whose file is not served, and does not stand for this one", alias)})
 				continue
 			}
@@ -67,7 +70,7 @@ func newDirectory(agents []*Definition, withheld []string) *directory {
 				dir.aliases[key] = d
 			}
 			if other != nil && other != d {
-				dir.conflicts = append(dir.conflicts, conflict{d.Name, codeAliasTaken, "choose another alias",
+				dir.conflicts = append(dir.conflicts, conflict{d.Name, diag.AliasTaken, "choose another alias",
 					fmt.Sprintf("the alias %q stands for %q, of %s, and not for this agent", alias, other.Name, shownFile(other))})
 			}
 		}
@@ -98,28 +101,14 @@ func fold(s string) string {
 	}, norm.NFC.String(s))
 }
 
-// Resolve returns the agent that a call means by name: the one of that very
-// name; else the only one whose name differs in upper and lower case alone; else
-// the one of that alias, in any case, if the task tool offers it. nil if there
-// is none, or if the name is that of a file which is refused or switched off. Then candidates holds the names between which the call would have to
-// choose, if there are several.
-func (s *Snapshot) Resolve(name string) (d *Definition, candidates []string) {
-	if exact, ok := s.byName[name]; ok {
-		return exact.def, nil
+// offered reports whether the task tool offers d.
+func offered(d *Definition) bool {
+	return d.Mode == definition.Subagent || d.Mode == definition.All
+}
+
+func shownFile(d *Definition) string {
+	if d.BuiltIn {
+		return "built-in"
 	}
-	key := fold(name)
-	if s.called.withheld[key] {
-		return nil, nil
-	}
-	same := s.called.folded[key]
-	switch len(same) {
-	case 0:
-		return s.called.aliases[key], nil
-	case 1:
-		return same[0], nil
-	}
-	for _, d := range same {
-		candidates = append(candidates, d.Name)
-	}
-	return nil, candidates
+	return d.File
 }

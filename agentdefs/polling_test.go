@@ -13,6 +13,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 func polling(s *agentdefs.Snapshot) (found []agentdefs.Diagnostic) {
@@ -136,7 +137,7 @@ func TestLostEvents(t *testing.T) {
 	if d, _ := s.Agent("a"); d.Description != "B" {
 		t.Errorf("description %q, want B", d.Description)
 	}
-	if got := names(s.Agents()); !slices.Equal(got, []string{"a", "explore", "general"}) {
+	if got := agentdefstest.Names(s.Agents()); !slices.Equal(got, []string{"a", "explore", "general"}) {
 		t.Errorf("agents %v", got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // TestAnyChangeEndsInWhatIsThere does things to a workspace at random, some of
 // which fail, and waits each time for what a fresh load gives.
 func TestAnyChangeEndsInWhatIsThere(t *testing.T) {
-	dirs := []string{".agents", ".agents/agents", ".claude", ".claude/agents", ".claude/agents/sub", ".claude/agents/sub/deep", "away", "away/v1", "away/v2", "up"}
+	dirs := []string{".agents", ".agents/agents", ".agents/agents/team", ".agents/agents/team/deep", ".claude", ".claude/agents", ".claude/agents/sub", ".claude/agents/sub/deep", "away", "away/v1", "away/v2", "up"}
 	files := []string{"a.md", "b.md", "c.agent.md", "notes.txt", ".hidden.md"}
 	texts := []string{
 		agent("One", "x"), agent("Two", "x"), "---\nname: a\ndescription: Named a.\n---\nx", "---\nname: general\ndescription: x\n---\nx",

@@ -5,98 +5,66 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io/fs"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/agentworker/worker/agentdefs/internal/definition"
+	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/agentdefs/internal/dialect"
+	"github.com/agentworker/worker/agentdefs/internal/disk"
+	"github.com/agentworker/worker/agentdefs/internal/scan"
 )
 
-const (
-	maxFile = 1 << 20 // bytes; the longest of several thousand real ones has 127 KB
-
-	// settleTime is how long a file must have been left alone for its size and
-	// times to tell of the next change: clocks of file systems tick every 1 to
-	// 10 ms, and two writes within a tick may look the same.
-	settleTime = 50 * time.Millisecond
-)
-
-// fileKey names a file over several scans: by its folder, an index in
-// [scan.listings], and its path as shown. Where it really is may change.
-type fileKey struct {
-	folder int
-	shown  string
-}
-
-// record is what is known of a file.
-type record struct {
-	real    string
-	info    fs.FileInfo // of when it was read; nil: nothing was read
-	settled bool        // info has to change if the file does
-	hash    [sha256.Size]byte
-	latest  parsed  // what the file holds
-	good    *parsed // the last version that could be served; nil: none since it was without an agent on purpose
-	force   parsed  // what counts: latest, or good marked as stale
-
-	// claims is the name that the file had when it last had one, and holds
-	// against agents of folders before its own: what it restricted does not come
-	// back without that. Empty: the file has a name, or never had one.
-	claims string
-
-	// kept says that the file's folder can't be read, so that nothing is known
-	// of the file but what it held.
-	kept bool
-}
-
-// sameAs reports whether the file at s is surely the one that was read.
-func (r *record) sameAs(s *source) bool {
-	return r.settled && r.real == s.real && r.info.Size() == s.info.Size() && r.info.Mode() == s.info.Mode() &&
-		r.info.ModTime().Equal(s.info.ModTime()) && changeTime(r.info).Equal(changeTime(s.info)) && os.SameFile(r.info, s.info)
-}
+// settleTime is how long a file must have been left alone for its size and times
+// to tell of the next change: clocks of file systems tick every 1 to 10 ms, and
+// two writes within a tick may look the same.
+const settleTime = 50 * time.Millisecond
 
 // files is what was read of a scan.
 type files struct {
-	records map[fileKey]*record
+	records map[scan.Key]*record
 	ordered [][]*record // as the scan's listings have them
-	again   time.Time   // when a file that is being written should be read again; zero: none is
+	again   time.Time   // when to read again a file that is being written; zero: no file is
 	read    int         // how many had to be read
 }
 
 // reader reads the files of scans, and only those that have changed.
 type reader struct {
 	opts  *Options
-	disk  *disk
-	known *files // from the scan before; nil: none
+	disk  *disk.Disk
+	known *files // from the scan before; nil: this is the first
 
 	// changed reports whether the file at a real path must be read again,
-	// whatever its size and times say; nil: none must.
+	// whatever its size and times say; nil: only changed ones.
 	changed func(real string) bool
 }
 
 // read returns what the files of s amount to. It ends early when ctx does; the
 // result is then of no use.
-func (r *reader) read(ctx context.Context, s *scan) *files {
+func (r *reader) read(ctx context.Context, s *scan.Scan) *files {
 	type job struct {
-		source *source
+		source *scan.File
 		before *record
 		to     **record
 		again  time.Time
 	}
 	var jobs []job
-	out := &files{records: make(map[fileKey]*record, s.count()), ordered: make([][]*record, len(s.listings))}
-	for i := range s.listings {
-		sources := s.listings[i].files
+	out := &files{records: make(map[scan.Key]*record, s.Count()), ordered: make([][]*record, len(s.Listings))}
+	for i := range s.Listings {
+		sources := s.Listings[i].Files
 		out.ordered[i] = make([]*record, len(sources))
 		for j := range sources {
-			if sources[j].kept != nil {
-				out.ordered[i][j] = sources[j].kept
-				continue
-			}
 			var before *record
 			if r.known != nil {
-				before = r.known.records[fileKey{i, sources[j].shown}]
+				before = r.known.records[scan.Key{Folder: i, Shown: sources[j].Shown}]
 			}
-			if before != nil && sources[j].err == nil && before.sameAs(&sources[j]) && (r.changed == nil || !r.changed(sources[j].real)) {
+			if sources[j].LastGood {
+				out.ordered[i][j] = before.lastGood()
+				continue
+			}
+			if before != nil && sources[j].Err == nil && before.sameAs(&sources[j]) && (r.changed == nil || !r.changed(sources[j].Real)) {
 				out.ordered[i][j] = before
 				continue
 			}
@@ -129,7 +97,7 @@ func (r *reader) read(ctx context.Context, s *scan) *files {
 	for i, records := range out.ordered {
 		for j, f := range records {
 			if f != nil {
-				out.records[fileKey{i, s.listings[i].files[j].shown}] = f
+				out.records[scan.Key{Folder: i, Shown: s.Listings[i].Files[j].Shown}] = f
 			}
 		}
 	}
@@ -138,46 +106,46 @@ func (r *reader) read(ctx context.Context, s *scan) *files {
 
 // one reads the file at s; before is what was known of it. The record is nil if
 // there is nothing to say of the file yet, and again says when to look next.
-func (r *reader) one(s *source, before *record) (out *record, again time.Time) {
-	out = &record{real: s.real}
-	err := s.err
-	var got content
+func (r *reader) one(s *scan.File, before *record) (out *record, again time.Time) {
+	out = &record{real: s.Real}
+	err := s.Err
+	var got disk.Content
 	var at time.Time
-	if err == nil && !s.info.Mode().IsRegular() {
-		err = errNotRegular
+	if err == nil && !s.Info.Mode().IsRegular() {
+		err = disk.ErrNotRegular
 	}
 	if err == nil {
 		at = time.Now()
-		got, err = r.disk.readFile(s.real)
-		out.info = got.info
+		got, err = r.disk.ReadFile(s.Real)
+		out.info = got.Info
 	}
 	switch {
-	case err != nil && s.err == nil && nothingThere(err): // removed since it was found
+	case err != nil && s.Err == nil && disk.NotThere(err): // removed since it was found
 		return nil, time.Time{}
 	case err != nil:
-		out.latest = parsed{file: s.shown, name: fileName(s.shown), diagnostics: []Diagnostic{
-			finding(s.shown, codeFileUnreadable, advice(err, "make it a readable text file, or remove it"), "the file cannot be read: "+cause(err)),
+		out.latest = definition.Parsed{File: s.Shown, Name: dialect.AgentName(s.Shown), Diagnostics: []Diagnostic{
+			diag.OfFile(s.Shown, diag.FileUnreadable, disk.Advice(err, "make it a readable text file, or remove it"), "the file cannot be read: "+disk.Cause(err)),
 		}}
-		if before != nil && before.info == nil && !before.kept && slices.Equal(before.latest.diagnostics, out.latest.diagnostics) {
+		if before != nil && before.info == nil && !before.unreachable && slices.Equal(before.latest.Diagnostics, out.latest.Diagnostics) {
 			return before, time.Time{}
 		}
 	default:
 		changed := out.info.ModTime()
-		if c := changeTime(out.info); c.After(changed) {
+		if c := disk.ChangeTime(out.info); c.After(changed) {
 			changed = c
 		}
 		out.settled = at.Sub(changed) >= settleTime
-		out.hash = sha256.Sum256(got.data)
+		out.hash = sha256.Sum256(got.Data)
 		if before != nil && before.hash == out.hash {
 			out.latest, out.good, out.force, out.claims = before.latest, before.good, before.force, before.claims
-			if before.kept {
+			if before.unreachable {
 				out.decide(before, false)
 			}
 			return out, time.Time{}
 		}
-		out.latest = parse(s.shown, got.data, r.opts)
+		out.latest = definition.Parse(s.Shown, got.Data, r.opts.files())
 	}
-	if r.known != nil && out.info != nil && out.latest.looksCut(before) {
+	if r.known != nil && out.info != nil && looksCut(&out.latest, before) {
 		if age := at.Sub(out.info.ModTime()); age >= 0 && age < writingTime {
 			return before.unsettled(), out.info.ModTime().Add(writingTime)
 		}

@@ -3,11 +3,16 @@ package agentdefs
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/agentdefs/internal/scan"
+	"github.com/agentworker/worker/agentdefs/internal/watch"
 )
 
 // Registry holds the newest snapshot of a workspace, and makes a new one when
@@ -25,13 +30,13 @@ func Open(ctx context.Context, root string, opts *Options) (*Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading agent files: %w", err)
 	}
-	l.watch = newWatch(l.opts)
+	l.watcher = watch.New(l.opts.watch, l.opts.PollEvery)
 	first := l.load(ctx, nil)
 	if err := ctx.Err(); err != nil {
-		l.watch.close()
+		l.watcher.Close()
 		return nil, fmt.Errorf("loading agent files: %w", err)
 	}
-	l.log(first, slog.LevelInfo) // whoever opens it has the diagnostics, too
+	l.log(first, slog.LevelInfo) // the caller has the diagnostics, too
 	r := &Registry{done: make(chan struct{})}
 	r.publish(Change{Snapshot: first})
 	l.snapshot = first
@@ -62,20 +67,16 @@ func (r *Registry) publish(c Change) {
 	}
 }
 
-const (
-	defaultRescan = 30 * time.Second
-
-	// rescanShare is the part of the time, one of so many, that reading
-	// everything again may take.
-	rescanShare = 100
-)
+// rescanShare is the part of the time, one of so many, that reading everything
+// again may take.
+const rescanShare = 100
 
 // run reads files again as events tell, until ctx ends. It owns l.
 func (r *Registry) run(ctx context.Context, l *loader) {
 	defer close(r.done)
-	defer l.watch.close()
-	l.scan.disk = l.disk(ctx) // the first one's was for the loading alone
-	var pending burst
+	defer l.watcher.Close()
+	l.scan.SetDisk(l.disk(ctx)) // the first one's was for the loading alone
+	var pending watch.Debounce
 	var published time.Time // when the newest snapshot was made; the first counts as long ago
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -83,50 +84,47 @@ func (r *Registry) run(ctx context.Context, l *loader) {
 	rescan := looked.Add(l.opts.RescanEvery)
 	warned := false
 	for {
-		if warned != (l.watch.blind != nil) {
+		polling := l.watcher.Polling()
+		if warned != (polling != nil) {
 			if warned = !warned; warned {
-				l.opts.Logger.Warn("agent files are looked at instead of being watched", "every", l.opts.PollEvery, "folder", l.watch.blind.dir, "why", l.watch.blind.why, "fix", l.watch.blind.fix)
+				l.opts.Logger.Warn("agent files are looked at instead of being watched", "every", l.opts.PollEvery, "folder", polling.Dir, "why", polling.Why, "fix", polling.Fix)
 			}
 		}
-		due := earlier(pending.due(published), l.files.again)
-		if l.watch.blind != nil {
-			due = earlier(due, looked.Add(l.opts.PollEvery))
+		due := watch.Earlier(pending.Due(published), l.files.again)
+		if polling != nil {
+			due = watch.Earlier(due, looked.Add(l.opts.PollEvery))
 		}
-		due = earlier(due, rescan)
+		due = watch.Earlier(due, rescan)
 		timer.Stop()
 		if !due.IsZero() {
 			timer.Reset(time.Until(due))
 		}
-		var events <-chan fsnotify.Event
-		if l.watch.notify != nil {
-			events = l.watch.notify.Events
-		}
 		select {
 		case <-ctx.Done():
 			return
-		case e := <-events:
-			if what := l.scan.judge(e); what != irrelevant {
-				pending.add(e.Name, what, time.Now())
+		case e := <-l.watcher.Events():
+			if what := l.scan.Effect(e.Name, e.Has(fsnotify.Create)); what != scan.NoEffect {
+				pending.Add(e.Name, what, time.Now())
 			}
 			if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
-				l.watch.forget(e.Name)
+				l.watcher.Forget(e.Name)
 			}
-		case err := <-l.watch.errs:
+		case err := <-l.watcher.Errors():
 			l.opts.Logger.Warn("watching agent files", "err", err)
-			pending.lost(time.Now())
-		case <-l.guard.back: // the file system answers again
-			rescan = earlier(rescan, looked.Add(l.opts.PollEvery))
+			pending.AddAll(time.Now())
+		case <-l.limiter.Back(): // the file system answers again
+			rescan = watch.Earlier(rescan, looked.Add(l.opts.PollEvery))
 		case <-timer.C:
 			began := time.Now()
 			full := !began.Before(rescan)
 			if full {
-				pending.lost(began)
+				pending.AddAll(began)
 			}
-			next := l.load(ctx, pending.changed)
+			next := l.load(ctx, pending.Changed)
 			if ctx.Err() != nil {
 				return
 			}
-			pending, looked = burst{}, time.Now()
+			pending, looked = watch.Debounce{}, time.Now()
 			if full {
 				rescan = looked.Add(max(l.opts.RescanEvery, rescanShare*looked.Sub(began)))
 			}
@@ -137,5 +135,66 @@ func (r *Registry) run(ctx context.Context, l *loader) {
 				l.snapshot, published = next, looked
 			}
 		}
+	}
+}
+
+// Changes yields the snapshot now in force, with all its agents as Added, and
+// then each later one, in order and once. A slow reader misses none. It ends
+// when ctx does or, after the last one, when the registry is closed. Any number
+// of readers may range at once; leaving the loop leaves nothing behind.
+func (r *Registry) Changes(ctx context.Context) iter.Seq[Change] {
+	return func(yield func(Change) bool) {
+		at := r.head.Load()
+		for c := (*Snapshot)(nil).changeTo(at.change.Snapshot); ctx.Err() == nil && yield(c); c = at.change {
+			select {
+			case <-at.ready:
+			case <-ctx.Done():
+				return
+			case <-r.done: // nothing is added any more
+				select {
+				case <-at.ready:
+				default:
+					return
+				}
+			}
+			at = at.next
+		}
+	}
+}
+
+// log tells the logger of files and folders that are not served, or stale, with
+// all that is wrong with them: of each once, and again when it has changed.
+// Errors are of that level, warnings of [slog.LevelWarn] at most.
+func (l *loader) log(s *Snapshot, level slog.Level) {
+	broken, known := map[string]bool{}, map[Diagnostic]bool{}
+	for _, d := range s.diagnostics {
+		if d.Severity == Error || d.Code == diag.AgentStale {
+			broken[d.File] = true
+		}
+	}
+	if len(broken) == 0 {
+		return
+	}
+	if l.snapshot != nil {
+		for _, d := range l.snapshot.diagnostics {
+			known[d] = true
+		}
+	}
+	changed := map[string]bool{}
+	for key, r := range l.files.records {
+		if l.were != nil && broken[key.Shown] {
+			before := l.were.records[key]
+			changed[key.Shown] = before != nil && before.hash != r.hash
+		}
+	}
+	for _, d := range s.diagnostics {
+		if !broken[d.File] || d.Severity == Information || known[d] && !changed[d.File] {
+			continue
+		}
+		at := level
+		if d.Severity != Error {
+			at = min(level, slog.LevelWarn)
+		}
+		l.opts.Logger.Log(context.Background(), at, "agent file", "finding", d.String())
 	}
 }

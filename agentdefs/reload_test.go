@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 // TestReload makes one change after the other and waits for what a fresh load
@@ -55,6 +56,10 @@ func TestReload(t *testing.T) {
 		name  string
 		steps []step
 	}{
+		{"subfolders that are not read are told of", []step{
+			write(".agents/agents/a.md", a), write(".agents/agents/team/b.md", b), write(".agents/agents/team/deep/c.md", c),
+			remove(".agents/agents/team/b.md"), rename(".agents/agents/team", ".agents/agents/other"), remove(".agents/agents/other"),
+		}},
 		{"files", []step{
 			write(".agents/agents/a.md", a), write(".agents/agents/b.md", b), write(".agents/agents/a.md", c),
 			rename(".agents/agents/a.md", ".agents/agents/c.md"), rename(".agents/agents/c.md", ".agents/agents/b.md"), remove(".agents/agents/b.md"),
@@ -123,7 +128,7 @@ func TestWorkspaceMoves(t *testing.T) {
 		at := filepath.Join(above, moved)
 		must(t, os.Rename(at, at+"2"))
 		l.until(moved+" is gone", func(s *agentdefs.Snapshot) bool {
-			return slices.Equal(names(s.Agents()), []string{"explore", "general"})
+			return slices.Equal(agentdefstest.Names(s.Agents()), []string{"explore", "general"})
 		})
 		put(t, filepath.Join(above, strings.Replace("x/work", moved, moved+"2", 1), ".claude/agents/sub/b.md"), agent("B", moved))
 		must(t, os.Rename(at+"2", at))
@@ -204,7 +209,7 @@ func TestEditors(t *testing.T) {
 			}
 			for _, c := range l.changes {
 				if d, ok := c.Snapshot.Agent("a"); ok && d.Prompt != "0" && !d.Permission.DeniesAll("shell_exec") {
-					t.Errorf("snapshot %d has rules %q, want shell_exec denied", c.Snapshot.Version, rulesOf(d))
+					t.Errorf("snapshot %d has rules %q, want shell_exec denied", c.Snapshot.Version, agentdefstest.Rules(d))
 				} else if !ok && name != "vim with backup" { // which takes it away itself
 					t.Errorf("snapshot %d is without the agent", c.Snapshot.Version)
 				}

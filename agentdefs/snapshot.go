@@ -1,11 +1,12 @@
 package agentdefs
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
+
+	"github.com/agentworker/worker/agentdefs/internal/definition"
 )
 
 // Snapshot is a set of definitions with the diagnostics of its files. It is
@@ -42,7 +43,7 @@ func (s *Snapshot) Agents() []*Definition { return slices.Clone(s.agents) }
 func (s *Snapshot) Subagents() []*Definition {
 	var out []*Definition
 	for _, d := range s.agents {
-		if d.callable() {
+		if offered(d) {
 			out = append(out, d)
 		}
 	}
@@ -60,7 +61,7 @@ func (s *Snapshot) Diagnostics() []Diagnostic { return slices.Clone(s.diagnostic
 
 // Unserved returns the agents that are not served, in the order of folders and
 // files: refused, without description, switched off, of a name that another
-// file has, or replaced. What is no agent file at all is not among them.
+// file has, or replaced. Files that are not agent files are left out.
 func (s *Snapshot) Unserved() []Unserved { return slices.Clone(s.unserved) }
 
 // Dir is the workspace folder that is served, relative to the root and
@@ -77,18 +78,52 @@ func (s *Snapshot) Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// same reports whether a reader can't tell two snapshots apart, but for their
-// versions; the change from s to next is then empty.
-func (s *Snapshot) same(next *Snapshot, c *Change) bool {
-	return len(c.Added)+len(c.Changed)+len(c.Removed) == 0 && s.dir == next.dir &&
-		slices.Equal(s.diagnostics, next.diagnostics) && slices.Equal(s.unserved, next.unserved)
+// Resolve returns the agent that a call means by name: the one of that very
+// name; else the only one whose name differs in upper and lower case alone; else
+// the one of that alias, in any case, if the task tool offers it. nil if there
+// is none, or if the name is that of a file which is refused or switched off. Then candidates holds the names between which the call would have to
+// choose, if there are several.
+func (s *Snapshot) Resolve(name string) (d *Definition, candidates []string) {
+	if exact, ok := s.byName[name]; ok {
+		return exact.def, nil
+	}
+	key := fold(name)
+	if s.called.withheld[key] {
+		return nil, nil
+	}
+	same := s.called.folded[key]
+	switch len(same) {
+	case 0:
+		return s.called.aliases[key], nil
+	case 1:
+		return same[0], nil
+	}
+	for _, d := range same {
+		candidates = append(candidates, d.Name)
+	}
+	return nil, candidates
 }
 
-func sortDiagnostics(ds []Diagnostic) {
-	byPlace := func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+// Unread returns the folders of other tools, of packages and of the user that
+// hold agent files and are not read.
+func (s *Snapshot) Unread() []Unread { return slices.Clone(s.unread) }
+
+// served is a definition as a snapshot has it.
+type served struct {
+	def    *Definition
+	base   *Definition // def before it was marked as replacing another
+	digest func() [sha256.Size]byte
+
+	line, column int // of the name
+}
+
+// same reports whether a reader can't tell two definitions apart.
+func (s served) same(other served) bool {
+	a, b := s.def, other.def
+	if a == b {
+		return true
 	}
-	if !slices.IsSortedFunc(ds, byPlace) { // they mostly are
-		slices.SortStableFunc(ds, byPlace)
-	}
+	return a.File == b.File && a.Line == b.Line && a.Shadows == b.Shadows && a.Stale == b.Stale && s.digest() == other.digest() &&
+		slices.Equal(slices.Collect(a.Permission.Rules()), slices.Collect(b.Permission.Rules())) &&
+		slices.EqualFunc(a.Fields, b.Fields, func(x, y definition.OtherField) bool { return x.Line == y.Line && x.Column == y.Column })
 }

@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 func TestUnserved(t *testing.T) {
-	s := load(t, map[string]string{
+	s := agentdefstest.Load(t, map[string]string{
 		".claude/agents/a.md":       plain,
 		".claude/agents/b.md":       "---\nname: a\ndescription: x\n---\nx",
 		".claude/agents/broken.md":  "---\ndescription: x\npermission: never\n---\nx",
@@ -58,7 +59,7 @@ func TestFingerprint(t *testing.T) {
 		return out
 	}
 	print := func(files map[string]string, home string) string {
-		return load(t, files, &agentdefs.Options{Home: home}).Fingerprint()
+		return agentdefstest.Load(t, files, &agentdefs.Options{Home: home}).Fingerprint()
 	}
 	one := print(files, "/home/a")
 	if len(one) != 64 || one != print(files, "/home/b") {
@@ -76,7 +77,7 @@ func TestFingerprint(t *testing.T) {
 		}
 	}
 	user := t.TempDir()
-	write(t, user, map[string]string{"a.md": files[".agents/agents/a.md"], "b.md": plain})
+	agentdefstest.Write(t, user, map[string]string{"a.md": files[".agents/agents/a.md"], "b.md": plain})
 	s, err := agentdefs.Load(t.TempDir(), &agentdefs.Options{UserDir: user, Home: "/home/a"})
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestResolve(t *testing.T) {
 	callable := func(aliases string) string {
 		return "---\ndescription: x\naliases: [" + aliases + "]\n---\nx"
 	}
-	s := load(t, map[string]string{
+	s := agentdefstest.Load(t, map[string]string{
 		".agents/agents/Review.md":  callable("check, Straße"),
 		".agents/agents/review.md":  callable("look, audit"),
 		".agents/agents/Plan.md":    "---\ndescription: x\nmode: primary\naliases: [think]\n---\nx",
@@ -140,7 +141,7 @@ func TestNobodyStandsIn(t *testing.T) {
 		".agents/agents/General.md": "---\ndescription: x\ndisable: true\n---\nx",
 		".agents/agents/other.md":   "---\ndescription: x\naliases: [Deploy, ship]\n---\nx",
 	}
-	s := load(t, files, nil)
+	s := agentdefstest.Load(t, files, nil)
 	for name, want := range map[string]string{"deploy": "", "DEPLOY": "", "ship": "other", "General": "", "GENERAL": "", "general": "general"} {
 		got := ""
 		if d, _ := s.Resolve(name); d != nil {
@@ -150,26 +151,26 @@ func TestNobodyStandsIn(t *testing.T) {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}
-	if !slices.Contains(codesOf(s), "alias-taken") {
+	if !slices.Contains(agentdefstest.Codes(s), "alias-taken") {
 		t.Errorf("diagnostics %v, want alias-taken", s.Diagnostics())
 	}
 	delete(files, ".agents/agents/deploy.md")
-	if d, _ := load(t, files, nil).Resolve("deploy"); d == nil || d.Name != "other" {
+	if d, _ := agentdefstest.Load(t, files, nil).Resolve("deploy"); d == nil || d.Name != "other" {
 		t.Errorf("without the file deploy is %v, want other", d)
 	}
 }
 
 // TestForms: a name is one in each form that Unicode has for its letters.
 func TestForms(t *testing.T) {
-	s := load(t, map[string]string{".agents/agents/a.md": "---\nname: caf\u00e9\ndescription: x\n---\nx"}, nil)
+	s := agentdefstest.Load(t, map[string]string{".agents/agents/a.md": "---\nname: caf\u00e9\ndescription: x\n---\nx"}, nil)
 	if d, _ := s.Resolve("CAFE\u0301"); d == nil {
-		t.Error("the other form of the name is no agent")
+		t.Error("the other form of the name is not an agent")
 	}
-	s = load(t, map[string]string{
+	s = agentdefstest.Load(t, map[string]string{
 		".agents/agents/a.md": "---\nname: caf\u00e9\ndescription: x\n---\nx",
 		".agents/agents/b.md": "---\nname: cafe\u0301\ndescription: x\n---\nx",
 	}, nil)
-	if !slices.Contains(codesOf(s), "name-case") {
+	if !slices.Contains(agentdefstest.Codes(s), "name-case") {
 		t.Errorf("diagnostics %v, want name-case", s.Diagnostics())
 	}
 	if d, _ := s.Resolve("Caf\u00e9"); d != nil {

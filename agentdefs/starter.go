@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/agentworker/worker/agentdefs/internal/definition"
+	"github.com/agentworker/worker/agentdefs/internal/spelling"
 )
 
 //go:embed starter/*.md
@@ -62,7 +65,7 @@ const maxFileName = 200
 
 // CheckFileName reports why name can't be that of an agent and of its file.
 func CheckFileName(name string) error {
-	fault, fix := nameFault(name)
+	fault, fix := definition.NameFault(name)
 	switch {
 	case strings.TrimSpace(name) == "":
 		fault, fix = "is empty", "name the agent"
@@ -79,7 +82,7 @@ func CheckFileName(name string) error {
 		fault, fix = "ends in .md", "leave that out"
 	}
 	if fault != "" {
-		return fmt.Errorf("the name %q %s; %s", cutShort(name), fault, fix)
+		return fmt.Errorf("the name %q %s; %s", spelling.Short(name), fault, fix)
 	}
 	return nil
 }

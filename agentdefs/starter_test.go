@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -26,7 +27,7 @@ func TestStarters(t *testing.T) {
 			t.Errorf("%s: no section SUMMARY", role)
 		}
 	}
-	s := load(t, files, nil)
+	s := agentdefstest.Load(t, files, nil)
 	if len(s.Diagnostics()) > 0 || len(s.Agents()) != len(files)+2 {
 		t.Errorf("%d agents, diagnostics %v; want %d and none", len(s.Agents()), s.Diagnostics(), len(files)+2)
 	}
@@ -76,7 +77,7 @@ func TestStarterRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, _ := load(t, map[string]string{".agents/agents/" + tt.role + ".md": text}, nil).Agent(tt.role)
+		d, _ := agentdefstest.Load(t, map[string]string{".agents/agents/" + tt.role + ".md": text}, nil).Agent(tt.role)
 		layers := permission.Layers{Agents: []*permission.Ruleset{d.Permission}}
 		if got := layers.Decide([]permission.Value{{Tool: tt.tool, Text: tt.value}}); got.Action != tt.want {
 			t.Errorf("%s: %s %q: %v, want %v", tt.role, tt.tool, tt.value, got.Action, tt.want)
@@ -116,7 +117,7 @@ func TestStarterNames(t *testing.T) {
 			t.Errorf("role %q, name %q: %v", tt.role, tt.name, err)
 			continue
 		}
-		d, ok := load(t, map[string]string{".agents/agents/" + tt.name + ".md": text}, nil).Agent(tt.name)
+		d, ok := agentdefstest.Load(t, map[string]string{".agents/agents/" + tt.name + ".md": text}, nil).Agent(tt.name)
 		if !ok {
 			t.Errorf("role %q: no agent %q in\n%s", tt.role, tt.name, text)
 			continue

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
 // TestNotComplete: a new file whose frontmatter is not closed is not served,
@@ -17,10 +18,10 @@ func TestNotComplete(t *testing.T) {
 	closed := len(whole) - len("---\n# Role\nWork.\n") + len("---")
 	past := time.Now().Add(-time.Hour)
 	for end := range len(whole) {
-		s := load(t, map[string]string{".agents/agents/new.md": whole[:end]}, nil)
+		s := agentdefstest.Load(t, map[string]string{".agents/agents/new.md": whole[:end]}, nil)
 		if d, ok := s.Agent("new"); ok && (end < closed || !d.Permission.DeniesAll("shell_exec")) {
-			t.Errorf("cut at %d, %q: served with rules %q", end, whole[:end], rulesOf(d))
-		} else if end < closed && end > 5 && !slices.Contains(codesOf(s), "permission-invalid") {
+			t.Errorf("cut at %d, %q: served with rules %q", end, whole[:end], agentdefstest.Rules(d))
+		} else if end < closed && end > 5 && !slices.Contains(agentdefstest.Codes(s), "permission-invalid") {
 			t.Errorf("cut at %d: diagnostics %v, want an error", end, s.Diagnostics())
 		}
 	}
@@ -32,7 +33,7 @@ func TestNotComplete(t *testing.T) {
 	l := openT(t, root, nil)
 	put(t, file, whole[:60])
 	must(t, os.Chtimes(file, past, past))
-	s := l.until("it is read", func(s *agentdefs.Snapshot) bool { return slices.Contains(codesOf(s), "permission-invalid") })
+	s := l.until("it is read", func(s *agentdefs.Snapshot) bool { return slices.Contains(agentdefstest.Codes(s), "permission-invalid") })
 	if _, ok := s.Agent("new"); ok {
 		t.Error("it is served before it is closed")
 	}
@@ -40,7 +41,7 @@ func TestNotComplete(t *testing.T) {
 	l.until("it is served", func(s *agentdefs.Snapshot) bool { _, ok := s.Agent("new"); return ok })
 	for _, c := range l.changes {
 		if d, ok := c.Snapshot.Agent("new"); ok && !d.Permission.DeniesAll("shell_exec") {
-			t.Errorf("snapshot %d has rules %q", c.Snapshot.Version, rulesOf(d))
+			t.Errorf("snapshot %d has rules %q", c.Snapshot.Version, agentdefstest.Rules(d))
 		}
 	}
 }
@@ -67,15 +68,15 @@ func TestUnclosedForms(t *testing.T) {
 		{"nothing but a text, unopened", head[4:] + "prompt: Work.\n", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := load(t, map[string]string{".agents/agents/a.md": tt.file}, nil)
+			s := agentdefstest.Load(t, map[string]string{".agents/agents/a.md": tt.file}, nil)
 			d, ok := s.Agent("a")
 			if ok != tt.served {
 				t.Errorf("served: %v, want %v; %v", ok, tt.served, s.Diagnostics())
 			}
 			if ok && tt.name == "nothing but a text, unopened" && (!d.Permission.DeniesAll("shell_exec") || !d.Permission.DeniesAll("read_file")) {
-				t.Errorf("rules %q, want none that allow", rulesOf(d))
+				t.Errorf("rules %q, want none that allow", agentdefstest.Rules(d))
 			}
-			if !slices.Contains(codesOf(s), "frontmatter-unclosed") {
+			if !slices.Contains(agentdefstest.Codes(s), "frontmatter-unclosed") {
 				t.Errorf("diagnostics %v", s.Diagnostics())
 			}
 		})

@@ -23,8 +23,8 @@ var (
 	benchChild = benchRoot.Child("ses_fedcba9876543210", "explore")
 )
 
-// bare is plain JetStream on the bus's own stream: messages of the size that a
-// child's event has in its envelope.
+// bare publishes with plain JetStream on the bus's own stream: messages of the size
+// of a child's event in its envelope.
 type bare struct {
 	js      jetstream.JetStream
 	subject string
@@ -53,23 +53,27 @@ func (p *bare) publish() error {
 	return err
 }
 
-// BenchmarkPublish measures durable events that a child publishes through the
-// envelope, against bare asynchronous JetStream publishes of the same bytes on
-// the same server. The server's message path, its file store and one
-// acknowledgement a message are the limit of both; ours has besides the message
-// id, by which the store drops a second copy (see docs/architecture.md).
+// BenchmarkPublish compares durable events that a child publishes in its envelope
+// with bare asynchronous JetStream publishes of the same bytes on the same server:
+// deltas that join, as those of a model do, and events that do not. The server's
+// message path and its file store limit what does not join.
 func BenchmarkPublish(b *testing.B) {
-	b.Run("envelope", func(b *testing.B) {
-		p := publisher(b, openBus(b, b.TempDir()), benchChild)
-		for b.Loop() {
-			if err := p.Publish(b.Context(), benchEvent); err != nil {
+	for name, step := range map[string]int{"joined": len(benchEvent.Delta), "unjoined": 1} {
+		b.Run(name, func(b *testing.B) {
+			p := publisher(b, openBus(b, b.TempDir()), benchChild)
+			ev := benchEvent
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := p.Publish(b.Context(), ev); err != nil {
+					b.Fatal(err)
+				}
+				ev.Offset += step
+			}
+			if err := p.Flush(b.Context()); err != nil {
 				b.Fatal(err)
 			}
-		}
-		if err := p.Flush(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-	})
+		})
+	}
 	b.Run("bare", func(b *testing.B) {
 		p := newBare(b, openBus(b, b.TempDir()))
 		for b.Loop() {
@@ -81,9 +85,35 @@ func BenchmarkPublish(b *testing.B) {
 	})
 }
 
-// BenchmarkReplay measures reading a stored stream of 10,000 events, one
-// operation an event: by a follower of the parent, and by a bare ordered
-// consumer.
+// BenchmarkSync measures one event that is waited for, with the store's default and
+// with one that has the disk keep each event before it acknowledges it.
+func BenchmarkSync(b *testing.B) {
+	for _, sync := range []eventbus.Sync{{}, {Always: true}} {
+		name := "default"
+		if sync.Always {
+			name = "always"
+		}
+		b.Run(name, func(b *testing.B) {
+			bus, err := eventbus.Open(b.Context(), "ws", &eventbus.Options{StoreDir: b.TempDir(), Sync: sync})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer bus.Close()
+			p := publisher(b, bus, benchChild)
+			for b.Loop() {
+				if err := p.Publish(b.Context(), benchEvent); err != nil {
+					b.Fatal(err)
+				}
+				if err := p.Flush(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkReplay measures reading a stored stream of 10,000 events by a reader of
+// the parent, and by a bare ordered consumer. An operation is one event.
 func BenchmarkReplay(b *testing.B) {
 	const stored = 10_000
 	bus := openBus(b, b.TempDir())
@@ -98,7 +128,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 	b.Run("follow", func(b *testing.B) {
 		for n := 0; n < b.N; {
-			for _, err := range bus.Follow(b.Context(), benchRoot, eventbus.FollowOptions{}) {
+			for _, err := range bus.Follow(b.Context(), benchRoot, nil) {
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -123,9 +153,9 @@ func BenchmarkReplay(b *testing.B) {
 	})
 }
 
-func bareConsumer(b *testing.B, js jetstream.JetStream, from jetstream.DeliverPolicy) jetstream.MessagesContext {
+func bareConsumer(b *testing.B, js jetstream.JetStream, from jetstream.DeliverPolicy, subjects ...string) jetstream.MessagesContext {
 	b.Helper()
-	consumer, err := js.OrderedConsumer(b.Context(), eventbus.Stream, jetstream.OrderedConsumerConfig{DeliverPolicy: from})
+	consumer, err := js.OrderedConsumer(b.Context(), eventbus.Stream, jetstream.OrderedConsumerConfig{DeliverPolicy: from, FilterSubjects: subjects})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -136,10 +166,10 @@ func bareConsumer(b *testing.B, js jetstream.JetStream, from jetstream.DeliverPo
 	return messages
 }
 
-// BenchmarkLatency measures the time from a publish to the follower of the
-// parent, at 2,000 events a second, against a bare ordered consumer on the same
-// server. Wake-ups of goroutines are the limit: on two cores a busy machine
-// doubles it.
+// BenchmarkLatency measures the time from a publish to a reader of the parent at
+// 2,000 events a second, and to a bare ordered consumer on the same server. The
+// wake-ups of goroutines limit it: other work on a machine with two cores doubles
+// it.
 func BenchmarkLatency(b *testing.B) {
 	b.Run("follow", func(b *testing.B) {
 		bus := openBus(b, b.TempDir())
@@ -148,7 +178,7 @@ func BenchmarkLatency(b *testing.B) {
 		ctx, cancel := context.WithCancel(b.Context())
 		go func() {
 			defer close(end)
-			for _, err := range bus.Follow(ctx, benchRoot, eventbus.FollowOptions{Live: true}) {
+			for _, err := range bus.Follow(ctx, benchRoot, &eventbus.FollowOptions{Live: true}) {
 				if err != nil {
 					return
 				}
@@ -198,17 +228,17 @@ func latency(b *testing.B, got <-chan time.Time, publish func() error) {
 	b.ReportMetric(float64(times[len(times)*99/100].Nanoseconds())/1e3, "p99-us")
 }
 
-// BenchmarkFollowers measures what followers cost of whose sessions nothing is
-// heard: 10,000 by [eventbus.Bus.Follow], each with its goroutine, against 1,000
-// bare ordered consumers. An operation is one event that gets to one of them.
-// Ours share one consumer; a queue and the goroutine's stack are what is left.
-func BenchmarkFollowers(b *testing.B) {
+// BenchmarkReaders measures what live readers cost while their sessions are silent:
+// 10,000 by [eventbus.Bus.Follow], each with its goroutine, and 1,000 bare ordered
+// consumers. An operation is one event that one of them receives. The readers share
+// one consumer: each costs a queue and its goroutine's stack (B/reader).
+func BenchmarkReaders(b *testing.B) {
 	session := func(i int) event.Path { return event.Path{{SessionID: fmt.Sprint("ses_", i)}} }
-	// run has n followers begin, each of which says on got what it gets.
+	// run starts n readers, which send on got what they receive.
 	run := func(b *testing.B, n int, start func(bus *eventbus.Bus, path event.Path, got chan<- struct{}) (stop func())) {
 		bus := openBus(b, b.TempDir())
 		got := make(chan struct{})
-		publish := func(i int) { // once it gets there the follower waits for more
+		publish := func(i int) { // once it arrives the reader waits for more
 			p := publisher(b, bus, session(i))
 			if err := errors.Join(p.Publish(b.Context(), benchEvent), p.Flush(b.Context())); err != nil {
 				b.Fatal(err)
@@ -226,14 +256,14 @@ func BenchmarkFollowers(b *testing.B) {
 			publish(i % n)
 			i++
 		}
-		b.ReportMetric(each, "B/follower")
+		b.ReportMetric(each, "B/reader")
 	}
 	b.Run("follow", func(b *testing.B) {
 		run(b, 10_000, func(bus *eventbus.Bus, path event.Path, got chan<- struct{}) func() {
 			ctx, cancel := context.WithCancel(b.Context())
 			var following sync.WaitGroup
 			following.Go(func() {
-				for _, err := range bus.Follow(ctx, path, eventbus.FollowOptions{Live: true}) {
+				for _, err := range bus.Follow(ctx, path, &eventbus.FollowOptions{Live: true}) {
 					if err == nil {
 						got <- struct{}{}
 					}
@@ -274,7 +304,7 @@ func BenchmarkFollowers(b *testing.B) {
 	})
 }
 
-// inUse returns the bytes of heap and stacks.
+// inUse returns the bytes in use of the heap and stacks.
 func inUse() uint64 {
 	for range 3 { // stacks shrink by half at each
 		runtime.GC()
@@ -284,8 +314,8 @@ func inUse() uint64 {
 	return m.HeapAlloc + m.StackInuse
 }
 
-// BenchmarkOpen measures the embedded server from nothing to a ready stream,
-// and back.
+// BenchmarkOpen measures starting the embedded server with a ready stream in an
+// empty folder, and closing it.
 func BenchmarkOpen(b *testing.B) {
 	for b.Loop() {
 		bus, err := eventbus.Open(b.Context(), "ws", &eventbus.Options{StoreDir: b.TempDir()})
@@ -296,4 +326,70 @@ func BenchmarkOpen(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkFirstEvent measures the time from the begin of a session to its first
+// event at its follower, which begins with it: of a session that this process has
+// begun, of one that it does not know, and with a bare ordered consumer for each
+// session, on the same store. All of them wait for the store once, for the event.
+func BenchmarkFirstEvent(b *testing.B) {
+	bus := openBus(b, b.TempDir())
+	older := publisher(b, bus, benchRoot) // of which the process keeps nothing
+	if err := errors.Join(older.Publish(b.Context(), benchEvent), older.Flush(b.Context())); err != nil {
+		b.Fatal(err)
+	}
+	sessions := 0
+	first := func(b *testing.B, begin func(event.Path) error, follow func(path event.Path, got func())) {
+		for b.Loop() {
+			sessions++
+			path := event.Path{{SessionID: fmt.Sprint("ses_", sessions)}}
+			var following sync.WaitGroup
+			got := make(chan struct{})
+			if err := begin(path); err != nil {
+				b.Fatal(err)
+			}
+			p := publisher(b, bus, path)
+			following.Go(func() { follow(path, func() { close(got) }) })
+			if err := p.Publish(b.Context(), benchEvent); err != nil {
+				b.Fatal(err)
+			}
+			<-got
+			b.StopTimer()
+			following.Wait()
+			if err := p.Flush(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+	}
+	follow := func(path event.Path, got func()) {
+		for _, err := range bus.Follow(b.Context(), path, &eventbus.FollowOptions{Live: true}) {
+			if err != nil {
+				b.Error(err)
+			}
+			got()
+			return
+		}
+	}
+	unknown := func(event.Path) error { return nil }
+	b.Run("begun", func(b *testing.B) { first(b, bus.Begin, follow) })
+	b.Run("unknown", func(b *testing.B) { first(b, unknown, follow) })
+	b.Run("bare", func(b *testing.B) {
+		js, err := jetstream.New(bus.Conn())
+		if err != nil {
+			b.Fatal(err)
+		}
+		first(b, unknown, func(path event.Path, got func()) {
+			subject, err := bus.Subject(path)
+			if err != nil {
+				b.Error(err)
+			}
+			messages := bareConsumer(b, js, jetstream.DeliverAllPolicy, subject+".>")
+			if _, err := messages.Next(); err != nil {
+				b.Error(err)
+			}
+			got()
+			messages.Stop()
+		})
+	})
 }

@@ -2,54 +2,54 @@ package eventbus
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"sync"
 	"time"
 
-	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/internal/termtext"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
 // Stream is the JetStream stream that holds the events of all workspaces.
 const Stream = "AGENT_EVENTS"
 
-// ErrLost is returned for what is asked of a bus whose connection was closed for
-// good.
-var ErrLost = errors.New("the connection to the event store is closed for good")
-
-// Options says where the bus runs. StoreDir or URL is required.
+// Options says where the store is. StoreDir or URL is required.
 type Options struct {
 	// StoreDir is the folder of the embedded server's JetStream store. All
-	// processes of the user that name it share the store: the first one opens
-	// it, the others are let in, and when the first one ends or is killed another
-	// opens it.
+	// processes of the user that name it share the store: one leads and runs the
+	// server, the others connect to it. When the leader ends or is killed, another
+	// process leads.
 	StoreDir string
 
+	// Sync says how much a power cut may take from the embedded store. It counts
+	// in the process that leads. The zero value: the last 10 s at most.
+	Sync Sync
+
 	// URL is an existing NATS server or cluster with JetStream
-	// ("nats://host:4222", several with commas between). Empty: the embedded
-	// server, which listens on no socket before a second process asks for it.
+	// ("nats://host:4222", several with commas between them). Empty: the embedded
+	// server, which listens on no socket until a second process needs it.
 	URL string
 
-	// Access says who we are to the server at URL.
+	// Access holds the credentials for the server at URL.
 	Access Access
 
 	// Replicas is how many servers of a cluster keep what is stored: 1, 3 or 5;
-	// 0: 1 where the worker makes a stream, and any number where it is there.
+	// 0: 1 for streams that the worker makes, and any number for those that exist.
 	Replicas int
 
 	// MaxAge is how long events are kept in a stream that the bus makes; 0: for
-	// ever. Sessions are deleted whole before ([Bus.Purge]): this is for what is
-	// of no session, and of none any more.
+	// ever. Whole sessions are deleted earlier ([Bus.Purge]): this is for events
+	// that belong to no session, or no longer to one.
 	MaxAge time.Duration
 
-	// Lost is called once when the connection is closed for good, other than by
-	// [Bus.Close]: nothing mends it, and whatever is asked of the bus from then on
-	// fails with the same error. nil: nobody is told. It must not wait.
+	// Lost is called once if the connection is closed for good other than by
+	// [Bus.Close]. Every later operation on the bus fails with the same error.
+	// nil: not called. It must not block.
 	Lost func(error)
 
 	Logger *slog.Logger // nil: discard
@@ -58,234 +58,184 @@ type Options struct {
 // Bus is a connection to the event streams of one workspace.
 type Bus struct {
 	workspace string
-	address   string        // of the servers
-	options   []nats.Option // of every connection
-	seat      *seat         // at the embedded store; nil: the server is external
-	link      *link         // of conn
-	conn      *nats.Conn
-	js        keptJetStream
+	store     *natsstore.Store
 	events    jetstream.Stream
-	replicas  int           // of streams that are made; 0: not said
-	maxAge    time.Duration // of events; 0: for ever
-	lanes     lanes
-	tap       *tap
-
-	ctx    context.Context // ends with the bus
-	cancel context.CancelCauseFunc
-	lost   func(error)
-	seated sync.WaitGroup // until nobody looks after the seat any more
-
-	findingsMu sync.Mutex
-	findings   []Finding // of the streams in an external server
+	payloads  *payloads
+	reader    reader
+	fanOut    *fanOut
+	writer    *writer
+	stop      context.CancelCauseFunc // ends the fan-out
 }
 
-// Open opens the store in opts.StoreDir, here or through the process that has it
-// open, or connects to the server at opts.URL, and makes sure of the event
-// stream. workspace is a workspace id: one token of a subject. Close gives
-// everything back. [ErrNoHost] says that another process has the store open and
-// lets nobody in.
+// Open opens the store in opts.StoreDir, in this process or through the one that
+// leads, or connects to the server at opts.URL, and makes the event stream if it
+// does not exist. workspace is a workspace id: one token of a subject. The Bus
+// wants Close. [ErrNoLeader] is returned if another process has the store open but
+// can't be reached.
 func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 	if !event.ValidID(workspace) {
-		return nil, fmt.Errorf("opening the event bus: %.80q is no workspace id: those have 1 to %d letters, digits, - and _", workspace, event.MaxID)
+		return nil, fmt.Errorf("opening the event bus: %.80q is not a workspace id: it may have 1 to %d letters, digits, - and _", workspace, event.MaxID)
 	}
-	log := opts.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+	if opts == nil {
+		opts = &Options{}
 	}
-	b := &Bus{workspace: workspace, replicas: opts.Replicas, maxAge: opts.MaxAge, address: opts.URL, link: newLink(), lanes: lanes{turn: make(chan struct{}, 1)}}
-	b.ctx, b.cancel = context.WithCancelCause(context.Background())
-	b.lost = opts.Lost
-	b.tap = newTap(b)
-	b.options = []nats.Option{
-		nats.Name("agentworker " + workspace),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("event bus", "err", err) }),
-	}
-	var err error
-	switch {
-	case opts.URL != "":
-		err = b.openExternal(opts.Access)
-	case opts.StoreDir != "":
-		err = b.openEmbedded(ctx, opts.StoreDir, log)
-	default:
-		err = errors.New("neither a store folder nor a URL is given")
-	}
-	if err == nil {
-		err = b.openStream(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("opening the event bus: %w", errors.Join(err, b.Close()))
-	}
-	return b, nil
-}
-
-func (b *Bus) openExternal(access Access) error {
-	opts, err := access.options(b.address)
-	if err != nil {
-		return err
-	}
-	b.options = append(b.options, opts...)
-	return b.connect()
-}
-
-// connect makes the connection that is mended as long as the bus is open.
-func (b *Bus) connect(opts ...nats.Option) (err error) {
-	opts = append(append(append(b.dial(), b.link.options()...), nats.MaxReconnects(-1), nats.ClosedHandler(b.closed)), opts...)
-	if b.conn, err = nats.Connect(b.address, opts...); err != nil {
-		return fmt.Errorf("connecting to %s: %w", shown(b.address), explainConnect(err))
-	}
-	b.link.found()
-	return nil
-}
-
-// closed is called when the connection is closed. The library does that for
-// good where the server refuses what was sent, or, again, who sends it.
-func (b *Bus) closed(conn *nats.Conn) {
-	if b.ctx.Err() != nil || b.conn != conn { // by Close; or it never was the bus's
-		return
-	}
-	err := ErrLost
-	if last := conn.LastError(); last != nil {
-		err = fmt.Errorf("%w: %w", ErrLost, last)
-	}
-	b.cancel(err)
-	if b.lost != nil {
-		b.lost(err)
-	}
-}
-
-// openEmbedded takes a seat at the store in dir, and keeps it until Close.
-func (b *Bus) openEmbedded(ctx context.Context, dir string, log *slog.Logger) (err error) {
-	if b.seat, err = newSeat(dir, log); err != nil {
-		return fmt.Errorf("opening the event store in %s: %w", dir, err)
-	}
-	if _, err := b.seat.step(); err != nil {
-		return err
-	}
-	waiting, cancel := context.WithTimeout(ctx, seatWait)
-	defer cancel()
-	b.seat.find(waiting, func() bool {
-		return b.connect(nats.ReconnectWait(seatRetry), nats.ReconnectJitter(0, 0)) == nil
+	store, err := natsstore.Open(ctx, &natsstore.Options{
+		StoreDir: opts.StoreDir,
+		Sync:     opts.Sync,
+		URL:      opts.URL,
+		Access:   opts.Access,
+		Replicas: opts.Replicas,
+		Name:     "agentworker " + workspace,
+		Lost:     opts.Lost,
+		Logger:   opts.Logger,
 	})
-	switch {
-	case b.conn != nil:
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	default:
-		return b.seat.why()
-	}
-	b.seated.Go(func() {
-		for {
-			select {
-			case <-b.ctx.Done():
-				return
-			case <-b.link.down:
-				b.seat.find(b.ctx, b.conn.IsConnected)
-			}
-		}
-	})
-	return nil
-}
-
-// dial returns the options of a new connection.
-func (b *Bus) dial() []nats.Option {
-	opts := slices.Clone(b.options)
-	if b.seat != nil {
-		opts = append(opts, b.seat.options()...)
-	}
-	return opts
-}
-
-// openStream makes sure of the event stream.
-func (b *Bus) openStream(ctx context.Context) error {
-	js, err := jetstream.New(b.conn)
 	if err != nil {
-		return fmt.Errorf("using JetStream of %s: %w", shown(b.address), err)
+		return nil, fmt.Errorf("opening the event bus: %w", err)
 	}
-	b.js = keptJetStream{js, b}
-	b.events, err = b.EnsureStream(ctx, jetstream.StreamConfig{
+	events, err := store.EnsureStream(ctx, jetstream.StreamConfig{
 		Name:        Stream,
 		Description: "events of agent sessions, in the view of the root session",
 		Subjects:    []string{"agents.v1.*.events.>"},
 		Storage:     jetstream.FileStorage,
-		MaxAge:      b.maxAge,
-		Duplicates:  30 * time.Second,
+		MaxAge:      opts.MaxAge,
+		Duplicates:  natsstore.DuplicateWindow,
 		AllowDirect: true,
+
+		AllowBatchPublish: true,
 	})
 	if err != nil {
-		return fmt.Errorf("opening the stream %s in %s: %w", Stream, shown(b.address), err)
+		err = fmt.Errorf("opening the stream %s in %s: %w", Stream, store, err)
+		return nil, fmt.Errorf("opening the event bus: %w", errors.Join(err, store.Close()))
 	}
+	b := &Bus{workspace: workspace, store: store, events: events, payloads: &payloads{store, workspace}, reader: reader{store}}
+	var running context.Context
+	running, b.stop = context.WithCancelCause(store.Context())
+	b.fanOut = newFanOut(running, b.reader, events, "agents.v1."+workspace+".events.")
+	b.writer = newWriter(running, b.reader, events, "agents.v1."+workspace+".events.>")
+	return b, nil
+}
+
+// Close closes the connection. If this process leads, it closes the store, which
+// is then complete on disk, and another process that uses it leads. Flush
+// publishers before.
+func (b *Bus) Close() error {
+	b.stop(natsstore.ErrClosed)
+	b.fanOut.wait()
+	b.writer.wait()
+	return b.store.Close()
+}
+
+// Publisher returns the publisher of the session that path leads to. A session
+// has one publisher, in one process.
+func (b *Bus) Publisher(path event.Path) (*Publisher, error) {
+	subject, err := b.Subject(path)
+	if err != nil {
+		return nil, fmt.Errorf("publishing events: %w", err)
+	}
+	logSubject, err := b.logSubject(path)
+	if err != nil {
+		return nil, fmt.Errorf("publishing events: %w", err)
+	}
+	before, after := path.Envelope()
+	return &Publisher{
+		writer: b.writer, payloads: b.payloads, sessionID: path[len(path)-1].SessionID,
+		subject: subject, logSubject: logSubject, random: rand.Text()[:8], before: before, after: after,
+	}, nil
+}
+
+// Begin says that the session at the end of path is new: nothing is stored yet of
+// it, nor of sessions below it. What follows it from its start in this process then
+// need not ask the store. It must be called before anything of the session is
+// published.
+func (b *Bus) Begin(path event.Path) error {
+	subject, err := b.Subject(path)
+	if err != nil {
+		return fmt.Errorf("beginning a session: %w", err)
+	}
+	b.fanOut.begin(subject)
 	return nil
 }
 
-// IsConflict reports whether a write was refused because what is stored has
-// changed meanwhile.
-func IsConflict(err error) bool {
-	var refused *jetstream.APIError
-	return errors.As(err, &refused) && (refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
-		refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
-}
-
-// complaint returns what is known of what is wrong with the store, to be put
-// behind an error that does not say it.
-func (b *Bus) complaint() string {
-	if b.seat == nil {
-		return ""
+// Purge deletes the logs of the session at the end of path and of all sessions
+// below it, and the payloads of the session itself.
+func (b *Bus) Purge(ctx context.Context, path event.Path) error {
+	subject, err := b.Subject(path)
+	if err != nil {
+		return err
 	}
-	if h := b.seat.host.Load(); h != nil {
-		if last := h.said.last.Load(); last != nil {
-			return " (the store says: " + termtext.OneLine(*last, 300) + ")"
+	logSubject, err := b.logSubject(path)
+	if err != nil {
+		return err
+	}
+	for _, subject := range []string{subject, logSubject} {
+		if err := b.events.Purge(ctx, jetstream.WithPurgeSubject(subject+".>")); err != nil {
+			return fmt.Errorf("deleting what is stored below %s: %w", subject, err)
 		}
-		return ""
 	}
-	return " (" + termtext.OneLine(b.seat.why().Error(), 300) + ")"
+	b.fanOut.forget(subject)
+	return b.payloads.purge(ctx, path[len(path)-1].SessionID)
 }
 
-// complained reports whether the store that this process has open has said since
-// a moment that something is wrong with it: what it does not answer then, it will
-// not.
-func (b *Bus) complained(since time.Time) bool {
-	if b.seat == nil {
-		return false
-	}
-	h := b.seat.host.Load()
-	return h != nil && h.said.at.Load() >= since.UnixNano()
+// PutPayload stores content of a session that is too large for a message. It is
+// deleted with the session's events, by [Bus.Purge].
+func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*event.PayloadRef, error) {
+	return b.payloads.put(ctx, sessionID, data)
+}
+
+// Payload returns the content that ref refers to, or [ErrNoPayload].
+func (b *Bus) Payload(ctx context.Context, ref *event.PayloadRef) ([]byte, error) {
+	return b.payloads.get(ctx, ref)
+}
+
+// Subject returns the subject below which all events of path's session and its
+// descendants are published; append ".>" to subscribe.
+func (b *Bus) Subject(path event.Path) (string, error) {
+	return path.Subject("agents.v1." + b.workspace + ".events")
+}
+
+// logSubject returns the subject of the entries of a session's log that are no
+// events. It is among the subjects of the event stream, and below those of no
+// session: the ids of sessions begin with "ses_".
+func (b *Bus) logSubject(path event.Path) (string, error) {
+	return path.Subject("agents.v1." + b.workspace + ".events.log")
 }
 
 // Workspace returns the id of the workspace.
 func (b *Bus) Workspace() string { return b.workspace }
 
-// JetStream returns the connection's JetStream, for what else is stored there.
-func (b *Bus) JetStream() jetstream.JetStream { return b.js }
+// JetStream returns the store's JetStream, for what else is stored there.
+func (b *Bus) JetStream() jetstream.JetStream { return b.store.JetStream() }
 
 // Conn returns the connection itself, for services on it.
-func (b *Bus) Conn() *nats.Conn { return b.conn }
+func (b *Bus) Conn() *nats.Conn { return b.store.Conn() }
 
-// Embedded reports whether the store is the embedded one, which this process or
-// another one of the user has open.
-func (b *Bus) Embedded() bool { return b.seat != nil }
+// Embedded reports whether the store is the embedded one, in this process or in
+// another one of the user.
+func (b *Bus) Embedded() bool { return b.store.Embedded() }
 
-// Hosts reports whether this process has the embedded store open at the moment.
-func (b *Bus) Hosts() bool { return b.seat != nil && b.seat.host.Load() != nil }
+// Leads reports whether this process runs the embedded store at the moment.
+func (b *Bus) Leads() bool { return b.store.Leads() }
 
-// Subject returns the subject below which all events of path's session and its
-// descendants are published; add ".>" to subscribe.
-func (b *Bus) Subject(path event.Path) (string, error) {
-	return path.Subject("agents.v1." + b.workspace + ".events")
+// EnsureStream opens a stream, and makes it if it does not exist. In an external
+// server it gets the configured number of replicas. A stream that exists there
+// stays as its operator has set it up: it is refused with a [*StreamError] if it
+// would lose what is stored in it, and [Bus.Findings] has what else is wrong.
+func (b *Bus) EnsureStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	return b.store.EnsureStream(ctx, cfg)
 }
 
-// Close closes the connection. If this process has the embedded store open, it
-// is closed, after which it is complete on disk, and another process that uses
-// it opens it. Publishers are to be flushed before.
-func (b *Bus) Close() error {
-	b.cancel(errBusClosed)
-	b.seated.Wait()
-	b.tap.close()
-	b.closeLanes()
-	if b.conn != nil {
-		b.conn.Close()
-	}
-	if b.seat != nil {
-		return b.seat.close()
-	}
-	return nil
+// EnsureBucket does the same for a key-value bucket.
+func (b *Bus) EnsureBucket(ctx context.Context, cfg jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
+	return b.store.EnsureBucket(ctx, cfg)
+}
+
+// Findings returns what is wrong with the streams and buckets of an external
+// server without keeping the worker from starting.
+func (b *Bus) Findings() []Finding { return b.store.Findings() }
+
+// Request sends data on a subject, and returns when somebody has answered. If the
+// connection is lost it sends the request again: it must be safe to repeat. If
+// nobody listens the error is [nats.ErrNoResponders].
+func (b *Bus) Request(ctx context.Context, subject string, data []byte) error {
+	return b.store.Request(ctx, subject, data)
 }

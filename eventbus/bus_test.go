@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 		return
 	}
 	goleak.VerifyTestMain(m,
-		// nats.go 1.55: what an ObjectStore.Put starts misses its end where that
-		// comes first (jetstream/publish.go, newAsyncReply).
+		// nats.go 1.55: a goroutine that ObjectStore.Put starts misses its end if the
+		// end comes first (jetstream/publish.go, newAsyncReply).
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
 }
 
@@ -53,15 +53,17 @@ func publisher(t testing.TB, bus *eventbus.Bus, path event.Path) *eventbus.Publi
 	return p
 }
 
+// delta returns the i-th of some deltas that do not continue each other, so that none
+// are joined.
 func delta(i int) event.ContentDelta {
-	return event.ContentDelta{MessageID: "m", Delta: fmt.Sprint(i), Offset: i}
+	return event.ContentDelta{MessageID: "m", Delta: fmt.Sprint("d", i), Offset: i}
 }
 
 // replay returns the stored stream of a session.
 func replay(t testing.TB, bus *eventbus.Bus, path event.Path, from uint64) []eventbus.Delivery {
 	t.Helper()
 	var got []eventbus.Delivery
-	for d, err := range bus.Follow(t.Context(), path, eventbus.FollowOptions{From: from}) {
+	for d, err := range bus.Follow(t.Context(), path, &eventbus.FollowOptions{From: from}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +84,7 @@ func TestEnvelope(t *testing.T) {
 		}
 	}
 	d := func(i int) string {
-		return fmt.Sprintf(`{"type":"content_delta","messageId":"m","delta":"%d","offset":%d}`, i, i)
+		return fmt.Sprintf(`{"type":"content_delta","messageId":"m","delta":"d%d","offset":%d}`, i, i)
 	}
 	inChild := func(s string) string {
 		return `{"type":"subagent_event","agentType":"ex\"pl\u003core","sessionId":"c","event":` + s + `}`
@@ -109,8 +111,8 @@ func TestEnvelope(t *testing.T) {
 	}
 }
 
-// TestSameOrder: whatever runs at once, a child's stream and its parent's hold
-// the child's events in the same order, which is that of publishing.
+// TestSameOrder: whatever runs concurrently, a child's stream and its parent's have
+// the child's events in the order of publishing.
 func TestSameOrder(t *testing.T) {
 	bus := openBus(t, t.TempDir())
 	run := 0
@@ -168,7 +170,7 @@ func TestSameOrder(t *testing.T) {
 	})
 }
 
-// open takes all envelopes off an event and returns the innermost session.
+// open removes all envelopes of an event, and returns the innermost session.
 func open(t testing.TB, raw json.RawMessage) (id string, ev event.Event) {
 	t.Helper()
 	for {
@@ -184,7 +186,7 @@ func open(t testing.TB, raw json.RawMessage) (id string, ev event.Event) {
 	}
 }
 
-// TestResume: a follower that comes back with the sequence number after the
+// TestResume: a reader that comes back with the sequence number after the
 // last one it saw gets the rest, each event once.
 func TestResume(t *testing.T) {
 	bus := openBus(t, t.TempDir())
@@ -218,7 +220,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestReopen: what was flushed is there after the server has been started anew.
+// TestReopen: what was flushed is stored after the server has been restarted.
 func TestReopen(t *testing.T) {
 	dir := t.TempDir()
 	root := event.Path{{SessionID: "r"}}
@@ -241,7 +243,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestLive: a live follower gets what is stored and then what is published.
+// TestLive: a live reader gets what is stored and then what is published.
 func TestLive(t *testing.T) {
 	bus := openBus(t, t.TempDir())
 	root := event.Path{{SessionID: "r"}}
@@ -250,7 +252,7 @@ func TestLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := 0
-	for d, err := range bus.Follow(t.Context(), root, eventbus.FollowOptions{Live: true}) {
+	for d, err := range bus.Follow(t.Context(), root, &eventbus.FollowOptions{Live: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +278,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	var last error
-	for _, err := range bus.Follow(ctx, event.Path{{SessionID: "r"}}, eventbus.FollowOptions{Live: true}) {
+	for _, err := range bus.Follow(ctx, event.Path{{SessionID: "r"}}, &eventbus.FollowOptions{Live: true}) {
 		cancel(gone)
 		last = err
 	}
@@ -285,7 +287,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestPublisherEnds: once an event could not be stored, none is accepted.
+// TestPublisherEnds: after an event that could not be stored, none is accepted.
 func TestPublisherEnds(t *testing.T) {
 	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
 	if err != nil {
@@ -322,6 +324,16 @@ func TestNames(t *testing.T) {
 	}
 	if _, err := bus.Publisher(nil); err == nil {
 		t.Error("Publisher accepted an empty path")
+	}
+}
+
+// TestOpenNothing: without a store folder or URL Open fails, nil options included.
+func TestOpenNothing(t *testing.T) {
+	for _, opts := range []*eventbus.Options{nil, {}} {
+		if bus, err := eventbus.Open(t.Context(), "ws", opts); err == nil {
+			bus.Close()
+			t.Errorf("Open accepted %v", opts)
+		}
 	}
 }
 

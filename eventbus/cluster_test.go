@@ -20,7 +20,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// nodeEnv has the configuration of the server that a process is to be, in JSON.
+// nodeEnv is the environment variable with the configuration, in JSON, of the server
+// that a process is to run.
 const nodeEnv = "AGENTWORKER_TEST_NATS_NODE"
 
 type nodeConfig struct {
@@ -31,8 +32,8 @@ type nodeConfig struct {
 	ClusterPorts []int
 }
 
-// TestClusterNode is no test: it is what the processes of a cluster run. It
-// says when it is ready, and ends with its stdin.
+// TestClusterNode is not a test: the processes of a cluster run it. It reports on
+// stdout when it is ready, and ends with its stdin.
 func TestClusterNode(t *testing.T) {
 	text := os.Getenv(nodeEnv)
 	if text == "" {
@@ -44,7 +45,8 @@ func TestClusterNode(t *testing.T) {
 	}
 	opts := &server.Options{
 		ServerName: cfg.Name, Host: "127.0.0.1", Port: cfg.Port, JetStream: true, StoreDir: cfg.Store, NoSigs: true, NoLog: true,
-		Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: cfg.ClusterPort},
+		// NoAdvertise: clients know no way to a node around a proxy.
+		Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: cfg.ClusterPort, NoAdvertise: true},
 	}
 	for _, port := range cfg.ClusterPorts {
 		opts.Routes = append(opts.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
@@ -63,7 +65,7 @@ func TestClusterNode(t *testing.T) {
 	srv.WaitForShutdown()
 }
 
-// cluster is three servers, each a process of its own.
+// cluster is three servers, each in a process of its own.
 type cluster struct {
 	t     *testing.T
 	nodes []*node
@@ -97,7 +99,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// freePorts returns ports of loopback that nobody listens on.
+// freePorts returns loopback ports on which nothing listens.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int
@@ -120,7 +122,7 @@ func (c *cluster) urls() string {
 	return strings.Join(urls, ",")
 }
 
-// start starts a node and returns when it takes connections.
+// start starts a node, and returns when it accepts connections.
 func (c *cluster) start(n *node) {
 	c.t.Helper()
 	text, err := json.Marshal(n.nodeConfig)
@@ -152,7 +154,7 @@ func (c *cluster) start(n *node) {
 	c.t.Fatalf("node %s does not start", n.Name)
 }
 
-// stop ends a node in order, kill does not.
+// stop shuts a node down in order; kill kills it.
 func (c *cluster) stop(n *node) {
 	n.stdin.Close()
 	c.gone(n)
@@ -171,7 +173,7 @@ func (c *cluster) gone(n *node) {
 	n.cmd = nil
 }
 
-// named returns the node of a server's name.
+// named returns the node with a server name.
 func (c *cluster) named(name string) *node {
 	for _, n := range c.nodes {
 		if n.Name == name {
@@ -197,11 +199,12 @@ func (c *cluster) client() (*nats.Conn, jetstream.JetStream) {
 	return conn, js
 }
 
-// healthy waits until all streams have a leader and two followers that have
-// caught up, and returns the leaders by stream.
+// healthy waits until all streams have a leader and two replicas that are up to
+// date, and returns the leaders by stream.
 func (c *cluster) healthy(ctx context.Context, js jetstream.JetStream, streams ...string) map[string]string {
 	c.t.Helper()
 	leaders := make(map[string]string)
+	var last []byte // what a server has said
 	for len(leaders) < len(streams) {
 		clear(leaders)
 		for _, name := range streams {
@@ -209,7 +212,10 @@ func (c *cluster) healthy(ctx context.Context, js jetstream.JetStream, streams .
 			stream, err := js.Stream(attempt, name)
 			stop()
 			if ctx.Err() != nil {
-				c.t.Fatalf("the cluster does not recover: stream %s: %v", name, err)
+				c.t.Fatalf("the cluster does not recover: stream %s: %v, last: %s", name, err, last)
+			}
+			if err == nil {
+				last, _ = json.Marshal(stream.CachedInfo())
 			}
 			if err == nil && inForce(stream.CachedInfo().Cluster) {
 				leaders[name] = stream.CachedInfo().Cluster.Leader

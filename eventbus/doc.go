@@ -1,48 +1,47 @@
 // Package eventbus carries the events of sessions on NATS JetStream.
 //
 // An [event.Event] is one fact about a session; its JSON is the wire format. A
-// session publishes through its [Publisher], anyone follows with [Bus.Follow].
+// session publishes through its [Publisher], and anyone can follow it with
+// [Bus.Follow].
 //
 // # Stored once, in the root's view
 //
 // Every event is one message of the stream AGENT_EVENTS, on a subject that
-// carries the session's ancestry and the event's type:
+// contains the session's ancestry and the event's type:
 //
 //	agents.v1.<workspace>.events.<root>[.<child>[.<grandchild>…]].<type>
 //
-// The body is what the root's stream shows: the bare event for the root's own,
-// with a "subagent_event" envelope around it for each level below. So the
-// subjects below agents.v1.<workspace>.events.<root> are the root's stream,
-// those below its child are the child's, and one stream sequence orders all of
-// them: the child's stream and its parent's can't disagree, since they are the
-// same messages. A reader that stands below the root strips as many envelopes
-// as it stands deep.
+// The body is what the root's stream shows: the root's own events as they are,
+// with a "subagent_event" envelope around an event for each level below. So the
+// subjects below agents.v1.<workspace>.events.<root> are the root's stream, those
+// below its child are the child's, and one stream sequence orders all of them. The
+// child's stream and its parent's can't disagree, since they are the same
+// messages. A reader of a session below the root strips as many envelopes as the
+// session is deep.
 //
 // # Delivery
 //
-// Publishing is asynchronous within a bounded window; [Publisher.Flush] waits
-// until all that was published is stored. A publisher that could not store an
-// event refuses all later ones, and its session fails. A stream has one
-// session_end, whoever publishes it and however often a process is killed: the
-// store refuses a second one.
-// Followers read from the store at their own pace: a slow one holds up nobody
-// and loses nothing.
+// Publishing is asynchronous: a writer that all publishers of a bus share stores
+// what has been queued in batches, one after the other. [Publisher.Flush] waits
+// until everything published is stored. A publisher that could not store an event
+// refuses all later ones, and its session fails. A stream has one session_end,
+// whoever publishes it and however often a process is killed: the store refuses a
+// second one. Readers read from the store at their own pace: a slow one delays
+// nobody and loses nothing.
 //
 // # Processes that share the embedded store
 //
-// Of the processes that [Open] a store folder, the one that gets its lock, the
-// host, runs the server; the others, its guests, are let in over loopback. When
-// the host ends, in order or not, a guest gets the lock and the server runs
-// there. A [Bus] finds the store by itself, and what was asked of it and not
-// answered is asked again:
+// Of the processes that [Open] a store folder one leads: it holds the folder's
+// lock and runs the server. The others, the store followers, connect to it over
+// loopback. When the leader ends, in order or not, another process leads. A [Bus]
+// finds the store by itself, and repeats what was not answered:
 //
-//   - The bus has one connection, which looks up where the store is each time it
-//     dials. What goes through [Bus.JetStream] and the buckets and streams of
-//     [Bus.EnsureBucket] and [Bus.EnsureStream] is repeated until it is answered;
-//     writes carry a message id, so that they are stored once.
-//   - Publishers share a second connection, which is never mended: what was sent
-//     on it has arrived in order up to some point. On the next one each asks for
-//     its last stored event and goes on behind it.
+//   - [Bus.JetStream], and the buckets and streams of [Bus.EnsureBucket] and
+//     [Bus.EnsureStream], repeat every operation until it is answered. Writes
+//     carry a message id, so that they are stored once.
+//   - The writer has a connection that is never reconnected: what was sent on it
+//     has arrived in order up to some point. On the next one it reads how far it
+//     got, and continues after that.
 //
-// [Bus.Conn] alone shows that a store has moved.
+// Only [Bus.Conn] shows that a store has moved.
 package eventbus

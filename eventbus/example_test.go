@@ -10,7 +10,8 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// A child publishes; who follows the parent sees the event in its envelope.
+// A child publishes an event; a reader of the parent's stream sees it in its
+// envelope.
 func ExampleBus_Follow() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "eventbus")
@@ -34,7 +35,7 @@ func ExampleBus_Follow() {
 		panic(err)
 	}
 	for _, path := range []event.Path{parent, child} {
-		for d, err := range bus.Follow(ctx, path, eventbus.FollowOptions{}) {
+		for d, err := range bus.Follow(ctx, path, nil) {
 			if err != nil {
 				panic(err)
 			}

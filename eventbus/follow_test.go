@@ -7,10 +7,10 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// TestSlowFollower: a follower that takes nothing holds up neither the publisher
-// nor another follower, and when it goes on it has missed nothing.
-func TestSlowFollower(t *testing.T) {
-	const n = 5_000 // far more than what is on its way to a follower
+// TestSlowReader: a reader that takes nothing delays neither the publisher nor
+// another reader, and misses nothing when it continues.
+func TestSlowReader(t *testing.T) {
+	const n = 5_000 // far more than what is on its way to a reader
 	bus := openBus(t, t.TempDir())
 	path := event.Path{{SessionID: "ses_slow"}}
 	first, resume, done := make(chan struct{}), make(chan struct{}), make(chan []uint64)
@@ -20,7 +20,7 @@ func TestSlowFollower(t *testing.T) {
 	}
 	go func() {
 		var got []uint64
-		for d, err := range bus.Follow(t.Context(), path, eventbus.FollowOptions{Live: true}) {
+		for d, err := range bus.Follow(t.Context(), path, &eventbus.FollowOptions{Live: true}) {
 			if err != nil {
 				t.Error(err)
 				break
@@ -45,7 +45,7 @@ func TestSlowFollower(t *testing.T) {
 		t.Fatal(err)
 	}
 	fast := 0
-	for d, err := range bus.Follow(t.Context(), path, eventbus.FollowOptions{Live: true}) {
+	for d, err := range bus.Follow(t.Context(), path, &eventbus.FollowOptions{Live: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,12 +54,12 @@ func TestSlowFollower(t *testing.T) {
 		}
 	}
 	if fast != n+2 {
-		t.Errorf("the other follower got %d events, want %d", fast, n+2)
+		t.Errorf("the other reader got %d events, want %d", fast, n+2)
 	}
 	close(resume)
 	got := <-done
 	if len(got) != n+2 {
-		t.Fatalf("the slow follower got %d events, want %d", len(got), n+2)
+		t.Fatalf("the slow reader got %d events, want %d", len(got), n+2)
 	}
 	for i, seq := range got[1:] {
 		if seq != got[i]+1 {
@@ -68,8 +68,8 @@ func TestSlowFollower(t *testing.T) {
 	}
 }
 
-// TestDeletedWhileRead: who reads what is stored comes to the end though the rest
-// is deleted meanwhile.
+// TestDeletedWhileRead: a reader of stored events comes to the end even if the rest
+// is deleted in the meantime.
 func TestDeletedWhileRead(t *testing.T) {
 	bus := openBus(t, t.TempDir())
 	path := event.Path{{SessionID: "r"}}
@@ -83,7 +83,7 @@ func TestDeletedWhileRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := 0
-	for _, err := range bus.Follow(t.Context(), path, eventbus.FollowOptions{}) {
+	for _, err := range bus.Follow(t.Context(), path, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}

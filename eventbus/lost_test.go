@@ -13,8 +13,8 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
-// TestLost: a connection that the server has closed for good is told, with the
-// reason, and what is asked of the bus then fails with it at once.
+// TestLost: if the server closes the connection for good, the bus reports it with
+// the reason, and every later operation fails with it at once.
 func TestLost(t *testing.T) {
 	for name, at := range map[string]eventbus.Options{
 		"embedded": {StoreDir: t.TempDir()},
@@ -28,7 +28,7 @@ func TestLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer bus.Close()
-			// No path of ours sends this any more; the connection is everybody's.
+			// The bus refuses to send this itself, but it gives out its connection.
 			if err := bus.Conn().Publish(strings.Repeat("x", 5000), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -36,14 +36,14 @@ func TestLost(t *testing.T) {
 				t.Errorf("lost: %v", err)
 			}
 			if _, err := bus.JetStream().KeyValue(t.Context(), "any"); !errors.Is(err, eventbus.ErrLost) {
-				t.Errorf("asked after it: %v, want %v", err, eventbus.ErrLost)
+				t.Errorf("an operation after it: %v, want %v", err, eventbus.ErrLost)
 			}
 		})
 	}
 }
 
-// TestLongSubjects: what others have chosen never makes a line that the server
-// closes the connection for.
+// TestLongSubjects: no name that others choose makes the server close the
+// connection for a line that is too long.
 func TestLongSubjects(t *testing.T) {
 	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
 	if err != nil {
@@ -58,36 +58,36 @@ func TestLongSubjects(t *testing.T) {
 		long := strings.Repeat("x", n)
 		path := event.Path{{SessionID: long}}
 		if _, err := bus.Publisher(path); err == nil {
-			t.Errorf("%d bytes are a session id", n)
+			t.Errorf("a session id of %d bytes is accepted", n)
 		}
-		for _, err := range bus.Follow(t.Context(), path, eventbus.FollowOptions{}) {
+		for _, err := range bus.Follow(t.Context(), path, nil) {
 			if err == nil {
-				t.Errorf("%d bytes are a session id to follow", n)
+				t.Errorf("a session id of %d bytes can be followed", n)
 			}
 		}
 		if n <= event.MaxID+1 {
 			continue
 		}
 		if _, err := kv.Get(t.Context(), long); err == nil {
-			t.Errorf("Get of %d bytes", n)
+			t.Errorf("Get accepts a key of %d bytes", n)
 		}
 		if _, err := kv.Create(t.Context(), long, nil); err == nil {
-			t.Errorf("Create of %d bytes", n)
+			t.Errorf("Create accepts a key of %d bytes", n)
 		}
 		if _, err := kv.Watch(t.Context(), long); err == nil {
-			t.Errorf("Watch of %d bytes", n)
+			t.Errorf("Watch accepts a key of %d bytes", n)
 		}
 		if _, err := bus.JetStream().Publish(t.Context(), long, nil); err == nil {
-			t.Errorf("Publish on %d bytes", n)
+			t.Errorf("Publish accepts a subject of %d bytes", n)
 		}
 	}
 	if err := bus.Conn().Flush(); err != nil {
-		t.Errorf("the connection: %v", err)
+		t.Errorf("the connection was lost: %v", err)
 	}
 }
 
-// TestPurgeByIndex: the payloads of a session are deleted without a look at
-// those of all others.
+// TestPurgeByIndex: deleting the payloads of a session does not list those of all
+// sessions.
 func TestPurgeByIndex(t *testing.T) {
 	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
 	if err != nil {
@@ -118,11 +118,11 @@ func TestPurgeByIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	if msg, err := listed.NextMsgWithContext(t.Context()); err != nil || !strings.HasSuffix(msg.Subject, ".fence") {
-		t.Errorf("the object store is read: %v, %v", msg, err)
+		t.Errorf("the object store was listed: %v, %v", msg, err)
 	}
 	for _, ref := range gone {
 		if _, err := bus.Payload(t.Context(), ref); !errors.Is(err, eventbus.ErrNoPayload) {
-			t.Errorf("%s is there: %v", ref.Name, err)
+			t.Errorf("%s was not deleted: %v", ref.Name, err)
 		}
 	}
 	for _, ref := range kept {

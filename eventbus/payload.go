@@ -12,57 +12,64 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
-// The object store of what is too large for one message, and the stream below
-// it. An object's name is <workspace>/<session>/<hash of its content>.
+// The object store of what is too large for one message, and the stream below it.
+// An object's name is <workspace>/<session>/<hash of its content>.
 const (
 	payloadBucket = "AGENT_PAYLOADS"
 	PayloadStream = "OBJ_" + payloadBucket
 )
 
-// payloadChunk is how many bytes of a payload go in one message.
+// payloadChunk is how many bytes of a payload one message has.
 const payloadChunk = 128 << 10
 
-// messageOverhead is what a message has besides its payload and its envelopes:
-// its headers count towards the server's limit.
+// messageOverhead is what a message has besides its JSON, in bytes: headers count
+// towards the server's limit.
 const messageOverhead = 4 << 10
 
-// payloadTime is how long a try to move size bytes of a payload may take beyond
-// that of anything else: 1 MB a second is a slow disk, or a slow network.
+// payloadTime is how much longer an attempt to move size bytes of a payload may
+// take than any other: a slow disk or network moves 1 MB a second.
 func payloadTime(size int) time.Duration { return time.Duration(size) * time.Microsecond }
 
-// ErrNoPayload is returned for a [event.PayloadRef] whose content is not stored, or
-// is not what was stored.
-var ErrNoPayload = errors.New("its content is not in the object store any more")
+// ErrNoPayload is returned for an [event.PayloadRef] whose content is not stored
+// any more, or has changed.
+var ErrNoPayload = errors.New("its content is no longer in the object store")
 
-// MaxMessage is how many bytes of JSON fit in one message, envelopes included.
-func (b *Bus) MaxMessage() int { return max(int(b.conn.MaxPayload())-messageOverhead, messageOverhead) }
+// payloads are what the sessions of a workspace have stored outside of messages.
+type payloads struct {
+	store     *natsstore.Store
+	workspace string
+}
 
-// PutPayload stores what is too large for a message of a session. It goes with
-// the session's events, by [Bus.Purge].
-func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*event.PayloadRef, error) {
+func (p *payloads) maxMessage() int {
+	return max(int(p.store.Conn().MaxPayload())-messageOverhead, messageOverhead)
+}
+
+func (p *payloads) put(ctx context.Context, sessionID string, data []byte) (*event.PayloadRef, error) {
 	cfg := jetstream.ObjectStoreConfig{
 		Bucket:      payloadBucket,
 		Description: "events and messages of agent sessions that are too large for one message",
 	}
-	if _, err := b.EnsureObjects(ctx, cfg); err != nil {
+	if _, err := p.store.EnsureObjects(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
 	}
 	sum := sha256.Sum256(data)
 	ref := &event.PayloadRef{Bucket: payloadBucket, Size: len(data), SHA256: hex.EncodeToString(sum[:])}
-	ref.Name = b.payloadPrefix(sessionID) + ref.SHA256[:32]
-	// The index goes first: what is cut off behind it is found by it.
-	if _, err := b.js.Publish(ctx, b.payloadIndex(sessionID)+"."+ref.SHA256[:32], nil); err != nil {
+	ref.Name = p.prefix(sessionID) + ref.SHA256[:32]
+	// The index comes first: it finds a payload whose storing was interrupted.
+	if _, err := p.store.JetStream().Publish(ctx, p.index(sessionID)+"."+ref.SHA256[:32], nil); err != nil {
 		return nil, fmt.Errorf("storing %d bytes as %s in %s: %w", len(data), ref.Name, payloadBucket, err)
 	}
 	object := jetstream.ObjectMeta{Name: ref.Name, Opts: &jetstream.ObjectMetaOptions{
-		ChunkSize: uint32(min(payloadChunk, b.MaxMessage())),
+		ChunkSize: uint32(min(payloadChunk, p.maxMessage())),
 	}}
-	_, err := againLonger(ctx, b, payloadTime(len(data)), func(ctx context.Context) (*jetstream.ObjectInfo, error) {
-		store, err := b.js.ObjectStore(ctx, payloadBucket)
+	_, err := natsstore.Retry(ctx, p.store, payloadTime(len(data)), func(ctx context.Context) (*jetstream.ObjectInfo, error) {
+		store, err := p.store.JetStream().ObjectStore(ctx, payloadBucket)
 		if err != nil {
 			return nil, err
 		}
@@ -74,22 +81,21 @@ func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*e
 	return ref, nil
 }
 
-// payloadIndex returns the subject below which the payloads of a session are
-// listed, one message without content each. It is among those of the object
-// store's chunks, which go by ids without dots; names are encoded in the
-// subjects of their own, so that nobody can ask for those of one session.
-func (b *Bus) payloadIndex(sessionID string) string {
-	return objectSubject("C", b.workspace+"."+sessionID)
+// index returns the subject below which the payloads of a session are listed, with
+// one message without content for each. It is among the subjects of the object
+// store's chunks, which contain ids without dots. The subjects of the objects
+// themselves encode the names, so that those of one session can't be selected.
+func (p *payloads) index(sessionID string) string {
+	return objectSubject("C", p.workspace+"."+sessionID)
 }
 
-func (b *Bus) payloadPrefix(sessionID string) string { return b.workspace + "/" + sessionID + "/" }
+func (p *payloads) prefix(sessionID string) string { return p.workspace + "/" + sessionID + "/" }
 
-// Payload returns what ref stands for, or [ErrNoPayload].
-func (b *Bus) Payload(ctx context.Context, ref *event.PayloadRef) ([]byte, error) {
-	if ref.Bucket != payloadBucket || !strings.HasPrefix(ref.Name, b.workspace+"/") {
+func (p *payloads) get(ctx context.Context, ref *event.PayloadRef) ([]byte, error) {
+	if ref.Bucket != payloadBucket || !strings.HasPrefix(ref.Name, p.workspace+"/") {
 		return nil, fmt.Errorf("reading %s in %s: %w", ref.Name, ref.Bucket, ErrNoPayload)
 	}
-	data, err := b.object(ctx, ref.Name)
+	data, err := p.object(ctx, ref.Name)
 	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil, fmt.Errorf("reading %s in %s: %w", ref.Name, ref.Bucket, ErrNoPayload)
 	}
@@ -97,16 +103,16 @@ func (b *Bus) Payload(ctx context.Context, ref *event.PayloadRef) ([]byte, error
 		return nil, fmt.Errorf("reading %s in %s: %w", ref.Name, ref.Bucket, err)
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != ref.SHA256 {
-		return nil, fmt.Errorf("reading %s in %s: its hash is another: %w", ref.Name, ref.Bucket, ErrNoPayload)
+		return nil, fmt.Errorf("reading %s in %s: its hash differs: %w", ref.Name, ref.Bucket, ErrNoPayload)
 	}
 	return data, nil
 }
 
-// object returns the content of an object. The library's own Get stands still
-// where the store goes to another process in the middle of it.
-func (b *Bus) object(ctx context.Context, name string) ([]byte, error) {
-	info, err := again(ctx, b, func(ctx context.Context) (*jetstream.ObjectInfo, error) {
-		store, err := b.js.ObjectStore(ctx, payloadBucket)
+// object returns the content of an object. The library's own Get hangs if the
+// store moves to another process in the middle of it.
+func (p *payloads) object(ctx context.Context, name string) ([]byte, error) {
+	info, err := natsstore.Retry(ctx, p.store, 0, func(ctx context.Context) (*jetstream.ObjectInfo, error) {
+		store, err := p.store.JetStream().ObjectStore(ctx, payloadBucket)
 		if err != nil {
 			return nil, err
 		}
@@ -115,12 +121,12 @@ func (b *Bus) object(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := b.js.Stream(ctx, PayloadStream)
+	stream, err := p.store.JetStream().Stream(ctx, PayloadStream)
 	if err != nil {
 		return nil, err
 	}
 	var data []byte
-	for chunk, err := range b.Read(ctx, stream, objectSubject("C", info.NUID)) {
+	for chunk, err := range (reader{p.store}).contents(ctx, stream, objectSubject("C", info.NUID)) {
 		if err != nil {
 			return nil, err
 		}
@@ -129,42 +135,29 @@ func (b *Bus) object(ctx context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
-// objectSubject returns the subject of the chunks ("C") of an object's id, or of
-// the description ("M") of its encoded name, as NATS's ADR-20 has them.
+// objectSubject returns the subject of the chunks ("C") of an object with an id, or
+// of the metadata ("M") of one with an encoded name, as ADR-20 of NATS defines
+// them.
 func objectSubject(kind, of string) string { return "$O." + payloadBucket + "." + kind + "." + of }
 
-// fit returns the JSON of ev as it can be stored: itself or, where it is too
-// large for one message, an event of the same type that says where it is.
-func (p *Publisher) fit(ctx context.Context, ev event.Event) (json.RawMessage, error) {
-	body, err := event.Encode(ev)
-	if err != nil || len(p.before)+len(body)+len(p.after) <= p.bus.MaxMessage() {
-		return body, err
-	}
-	ref, err := p.bus.PutPayload(ctx, p.sessionID, body)
-	if err != nil {
-		return nil, fmt.Errorf("a %s event is too large for one message: %w", ev.Type(), err)
-	}
-	return json.Marshal(pointer{ev.Type(), ref})
-}
-
-// pointer is what is published in place of a large event.
-type pointer struct {
+// reference is what is published in place of a large event.
+type reference struct {
 	Type string            `json:"type"`
 	Ref  *event.PayloadRef `json:"payloadRef"`
 }
 
 var refField = []byte(`"payloadRef":`)
 
-// whole returns an event of which only the place may be stored, envelopes and
-// all. Where it is not there any more, that is said in it.
-func (b *Bus) whole(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+// resolve returns the event that raw refers to in its envelopes, or raw if it is
+// not a reference. A reference whose content is gone is returned as missing.
+func (p *payloads) resolve(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) > messageOverhead*2 || !bytes.Contains(raw, refField) {
 		return raw, nil
 	}
 	path, inner := event.Path{{}}, raw
 	for {
 		var head struct {
-			pointer
+			reference
 			AgentType string          `json:"agentType"`
 			SessionID string          `json:"sessionId"`
 			Event     json.RawMessage `json:"event"`
@@ -178,12 +171,12 @@ func (b *Bus) whole(ctx context.Context, raw json.RawMessage) (json.RawMessage, 
 			continue
 		}
 		if head.Ref == nil {
-			return raw, nil // somewhere in another event
+			return raw, nil // the word is in another field
 		}
-		body, err := b.Payload(ctx, head.Ref)
+		body, err := p.get(ctx, head.Ref)
 		if errors.Is(err, ErrNoPayload) {
 			head.Ref.Missing = true
-			body, err = json.Marshal(head.pointer)
+			body, err = json.Marshal(head.reference)
 		}
 		if err != nil {
 			return nil, err
@@ -193,35 +186,22 @@ func (b *Bus) whole(ctx context.Context, raw json.RawMessage) (json.RawMessage, 
 	}
 }
 
-// Purge deletes the events of the session at the end of path and of all below
-// it, and the payloads of the session itself.
-func (b *Bus) Purge(ctx context.Context, path event.Path) error {
-	subject, err := b.Subject(path)
-	if err != nil {
-		return err
-	}
-	if err := b.events.Purge(ctx, jetstream.WithPurgeSubject(subject+".>")); err != nil {
-		return fmt.Errorf("deleting the events below %s: %w", subject, err)
-	}
-	return b.purgePayloads(ctx, path[len(path)-1].SessionID)
-}
-
-// purgePayloads deletes the payloads of a session by their index.
-func (b *Bus) purgePayloads(ctx context.Context, sessionID string) error {
-	stream, err := b.js.Stream(ctx, PayloadStream)
+// purge deletes the payloads of a session, which the index lists.
+func (p *payloads) purge(ctx context.Context, sessionID string) error {
+	stream, err := p.store.JetStream().Stream(ctx, PayloadStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil // nothing was ever too large
+		return nil // nothing was ever stored in it
 	}
 	if err != nil {
 		return fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
 	}
-	index := b.payloadIndex(sessionID)
+	index := p.index(sessionID)
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(index+".*"))
 	if err != nil {
 		return fmt.Errorf("listing the payloads of session %s: %w", sessionID, err)
 	}
 	for subject := range info.State.Subjects {
-		name := b.payloadPrefix(sessionID) + strings.TrimPrefix(subject, index+".")
+		name := p.prefix(sessionID) + strings.TrimPrefix(subject, index+".")
 		if err := purgeObject(ctx, stream, name); err != nil {
 			return fmt.Errorf("deleting %s in %s: %w", name, payloadBucket, err)
 		}
@@ -232,13 +212,13 @@ func (b *Bus) purgePayloads(ctx context.Context, sessionID string) error {
 	return nil
 }
 
-// purgeObject deletes an object. The library's own Delete leaves a mark for good.
-// The content goes first: what is cut off here is found again by the name.
+// purgeObject deletes an object. The library's own Delete leaves a marker for good.
+// The content goes first: the name finds an object whose deletion was interrupted.
 func purgeObject(ctx context.Context, stream jetstream.Stream, name string) error {
-	described := objectSubject("M", base64.URLEncoding.EncodeToString([]byte(name)))
-	last, err := stream.GetLastMsgForSubject(ctx, described)
+	metadata := objectSubject("M", base64.URLEncoding.EncodeToString([]byte(name)))
+	last, err := stream.GetLastMsgForSubject(ctx, metadata)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil // cut off before it was stored
+		return nil // storing it was interrupted
 	}
 	if err != nil {
 		return err
@@ -248,9 +228,9 @@ func purgeObject(ctx context.Context, stream jetstream.Stream, name string) erro
 		return err
 	}
 	if object.NUID == "" {
-		return errors.New("its description has no id")
+		return errors.New("its metadata has no id")
 	}
-	for _, subject := range []string{objectSubject("C", object.NUID), described} {
+	for _, subject := range []string{objectSubject("C", object.NUID), metadata} {
 		if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
 			return err
 		}

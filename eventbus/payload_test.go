@@ -13,8 +13,8 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
-// smallServer starts a server that takes messages of up to limit bytes, and
-// opens a bus on it.
+// smallServer starts a server that accepts messages of up to limit bytes, and opens
+// a bus on it.
 func smallServer(t *testing.T, limit int32) *eventbus.Bus {
 	t.Helper()
 	srv := natstest.Start(t, server.Options{MaxPayload: limit})
@@ -30,7 +30,7 @@ func smallServer(t *testing.T, limit int32) *eventbus.Bus {
 	return bus
 }
 
-// TestPayloads: events around the limit of a message come back as they were
+// TestPayloads: events around the size limit of a message are read as they were
 // published, whether they fit or not, at any depth, live and replayed.
 func TestPayloads(t *testing.T) {
 	const limit = 128 << 10
@@ -71,7 +71,7 @@ func TestPayloads(t *testing.T) {
 				t.Errorf("depth %d: event %d has %d bytes, want %d", depth, i, len(d.Raw), len(want[i]))
 			}
 		}
-		// The root's view has the envelopes around it.
+		// In the root's view there are envelopes around them.
 		root := replay(t, bus, path[:1], got[0].Seq)
 		for i, d := range root {
 			raw := d.Raw
@@ -89,8 +89,8 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// TestMissingPayload: an event whose content is gone is delivered with its place
-// and a note of that, and those behind it are not held up.
+// TestMissingPayload: an event whose content is gone is delivered as a reference
+// that says so, and does not delay the events after it.
 func TestMissingPayload(t *testing.T) {
 	bus := smallServer(t, 64<<10)
 	path := event.Path{{SessionID: "ses_root"}}.Child("ses_child", "explore")
@@ -120,7 +120,7 @@ func TestMissingPayload(t *testing.T) {
 		t.Errorf("got %s", got[0].Raw)
 	}
 
-	// One that is not what it was, and one of another workspace, are none.
+	// Content that has changed, or belongs to another workspace, is not returned.
 	ref, err := bus.PutPayload(t.Context(), "ses_child", []byte("text"))
 	if err != nil {
 		t.Fatal(err)
@@ -141,8 +141,8 @@ func TestMissingPayload(t *testing.T) {
 	}
 }
 
-// TestPayloadWordInText: an event that has the word for a place in its text is
-// just that.
+// TestPayloadWordInText: an event with the word payloadRef in its text is not a
+// reference.
 func TestPayloadWordInText(t *testing.T) {
 	bus := openBus(t, t.TempDir())
 	path := event.Path{{SessionID: "ses_root"}}.Child("ses_child", "explore")
@@ -160,7 +160,7 @@ func TestPayloadWordInText(t *testing.T) {
 	}
 }
 
-// TestPurge: the events of a session and of those below it go, no others.
+// TestPurge: only the events of a session and of those below it are deleted.
 func TestPurge(t *testing.T) {
 	bus := openBus(t, t.TempDir())
 	root := event.Path{{SessionID: "ses_root"}}
@@ -178,12 +178,12 @@ func TestPurge(t *testing.T) {
 		t.Errorf("%d events are left, want the root's and the other child's", len(left))
 	}
 	if err := bus.Purge(t.Context(), nil); err == nil {
-		t.Error("Purge without a session did something")
+		t.Error("Purge accepted an empty path")
 	}
 }
 
-// TestPurgePayloads: nothing is left of the payloads of a session, and those of
-// others stay.
+// TestPurgePayloads: all payloads of a session are deleted, and those of others
+// stay.
 func TestPurgePayloads(t *testing.T) {
 	bus := smallServer(t, 64<<10)
 	gone, stays := event.Path{{SessionID: "ses_gone"}}, event.Path{{SessionID: "ses_stays"}}

@@ -19,20 +19,20 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// The environment of a test binary that runs as a member: one of the processes
-// that share a store.
+// The environment variables of a test binary that runs as a member: one of the
+// processes that share a store.
 const (
 	memberDir     = "EVENTBUS_MEMBER_DIR"
 	memberSession = "EVENTBUS_MEMBER_SESSION"
 )
 
-// killsVariable says how many processes TestKilledProcesses kills: 200 for the
-// long form.
+// killsVariable is the environment variable with the number of processes that
+// TestKilledProcesses kills: 200 in its long form.
 const killsVariable = "WORKER_TEST_KILLS"
 
-// member publishes events of one session, and follows those of all, until stdin
-// ends. On stdout it says, a line each: "ready"; "stored N", when its first N
-// events are; "wrong TEXT"; and at the end "done N", when all N are.
+// member publishes events of one session, and reads those of all, until stdin ends.
+// It writes lines to stdout: "ready"; "stored N" once its first N events are stored;
+// "wrong TEXT"; and at the end "done N" once all N are stored.
 func member(dir string) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -62,7 +62,7 @@ func member(dir string) {
 	})
 	stopping.Go(func() {
 		next := make(map[string]int)
-		for d, err := range bus.Follow(ctx, root, eventbus.FollowOptions{Live: true}) {
+		for d, err := range bus.Follow(ctx, root, &eventbus.FollowOptions{Live: true}) {
 			if ctx.Err() != nil {
 				return
 			}
@@ -81,7 +81,7 @@ func member(dir string) {
 				return
 			}
 			if got := ev.(event.ContentDelta).Offset; got != next[env.SessionID] {
-				say("wrong: a follower sees event %d of %s, and waits for %d", got, env.SessionID, next[env.SessionID])
+				say("wrong: a reader sees event %d of %s, want %d", got, env.SessionID, next[env.SessionID])
 				return
 			}
 			next[env.SessionID]++
@@ -114,7 +114,7 @@ func member(dir string) {
 	say("done %d", n)
 }
 
-// running is a member as the test sees it.
+// running is a running member as the test sees it.
 type running struct {
 	cmd     *exec.Cmd
 	in      io.Closer
@@ -190,7 +190,7 @@ func (m *running) progress(t *testing.T) {
 		select {
 		case <-more:
 		case <-limit:
-			t.Fatalf("%s stores nothing any more", m.session)
+			t.Fatalf("%s no longer stores anything", m.session)
 		}
 	}
 }
@@ -204,9 +204,9 @@ func (m *running) kill(t *testing.T) {
 	_ = m.cmd.Wait() // it was killed
 }
 
-// TestKilledProcesses kills processes that share a store, hosts and guests, at
-// random points, also while another one joins. What was acknowledged is there,
-// everything once and in order, and those that live go on.
+// TestKilledProcesses kills processes that share a store, leaders and followers, at
+// random points, also while another one joins. Every acknowledged event is stored,
+// each event once and in order, and the others continue.
 func TestKilledProcesses(t *testing.T) {
 	kills := 6
 	if text := os.Getenv(killsVariable); text != "" {
@@ -244,7 +244,7 @@ func TestKilledProcesses(t *testing.T) {
 		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
 		victim := rand.IntN(len(live))
 		if rand.IntN(3) > 0 {
-			victim = hostOf(t, dir, live)
+			victim = leaderOf(t, dir, live)
 		}
 		add() // it joins while the other is killed
 		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
@@ -268,20 +268,20 @@ func TestKilledProcesses(t *testing.T) {
 	}
 	for _, m := range live {
 		if !m.ended {
-			t.Errorf("%s has not ended in order", m.session)
+			t.Errorf("%s did not end in order", m.session)
 		}
 	}
 	live = nil
 	bus := openBus(t, dir)
-	numbers := published(t, t.Context(), bus.JetStream())
+	deltas := published(t, t.Context(), bus.JetStream())
 	for _, m := range all {
 		if len(m.wrong) > 0 {
 			t.Errorf("%s: %v", m.session, m.wrong)
 		}
-		got := numbers[m.session]
-		for i, n := range got {
-			if n != i+1 {
-				t.Errorf("%s: its event %d is number %d", m.session, i+1, n)
+		got := deltas[m.session]
+		for i, d := range got {
+			if d.Offset != i {
+				t.Errorf("%s: its event %d is number %d", m.session, i, d.Offset)
 				break
 			}
 		}
@@ -291,10 +291,10 @@ func TestKilledProcesses(t *testing.T) {
 	}
 }
 
-// hostOf returns the index of the member that has the store open.
-func hostOf(t *testing.T, dir string, live []*running) int {
+// leaderOf returns the index of the member that leads.
+func leaderOf(t *testing.T, dir string, live []*running) int {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "host.pid"))
+	data, err := os.ReadFile(filepath.Join(dir, "leader.pid"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,6 +303,6 @@ func hostOf(t *testing.T, dir string, live []*running) int {
 			return i
 		}
 	}
-	t.Fatalf("process %s has the store open, which is none of ours", data)
+	t.Fatalf("process %s leads, and is not a member", data)
 	return 0
 }

@@ -1,10 +1,8 @@
 package eventbus_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,25 +11,64 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// TestHostCloses: while publishers and followers work on several buses, the
-// host closes its bus. Every event is there once, in order, and followers miss
-// nothing and see nothing twice.
-func TestHostCloses(t *testing.T) {
-	const guests, each = 3, 3000
+// TestStoreFollower: a store follower reads live what the leader stores, and the
+// leader reads what the follower stores.
+func TestStoreFollower(t *testing.T) {
 	dir := t.TempDir()
-	host := openBus(t, dir)
+	leading := openBus(t, dir)
+	if _, err := os.Stat(filepath.Join(dir, "rendezvous", "address.json")); err == nil {
+		t.Error("the address is there before a follower requests it")
+	}
+	path := event.Path{{SessionID: "r"}}
+	ours := publisher(t, leading, path)
+	if err := errors.Join(ours.Publish(t.Context(), delta(1)), ours.Flush(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	first, second := openBus(t, dir), openBus(t, dir)
+	if first.Leads() || !first.Embedded() || !leading.Leads() {
+		t.Errorf("the follower leads: %v, is embedded: %v; the leader leads: %v", first.Leads(), first.Embedded(), leading.Leads())
+	}
+	theirs := publisher(t, second, path.Child("c", "explore"))
+	seen := 0
+	for d, err := range first.Follow(t.Context(), path, &eventbus.FollowOptions{Live: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch seen++; seen {
+		case 1:
+			if err := errors.Join(theirs.Publish(t.Context(), delta(2)), theirs.Flush(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if ev, err := event.Decode(d.Raw); err != nil || ev.Type() != "subagent_event" {
+			t.Errorf("event %s, %v, want the follower's", d.Raw, err)
+		}
+		break
+	}
+	if got := replay(t, leading, path, 0); len(got) != 2 {
+		t.Errorf("the leader has %d events, want 2", len(got))
+	}
+}
+
+// TestLeaderCloses: while publishers and readers work on several buses, the leader
+// closes its bus. Every event is stored once and in order, and readers miss
+// nothing and see nothing twice.
+func TestLeaderCloses(t *testing.T) {
+	const members, each = 3, 3000
+	dir := t.TempDir()
+	leading := openBus(t, dir)
 	root := event.Path{{SessionID: "r"}}
 	var buses []*eventbus.Bus
 	var publishing, following sync.WaitGroup
-	begun := make(chan struct{}, guests)
-	for i := range guests {
+	begun := make(chan struct{}, members)
+	for i := range members {
 		bus := openBus(t, dir)
 		buses = append(buses, bus)
 		p := publisher(t, bus, root.Child(fmt.Sprint("c", i), "explore"))
@@ -52,48 +89,48 @@ func TestHostCloses(t *testing.T) {
 		following.Go(func() {
 			next := make(map[string]int)
 			seen := 0
-			for d, err := range bus.Follow(t.Context(), root, eventbus.FollowOptions{Live: true}) {
+			for d, err := range bus.Follow(t.Context(), root, &eventbus.FollowOptions{Live: true}) {
 				if err != nil {
-					t.Errorf("follower %d: %v", i, err)
+					t.Errorf("reader %d: %v", i, err)
 					return
 				}
 				id, ev := open(t, d.Raw)
 				if got := ev.(event.ContentDelta).Offset; got != next[id] {
-					t.Errorf("follower %d: event %d of %s, want %d", i, got, id, next[id])
+					t.Errorf("reader %d: event %d of %s, want %d", i, got, id, next[id])
 					return
 				}
 				next[id]++
-				if seen++; seen == guests*each {
+				if seen++; seen == members*each {
 					return
 				}
 			}
 		})
 	}
-	for range guests {
+	for range members {
 		<-begun
 	}
-	if err := host.Close(); err != nil {
+	if err := leading.Close(); err != nil {
 		t.Error(err)
 	}
 	publishing.Wait()
 	following.Wait()
-	hosts := 0
+	leaders := 0
 	for _, b := range buses {
-		if b.Hosts() {
-			hosts++
+		if b.Leads() {
+			leaders++
 		}
 	}
-	if hosts != 1 {
-		t.Errorf("%d buses have the store open, want 1", hosts)
+	if leaders != 1 {
+		t.Errorf("%d buses lead, want 1", leaders)
 	}
 }
 
-// TestPayloadsMove: events too large for one message are stored, and followed,
-// while the host closes.
+// TestPayloadsMove: events too large for one message are stored and read while the
+// leader closes.
 func TestPayloadsMove(t *testing.T) {
 	const events = 8
 	dir := t.TempDir()
-	host := openBus(t, dir)
+	leading := openBus(t, dir)
 	writer, reader := openBus(t, dir), openBus(t, dir)
 	path := event.Path{{SessionID: "r"}}
 	p := publisher(t, writer, path)
@@ -113,13 +150,13 @@ func TestPayloadsMove(t *testing.T) {
 	})
 	working.Go(func() {
 		seen := 0
-		for d, err := range reader.Follow(t.Context(), path, eventbus.FollowOptions{Live: true}) {
+		for d, err := range reader.Follow(t.Context(), path, &eventbus.FollowOptions{Live: true}) {
 			if err != nil {
-				t.Errorf("following, behind %d events: %v", seen, err)
+				t.Errorf("reading, after %d events: %v", seen, err)
 				return
 			}
 			if ev, err := event.Decode(d.Raw); err != nil || ev != (event.ContentDelta{Delta: large, Offset: seen}) {
-				t.Errorf("event %d is another: %.100s, %v", seen, d.Raw, err)
+				t.Errorf("event %d is wrong: %.100s, %v", seen, d.Raw, err)
 				return
 			}
 			if seen++; seen == 2 {
@@ -131,18 +168,18 @@ func TestPayloadsMove(t *testing.T) {
 		}
 	})
 	<-begun
-	if err := host.Close(); err != nil {
+	if err := leading.Close(); err != nil {
 		t.Error(err)
 	}
 	working.Wait()
 }
 
-// TestBucketMoves: updates by compare-and-set count once each, and a watch
-// tells the last of them, while the store moves from bus to bus.
+// TestBucketMoves: each update by compare-and-set counts once, and a watch shows
+// the last of them, while the store moves from bus to bus.
 func TestBucketMoves(t *testing.T) {
 	const moves = 4
 	dir := t.TempDir()
-	host := openBus(t, dir)
+	leading := openBus(t, dir)
 	bus := openBus(t, dir)
 	cfg := jetstream.KeyValueConfig{Bucket: "B"}
 	bucket, err := bus.EnsureBucket(t.Context(), cfg)
@@ -193,14 +230,14 @@ func TestBucketMoves(t *testing.T) {
 	})
 	for range moves {
 		next := openBus(t, dir)
-		if err := host.Close(); err != nil {
+		if err := leading.Close(); err != nil {
 			t.Error(err)
 		}
 		if _, err := next.Newest(t.Context()); err != nil { // waits for the store
 			t.Error(err)
 		}
-		if host = next; bus.Hosts() {
-			break // it keeps the store for good
+		if leading = next; bus.Leads() {
+			break // it leads for good
 		}
 	}
 	close(stop)
@@ -212,73 +249,7 @@ func TestBucketMoves(t *testing.T) {
 	watching.Wait()
 }
 
-// TestStoreElsewhere: where the lock is held and nobody lets in, or what answers
-// is not the one that has it, Open says so.
-func TestStoreElsewhere(t *testing.T) {
-	strangerDir := t.TempDir()
-	openBus(t, strangerDir)
-	openBus(t, strangerDir)
-	url, token := address(t, strangerDir)
-	deaf, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { deaf.Close() })
-	for name, at := range map[string]any{
-		"nobody":         nil,
-		"another server": map[string]string{"url": url, "token": "of a killed one", "host": "x.host"},
-		"a deaf port":    map[string]string{"url": "nats://" + deaf.Addr().String(), "token": token, "host": "x.host"},
-		"elsewhere":      map[string]string{"url": "nats://192.0.2.1:4222", "token": token, "host": "x.host"},
-		"no address":     "x",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			held := flock.New(filepath.Join(dir, "host.lock"))
-			if ok, err := held.TryLock(); err != nil || !ok {
-				t.Fatal(ok, err)
-			}
-			defer held.Unlock()
-			if err := os.MkdirAll(filepath.Join(dir, "share"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			there := flock.New(filepath.Join(dir, "share", "x.host"))
-			if ok, err := there.TryLock(); err != nil || !ok {
-				t.Fatal(ok, err)
-			}
-			defer there.Unlock()
-			if data, err := json.Marshal(at); err != nil {
-				t.Fatal(err)
-			} else if err := os.WriteFile(filepath.Join(dir, "share", "server.json"), data, 0o600); at != nil && err != nil {
-				t.Fatal(err)
-			}
-			bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
-			if !errors.Is(err, eventbus.ErrNoHost) {
-				t.Errorf("%v, want %v", err, eventbus.ErrNoHost)
-			}
-			if err == nil {
-				bus.Close()
-			}
-			if asks, err := filepath.Glob(filepath.Join(dir, "share", "*.ask")); err != nil || len(asks) > 0 {
-				t.Errorf("%v, %v stay behind", asks, err)
-			}
-		})
-	}
-}
-
-// TestNoLock: a store whose lock can't be taken is an error, not one without.
-func TestNoLock(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "host.lock"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir}); err == nil {
-		bus.Close()
-		t.Error("a store without a lock was opened")
-	}
-}
-
-// BenchmarkJoin measures the way into a store that another process has open.
+// BenchmarkJoin measures opening a store that another process leads.
 func BenchmarkJoin(b *testing.B) {
 	dir := b.TempDir()
 	openBus(b, dir)
@@ -293,29 +264,29 @@ func BenchmarkJoin(b *testing.B) {
 	}
 }
 
-// BenchmarkTakeover measures the time from the end of a host, its orderly close
-// included, to the first event that a guest has stored.
+// BenchmarkTakeover measures the time from the end of a leader, its orderly close
+// included, to the first event that another process has stored.
 func BenchmarkTakeover(b *testing.B) {
 	dir := b.TempDir()
-	host := openBus(b, dir)
+	leading := openBus(b, dir)
 	var total time.Duration
 	n := 0
 	for b.Loop() {
-		guest := openBus(b, dir)
-		p := publisher(b, guest, event.Path{{SessionID: fmt.Sprint("s", n)}})
+		next := openBus(b, dir)
+		p := publisher(b, next, event.Path{{SessionID: fmt.Sprint("s", n)}})
 		n++
 		if err := errors.Join(p.Publish(b.Context(), delta(0)), p.Flush(b.Context())); err != nil {
 			b.Fatal(err)
 		}
 		start := time.Now()
-		if err := host.Close(); err != nil {
+		if err := leading.Close(); err != nil {
 			b.Fatal(err)
 		}
 		if err := errors.Join(p.Publish(b.Context(), delta(1)), p.Flush(b.Context())); err != nil {
 			b.Fatal(err)
 		}
 		total += time.Since(start)
-		host = guest
+		leading = next
 	}
 	b.ReportMetric(float64(total.Milliseconds())/float64(n), "ms/takeover")
 }

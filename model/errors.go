@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ErrorKind sorts what can go wrong in a model call by what one can do about it.
+// ErrorKind sorts the failures of a model call by what can be done about them.
 type ErrorKind string
 
 // The kinds of errors.
@@ -18,14 +18,14 @@ const (
 	ErrTimeout     ErrorKind = "timeout"      // the call's time limit has passed
 )
 
-// Error is what an adapter yields when a call fails for another reason than
-// the end of its context. It wraps its cause.
+// Error is what an adapter yields when a call fails for another reason than the
+// end of its context. It wraps its cause.
 type Error struct {
 	Model      string // the Model's name
 	Kind       ErrorKind
-	Status     int           // the HTTP status; 0: none
+	Status     int           // the HTTP status; 0 if the server did not answer
 	RetryAfter time.Duration // what the provider asked to wait; 0: it did not say
-	Message    string        // the provider's words, or ours; one line, no key in it
+	Message    string        // the provider's words, or the adapter's; one line, without a key
 	Err        error
 }
 

@@ -1,5 +1,5 @@
 // Package model is the small streaming interface between a session and a
-// language model, in types of our own.
+// language model, in its own types.
 //
 // A [Model] answers a [Request] with a stream of [Part] values: text and
 // reasoning as they arrive, each tool call once its arguments are complete,
@@ -37,7 +37,7 @@ type Model interface {
 // Request is one model call. Its values are not changed by an adapter and may
 // be shared between calls.
 type Request struct {
-	System   string    // the system prompt; empty: none
+	System   string    // the system prompt; may be empty
 	Messages []Message // oldest first; the last one is of role User
 	Tools    []ToolSpec
 
@@ -46,8 +46,8 @@ type Request struct {
 	// whose tools they do not know.
 	NoToolCalls bool
 
-	// Path is the ids of the sessions from the root down to the one that asks;
-	// empty: none does. Providers are not told.
+	// Path is the ids of the sessions from the root down to the one that asks.
+	// It is empty if no session asks. Providers are not told.
 	Path []string
 
 	Params
@@ -77,7 +77,7 @@ type ToolSpec struct {
 // Role says who wrote a message.
 type Role string
 
-// The roles. The system prompt is no message but [Request.System]; the results
+// The roles. The system prompt is not a message but [Request.System]; the results
 // of tool calls are a message of role User.
 const (
 	User      Role = "user"
@@ -106,7 +106,7 @@ type Reasoning struct {
 	Redacted string `json:"redacted,omitempty"`
 }
 
-// ToolResult is the outcome of a tool call, as the model gets to see it.
+// ToolResult is the outcome of a tool call, as the model sees it.
 type ToolResult struct {
 	ToolCallID string `json:"toolCallId"`
 	Text       string `json:"text"`
@@ -138,7 +138,7 @@ type ReasoningDelta struct{ Text string }
 type ToolCall struct {
 	ID   string `json:"id"` // unique within the answer; the result names it
 	Name string `json:"name"`
-	// Arguments is what the model wrote, which is not always valid JSON: who
+	// Arguments is what the model wrote, which is not always valid JSON: whoever
 	// runs the call checks it. A call without arguments has "{}".
 	Arguments string `json:"arguments"`
 }

@@ -18,18 +18,22 @@ type Layers struct {
 	// Agents are the rulesets of the session and of those it descends from:
 	// the root's first, its own last. The most restrictive counts, so nothing
 	// below can give back what one above has denied. nil entries are skipped;
-	// none at all: there is no agent layer.
+	// empty: the agent layer is left out.
 	Agents []*Ruleset
 
 	Static  *Ruleset // permissions.jsonc
 	Runtime *Ruleset // "always" answers of this session
+
+	// Held says that a sandbox holds commands to the file rules: what a command
+	// may open beyond its redirections and plain operands is not asked about.
+	Held bool
 }
 
 // Decision is the answer to a call.
 type Decision struct {
 	Action Action
 	Layer  Layer
-	Rule   *Rule // the rule that decided; nil: none matched
+	Rule   *Rule // the rule that decided; nil if no rule matched
 	Value  Value // the value that decided
 }
 
@@ -80,18 +84,33 @@ func (l *Layers) judge(values []Value, each func(v *Value, d Decision)) Decision
 
 // decide judges one value. The zero Decision: it has no say.
 func (l *Layers) decide(v *Value) Decision {
+	if v = l.judged(v); v == nil {
+		return Decision{}
+	}
+	if v.OnlyDenies() && v.Certainty == Unknown {
+		return l.suspect(v)
+	}
 	d := l.decideCertain(v)
-	if v.Possible && d.Action == Deny {
+	if v.Certainty == Possible && d.Action == Deny {
 		d.Action = Ask
 	}
 	return d
 }
 
+// judged returns what is judged for v: where a sandbox holds the call, of a file
+// that is not known only whether the call may have any; nil: v has no say.
+func (l *Layers) judged(v *Value) *Value {
+	switch {
+	case !l.Held || !v.unknownFile():
+		return v
+	case v.Kind == Outside:
+		return &Value{Tool: v.Tool, Text: "*"}
+	}
+	return nil
+}
+
 // decideCertain judges a value that the call does want.
 func (l *Layers) decideCertain(v *Value) Decision {
-	if v.DenyOnly && v.Unknown {
-		return l.suspect(v)
-	}
 	for _, a := range l.Agents {
 		if c := a.last(v); c != nil && c.Action == Deny && c.means(v) {
 			return Decision{Action: Deny, Layer: LayerAgent, Rule: &c.Rule}
@@ -99,9 +118,9 @@ func (l *Layers) decideCertain(v *Value) Decision {
 	}
 	d := l.combined(v)
 	switch {
-	case v.DenyOnly && d.Action != Deny:
+	case v.OnlyDenies() && d.Action != Deny:
 		return Decision{}
-	case v.Unknown && d.Action < Ask:
+	case v.Certainty == Unknown && d.Action < Ask:
 		return Decision{Action: Ask, Layer: LayerDefault}
 	}
 	return d
@@ -140,16 +159,16 @@ func (c *compiled) decision(v *Value, layer Layer) Decision {
 	return Decision{Action: c.Action, Layer: layer, Rule: &c.Rule}
 }
 
-// means reports whether c, which matches v, speaks of it: see [Value.Spelling]
-// and [Value.Line].
+// means reports whether c, which matches v, speaks of it: see [Spelling] and
+// [Line].
 func (c *compiled) means(v *Value) bool {
-	if v.Line {
+	if v.Kind == Line {
 		return c.line
 	}
-	return !v.Spelling || c.Action != Deny || !c.pattern.MatchesAll()
+	return v.Kind != Spelling || c.Action != Deny || !c.pattern.MatchesAll()
 }
 
-// suspect judges a value of which only the beginning is known, and which is
+// suspect judges a value whose beginning alone is known, and which is
 // there to be denied: Ask if it might be.
 func (l *Layers) suspect(v *Value) Decision {
 	for _, a := range l.Agents {
@@ -176,13 +195,20 @@ func (d Decision) Reason() string {
 	}
 	verdict := map[Action]string{Allow: "allowed", Ask: "asked about", Deny: "denied"}[d.Action]
 	switch {
-	case d.Value.Unknown && d.Action == Ask && d.Rule == nil:
-		return fmt.Sprintf("What %s does cannot be known before it runs, so it is asked about.", what)
-	case d.Value.Unknown && d.Action == Ask:
-		return fmt.Sprintf("What %s does cannot be known before it runs, and the rule %v (%s) might deny it.", what, *d.Rule, d.Rule.Source)
-	case d.Value.Possible && d.Action == Ask && d.Rule != nil && d.Rule.Action == Deny:
+	case d.Value.unknownFile() && d.Value.Text == "" && d.Action == Ask:
+		return fmt.Sprintf("What the call may want of %s cannot be known before it runs, and the rule %v (%s) denies some of it.", d.Value.Tool, *d.Rule, d.Rule.Source)
+	case d.Value.Certainty == Unknown && d.Action == Ask:
+		reason := fmt.Sprintf("What %s does cannot be known before it runs", what)
+		if d.Value.Why != "" {
+			reason += ": " + d.Value.Why
+		}
+		if d.Rule != nil && d.Rule.Action == Deny {
+			return fmt.Sprintf("%s. The rule %v (%s) might deny it.", reason, *d.Rule, d.Rule.Source)
+		}
+		return reason + "."
+	case d.Value.Certainty == Possible && d.Action == Ask && d.Rule != nil && d.Rule.Action == Deny:
 		return fmt.Sprintf("The call may want %s, which the rule %v (%s) denies, so it is asked about.", what, *d.Rule, d.Rule.Source)
-	case d.Value.Outside && d.Action == Ask && d.Rule == nil:
+	case d.Value.Kind == Outside && d.Action == Ask && d.Rule == nil:
 		return fmt.Sprintf("%s is outside the workspace, and no rule with an absolute pattern allows it, so it is asked about.", what)
 	case d.Rule == nil:
 		return fmt.Sprintf("No rule matches %s, so it is %s.", what, verdict)

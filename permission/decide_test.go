@@ -76,21 +76,21 @@ func TestDecide(t *testing.T) {
 		{"home", `{}`, `{"*":"allow","read_file":{"~/.ssh/**":"deny"}}`, []Value{file("/home/u/.ssh/id", "/home/u/.ssh/id")}, Deny, LayerStatic},
 		{"a relative pattern not on the absolute path", `{}`, `{"*":"allow","read_file":{"ws/*":"deny"}}`, []Value{file("x", "ws/x")}, Allow, LayerStatic},
 		{"the most restrictive value", `{}`, `{"*":"allow","read_file":{"b":"ask"}}`, []Value{file("a", ""), file("b", ""), file("c", "")}, Ask, LayerStatic},
-		{"unknown", `{}`, `{"*":"allow"}`, []Value{{Tool: "a", Text: "x", Unknown: true}}, Ask, LayerDefault},
-		{"unknown and denied", `{"*":"deny"}`, `{"*":"allow"}`, []Value{{Tool: "a", Text: "x", Unknown: true}}, Deny, LayerAgent},
-		{"deny only: allowed does not count", `{}`, `{"*":"ask","a":"allow"}`, []Value{{Tool: "a", Text: "x"}, {Tool: "b", Text: "x", DenyOnly: true}}, Allow, LayerStatic},
-		{"deny only: denied counts", `{}`, `{"*":"ask","a":"allow","b":"deny"}`, []Value{{Tool: "a", Text: "x"}, {Tool: "b", Text: "x", DenyOnly: true}}, Deny, LayerStatic},
-		{"deny only alone", `{}`, `{"*":"allow"}`, []Value{{Tool: "b", Text: "x", DenyOnly: true}}, Ask, LayerDefault},
-		{"beginning that may be denied", `{}`, `{"*":"allow","a":{"rm -rf *":"deny"}}`, []Value{{Tool: "a", Text: "rm "}, {Tool: "a", Text: "rm ", DenyOnly: true, Unknown: true}}, Ask, LayerStatic},
-		{"beginning that may not", `{}`, `{"*":"allow","a":{"rm -rf *":"deny"}}`, []Value{{Tool: "a", Text: "ls "}, {Tool: "a", Text: "ls ", DenyOnly: true, Unknown: true}}, Allow, LayerStatic},
+		{"unknown", `{}`, `{"*":"allow"}`, []Value{{Tool: "a", Text: "x", Certainty: Unknown}}, Ask, LayerDefault},
+		{"unknown and denied", `{"*":"deny"}`, `{"*":"allow"}`, []Value{{Tool: "a", Text: "x", Certainty: Unknown}}, Deny, LayerAgent},
+		{"deny only: allowed does not count", `{}`, `{"*":"ask","a":"allow"}`, []Value{{Tool: "a", Text: "x"}, {Tool: "b", Text: "x", Kind: Mentioned}}, Allow, LayerStatic},
+		{"deny only: denied counts", `{}`, `{"*":"ask","a":"allow","b":"deny"}`, []Value{{Tool: "a", Text: "x"}, {Tool: "b", Text: "x", Kind: Mentioned}}, Deny, LayerStatic},
+		{"deny only alone", `{}`, `{"*":"allow"}`, []Value{{Tool: "b", Text: "x", Kind: Mentioned}}, Ask, LayerDefault},
+		{"beginning that may be denied", `{}`, `{"*":"allow","a":{"rm -rf *":"deny"}}`, []Value{{Tool: "a", Text: "rm "}, {Tool: "a", Text: "rm ", Kind: Mentioned, Certainty: Unknown}}, Ask, LayerStatic},
+		{"beginning that may not", `{}`, `{"*":"allow","a":{"rm -rf *":"deny"}}`, []Value{{Tool: "a", Text: "ls "}, {Tool: "a", Text: "ls ", Kind: Mentioned, Certainty: Unknown}}, Allow, LayerStatic},
 		{"the empty text is part of all", `{"*":"deny"}`, `{}`, []Value{{Tool: "a"}}, Deny, LayerAgent},
-		{"possible: denied is asked", `{"a":{"x":"deny"}}`, `{"*":"allow"}`, []Value{{Tool: "b", Text: "y"}, {Tool: "a", Text: "x", DenyOnly: true, Possible: true}}, Ask, LayerAgent},
-		{"possible: allowed does not count", `{}`, `{"b":"allow","a":"ask"}`, []Value{{Tool: "b", Text: "y"}, {Tool: "a", Text: "x", DenyOnly: true, Possible: true}}, Allow, LayerStatic},
-		{"outside: no pattern of the workspace allows", `{}`, `{"*":"allow"}`, []Value{{Tool: "a", Text: "/r/x", Abs: "/r/x", Outside: true}}, Ask, LayerDefault},
-		{"outside: an absolute one does", `{}`, `{"a":{"/r/*":"allow","*":"allow"}}`, []Value{{Tool: "a", Text: "/r/x", Abs: "/r/x", Outside: true}}, Allow, LayerStatic},
-		{"outside: any denies", `{}`, `{"a":{"/r/*":"allow","*x":"deny"}}`, []Value{{Tool: "a", Text: "/r/x", Abs: "/r/x", Outside: true}}, Deny, LayerStatic},
-		{"folded: patterns in any case", `{}`, `{"*":"allow","a":{"*.ENV":"deny"}}`, []Value{{Tool: "a", Text: "x"}, {Tool: "a", Text: ".env", DenyOnly: true, Folded: true}}, Deny, LayerStatic},
-		{"folded: ranges that would turn round", `{}`, `{"*":"allow","a":{"[A-z]":"deny"}}`, []Value{{Tool: "a", Text: "X"}, {Tool: "a", Text: "x", DenyOnly: true, Folded: true}}, Deny, LayerStatic},
+		{"possible: denied is asked", `{"a":{"x":"deny"}}`, `{"*":"allow"}`, []Value{{Tool: "b", Text: "y"}, {Tool: "a", Text: "x", Kind: Mentioned, Certainty: Possible}}, Ask, LayerAgent},
+		{"possible: allowed does not count", `{}`, `{"b":"allow","a":"ask"}`, []Value{{Tool: "b", Text: "y"}, {Tool: "a", Text: "x", Kind: Mentioned, Certainty: Possible}}, Allow, LayerStatic},
+		{"outside: no pattern of the workspace allows", `{}`, `{"*":"allow"}`, []Value{{Tool: "a", Text: "/r/x", Abs: "/r/x", Kind: Outside}}, Ask, LayerDefault},
+		{"outside: an absolute one does", `{}`, `{"a":{"/r/*":"allow","*":"allow"}}`, []Value{{Tool: "a", Text: "/r/x", Abs: "/r/x", Kind: Outside}}, Allow, LayerStatic},
+		{"outside: any denies", `{}`, `{"a":{"/r/*":"allow","*x":"deny"}}`, []Value{{Tool: "a", Text: "/r/x", Abs: "/r/x", Kind: Outside}}, Deny, LayerStatic},
+		{"folded: patterns in any case", `{}`, `{"*":"allow","a":{"*.ENV":"deny"}}`, []Value{{Tool: "a", Text: "x"}, {Tool: "a", Text: ".env", Kind: Folded}}, Deny, LayerStatic},
+		{"folded: ranges that would turn round", `{}`, `{"*":"allow","a":{"[A-z]":"deny"}}`, []Value{{Tool: "a", Text: "X"}, {Tool: "a", Text: "x", Kind: Folded}}, Deny, LayerStatic},
 		{"composed and decomposed", `{}`, `{"*":"allow","a":{"é*":"deny"}}`, []Value{{Tool: "a", Text: "e\u0301x"}}, Deny, LayerStatic},
 	} {
 		l := Layers{Agents: []*Ruleset{nil, rules(t, c.agent)}, Static: rules(t, c.static)}
@@ -154,10 +154,8 @@ var (
 		if rapid.Bool().Draw(t, "file") {
 			v.Abs = "/r/" + v.Text
 		}
-		v.Unknown = rapid.IntRange(0, 5).Draw(t, "unknown") == 0
-		v.DenyOnly = rapid.IntRange(0, 5).Draw(t, "denyOnly") == 0
-		v.Possible = v.DenyOnly && rapid.Bool().Draw(t, "possible")
-		v.Outside = rapid.IntRange(0, 5).Draw(t, "outside") == 0
+		v.Kind = rapid.SampledFrom([]Kind{Wanted, Wanted, Outside, Mentioned, Spelling, Line}).Draw(t, "kind")
+		v.Certainty = rapid.SampledFrom([]Certainty{Certain, Certain, Possible, Unknown}).Draw(t, "certainty")
 		if rapid.IntRange(0, 5).Draw(t, "folded") == 0 {
 			v = v.InLowerCase()
 		}
@@ -165,7 +163,7 @@ var (
 	})
 	genValues = rapid.SliceOfN(genValue, 0, 4)
 	genLayers = rapid.Custom(func(t *rapid.T) Layers {
-		return Layers{Agents: rapid.SliceOfN(genSet, 0, 3).Draw(t, "agents"), Static: genSet.Draw(t, "static"), Runtime: genSet.Draw(t, "runtime")}
+		return Layers{Agents: rapid.SliceOfN(genSet, 0, 3).Draw(t, "agents"), Static: genSet.Draw(t, "static"), Runtime: genSet.Draw(t, "runtime"), Held: rapid.Bool().Draw(t, "held")}
 	})
 )
 
@@ -175,7 +173,7 @@ func TestNothingLiftsAnAgentDeny(t *testing.T) {
 		if d := (&Layers{Agents: agents}).Decide(values); d.Action != Deny {
 			return
 		}
-		l := Layers{Agents: agents, Static: genSet.Draw(t, "static"), Runtime: genSet.Draw(t, "runtime")}
+		l := Layers{Agents: agents, Static: genSet.Draw(t, "static"), Runtime: genSet.Draw(t, "runtime"), Held: rapid.Bool().Draw(t, "held")}
 		if d := l.Decide(values); d.Action != Deny {
 			t.Fatalf("static and runtime rules made an agent's deny %v", d.Action)
 		}
@@ -234,7 +232,10 @@ func TestOneMoreDenyNeverLoosens(t *testing.T) {
 func TestDecideAgainstPlainReading(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, v := genLayers.Draw(t, "layers"), genValue.Draw(t, "value")
-		v.DenyOnly, v.Unknown, v.Possible = false, false, false
+		v.Certainty = Certain
+		if v.OnlyDenies() && v.Kind != Folded {
+			v.Kind = Wanted
+		}
 		last := func(sets ...*Ruleset) Action {
 			action := Ask
 			for _, s := range sets {
@@ -258,6 +259,9 @@ func TestDecideAgainstPlainReading(t *testing.T) {
 				w = Deny
 			}
 			want = max(want, w)
+		}
+		if v.OnlyDenies() && want != Deny { // no say
+			want = Ask
 		}
 		if got := l.Decide([]Value{v}).Action; got != want {
 			t.Fatalf("got %v, want %v", got, want)
@@ -312,7 +316,7 @@ func TestDecideAllocatesNothing(t *testing.T) {
 // compared in Unicode's form NFC.
 func TestDecideSuspectsInNFC(t *testing.T) {
 	layers := Layers{Static: rules(t, "{\"read_file\": {\"*\": \"allow\", \"e\u0301tat*\": \"deny\"}}")}
-	d := layers.Decide([]Value{{Tool: "read_file", Text: "\u00e9t", Unknown: true, DenyOnly: true}})
+	d := layers.Decide([]Value{{Tool: "read_file", Text: "\u00e9t", Kind: Mentioned, Certainty: Unknown}})
 	if d.Action != Ask || d.Rule == nil {
 		t.Errorf("got %v by %v, want ask by the rule that might deny it", d.Action, d.Rule)
 	}

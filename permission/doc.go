@@ -1,7 +1,7 @@
 // Package permission decides whether a tool call may run.
 //
 // Rules and values go in, a [Decision] comes out. The package knows nothing of
-// sessions or models. A [Ruleset] is an ordered list of rules, of which the last
+// sessions or models. A [Ruleset] is an ordered list of rules, in which the last
 // match wins. [Layers] combines the agent's, the static and the runtime rulesets;
 // the agent layer has a veto. A [Value] is one thing that a call wants to do.
 // [Workspace] finds the values of paths; package permission/shell finds those of

@@ -2,17 +2,22 @@ package permission
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/agentworker/worker/permission/glob"
 	"github.com/tailscale/hujson"
 )
 
 // allowJSON returns the text of a permission file with rules added that allow
-// the patterns of tool and win over all the others. All that is there stays,
-// byte by byte, but for what makes room: a comma, or an action that becomes
-// the pattern "*".
+// the patterns of tool and win over all the others, but for those that deny a
+// part of them: the new ones stand before these. All that is there stays, byte by
+// byte, but for what makes room: a comma, or an action that becomes the pattern
+// "*".
 func allowJSON(data []byte, file, tool string, patterns []string) ([]byte, error) {
-	if _, err := ParseJSON(data, file, nil); err != nil {
+	rules, err := ParseJSON(data, file, nil)
+	if err != nil {
 		return nil, err
 	}
 	bom := []byte("\uFEFF")
@@ -27,7 +32,13 @@ func allowJSON(data []byte, file, tool string, patterns []string) ([]byte, error
 	}
 	e.indent = e.indentOf(&root)
 	for _, pattern := range patterns {
-		if err := e.allow(&root, tool, pattern); err != nil {
+		lifted, err := rules.Lifted(tool, pattern)
+		if err == nil && len(lifted) > 0 {
+			err = e.allowBefore(&root, tool, pattern, lifted[0])
+		} else if err == nil {
+			err = e.allow(&root, tool, pattern)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -73,6 +84,57 @@ func (e editor) allow(root *hujson.Value, tool, pattern string) error {
 		e.add(last, e.indent+e.indent, pattern, hujson.Value{Value: hujson.String("allow")})
 	}
 	return nil
+}
+
+// errDenied: no place in the file allows a pattern without lifting a deny.
+var errDenied = errors.New("a rule that allows it would lift one that denies")
+
+// allowBefore adds one rule before one that denies a part of it.
+func (e editor) allowBefore(root *hujson.Value, tool, pattern string, deny Rule) error {
+	last, exact, err := lastAbout(root, tool)
+	if err != nil {
+		return err
+	}
+	at, i, there := -1, 0, false
+	if _, list := last.Value.(hujson.Literal); exact && !list {
+		for name, action := range entries(last) {
+			there = there || at < 0 && name == pattern && action.Value.(hujson.Literal).String() == Allow.String()
+			if at < 0 && expandHome(name, homeFolder("")) == deny.Pattern && action.Value.(hujson.Literal).String() == deny.Action.String() {
+				at = i
+			}
+			i++
+		}
+	}
+	if at < 0 {
+		return fmt.Errorf("%w: the rule %v (%s) denies a part of %q", errDenied, deny, deny.Source, pattern)
+	}
+	if there {
+		return nil
+	}
+	name, allow := hujson.Value{Value: hujson.String(pattern)}, hujson.Value{BeforeExtra: hujson.Extra(" "), Value: hujson.String("allow")}
+	switch x := last.Value.(type) {
+	case *hujson.Object:
+		next := &x.Members[at].Name
+		name.BeforeExtra, next.BeforeExtra = divideExtra(next.BeforeExtra)
+		x.Members = slices.Insert(x.Members, at, hujson.ObjectMember{Name: name, Value: allow})
+	case *hujson.Array:
+		next := &x.Elements[at]
+		pair := hujson.Value{Value: &hujson.Array{Elements: []hujson.ArrayElement{name, allow}}}
+		pair.BeforeExtra, next.BeforeExtra = divideExtra(next.BeforeExtra)
+		x.Elements = slices.Insert(x.Elements, at, pair)
+	}
+	return nil
+}
+
+// divideExtra divides what stands before an entry for two: a comment on the line
+// of the entry above stays there, one on a line of its own with this one.
+func divideExtra(extra hujson.Extra) (first, second hujson.Extra) {
+	i := bytes.IndexByte(extra, '\n')
+	if i < 0 {
+		return extra, hujson.Extra(" ")
+	}
+	indent := extra[bytes.LastIndexByte(extra, '\n')+1:]
+	return slices.Concat(extra[:i+1], indent), slices.Clone(extra[i:])
 }
 
 // lastAbout returns the value of the last entry whose tool glob matches tool,

@@ -1,6 +1,6 @@
 package permission
 
-// Explanation is a decision with all that led to it.
+// Explanation is a decision together with everything that led to it.
 type Explanation struct {
 	Decision Decision // what [Layers.Decide] says of the same values
 	Values   []ValueExplanation
@@ -40,10 +40,17 @@ func (l *Layers) Explain(values []Value) Explanation {
 
 // matches returns the rules about v. Of them the one that winner points to wins.
 func (l *Layers) matches(v *Value, winner *Rule) []Match {
+	if v = l.judged(v); v == nil {
+		return nil
+	}
 	var all []Match
 	add := func(layer Layer, agent int, r *Ruleset) {
 		for _, c := range r.of(v.Tool) {
-			if c.matches(v) || v.DenyOnly && v.Unknown && c.Action == Deny && c.mayMatch(v) {
+			about := c.matches(v) && c.means(v)
+			if v.OnlyDenies() && v.Certainty == Unknown {
+				about = c.Action == Deny && c.mayMatch(v)
+			}
+			if about {
 				all = append(all, Match{Layer: layer, Agent: agent, Rule: c.Rule, Wins: &c.Rule == winner})
 			}
 		}

@@ -43,7 +43,7 @@ func TestExplain(t *testing.T) {
 		Agents: []*Ruleset{rules(t, `{"*":"allow"}`), nil, rules(t, `{"*":"allow","read_file":{"*.env":"deny"}}`)},
 		Static: rules(t, `{"read_file":{"*":"allow","a*":"ask"}}`),
 	}
-	e := l.Explain([]Value{{Tool: "read_file", Text: "a.env"}, {Tool: "read_file", Text: "b"}, {Tool: "x", Text: "y", DenyOnly: true}})
+	e := l.Explain([]Value{{Tool: "read_file", Text: "a.env"}, {Tool: "read_file", Text: "b"}, {Tool: "x", Text: "y", Kind: Mentioned}})
 	if e.Decision.Action != Deny || e.Decision.Layer != LayerAgent || e.Decision.Value.Text != "a.env" {
 		t.Errorf("got %+v, want a deny of the agent layer for a.env", e.Decision)
 	}

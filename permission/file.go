@@ -114,10 +114,11 @@ func (f *File) reload() (*Ruleset, error) {
 	return f.rules, f.err
 }
 
-// Allow adds rules that allow the patterns of tool, so that they win over all
-// that the file says now. Comments, order and formatting of the rest stay. The
-// file is replaced in one step, and two processes that add at once lose
-// nothing. A file that is broken is left alone, with an error.
+// Allow adds rules that allow the patterns of tool. They win over everything the
+// file says now, except rules that deny a part of them. Comments, order and
+// formatting of the rest stay. The file is replaced in one step, and two
+// processes that add at once lose nothing. A broken file is left alone, with an
+// error.
 func (f *File) Allow(tool string, patterns []string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -25,11 +25,11 @@ func TestAllowEditsText(t *testing.T) {
 			"{\n  \"shell_exec\": {\"ls\": \"allow\"},\n  \"*\": \"ask\", // all\n  \"shell_exec\": {\n    \"git *\": \"allow\"\n  }\n}"},
 		{"one line", `{"shell_exec": {"ls": "allow"}}`, "shell_exec", "git *", `{"shell_exec": {"ls": "allow", "git *": "allow"}}`},
 		{"empty", `{}`, "shell_exec", "ls", "{\"shell_exec\": {\n    \"ls\": \"allow\"\n  }}"},
-		{"pairs", `[["shell_exec",[["ls","deny"]]]]`, "shell_exec", "ls", `[["shell_exec",[["ls","deny"], ["ls", "allow"]]]]`},
+		{"pairs", `[["shell_exec",[["ls","ask"]]]]`, "shell_exec", "ls", `[["shell_exec",[["ls","ask"], ["ls", "allow"]]]]`},
 		{"there already", `{"shell_exec": {"ls": "allow"}}`, "shell_exec", "ls", `{"shell_exec": {"ls": "allow"}}`},
 		{"all allowed already", `{"shell_exec": "allow"}`, "shell_exec", "ls", `{"shell_exec": "allow"}`},
 		{"denied since", `{"shell_exec": {"ls": "allow", "l*": "deny"}}`, "shell_exec", "ls",
-			`{"shell_exec": {"ls": "allow", "l*": "deny", "ls": "allow"}}`},
+			`{"shell_exec": {"ls": "allow", "l*": "deny"}}`},
 		{"line ends of Windows", "{\r\n\t\"a\": \"ask\"\r\n}\r\n", "b", "x", "{\r\n\t\"a\": \"ask\",\r\n\t\"b\": {\r\n\t\t\"x\": \"allow\"\r\n\t}\r\n}\r\n"},
 	} {
 		got, err := allowJSON([]byte(c.before), "permissions.jsonc", c.tool, []string{c.pattern})
@@ -292,6 +292,9 @@ func FuzzAllow(f *testing.F) {
 			return
 		}
 		edited, err := allowJSON([]byte(text), "f", tool, []string{pattern})
+		if errors.Is(err, errDenied) {
+			return
+		}
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -303,7 +306,13 @@ func FuzzAllow(f *testing.F) {
 		if strings.HasPrefix(pattern, "~/") || strings.HasPrefix(pattern, "$HOME/") || strings.HasPrefix(pattern, "!") {
 			return
 		}
-		if c := after.last(&v); c == nil || c.Action != Allow {
+		if c := before.last(&v); c != nil && c.Action == Deny {
+			if c := after.last(&v); c == nil || c.Action != Deny {
+				t.Errorf("%q became %q, which lifts the deny of %q", text, edited, pattern)
+			}
+		} else if lifted, err := before.Lifted(tool, pattern); err != nil || len(lifted) > 0 {
+			// the new rule stands before these, and maybe before some that ask
+		} else if c := after.last(&v); c == nil || c.Action != Allow {
 			t.Errorf("%q became %q, which does not allow %q", text, edited, pattern)
 		}
 		other := Value{Tool: tool + "x", Text: "y"}

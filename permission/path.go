@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agentworker/worker/internal/symlink"
 )
 
 // Workspace is what paths are relative to. It reads the file system and never
@@ -54,7 +56,7 @@ func (w Workspace) PathValues(tool, path string) ([]Value, error) {
 	return values, nil
 }
 
-// HomeFolder returns what "~/" stands for; "": there is no home folder.
+// HomeFolder returns what "~/" stands for, or "" without a home folder.
 func (w Workspace) HomeFolder() string { return homeFolder(w.Home) }
 
 // absolute returns the absolute path that path means, not cleaned.
@@ -129,9 +131,6 @@ func (w Workspace) homeForms(forms []string) []string {
 // maxPath bounds the bytes of a path, as kernels do.
 const maxPath = 4096
 
-// maxLinks bounds the symlinks of one path, as kernels do.
-const maxLinks = 40
-
 // resolvedForms returns the cleaned form of an absolute path and what it
 // becomes at each symlink on the way, the last being free of symlinks. The
 // path is walked as the kernel walks it, where "x/.." is above what x leads
@@ -157,17 +156,10 @@ func resolvedForms(abs string) ([]string, error) {
 
 // walkLinks calls found with each path that the symlinks of path lead to.
 func walkLinks(path string, found func(string)) error {
-	sep := string(filepath.Separator)
-	vol := filepath.VolumeName(path)
-	done := vol + sep // resolved so far
-	rest := strings.Split(path[len(vol):], sep)
-	for links := 0; len(rest) > 0; {
-		name := rest[0]
-		rest = rest[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
+	done := filepath.VolumeName(path) + string(filepath.Separator) // resolved so far
+	rest := symlink.Split(path)
+	for name, ok := rest.Next(); ok; name, ok = rest.Next() {
+		if name == ".." {
 			done = filepath.Dir(done)
 			continue
 		}
@@ -181,14 +173,14 @@ func walkLinks(path string, found func(string)) error {
 		if err != nil {
 			return err
 		}
-		if links++; links > maxLinks {
-			return errors.New("too many symlinks: they may form a circle")
+		root, err := rest.Follow(target)
+		if err != nil {
+			return err
 		}
-		rest = append(strings.Split(target[len(filepath.VolumeName(target)):], sep), rest...)
-		if filepath.IsAbs(target) {
-			done = filepath.VolumeName(target) + sep
+		if root != "" {
+			done = root
 		}
-		found(filepath.Join(append([]string{done}, rest...)...))
+		found(filepath.Join(append([]string{done}, rest.Rest()...)...))
 	}
 	found(filepath.Clean(done))
 	return nil

@@ -84,7 +84,7 @@ func swapCase(s string) string {
 // InLowerCase returns the value by which rules deny a file in whatever case it
 // and they are written. It can deny and nothing else.
 func (v Value) InLowerCase() Value {
-	v.Text, v.Abs, v.Folded, v.DenyOnly = strings.ToLower(v.Text), strings.ToLower(v.Abs), true, true
+	v.Text, v.Abs, v.Kind = strings.ToLower(v.Text), strings.ToLower(v.Abs), Folded
 	return v
 }
 

@@ -79,59 +79,101 @@ type Value struct {
 	// are matched against in place of Text. Empty: no file.
 	Abs string
 
-	// Unknown says that the value cannot be known before the call runs. A person
-	// is always asked before it is allowed.
-	Unknown bool
-
-	// DenyOnly says that the value can refuse the call and nothing else: a
-	// rule that denies it counts, one that allows or asks does not, nor does
-	// the lack of one. So a rule against reading ".env" holds for the command
-	// "cat .env", and no rule has to allow reading README.md for "cat
-	// README.md". With Unknown as well, Text is the beginning of a value that
-	// is not known to its end: the call is asked about if a rule might deny it.
-	DenyOnly bool
-
-	// Possible says that the call may or may not want the value: git shows the
-	// files that changed, whichever those are. Where a rule denies it, a person is
-	// asked.
-	Possible bool
-
-	// Outside says that the value is a file outside of the workspace, where no
-	// rule about the workspace's files allows it: of the rules that allow, only
-	// those whose pattern is absolute are about it.
-	Outside bool
-
-	// Folded says that Text and Abs are in lower case, and patterns are compared
-	// as if they were too: the file system takes a name in any case.
-	Folded bool
-
-	// Spelling says that the value is another way to write a command, which is a
-	// value of its own. A rule that names a command covers all of its spellings; a
-	// rule that denies everything covers the command as it is written.
-	Spelling bool
-
-	// Line says that the value is a whole command line, whose commands are values
-	// of their own. Only a rule that denies, and whose pattern has an operator of
-	// the shell in it, is about lines: "curl * | sh", ":(){ :|:& };:".
-	Line bool
+	Kind      Kind
+	Certainty Certainty
 
 	// Written is the part of a shell command that the value stands for, as
 	// it is written there. Empty: it was not written as such, or Text says it.
 	Written string
+
+	// Always is the pattern that "always" adds for a command of the shell.
+	// Empty: the one that matches Text alone.
+	Always string
+
+	// With are the assignments, here-documents and loop items that a command
+	// depends on, as they are written, separated by "; ".
+	With string
+
+	// Why says of an unknown value why it can't be known, and how it could be
+	// written instead.
+	Why string
 }
 
-// Operators are the characters of which a line of the shell has one, if there is
+// Kind says which rules are about a value. The kinds from [Mentioned] on can
+// refuse the call and nothing else: a rule that denies them counts, one that
+// allows or asks does not, nor does the lack of one.
+type Kind uint8
+
+const (
+	// Wanted is what the call wants: all rules count.
+	Wanted Kind = iota
+
+	// Outside is a wanted file outside of the workspace, where no rule about the
+	// workspace's files allows it: of the rules that allow, only those whose
+	// pattern is absolute are about it. If it is unknown, so is the place.
+	Outside
+
+	// Mentioned is what the call may touch besides. So a rule against reading
+	// ".env" holds for the command "cat .env", and no rule has to allow reading
+	// README.md for "cat README.md".
+	Mentioned
+
+	// Folded is a mentioned file whose Text and Abs are in lower case, and
+	// patterns are compared as if they were too: the file system takes a name in
+	// any case.
+	Folded
+
+	// Spelling is another way to write a command, which is a value of its own. A
+	// rule that names a command covers all of its spellings; a rule that denies
+	// everything covers the command as it is written.
+	Spelling
+
+	// Line is a whole command line, whose commands are values of their own. Only
+	// a rule that denies, and whose pattern has an operator of the shell in it, is
+	// about lines: "curl * | sh", ":(){ :|:& };:".
+	Line
+)
+
+// Certainty says whether the call will want the value.
+type Certainty uint8
+
+const (
+	Certain Certainty = iota
+
+	// Possible is what the call may or may not want: git shows the files that
+	// changed, whichever those are. Where a rule denies it, a person is asked.
+	Possible
+
+	// Unknown is what cannot be known before the call runs. A person is asked
+	// before a wanted value is allowed. Of the others Text is the beginning: the
+	// call is asked about if a rule might deny what follows, and of a file, if no
+	// sandbox holds the call to the rules.
+	Unknown
+)
+
+// OnlyDenies reports whether the value can refuse the call and nothing else.
+func (v Value) OnlyDenies() bool { return v.Kind >= Mentioned }
+
+// unknownFile reports whether the value is a file that is not known.
+func (v *Value) unknownFile() bool {
+	return v.Certainty == Unknown && v.Kind >= Outside && v.Kind <= Folded
+}
+
+// Operators are the characters one of which stands in a shell line if there is
 // more than a command in it.
 const Operators = "|;&<>\n"
 
 // Patterns returns what a call wants, for the person who is asked about it: the
-// texts of its values, and shell commands as they are written. It leaves out
-// values that can only deny.
+// texts of its values, and shell commands as they are written, with what they
+// depend on. It leaves out values that can only deny.
 func Patterns(values []Value) []string {
 	var patterns []string
 	for _, v := range values {
 		text := cmp.Or(v.Written, v.Text)
-		if !v.DenyOnly && !slices.Contains(patterns, text) {
+		if v.With != "" {
+			text += "   where " + v.With
+		}
+		if !v.OnlyDenies() && !slices.Contains(patterns, text) {
 			patterns = append(patterns, text)
 		}
 	}

@@ -34,6 +34,12 @@ type Rule struct {
 	Pattern string // a glob that the value matches
 	Action  Action
 	Source  Source
+
+	// Own says that the rule is the worker's, and stands behind those of every
+	// agent: it keeps file tools out of folders that a sandbox protects by
+	// itself. It is about files that a call names, and not about what the call may
+	// touch besides.
+	Own bool
 }
 
 // String returns the rule as a sentence of the compact format.
@@ -78,7 +84,7 @@ func compileRule(r Rule) (*compiled, error) {
 		return nil, &SyntaxError{Source: r.Source, Reason: fmt.Sprintf("rule %v: %s: %v", r, what, err), Err: err}
 	}
 	if r.Action < Allow || r.Action > Deny {
-		return fail("action", fmt.Errorf("none (use allow, ask or deny)"))
+		return fail("action", fmt.Errorf("missing (use allow, ask or deny)"))
 	}
 	tool, err := glob.Compile(r.Tool)
 	if err != nil {
@@ -99,7 +105,7 @@ func compileRule(r Rule) (*compiled, error) {
 // matches reports whether the rule, whose tool matches, is about v. The text
 // is normalised already.
 func (c *compiled) matches(v *Value) bool {
-	if v.Outside && c.Action == Allow && !c.absolute {
+	if v.Kind == Outside && c.Action == Allow && !c.absolute {
 		return false
 	}
 	text := v.Text
@@ -112,7 +118,7 @@ func (c *compiled) matches(v *Value) bool {
 	if c.here {
 		text = strings.TrimPrefix(text, "./")
 	}
-	if v.Folded {
+	if v.Kind == Folded {
 		return c.lower().Match(text)
 	}
 	return c.pattern.Match(text)
@@ -121,6 +127,9 @@ func (c *compiled) matches(v *Value) bool {
 // mayMatch reports whether the rule might be about a value that begins with
 // v.Text.
 func (c *compiled) mayMatch(v *Value) bool {
+	if c.Own {
+		return false
+	}
 	begin := c.pattern.Prefix()
 	return strings.HasPrefix(begin, v.Text) || strings.HasPrefix(v.Text, begin)
 }
@@ -152,7 +161,7 @@ func expandHome(pattern, home string) string {
 	return pattern
 }
 
-// homeFolder returns home, or the user's if it is empty; "" if there is none.
+// homeFolder returns home, else the user's home folder, else "".
 func homeFolder(home string) string {
 	if home == "" {
 		home, _ = os.UserHomeDir()

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Ruleset is an ordered list of rules, of which the last that matches counts.
+// Ruleset is an ordered list of rules. The last one that matches counts.
 // It is immutable, compiled once, and safe for concurrent use. A nil *Ruleset
 // is the empty one.
 type Ruleset struct {
@@ -59,6 +59,14 @@ func (r *Ruleset) Rules() iter.Seq[Rule] {
 	}
 }
 
+// Without returns the ruleset without the rules that drop reports.
+func (r *Ruleset) Without(drop func(Rule) bool) *Ruleset {
+	if r == nil || !slices.ContainsFunc(r.rules, func(c *compiled) bool { return drop(c.Rule) }) {
+		return r
+	}
+	return &Ruleset{rules: slices.DeleteFunc(slices.Clone(r.rules), func(c *compiled) bool { return drop(c.Rule) })}
+}
+
 // Len returns the number of rules.
 func (r *Ruleset) Len() int {
 	if r == nil {
@@ -76,8 +84,8 @@ func (r *Ruleset) Append(rules ...Rule) (*Ruleset, error) {
 	return &Ruleset{rules: slices.Concat(r.rules, more.rules)}, nil
 }
 
-// DeniesAll reports whether every value of the tool is denied by this ruleset
-// alone, so that the tool need not be offered.
+// DeniesAll reports whether this ruleset alone denies every value of the tool.
+// Such a tool need not be offered.
 func (r *Ruleset) DeniesAll(tool string) bool {
 	for _, c := range slices.Backward(r.of(tool)) {
 		switch {
@@ -88,6 +96,17 @@ func (r *Ruleset) DeniesAll(tool string) bool {
 		}
 	}
 	return false
+}
+
+// DeniesSome reports whether a rule denies some value of the tool.
+func (r *Ruleset) DeniesSome(tool string) bool {
+	return slices.ContainsFunc(r.of(tool), func(c *compiled) bool { return c.Action == Deny })
+}
+
+// DeniesAbsolute reports whether a rule denies some value of the tool by an
+// absolute path. The worker's own rules do not count.
+func (r *Ruleset) DeniesAbsolute(tool string) bool {
+	return slices.ContainsFunc(r.of(tool), func(c *compiled) bool { return c.Action == Deny && c.absolute && !c.Own })
 }
 
 // of returns the rules whose tool glob the tool's name matches, in order.
@@ -110,7 +129,7 @@ func (r *Ruleset) of(tool string) []*compiled {
 	return rules
 }
 
-// last returns the last rule about v; nil: none.
+// last returns the last rule about v, or nil.
 func (r *Ruleset) last(v *Value) *compiled {
 	rules := r.of(v.Tool)
 	for i := len(rules) - 1; i >= 0; i-- {
@@ -128,7 +147,7 @@ func (r *Ruleset) mayDeny(v *Value) (rule *compiled, covered bool) {
 	rules := r.of(v.Tool)
 	for i := len(rules) - 1; i >= 0; i-- {
 		switch c := rules[i]; {
-		case c.Action == Deny && c.mayMatch(v):
+		case c.Action == Deny && c.mayMatch(v) && !(v.Kind == Spelling && c.pattern.MatchesAll()):
 			return c, true
 		case c.pattern.MatchesAll():
 			return nil, true

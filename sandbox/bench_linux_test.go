@@ -1,4 +1,4 @@
-//go:build linux && !race && soak
+//go:build soak
 
 package sandbox_test
 

@@ -69,6 +69,22 @@ func (s *Session) Start(ctx context.Context, cmd *Command) (*Process, error) {
 	return p, nil
 }
 
+// StartUnheld runs a command in no sandbox: it reaches whatever this process does,
+// and its profile is not looked at. As with Start, it ends with ctx, with the
+// session and with this process, and so does all that it has started, whatever
+// that did to set itself apart. [ErrNotHeld]: not on this system.
+func (s *Session) StartUnheld(ctx context.Context, cmd *Command) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p, err := s.startUnheld(cmd)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, p.Kill)
+	return p, nil
+}
+
 // stdio are the three descriptors of a command.
 type stdio struct {
 	files [3]*os.File

@@ -1,5 +1,3 @@
-//go:build linux && !race
-
 package sandbox_test
 
 import (

@@ -16,7 +16,7 @@ import (
 
 // direct starts an inner helper where this process makes no namespaces: under
 // bubblewrap, or with Landlock alone.
-func (s *Session) direct(cmd *Command, l *layout, stdio [3]*os.File) (pidfd, socket *os.File, stop func(), err error) {
+func (s *Session) direct(l *layout, stdio [3]*os.File) (pidfd, socket *os.File, stop func(), err error) {
 	ours, theirs, err := socketpair(unix.SOCK_STREAM)
 	if err != nil {
 		return nil, nil, nil, err
@@ -35,7 +35,10 @@ func (s *Session) direct(cmd *Command, l *layout, stdio [3]*os.File) (pidfd, soc
 	fd := -1
 	c.Env, c.Dir, c.ExtraFiles = helperEnv, "/", []*os.File{theirs}
 	c.Stdin, c.Stdout, c.Stderr = stdio[0], stdio[1], stdio[2]
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL, Setsid: true, PidFD: &fd}
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, PidFD: &fd}
+	if s.backend == Bubblewrap { // else it ends what descends from it when it loses the worker
+		c.SysProcAttr.Pdeathsig = unix.SIGKILL
+	}
 	started, stopped, done := make(chan error), make(chan struct{}), make(chan struct{})
 	go func() { // the parent-death signal comes when this thread ends
 		runtime.LockOSThread()

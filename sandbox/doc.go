@@ -21,6 +21,8 @@
 //   - When process 1 ends, so does all that the command has started; when the
 //     worker ends, all commands do.
 //
+// The package has more files than others since most of it differs by system.
+//
 // Where user namespaces are switched off, bubblewrap makes the mounts, or
 // Landlock holds what it can. What is not held stands in [Plan.NotHeld], and
 // has to be asked about.

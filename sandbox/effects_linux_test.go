@@ -1,5 +1,3 @@
-//go:build linux && !race
-
 package sandbox_test
 
 import (
@@ -33,7 +31,7 @@ type effect struct {
 // SANDBOX_ROWS=all (make soak).
 func effects(t testing.TB) []effect {
 	t.Helper()
-	file, err := os.Open("testdata/effects_sample.jsonl")
+	file, err := os.Open("../testdata/permission/effects_sample.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,76 +1,129 @@
 package sandbox
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"unicode"
 )
 
 // EnvRules say which variables a command gets.
 type EnvRules struct {
-	Keep []string // names that it gets whatever else is said
+	Keep []string // names that it gets though they look like a secret; none of WORKER_*
 	Drop []string // names that it does not get
 }
 
 // secretParts are parts of names of variables that hold keys and passwords,
 // between underscores.
 var secretParts = []string{
-	"KEY", "APIKEY", "TOKEN", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "PAT", "AUTH", "COOKIE", "DSN",
+	"KEY", "KEYS", "APIKEY", "TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "PASSWD", "PASS", "PWD", "PW", "PASSPHRASE",
+	"CREDENTIAL", "CREDENTIALS", "CREDS", "PAT", "AUTH", "COOKIE", "DSN", "JWT", "PEM", "WEBHOOK",
 }
+
+// secretEnds are ends of such names.
+var secretEnds = []string{"APIKEY", "ACCESSKEY", "SECRETKEY", "PRIVATEKEY", "PASSWORD", "PASSPHRASE", "TOKEN", "SECRET", "CONNECTION_STRING"}
+
+// secretValues are regular expressions of what keys and passwords look like,
+// whatever the name of the variable: for a value that contains one of them.
+var secretValues = []string{
+	`-----BEGIN [A-Z0-9 ]*PRIVATE KEY`,
+	`\bAGE-SECRET-KEY-1[0-9A-Z]{20}`,
+	`\bsk-[A-Za-z0-9_-]{16}`,                                 // OpenAI, Anthropic, OpenRouter, …
+	`\b[rsp]k_(live|test)_[A-Za-z0-9]{10}`,                   // Stripe
+	`\bgh[pousr]_[A-Za-z0-9]{20}`,                            // GitHub
+	`\bgithub_pat_[A-Za-z0-9_]{20}`,                          // GitHub
+	`\bglpat-[A-Za-z0-9_-]{16}`,                              // GitLab
+	`\b(AKIA|ASIA)[A-Z0-9]{16}\b`,                            // AWS
+	`\bAIza[A-Za-z0-9_-]{30}`,                                // Google
+	`\bya29\.[A-Za-z0-9_-]{20}`,                              // Google
+	`\bxox[a-z]-[A-Za-z0-9-]{10}`,                            // Slack
+	`\bnpm_[A-Za-z0-9]{30}`,                                  // npm
+	`\bpypi-[A-Za-z0-9_-]{16}`,                               // PyPI
+	`\bhf_[A-Za-z0-9]{20}`,                                   // Hugging Face
+	`\bdop_v1_[0-9a-f]{20}`,                                  // DigitalOcean
+	`\bSG\.[A-Za-z0-9_-]{16}`,                                // SendGrid
+	`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.`,            // a JSON Web Token
+	`(?i:\b(basic|bearer)\s+[A-Za-z0-9+/_.~=-]{16})`,         // a header of HTTP
+	`[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@?#]*:[^\s/@?#]+@`,      // a URL with a password
+	`(?i:\b(password|passwd|pwd|accountkey)\s*=\s*[^\s;&]+)`, // a connection string
+}
+
+var secretValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(strings.Join(secretValues, "|")) })
 
 // agents are variables that name a socket of a program which signs, decrypts or
 // runs things for the user, or that make programs run others.
 var agents = []string{
 	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "KUBECONFIG", "XDG_RUNTIME_DIR",
 	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SSH_ASKPASS", "GIT_ASKPASS", "SUDO_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF",
-	"NOTIFY_SOCKET", "INVOCATION_ID", "TMUX", "STY", "DATABASE_URL", "REDIS_URL", "MONGODB_URI", "AMQP_URL",
+	"NOTIFY_SOCKET", "INVOCATION_ID", "TMUX", "STY", "DATABASE_URL", "REDIS_URL", "MONGODB_URI", "AMQP_URL", "SSHPASS", "PGPASSFILE",
 	"TMPDIR", "TMP", "TEMP", "XDG_STATE_HOME", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 }
 
 // Environ returns env for a command in a sandbox that runs in dir: without the
 // worker's own settings, keys, passwords and the sockets of agents, and with
-// git told to take no repository for one that lies bare in a folder.
+// git told to take no repository for one that lies bare in a folder. What holds
+// a key is told by the name of a variable, and by its value.
 func Environ(env []string, rules EnvRules, dir string) []string {
 	out := make([]string, 0, len(env)+4)
-	count := 0
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
 		switch {
-		case name == "PWD":
-			continue
-		case name == "GIT_CONFIG_COUNT":
-			if n, err := strconv.Atoi(value); err == nil && n > 0 && n < 1000 {
-				count = n
-			}
+		case name == "PWD", strings.HasPrefix(strings.ToUpper(name), "WORKER_"), gitSetting(name):
 			continue
 		case slices.Contains(rules.Keep, name):
-		case slices.Contains(rules.Drop, name), slices.Contains(agents, name), Secret(name):
+		case slices.Contains(rules.Drop, name), slices.Contains(agents, name), secretName(name), secretValue().MatchString(value):
 			continue
 		}
 		out = append(out, e)
 	}
-	n := strconv.Itoa(count)
-	return append(out, "PWD="+dir, "TMPDIR=/tmp",
-		"GIT_CONFIG_COUNT="+strconv.Itoa(count+1), "GIT_CONFIG_KEY_"+n+"=safe.bareRepository", "GIT_CONFIG_VALUE_"+n+"=explicit")
+	settings := append(gitSettings(env, rules.Keep), [2]string{"safe.bareRepository", "explicit"})
+	for i, kv := range settings {
+		n := strconv.Itoa(i)
+		out = append(out, "GIT_CONFIG_KEY_"+n+"="+kv[0], "GIT_CONFIG_VALUE_"+n+"="+kv[1])
+	}
+	return append(out, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)), "PWD="+dir, "TMPDIR=/tmp")
 }
 
-// Secret reports whether a variable of this name holds a key or a password, or
-// is one of the worker's own.
-func Secret(name string) bool {
+// gitSetting reports whether a variable is one of those by which the environment
+// has settings of git: their number, and a key and a value for each.
+func gitSetting(name string) bool {
+	return name == "GIT_CONFIG_COUNT" || strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_")
+}
+
+// gitSettings returns git's settings in env, without those that hold a secret.
+func gitSettings(env, keep []string) (settings [][2]string) {
+	values := make(map[string]string)
+	for _, e := range env {
+		if name, value, _ := strings.Cut(e, "="); gitSetting(name) {
+			values[name] = value
+		}
+	}
+	count, err := strconv.Atoi(values["GIT_CONFIG_COUNT"])
+	if err != nil || count > 1000 {
+		return nil
+	}
+	for i := range count {
+		n := strconv.Itoa(i)
+		key, value := values["GIT_CONFIG_KEY_"+n], values["GIT_CONFIG_VALUE_"+n]
+		if key != "" && (slices.Contains(keep, "GIT_CONFIG_VALUE_"+n) || !secretValue().MatchString(key+" "+value)) {
+			settings = append(settings, [2]string{key, value})
+		}
+	}
+	return settings
+}
+
+// secretName reports whether a variable of this name holds a key or a password.
+func secretName(name string) bool {
 	upper := strings.ToUpper(name)
-	if strings.HasPrefix(upper, "WORKER_") {
-		return true
-	}
-	if strings.HasPrefix(upper, "GIT_CONFIG_KEY_") {
-		return false
-	}
-	for part := range strings.SplitSeq(upper, "_") {
+	for part := range strings.FieldsFuncSeq(upper, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if slices.Contains(secretParts, part) {
 			return true
 		}
 	}
-	return strings.HasSuffix(upper, "APIKEY") || strings.HasSuffix(upper, "PASSWORD") || strings.HasSuffix(upper, "TOKEN")
+	return slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(upper, end) })
 }
 
 // withProxy adds the variables by which programs find the proxy at addr.

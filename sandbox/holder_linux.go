@@ -59,6 +59,9 @@ func startHolder(dir string, copies []string, proxy bool) (*holder, error) {
 	defer theirs.Close()
 	h := &holder{socket: ours, copied: make(map[string]string), done: make(chan struct{})}
 	job := wire.Holder{Proxy: proxy}
+	if os.Geteuid() != 0 {
+		job.IDs = &wire.IDs{User: os.Geteuid(), Group: os.Getegid()}
+	}
 	for i, lower := range copies {
 		base := filepath.Join(dir, "copies", strconv.Itoa(i))
 		o := wire.Overlay{Lower: lower, Upper: filepath.Join(base, "upper"), Work: filepath.Join(base, "work"), Merged: filepath.Join(base, "merged")}
@@ -123,18 +126,15 @@ func startHolder(dir string, copies []string, proxy bool) (*holder, error) {
 }
 
 // userNamespace returns how a holder is started: root keeps all ids, anyone
-// else has just their own.
+// else has just their own, which the holder maps.
 func userNamespace() *syscall.SysProcAttr {
-	uid, gid := os.Geteuid(), os.Getegid()
 	attr := &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWNET,
 		Pdeathsig:   unix.SIGKILL,
 		Setsid:      true,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE, unix.CAP_KILL, unix.CAP_NET_ADMIN},
 	}
-	if uid == 0 {
+	if os.Geteuid() == 0 {
 		attr.UidMappings, attr.GidMappings = idMap("/proc/self/uid_map"), idMap("/proc/self/gid_map")
 		attr.GidMappingsEnableSetgroups = true
 		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETUID, unix.CAP_SETGID)

@@ -64,7 +64,7 @@ func (p *Profile) value(tool, abs string) permission.Value {
 	} else if rel, ok := strings.CutPrefix(abs, p.Workspace+"/"); ok {
 		v.Text = rel
 	} else {
-		v.Outside = true
+		v.Kind = permission.Outside
 	}
 	return v
 }

@@ -1,5 +1,3 @@
-//go:build linux && !race
-
 package sandbox_test
 
 import (
@@ -10,17 +8,30 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 )
 
-// workerVariable makes the test binary a worker that runs a command and waits.
-const workerVariable = "SANDBOX_TEST_WORKER"
+// workerVariable makes the test binary a worker that runs a command and waits, in
+// the way that wayVariable says.
+const (
+	workerVariable = "SANDBOX_TEST_WORKER"
+	wayVariable    = "SANDBOX_TEST_WAY"
+)
+
+// ways are the ways in which a command is run; nil: in no sandbox.
+var ways = map[string]func(*sandbox.Support){
+	"namespaces":     func(*sandbox.Support) {},
+	"bubblewrap":     func(s *sandbox.Support) { s.Namespaces = false },
+	"Landlock alone": func(s *sandbox.Support) { s.Namespaces, s.Bubblewrap = false, "" },
+	"none":           nil,
+}
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(workerVariable); dir != "" {
-		if err := workForEver(dir); err != nil {
+		if err := workForEver(dir, ways[os.Getenv(wayVariable)]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		os.Exit(1)
@@ -28,19 +39,28 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func workForEver(dir string) error {
-	session, err := sandbox.Open(sandbox.Options{Mode: sandbox.Required, Dir: dir})
+func workForEver(dir string, way func(*sandbox.Support)) error {
+	support := sandbox.Detect()
+	if way != nil {
+		way(&support)
+	}
+	session, err := sandbox.Open(sandbox.Options{Mode: sandbox.Auto, Dir: dir, Support: &support})
 	if err != nil {
 		return err
 	}
-	p, err := session.Start(context.Background(), &sandbox.Command{
+	cmd := &sandbox.Command{
 		Profile: sandbox.NewProfile(sandbox.Input{
 			Layers:    &permission.Layers{Static: permission.MustRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})},
 			Workspace: permission.Workspace{Root: dir},
 		}),
-		Args: []string{"bash", "-c", "setsid sleep 1000 & (setsid sleep 1000 &); echo ready; sleep 1000"},
-		Env:  os.Environ(), Stdout: os.Stdout,
-	})
+		Args: []string{"bash", "-c", "set -m; sleep 1000 & setsid sleep 1000 & (setsid sh -c '(trap \"\" TERM HUP; sleep 1000; sleep 1000) & exit' &); echo ready; sleep 1000"},
+		Dir:  dir, Env: os.Environ(), Stdout: os.Stdout,
+	}
+	start := session.Start
+	if way == nil {
+		start = session.StartUnheld
+	}
+	p, err := start(context.Background(), cmd)
 	if err != nil {
 		return err
 	}
@@ -50,8 +70,20 @@ func workForEver(dir string) error {
 
 // TestWorkerIsKilled ends all commands with a worker that has no chance to.
 func TestWorkerIsKilled(t *testing.T) {
+	for way := range ways {
+		t.Run(way, func(t *testing.T) {
+			if way == "bubblewrap" && sandbox.Detect().Bubblewrap == "" {
+				t.Log("bubblewrap is not installed")
+				return
+			}
+			killWorker(t, way)
+		})
+	}
+}
+
+func killWorker(t *testing.T, way string) {
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), workerVariable+"="+t.TempDir())
+	cmd.Env = append(os.Environ(), workerVariable+"="+t.TempDir(), wayVariable+"="+way)
 	cmd.Stderr = os.Stderr
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -71,6 +103,9 @@ func TestWorkerIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
+	if err := r.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
 	if rest, err := io.ReadAll(in); err != nil || len(rest) > 0 { // it ends with the last that has the pipe
 		t.Errorf("%q, %v", rest, err)
 	}

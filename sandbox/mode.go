@@ -8,7 +8,7 @@ type Mode string
 const (
 	Required Mode = "required" // it does not run
 	Auto     Mode = "auto"     // somebody is asked
-	Off      Mode = "off"      // there is no sandbox; somebody is asked where rules deny files
+	Off      Mode = "off"      // no sandbox: a call is asked about where rules deny files
 )
 
 // ParseMode returns the mode that s spells. "" is [Auto].

@@ -210,6 +210,9 @@ func (l *layout) folder(f Folder, copied string, judged bool) {
 	if _, err := os.Stat(f.Path); err != nil {
 		return
 	}
+	if f.Access == Read && slices.ContainsFunc(systemFolders, func(s string) bool { return contains(s, f.Path) }) {
+		return // it is there
+	}
 	op, source := wire.OpRead, f.Path
 	switch {
 	case f.Access == Copy && copied != "":

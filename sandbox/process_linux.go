@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"syscall"
@@ -47,7 +46,7 @@ func (p *Process) begin(job *wire.Job) error {
 	}
 	p.Kill()
 	p.gone()
-	return fmt.Errorf("%w: %w", errSetup, err)
+	return err
 }
 
 // maxRefusals bounds how many refusals of one command are remembered.
@@ -146,7 +145,7 @@ func (p *Process) Signal(sig syscall.Signal) error {
 func (p *Process) Kill() {
 	p.sending.Lock()
 	defer p.sending.Unlock()
-	if p.session.backend == Landlock {
+	if p.session.backend == Landlock || p.session.backend == "" {
 		// Without a namespace of its own the helper ends what descends from
 		// it, when it loses the worker.
 		_ = shutdown(p.socket)

@@ -100,7 +100,7 @@ func NewProfile(in Input) *Profile {
 	p := &Profile{
 		Workspace: filepath.Clean(in.Workspace.Root), Home: in.Workspace.Home, Approved: in.Approved,
 		Folders: slices.Clone(in.Folders), GitDirs: slices.Clone(in.GitDirs), Hidden: absolute(in.Workspace.Root, in.Hidden),
-		Protected: absolute(in.Workspace.Root, in.Protected), layers: in.Layers,
+		Protected: absolute(in.Workspace.Root, in.Protected), layers: withoutOwn(in.Layers),
 	}
 	if in.Folders == nil {
 		p.Folders = DefaultFolders(in.Workspace.Home)
@@ -116,7 +116,7 @@ func NewProfile(in Input) *Profile {
 			p.Rules = append(p.Rules, rules)
 		}
 	}
-	for _, a := range in.Layers.Agents {
+	for _, a := range p.layers.Agents {
 		add(permission.LayerAgent, a)
 	}
 	add(permission.LayerStatic, in.Layers.Static)
@@ -126,6 +126,17 @@ func NewProfile(in Input) *Profile {
 	p.Hosts = p.mayAllow(networkTool) || p.mayAsk(networkTool)
 	p.Folders = append(p.Folders, p.outside()...)
 	return p
+}
+
+// withoutOwn leaves out the worker's own rules, which keep file tools from what
+// is hidden and protected here: with them git could store no commit.
+func withoutOwn(l *permission.Layers) *permission.Layers {
+	out := *l
+	out.Agents = make([]*permission.Ruleset, len(l.Agents))
+	for i, a := range l.Agents {
+		out.Agents[i] = a.Without(func(r permission.Rule) bool { return r.Own })
+	}
+	return &out
 }
 
 func absolute(root string, paths []string) []string {
@@ -171,6 +182,15 @@ func (p *Profile) hasRule(tool string, action permission.Action) bool {
 
 func (p *Profile) deniesAll(tool string) bool {
 	return slices.ContainsFunc(p.layers.Agents, func(a *permission.Ruleset) bool { return a.DeniesAll(tool) })
+}
+
+// Shown returns path as it is told to who works in the workspace: relative to
+// it where it lies there.
+func (p *Profile) Shown(path string) string {
+	if path == p.Workspace {
+		return "the workspace"
+	}
+	return strings.TrimPrefix(path, p.Workspace+"/")
 }
 
 // outside returns the folders outside of the workspace that rules allow by

@@ -189,7 +189,7 @@ func splitHostPort(hostport string) (host, port string, err error) {
 		return addr.Unmap().WithZone("").String(), port, nil
 	}
 	if host == "" || len(host) > 253 || strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "" {
-		return "", "", fmt.Errorf("%q is no host", hostport)
+		return "", "", fmt.Errorf("%q is not a host", hostport)
 	}
 	// "127.1" and "0x7f000001" are addresses to a resolver, and names to a rule.
 	if last := host[strings.LastIndexByte(host, '.')+1:]; last == "" || last[0] >= '0' && last[0] <= '9' {

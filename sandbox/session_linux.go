@@ -20,6 +20,7 @@ type Session struct {
 	backend Backend
 	why     string
 	dir     string
+	lock    *os.File // of dir
 
 	mu      sync.Mutex
 	holder  *holder
@@ -57,14 +58,8 @@ func Open(opts Options) (*Session, error) {
 		dir = os.TempDir()
 	}
 	var err error
-	if s.dir, err = os.MkdirTemp(dir, "sandbox-"); err != nil {
+	if s.dir, s.lock, err = makeOwn(dir); err != nil {
 		return nil, err
-	}
-	for _, sub := range []string{"tmp", "home"} {
-		if err := os.Mkdir(filepath.Join(s.dir, sub), 0o700); err != nil {
-			os.RemoveAll(s.dir)
-			return nil, err
-		}
 	}
 	return s, nil
 }
@@ -83,6 +78,19 @@ func (s *Session) Plan(p *Profile) (*Plan, error) {
 	}
 	s.finish(p, l)
 	return &l.plan, nil
+}
+
+// Holds reports whether all that p denies is impossible, and if not, why. It
+// looks at the workspace only where the answer depends on that.
+func (s *Session) Holds(p *Profile) (held bool, why []string, err error) {
+	if s.support.Supervisor && (s.backend == Namespaces || s.backend == Bubblewrap) {
+		return true, nil, nil
+	}
+	plan, err := s.Plan(p)
+	if err != nil {
+		return false, nil, err
+	}
+	return plan.Holds(), plan.NotHeld, nil
 }
 
 // finish completes the plan for the session's backend.
@@ -164,7 +172,7 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 		if err != nil {
 			return nil, err
 		}
-		if pidfd, socket, stop, err = s.direct(cmd, l, stdio.files); err != nil {
+		if pidfd, socket, stop, err = s.direct(l, stdio.files); err != nil {
 			return nil, err
 		}
 	}
@@ -184,8 +192,31 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 		pidfd: pidfd, socket: socket, stop: stop, done: make(chan struct{}),
 	}
 	if err := p.begin(&job); err != nil {
+		return nil, fmt.Errorf("%w: %w", errSetup, err)
+	}
+	return s.keep(p)
+}
+
+// startUnheld runs cmd in no sandbox.
+func (s *Session) startUnheld(cmd *Command) (*Process, error) {
+	stdio, err := cmd.stdio()
+	if err != nil {
 		return nil, err
 	}
+	defer stdio.close()
+	pidfd, socket, stop, err := s.direct(nil, stdio.files)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{session: s, plan: &Plan{NotHeld: []string{s.why}}, pidfd: pidfd, socket: socket, stop: stop, done: make(chan struct{})}
+	if err := p.begin(&wire.Job{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Unheld: true}); err != nil {
+		return nil, err
+	}
+	return s.keep(p)
+}
+
+// keep answers what a process asks until it ends.
+func (s *Session) keep(p *Process) (*Process, error) {
 	s.mu.Lock()
 	s.running[p] = struct{}{}
 	closed := s.closed
@@ -264,7 +295,7 @@ func (s *Session) Close() error {
 	if proxy != nil {
 		proxy.close()
 	}
-	return removeAll(s.dir)
+	return removeOwn(s.dir, s.lock)
 }
 
 // removeAll removes a tree in which folders may lack the right to write: the

@@ -34,10 +34,20 @@ func (s *Session) Backend() (Backend, string) { return "", s.why }
 // Plan says that nothing is held.
 func (s *Session) Plan(*Profile) (*Plan, error) { return &Plan{NotHeld: []string{s.why}}, nil }
 
+// Holds says that nothing is held, and why.
+func (s *Session) Holds(*Profile) (bool, []string, error) { return false, []string{s.why}, nil }
+
+// Sweep does nothing: there is nothing that could be left.
+func Sweep(string) error { return nil }
+
 // Close does nothing.
 func (s *Session) Close() error { return nil }
 
 func (s *Session) start(*Command) (*Process, error) {
+	return nil, fmt.Errorf("%w: %s", ErrNotHeld, s.why)
+}
+
+func (s *Session) startUnheld(*Command) (*Process, error) {
 	return nil, fmt.Errorf("%w: %s", ErrNotHeld, s.why)
 }
 
@@ -51,3 +61,4 @@ func (*Process) Signal(syscall.Signal) error { return errNone }
 func (*Process) Kill()                       {}
 func (*Process) Plan() *Plan                 { return &Plan{} }
 func (*Process) Refused() []Refusal          { return nil }
+func (*Process) Explain(string) []Refusal    { return nil }

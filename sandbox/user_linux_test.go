@@ -1,5 +1,3 @@
-//go:build linux && !race
-
 package sandbox_test
 
 import (
@@ -25,10 +23,13 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	copyFile(t, "/proc/self/exe", filepath.Join(dir, "test"))
-	if err := os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")); err != nil {
-		t.Fatal(err)
+	work := filepath.Join(dir, "sandbox") // as in the repository
+	for to, from := range map[string]string{filepath.Join(work, "testdata"): "testdata", filepath.Join(dir, "testdata", "permission"): "../testdata/permission"} {
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	copyFile(t, "/proc/self/exe", filepath.Join(work, "test"))
 	if err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -43,8 +44,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 			args = append(args, a)
 		}
 	}
-	cmd := exec.Command(filepath.Join(dir, "test"), append(args, "-test.skip=TestAsOrdinaryUser")...)
-	cmd.Dir = dir
+	cmd := exec.Command(filepath.Join(work, "test"), append(args, "-test.skip=TestAsOrdinaryUser")...)
+	cmd.Dir = work
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "HOME=" + dir, "SANDBOX_ROWS=" + os.Getenv("SANDBOX_ROWS")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUser, Gid: ordinaryUser, Groups: []uint32{}}}
 	out, err := cmd.CombinedOutput()

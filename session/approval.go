@@ -2,8 +2,6 @@ package session
 
 import (
 	"context"
-
-	"github.com/agentworker/worker/permission"
 )
 
 // ApprovalRequest is a tool call that waits for somebody's answer.
@@ -13,10 +11,10 @@ type ApprovalRequest struct {
 	ToolCallID     string
 	Agent          string
 	Tool           string
-	Arguments      string              // JSON, as the model wrote it
-	Decision       permission.Decision // the value and the rule that ask
-	Patterns       []string            // what the call wants, as rules see it
-	AlwaysPatterns []string            // what "always" would allow
+	Arguments      string   // JSON, as the model wrote it
+	Reason         string   // why somebody is asked, in a sentence
+	Patterns       []string // what the call wants, as rules see it
+	AlwaysPatterns []string // what "always" would allow
 }
 
 // Verdict is what somebody answers.
@@ -50,8 +48,8 @@ func (f ApproverFunc) Approve(ctx context.Context, req *ApprovalRequest) (Answer
 	return f(ctx, req)
 }
 
-// AlwaysYes approves every request, once. It never gets to see what a rule
-// denies.
+// AlwaysYes approves every request, once. Calls that a rule denies never reach
+// it.
 var AlwaysYes Approver = ApproverFunc(func(context.Context, *ApprovalRequest) (Answer, error) {
 	return Answer{Verdict: ApproveOnce, By: "the caller"}, nil
 })

@@ -2,39 +2,77 @@ package session
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/shell"
 )
 
-// alwaysPatterns returns the patterns that "always" adds: none where the call
+// alwaysPatterns returns the patterns that "always" adds, or nil where the call
 // would be asked about in spite of them, as one is whose redirection or unknown
 // part is what the rules ask about.
-func alwaysPatterns(layers *permission.Layers, name string, values []permission.Value) []string {
+func (l *layers) alwaysPatterns(name string, values []permission.Value) []string {
 	patterns := shell.AlwaysPatterns(name, values)
-	runtime, err := layers.Runtime.Append(allowRules(name, patterns)...)
-	with := permission.Layers{Agents: layers.Agents, Static: layers.Static, Runtime: runtime}
-	if err != nil || with.Decide(values).Action != permission.Allow {
+	rules, err := allowRules(l.Static, name, patterns)
+	if err != nil {
+		return nil
+	}
+	runtime, err := l.Runtime.Append(rules...)
+	if err != nil {
+		return nil
+	}
+	with := *l
+	with.Runtime = runtime
+	if with.decide(values).Action != permission.Allow {
 		return nil
 	}
 	return patterns
 }
 
-func allowRules(name string, patterns []string) []permission.Rule {
-	var rules []permission.Rule
-	for _, p := range patterns {
+// allowRules are the runtime rules of "always". A rule of the user that denies a
+// part of what they allow stands behind them, too: an answer lifts no deny.
+func allowRules(static *permission.Ruleset, name string, patterns []string) ([]permission.Rule, error) {
+	var rules, denies []permission.Rule
+	for _, p := range withBare(patterns) {
 		rules = append(rules, permission.Rule{Tool: name, Pattern: p, Action: permission.Allow, Source: permission.Source{File: "runtime"}})
+		lifted, err := static.Lifted(name, p)
+		if err != nil {
+			return nil, err
+		}
+		denies = append(denies, lifted...)
 	}
-	return rules
+	return append(rules, denies...), nil
+}
+
+// withBare adds to patterns of commands with any arguments the one of the command
+// without: "git push" before "git push *".
+func withBare(patterns []string) []string {
+	var all []string
+	for _, p := range patterns {
+		if bare, ok := strings.CutSuffix(p, " *"); ok && !slices.Contains(all, bare) {
+			all = append(all, bare)
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // allowAlways adds the runtime rules of this session and the static ones.
 func (s *Session) allowAlways(name string, patterns []string) error {
+	static, err := s.m.static.Rules()
+	if static == nil && err != nil {
+		return err
+	}
+	rules, err := allowRules(static, name, patterns)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
-	runtime, err := s.runtime.Append(allowRules(name, patterns)...)
+	runtime, err := s.runtime.Append(rules...)
 	if err == nil {
 		s.runtime = runtime
 	}
 	s.mu.Unlock()
-	return errors.Join(err, s.m.static.Allow(name, patterns))
+	return errors.Join(err, s.m.static.Allow(name, withBare(patterns)))
 }

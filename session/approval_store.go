@@ -35,7 +35,7 @@ type Approval struct {
 	CreatedAt      time.Time  `json:"createdAt"`
 	ExpiresAt      time.Time  `json:"expiresAt"` // then nobody's answer is a denial
 
-	// The answer. Outcome is empty while there is none.
+	// The answer. Outcome is empty until somebody answers.
 	Outcome    event.ApprovalOutcome `json:"outcome,omitempty"`
 	Always     bool                  `json:"always,omitempty"`
 	Feedback   string                `json:"feedback,omitempty"` // what the model is told
@@ -83,7 +83,7 @@ func (s *Store) allApprovals(ctx context.Context) ([]*Approval, error) {
 	}
 	var all []*Approval
 	for _, e := range entries {
-		a, err := decodeApproval(e.Value())
+		a, err := decodeApproval(e.value)
 		if err != nil {
 			return nil, err
 		}
@@ -95,8 +95,9 @@ func (s *Store) allApprovals(ctx context.Context) ([]*Approval, error) {
 	return all, nil
 }
 
-// Approval returns the approval of an id, waiting or not, or [ErrNotFound].
-// Part of an id will do where only one begins with it; else it is [ErrAmbiguous].
+// Approval returns the approval of an id, waiting or not, or [ErrNotFound]. The
+// beginning of an id is enough if only one begins with it; else the error is
+// [ErrAmbiguous].
 func (s *Store) Approval(ctx context.Context, id string) (*Approval, error) {
 	if !event.ValidID(id) {
 		return nil, &NotFoundError{"approval", id}
@@ -132,7 +133,7 @@ type resolved struct {
 	ours bool // this answer was the first
 }
 
-// resolve stores an answer unless there is one, and returns the one that counts.
+// resolve stores an answer unless one is stored already, and returns the one that counts.
 func (s *Store) resolve(ctx context.Context, id string, outcome event.ApprovalOutcome, answer Answer) (resolved, error) {
 	for {
 		entry, err := s.approvals.Get(ctx, s.key(id))

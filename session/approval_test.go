@@ -44,7 +44,7 @@ func wait(t *testing.T, change func(*session.Options), toolCalls ...model.ToolCa
 	ctx, cancel := context.WithCancel(t.Context())
 	w.cancel = cancel
 	go func() { w.out <- w.session.Prompt(ctx, "go") }()
-	for d, err := range w.bus.Follow(t.Context(), w.session.Path(), eventbus.FollowOptions{Live: true}) {
+	for d, err := range w.bus.Follow(t.Context(), w.session.Path(), &eventbus.FollowOptions{Live: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}

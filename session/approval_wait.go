@@ -12,6 +12,9 @@ import (
 // another process or a person has changed.
 const recheckEvery = time.Second
 
+// byRules is the name under which the rules answer, once they allow the call.
+const byRules = "the rules"
+
 // ask stores the request as one that waits, publishes it, waits for the first
 // answer, and publishes the outcome. Answers come from the session's approver,
 // from [Store.Answer] in whatever process, and from rules that meanwhile allow
@@ -24,7 +27,7 @@ func (s *Session) ask(ctx context.Context, req *ApprovalRequest, allowed func() 
 	a := &Approval{
 		Schema: approvalSchema, ID: req.ID, SessionID: req.SessionID, Path: s.path, Agent: req.Agent,
 		ToolCallID: req.ToolCallID, Tool: req.Tool, Arguments: req.Arguments,
-		Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Decision.Reason(),
+		Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,
 		CreatedAt: now, ExpiresAt: now.Add(s.m.limits.Approval),
 	}
 	if err := s.storing(func(ctx context.Context) error { return s.m.store.openApproval(ctx, a) }); err != nil {
@@ -40,12 +43,28 @@ func (s *Session) ask(ctx context.Context, req *ApprovalRequest, allowed func() 
 		AlwaysPatterns: a.AlwaysPatterns,
 		ExpiresAt:      a.ExpiresAt,
 	})
+	if err := s.flush(); err != nil { // nobody is shown what may be forgotten
+		return nil, err
+	}
 	answered, err := s.await(ctx, req, a, allowed)
 	if err != nil {
 		return nil, err
 	}
+	if answered.Outcome == event.Cancelled && ctx.Err() == nil {
+		s.look()
+	}
 	s.publish(event.ToolApprovalResolved{ApprovalID: a.ID, Outcome: answered.Outcome})
 	return answered, nil
+}
+
+// look finds out whether another process has ended the session, as it seems to.
+func (s *Session) look() {
+	ctx, cancel := s.storeContext()
+	defer cancel()
+	r, _, err := s.m.store.read(ctx, s.id)
+	if err == nil && r.EndedBy != "" {
+		_ = s.lose(r) // whoever runs the session is told
+	}
 }
 
 // await returns the approval with the answer that counts. It returns when all
@@ -110,19 +129,9 @@ func (s *Session) await(ctx context.Context, req *ApprovalRequest, a *Approval, 
 		case <-look.C:
 		}
 		if allowed() {
-			return resolve(event.Approved, Answer{Verdict: ApproveOnce, By: "the rules"})
+			return resolve(event.Approved, Answer{Verdict: ApproveOnce, By: byRules})
 		}
 	}
-}
-
-// storing runs f, which writes to the store, whatever has become of the
-// session's own context. Where that fails the session is broken.
-func (s *Session) storing(f func(context.Context) error) error {
-	ctx, cancel := s.storeContext()
-	defer cancel()
-	err := f(ctx)
-	s.note(err)
-	return err
 }
 
 // waitForApproval counts the calls that wait: the session waits while any
@@ -141,5 +150,38 @@ func (s *Session) waitForApproval(delta int) {
 		s.note(s.become(Running, nil))
 		s.status(event.StatusExecutingTool)
 		s.resumeTime()
+	}
+}
+
+// rechecks tells waiting calls that the rules of this process have changed.
+type rechecks struct {
+	mu      sync.Mutex
+	waiting map[chan struct{}]bool
+}
+
+// add returns what is sent to after a change, and what ends that.
+func (r *rechecks) add() (changed <-chan struct{}, forget func()) {
+	c := make(chan struct{}, 1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting == nil {
+		r.waiting = make(map[chan struct{}]bool)
+	}
+	r.waiting[c] = true
+	return c, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.waiting, c)
+	}
+}
+
+func (r *rechecks) tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.waiting {
+		select {
+		case c <- struct{}{}:
+		default: // it is yet to look at an earlier one
+		}
 	}
 }

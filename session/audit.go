@@ -1,12 +1,14 @@
 package session
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 )
@@ -17,7 +19,8 @@ const (
 	maxAuditText   = 2000 // bytes of one value
 )
 
-// AuditEntry is one decision of the gate. Its JSON, in a line, is the audit file's.
+// AuditEntry is one decision of the gate. The audit file has its JSON, one
+// entry per line.
 type AuditEntry struct {
 	Time       time.Time         `json:"time"`
 	SessionID  string            `json:"sessionId"`
@@ -28,9 +31,9 @@ type AuditEntry struct {
 	LeftOut    int               `json:"valuesLeftOut,omitempty"`
 	Action     permission.Action `json:"action"` // what the rules say
 	Layer      permission.Layer  `json:"layer"`
-	Rule       string            `json:"rule,omitempty"` // empty: none matched
+	Rule       string            `json:"rule,omitempty"` // empty if no rule matched
 	Source     string            `json:"source,omitempty"`
-	Reason     string            `json:"reason,omitempty"` // why, where it is no rule
+	Reason     string            `json:"reason,omitempty"` // why, if not because of a rule
 
 	// With Action ask: how it ended, and who answered.
 	Outcome    event.ApprovalOutcome `json:"outcome,omitempty"`
@@ -43,7 +46,16 @@ type AuditValue struct {
 	Text string `json:"text"`
 }
 
+// audited reports whether anybody sees decisions.
+func (m *Manager) audited() bool {
+	return m.audit != nil || m.log.Enabled(context.Background(), slog.LevelInfo)
+}
+
+// auditEntry makes the line of a decision; an empty one where nobody sees it.
 func (s *Session) auditEntry(call model.ToolCall, values []permission.Value, d permission.Decision) AuditEntry {
+	if !s.m.audited() {
+		return AuditEntry{}
+	}
 	e := AuditEntry{
 		Time: time.Now().UTC(), SessionID: s.id, Agent: s.agent, ToolCallID: call.ID, Tool: call.Name,
 		Values: []AuditValue{}, Action: d.Action, Layer: d.Layer,
@@ -56,11 +68,7 @@ func (s *Session) auditEntry(call model.ToolCall, values []permission.Value, d p
 			e.LeftOut = len(values) - i
 			break
 		}
-		text := v.Text
-		if len(text) > maxAuditText {
-			text = strings.ToValidUTF8(text[:maxAuditText], "") + "…"
-		}
-		e.Values = append(e.Values, AuditValue{v.Tool, text})
+		e.Values = append(e.Values, AuditValue{v.Tool, termtext.CutBytes(v.Text, maxAuditText)})
 	}
 	return e
 }
@@ -80,6 +88,9 @@ func (e AuditEntry) answered(outcome event.ApprovalOutcome, by string) AuditEntr
 // audit notes a decision. That it can't be noted does not change it, and is
 // said.
 func (s *Session) audit(e AuditEntry) {
+	if !s.m.audited() {
+		return
+	}
 	s.m.log.Info("decision", "session", e.SessionID, "agent", e.Agent, "tool", e.Tool, "action", e.Action.String(),
 		"layer", e.Layer, "rule", e.Rule, "source", e.Source, "outcome", e.Outcome, "by", e.AnsweredBy)
 	if s.m.audit == nil {

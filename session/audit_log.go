@@ -14,8 +14,8 @@ import (
 
 // The bounds of the audit log.
 const (
-	maxAudit = 16 << 20 // bytes of a file; one more line at the most
-	oldAudit = 4        // files besides the one that is written
+	maxAudit = 16 << 20 // bytes of a file, exceeded by one line at most
+	oldAudit = 4        // rotated files that are kept
 )
 
 // AuditLog is a file of audit lines, one JSON object each, and the files before
@@ -31,8 +31,8 @@ type AuditLog struct {
 	file *os.File     // nil: closed
 }
 
-// OpenAuditLog opens the file at path to add to it, and makes it, readable by
-// the user alone, where it isn't there. It wants Close.
+// OpenAuditLog opens the file at path to add to it. A missing file is made,
+// readable by the user alone. The log must be closed.
 func OpenAuditLog(path string) (*AuditLog, error) {
 	l := &AuditLog{path: path, max: maxAudit, lock: flock.New(path+".lock", flock.SetPermissions(0o600))}
 	if err := l.open(); err != nil {
@@ -129,7 +129,7 @@ func (l *AuditLog) turn() (err error) {
 	return l.current()
 }
 
-// Close closes the file. What is added later is an error.
+// Close closes the file. Add fails afterwards.
 func (l *AuditLog) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -29,15 +29,14 @@ type clock struct {
 	stopped bool
 }
 
-// startClock returns a context that ends with [TimeLimitError] once limit has
-// passed on the clock. limit 0: never. The caller calls stop.
-func startClock(ctx context.Context, limit time.Duration) (context.Context, *clock) {
-	ctx, cancel := context.WithCancelCause(ctx)
+// newClock returns a clock that runs. It calls cancel with [TimeLimitError] once
+// limit has passed on it. limit 0: never. The caller calls stop.
+func newClock(cancel context.CancelCauseFunc, limit time.Duration) *clock {
 	c := &clock{left: limit, since: time.Now(), cancel: cancel}
 	if limit > 0 {
 		c.timer = time.AfterFunc(limit, func() { cancel(&TimeLimitError{limit}) })
 	}
-	return ctx, c
+	return c
 }
 
 // pause stops the clock until resume is called as often. A nil clock has no time.
@@ -66,7 +65,7 @@ func (c *clock) resume() {
 	}
 }
 
-// stop ends the clock and its context.
+// stop ends the clock and what it can cancel.
 func (c *clock) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,4 +74,27 @@ func (c *clock) stop() {
 		c.timer.Stop()
 	}
 	c.cancel(nil)
+}
+
+// HoldTime stops the clocks of the session and of those above it until resume
+// is called. It is for waits that are not the session's own work.
+func (s *Session) HoldTime() (resume func()) {
+	var held []*clock
+	for at := s; at != nil; at = at.parent {
+		c := at.time()
+		c.pause()
+		held = append(held, c)
+	}
+	return func() {
+		for _, c := range held {
+			c.resume()
+		}
+	}
+}
+
+// time returns the clock of the running turn, or nil.
+func (s *Session) time() *clock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clock
 }

@@ -39,9 +39,9 @@ func (r *Record) below(id string) bool {
 }
 
 // Delete deletes the session of an id and all below it: their events, messages,
-// payloads, approvals and records. It returns how many sessions that were. If
-// one of them has not ended the error is [ErrRunning], and nothing is deleted.
-// What is cut off can be deleted again: the record goes last.
+// payloads, approvals and records. It returns how many sessions it has deleted.
+// If one of them has not ended, the error is [ErrRunning] and nothing is
+// deleted. A deletion that was cut off can be repeated: the record goes last.
 func (s *Store) Delete(ctx context.Context, id string) (int, error) {
 	records, err := s.List(ctx)
 	if err != nil {
@@ -84,8 +84,10 @@ func (s *Store) deleteOne(ctx context.Context, r *Record, approvals []*Approval)
 	if err := s.bus.Purge(ctx, r.Path); err != nil {
 		return err
 	}
-	if err := s.messages.Purge(ctx, jetstream.WithPurgeSubject(s.subject(r.ID))); err != nil {
-		return err
+	if s.messages != nil {
+		if err := s.messages.Purge(ctx, jetstream.WithPurgeSubject(s.messageSubject(r.ID))); err != nil {
+			return err
+		}
 	}
 	for _, a := range approvals {
 		if a.SessionID != r.ID {
@@ -108,7 +110,7 @@ func (s *Store) purgeKey(ctx context.Context, bucket jetstream.KeyValue, id stri
 	return stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+bucket.Bucket()+"."+s.key(id)))
 }
 
-// Expire deletes the sessions that are not kept any longer at a time, and
+// Expire deletes the sessions that the retention no longer keeps at a time, and
 // returns how many.
 func (s *Store) Expire(ctx context.Context, keep Retention, now time.Time) (int, error) {
 	if keep.Age <= 0 && keep.Bytes == 0 {
@@ -154,7 +156,7 @@ func (s *Store) exceeds(ctx context.Context, limit uint64) (bool, error) {
 	for _, name := range []string{eventbus.Stream, messageStream, eventbus.PayloadStream} {
 		stream, err := s.js.Stream(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			continue // nothing was ever too large for a message
+			continue // nothing was ever stored there
 		}
 		if err != nil {
 			return false, fmt.Errorf("measuring the stream %s: %w", name, err)

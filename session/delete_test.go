@@ -13,8 +13,11 @@ import (
 // left counts what the store holds of a workspace's sessions.
 func (e *env) left() map[string]uint64 {
 	e.t.Helper()
+	if _, err := e.Store().List(e.t.Context()); err != nil { // which has all records written
+		e.t.Fatal(err)
+	}
 	left := make(map[string]uint64)
-	for _, name := range []string{eventbus.Stream, "AGENT_MESSAGES", "KV_AGENT_SESSIONS", "KV_AGENT_APPROVALS"} {
+	for _, name := range []string{eventbus.Stream, "KV_AGENT_SESSIONS", "KV_AGENT_APPROVALS"} {
 		stream, err := e.bus.JetStream().Stream(e.t.Context(), name)
 		if err != nil {
 			e.t.Fatal(err)

@@ -1,5 +1,6 @@
-// Package session runs agents. A session is one run of an agent: a record, the
-// messages of its conversation, and the events on its stream.
+// Package session runs agents. A session is one run of an agent, and it is its log:
+// what it does is appended to the event stream, in order, without waiting. [Fold]
+// says what a log says: the record, the conversation, what is open.
 //
 // A [Manager] opens sessions. A root session stands for a caller or runs a
 // primary agent; a child session is opened by the task tool for a parent. Both
@@ -13,10 +14,14 @@
 // rules say so, and runs it within its time limit. A tool that fails is a
 // result for the model, not the end of the session.
 //
-// What has to survive is in JetStream: the record in the bucket
-// AGENT_SESSIONS, changed by compare-and-set through one transition function;
-// the messages in the stream AGENT_MESSAGES; the events in package eventbus.
-// What a killed process left on its way is found by its record, which is not
-// closed yet, when the next process opens the store: a session that ran becomes
+// The session waits until its log is stored before a tool that changes something
+// runs, before a question is shown, and at its end: for the one session_end, behind
+// all that is on its way. The record in the bucket AGENT_SESSIONS is an index,
+// written behind the session. What a killed process left is found there, or by its
+// log, when the next process opens the store: a session that ran becomes
 // interrupted, and every stream gets its one session_end.
+//
+// The package has more files than others: the loop, the gate with its approvals,
+// and the stored form of a session change its state together, and a border
+// between them would have to hand out that state.
 package session

@@ -10,8 +10,8 @@ type Clock struct{ c *clock }
 
 // StartClock starts one.
 func StartClock(ctx context.Context, limit time.Duration) (context.Context, Clock) {
-	ctx, c := startClock(ctx, limit)
-	return ctx, Clock{c}
+	ctx, cancel := context.WithCancelCause(ctx)
+	return ctx, Clock{newClock(cancel, limit)}
 }
 
 func (c Clock) Pause()  { c.c.pause() }
@@ -63,3 +63,6 @@ func SweepNow(m *Manager) { m.keeper.sweepLater(-leaseTTL, false) }
 
 // BoundAudit has a file of the audit log take no more than max bytes.
 func BoundAudit(l *AuditLog, max int64) { l.max = max }
+
+// GiveBackLease has m go on without a lease.
+func GiveBackLease(ctx context.Context, m *Manager) error { return m.keeper.close(ctx) }

@@ -12,12 +12,12 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// FollowNew returns the stream of the session at the end of path from the moment
-// of the call on: at first the questions that wait for an answer, of the session
-// and all below it, then each event behind since, the newest sequence number of
-// that moment, as it is stored, without a gap in between and none twice. It ends
-// behind the session's session_end; at once where that is stored already. An
-// error is its last value.
+// FollowNew returns the stream of the session at the end of path from now on.
+// It begins with the questions that wait for an answer, of the session and of
+// all below it. Then comes each event after since, the newest sequence number
+// at the time of the call, without gap or duplicate. It ends after the
+// session's session_end, or at once if that is stored already. An error is its
+// last value.
 func (s *Store) FollowNew(ctx context.Context, path event.Path) (since uint64, stream iter.Seq2[eventbus.Delivery, error], err error) {
 	// A question that is pending after now was asked at or before it, or its
 	// event is a new one.
@@ -42,7 +42,7 @@ func (s *Store) FollowNew(ctx context.Context, path event.Path) (since uint64, s
 				return
 			}
 		}
-		for d, err := range s.bus.Follow(ctx, path, eventbus.FollowOptions{From: now + 1, Live: true}) {
+		for d, err := range s.bus.Follow(ctx, path, &eventbus.FollowOptions{From: now + 1, Live: true}) {
 			if !yield(d, err) || err != nil || d.Ends() {
 				return
 			}

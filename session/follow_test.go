@@ -26,7 +26,7 @@ func TestFollowNew(t *testing.T) {
 
 	// Both questions are asked, then one is answered.
 	var asked []eventbus.Delivery
-	for d, err := range e.bus.Follow(t.Context(), root.Path(), eventbus.FollowOptions{Live: true}) {
+	for d, err := range e.bus.Follow(t.Context(), root.Path(), &eventbus.FollowOptions{Live: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestFollowNew(t *testing.T) {
 	if err != nil || len(pending) != 2 {
 		t.Fatalf("%d approvals wait, %v", len(pending), err)
 	}
-	for d, err := range e.bus.Follow(t.Context(), s.Path(), eventbus.FollowOptions{Live: true}) {
+	for d, err := range e.bus.Follow(t.Context(), s.Path(), &eventbus.FollowOptions{Live: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestFollowNewRace(t *testing.T) {
 		e.end(s, <-out)
 		got := <-followed
 		var all []uint64
-		for d, err := range e.bus.Follow(t.Context(), s.Path(), eventbus.FollowOptions{}) {
+		for d, err := range e.bus.Follow(t.Context(), s.Path(), nil) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -36,77 +37,177 @@ type CallResult struct {
 	Refused bool
 }
 
-// invoke takes a tool call through the gate: it announces the call, judges it,
-// asks where the rules say so, runs it, and announces the outcome. It is the
-// only caller of a tool.
-func (s *Session) invoke(ctx context.Context, call model.ToolCall, messageID string) CallResult {
-	start := time.Now()
-	res := s.guard(ctx, call, messageID)
-	s.publish(event.ToolCallEnd{
-		ToolCallID: call.ID,
-		ToolName:   call.Name,
-		Result:     res.Text,
-		IsError:    res.IsError,
-		Truncated:  res.Truncated,
-		Refused:    res.Refused,
-		DurationMs: time.Since(start).Milliseconds(),
+// invocation is one tool call on its way through the gate.
+type invocation struct {
+	model.ToolCall
+	messageID string
+	start     time.Time
+	tool      tool.Tool     // nil: not looked up yet, or there is none
+	prepared  tool.Prepared // nil: a model's call, whose arguments are not read yet
+	call      *tool.Call    // nil: not admitted, or not yet
+	res       CallResult
+	over      bool // res is the outcome
+}
+
+// end makes res the outcome of the call.
+func (inv *invocation) end(res CallResult) { inv.res, inv.over = res, true }
+
+// invoke takes a tool call through the gate: it judges it, asks where the rules
+// say so, runs it, and announces the outcome. It is the only caller of a tool.
+// What has been done of it, by [Session.start], is not done again.
+func (s *Session) invoke(ctx context.Context, inv *invocation) CallResult {
+	if inv.call == nil && !inv.over {
+		s.admitGuarded(ctx, inv, true)
+	}
+	if inv.call != nil && !inv.over {
+		s.run(ctx, inv)
+	}
+	s.publishEnd(inv)
+	return inv.res
+}
+
+// start does of a call what needs no waiting.
+func (s *Session) start(ctx context.Context, inv *invocation) {
+	defer s.guard(inv)
+	s.admit(ctx, inv, false)
+	if b, ok := inv.prepared.(tool.Beginner); ok && inv.call != nil && inv.tool.Spec().Delegates {
+		b.Begin(ctx, inv.call)
+	}
+}
+
+// publishStart announces a call.
+func (s *Session) publishStart(call *model.ToolCall, messageID string, step int) {
+	s.publish(event.ToolCallStart{
+		ToolCallID: call.ID, ToolName: call.Name, Arguments: call.Arguments, MessageID: messageID, Step: step,
 	})
-	return res
+}
+
+// publishEnd announces the outcome of a call.
+func (s *Session) publishEnd(inv *invocation) {
+	s.publish(event.ToolCallEnd{
+		ToolCallID: inv.ID,
+		ToolName:   inv.Name,
+		Result:     inv.res.Text,
+		IsError:    inv.res.IsError,
+		Truncated:  inv.res.Truncated,
+		Refused:    inv.res.Refused,
+		DurationMs: time.Since(inv.start).Milliseconds(),
+	})
 }
 
 // guard makes a panic on the way an error of the call: it must not end the
-// other sessions of the process.
-func (s *Session) guard(ctx context.Context, call model.ToolCall, messageID string) (res CallResult) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.m.log.Error("a tool call panicked", "tool", call.Name, "session", s.id, "panic", p, "stack", string(debug.Stack()))
-			res = CallResult{Result: tool.Errorf("%s failed with an internal error: %v", call.Name, p)}
-		}
-	}()
-	return s.judgeAndRun(ctx, call, messageID)
+// other sessions of the process. It is deferred.
+func (s *Session) guard(inv *invocation) {
+	if p := recover(); p != nil {
+		s.m.log.Error("a tool call panicked", "tool", inv.Name, "session", s.id, "panic", p, "stack", string(debug.Stack()))
+		inv.end(CallResult{Result: tool.Errorf("%s failed with an internal error: %v", inv.Name, p)})
+	}
 }
 
-func (s *Session) judgeAndRun(ctx context.Context, call model.ToolCall, messageID string) CallResult {
+func (s *Session) admitGuarded(ctx context.Context, inv *invocation, wait bool) {
+	defer s.guard(inv)
+	s.admit(ctx, inv, wait)
+}
+
+// admit looks up the tool of a call, reads its arguments and judges it: then the
+// call is to be run, or over. Without wait it is neither if somebody has to be
+// asked.
+func (s *Session) admit(ctx context.Context, inv *invocation, wait bool) {
+	if inv.start.IsZero() {
+		inv.start = time.Now()
+	}
 	if err := s.over(); err != nil {
-		return s.refuseUnjudged(call, "%s is refused, since %v", call.Name, err)
+		inv.end(s.refuseUnjudged(inv.ToolCall, "%s is refused, since %v", inv.Name, err))
+		return
 	}
-	t, ok := s.tools[call.Name]
-	if !ok {
-		return CallResult{Result: tool.Errorf("there is no tool %q; there are: %s", call.Name, strings.Join(s.toolNames, ", "))}
+	if inv.tool = s.tools.byName[inv.Name]; inv.tool == nil {
+		inv.end(CallResult{Result: tool.Errorf("there is no tool %q; the tools are: %s", inv.Name, strings.Join(s.tools.names, ", "))})
+		return
 	}
-	args := json.RawMessage(call.Arguments)
-	if err := checkObject(args); err != nil {
-		return CallResult{Result: tool.Errorf("the arguments of %s are no JSON object: %s", call.Name, errtext.Of(err))}
+	args := json.RawMessage(inv.Arguments)
+	if inv.prepared == nil {
+		if err := checkObject(args); err != nil {
+			inv.end(CallResult{Result: tool.Errorf("the arguments of %s are not a JSON object: %s", inv.Name, errtext.Of(err))})
+			return
+		}
 	}
-	layers, err := s.layers()
+	layers, err := s.layersFor(inv.tool)
 	if err != nil {
-		return s.refuseUnjudged(call, "%s is refused, since the permission rules can't be read: %s", call.Name, errtext.Of(err))
+		inv.end(s.refuseUnjudged(inv.ToolCall, "%s is refused, since the permission rules can't be read: %s", inv.Name, errtext.Of(err)))
+		return
 	}
 	// A tool that is denied whatever its arguments gets no better hint.
-	if slices.ContainsFunc(layers.Agents, func(r *permission.Ruleset) bool { return r.DeniesAll(call.Name) }) {
-		whole := []permission.Value{{Tool: call.Name, Text: call.Name}}
+	if deniesAll(layers.Agents, inv.Name) {
+		whole := []permission.Value{{Tool: inv.Name, Text: inv.Name}}
 		decision := layers.Decide(whole)
-		s.audit(s.auditEntry(call, whole, decision))
-		return refuse("%s", decision.Reason())
+		s.audit(s.auditEntry(inv.ToolCall, whole, decision))
+		inv.end(refuse("%s", decision.Reason()))
+		return
 	}
-	values, err := t.Values(args)
+	if inv.prepared == nil {
+		inv.prepared, err = tool.Prepare(inv.tool, args)
+	}
+	var values []permission.Value
+	if err == nil {
+		values, err = inv.prepared.Values()
+	}
 	if err != nil {
-		return s.refuseUnjudged(call, "%s is refused: %s", call.Name, errtext.Of(err))
+		inv.end(s.refuseUnjudged(inv.ToolCall, "%s is refused: %s", inv.Name, errtext.Of(err)))
+		return
 	}
-	if res, ok := s.judge(ctx, layers, call, values); !ok {
-		return res
+	if !wait && layers.decide(values).Action == permission.Ask {
+		return
 	}
-	if err := ctx.Err(); err != nil {
-		return CallResult{Result: tool.Errorf("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))}
+	s.admitJudged(ctx, inv, layers, values)
+}
+
+// admitJudged judges a call of these values.
+func (s *Session) admitJudged(ctx context.Context, inv *invocation, layers *layers, values []permission.Value) {
+	verdict := s.judge(ctx, layers, inv, values)
+	if !verdict.allowed {
+		inv.end(verdict.refusal)
+		return
 	}
-	return CallResult{Result: s.run(ctx, t, &tool.Call{
-		ID:        call.ID,
+	if ctx.Err() != nil {
+		inv.end(CallResult{Result: tool.Errorf("%s was not run: %s", inv.Name, errtext.Of(context.Cause(ctx)))})
+		return
+	}
+	inv.call = &tool.Call{
 		SessionID: s.id,
-		MessageID: messageID,
-		Args:      args,
+		MessageID: inv.messageID,
+		Args:      json.RawMessage(inv.Arguments),
 		Values:    values,
-		Readable:  s.readable,
-	})}
+		Rules:     &verdict.layers.Layers,
+		Approved:  verdict.approved,
+		Judge: func(ctx context.Context, value permission.Value) error {
+			return s.judgeLate(ctx, inv.ToolCall, value)
+		},
+		Readable: s.readable(inv.Name),
+	}
+}
+
+// deniesAll reports whether one of the rulesets denies a tool whatever its
+// arguments.
+func deniesAll(rulesets []*permission.Ruleset, name string) bool {
+	return slices.ContainsFunc(rulesets, func(r *permission.Ruleset) bool { return r.DeniesAll(name) })
+}
+
+// judgeLate judges a value that shows up while a call runs, as a call of the
+// value's tool that the running one makes.
+func (s *Session) judgeLate(ctx context.Context, running model.ToolCall, value permission.Value) error {
+	args, err := json.Marshal(map[string]string{"value": value.Text})
+	if err != nil {
+		return err
+	}
+	rules, err := s.layersFor(nil)
+	if err != nil {
+		return err
+	}
+	inv := &invocation{ToolCall: model.ToolCall{ID: running.ID, Name: value.Tool, Arguments: string(args)}}
+	if verdict := s.judge(ctx, rules, inv, []permission.Value{value}); !verdict.allowed {
+		return errors.New(verdict.refusal.Text)
+	}
+	return nil
 }
 
 // over returns an error if the session, or one that it descends from, has ended.
@@ -119,28 +220,37 @@ func (s *Session) over() error {
 	return nil
 }
 
-// judge decides on a call. It reports false with what the model is told where
-// the call may not run.
-func (s *Session) judge(ctx context.Context, layers *permission.Layers, call model.ToolCall, values []permission.Value) (CallResult, bool) {
-	decision := layers.Decide(values)
+// verdict is what the gate says of a call.
+type verdict struct {
+	allowed  bool
+	refusal  CallResult // what the model is told where it is not
+	approved bool       // by a person
+	layers   *layers    // by which it was judged last
+}
+
+// judge decides by the rules on a call, which need not be one of a tool.
+func (s *Session) judge(ctx context.Context, rules *layers, inv *invocation, values []permission.Value) verdict {
+	call := inv.ToolCall
+	decision := rules.decide(values)
 	entry := s.auditEntry(call, values, decision)
+	refused := func(format string, args ...any) verdict { return verdict{refusal: refuse(format, args...)} }
 	switch {
 	case decision.Action == permission.Allow:
 		s.audit(entry)
-		return CallResult{}, true
+		return verdict{allowed: true, layers: rules}
 	case decision.Action != permission.Ask:
 		s.audit(entry)
-		return refuse("%s", decision.Reason()), false
+		return refused("%s", rules.reason(decision))
 	case s.approver == nil && s.m.unattended:
 		s.audit(entry.answered(event.Denied, "nobody"))
-		return refuse("%s Nobody can answer here, so the call is refused.%s", decision.Reason(), s.m.ruleHint(decision.Value)), false
+		return refused("%s Nobody can answer here, so the call is refused.%s", rules.reason(decision), s.m.ruleHint(decision.Value))
 	case ctx.Err() != nil:
 		s.audit(entry.answered(event.Cancelled, ""))
-		return refuse("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx))), false
+		return refused("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))
 	}
 	allowed := func() bool {
-		layers, err := s.layers()
-		return err == nil && layers.Decide(values).Action == permission.Allow
+		rules, err := s.layersFor(inv.tool)
+		return err == nil && rules.decide(values).Action == permission.Allow
 	}
 	answered, err := s.ask(ctx, &ApprovalRequest{
 		ID:             newID("apr"),
@@ -149,28 +259,37 @@ func (s *Session) judge(ctx context.Context, layers *permission.Layers, call mod
 		Agent:          s.agent,
 		Tool:           call.Name,
 		Arguments:      call.Arguments,
-		Decision:       decision,
+		Reason:         rules.reason(decision),
 		Patterns:       permission.Patterns(values),
-		AlwaysPatterns: alwaysPatterns(layers, call.Name, values),
+		AlwaysPatterns: rules.alwaysPatterns(call.Name, values),
 	}, allowed)
 	if err != nil {
 		s.audit(entry.answered(event.Cancelled, ""))
-		return refuse("%s was not approved: %v", call.Name, err), false
+		return refused("%s was not approved: %v", call.Name, err)
 	}
 	s.audit(entry.answered(answered.Outcome, answered.AnsweredBy))
 	if answered.Outcome != event.Approved {
-		return s.unapproved(ctx, call, decision, answered), false
+		return verdict{refusal: s.unapproved(ctx, call, decision, answered)}
 	}
-	// What happened while the call waited counts: an end, and a deny, which no
-	// answer lifts.
+	// What happened while the call waited counts: an end, what its paths lead to
+	// by now, and a deny, which no answer lifts.
 	if err := s.over(); err != nil {
-		return s.refuseUnjudged(call, "%s is refused, since %v", call.Name, err), false
+		return verdict{refusal: s.refuseUnjudged(call, "%s is refused, since %v", call.Name, err)}
 	}
-	if layers, err := s.layers(); err != nil {
-		return s.refuseUnjudged(call, "%s is refused, since the permission rules can't be read: %s", call.Name, errtext.Of(err)), false
-	} else if decision := layers.Decide(values); decision.Action == permission.Deny {
-		s.audit(s.auditEntry(call, values, decision))
-		return refuse("%s", decision.Reason()), false
+	if rules, err = s.layersFor(inv.tool); err != nil {
+		return verdict{refusal: s.refuseUnjudged(call, "%s is refused, since the permission rules can't be read: %s", call.Name, errtext.Of(err))}
+	}
+	now := values
+	if inv.prepared != nil {
+		if now, err = inv.prepared.Values(); err != nil {
+			return verdict{refusal: s.refuseUnjudged(call, "%s is refused: %s", call.Name, errtext.Of(err))}
+		}
+	}
+	for _, values := range [][]permission.Value{values, now} {
+		if decision := rules.decide(values); decision.Action == permission.Deny {
+			s.audit(s.auditEntry(call, values, decision))
+			return refused("%s", rules.reason(decision))
+		}
 	}
 	if answered.Always {
 		if err := s.allowAlways(call.Name, answered.AlwaysPatterns); err != nil {
@@ -178,7 +297,7 @@ func (s *Session) judge(ctx context.Context, layers *permission.Layers, call mod
 		}
 		s.m.rechecks.tell()
 	}
-	return CallResult{}, true
+	return verdict{allowed: true, approved: answered.AnsweredBy != byRules, layers: rules}
 }
 
 // unapproved refuses a call that was asked about, and says why.
@@ -195,18 +314,6 @@ func (s *Session) unapproved(ctx context.Context, call model.ToolCall, decision 
 	default:
 		return refuse("The user denied %s.", call.Name)
 	}
-}
-
-// layers returns the rulesets that judge the session's calls now.
-func (s *Session) layers() (*permission.Layers, error) {
-	static, err := s.m.static.Rules()
-	if static == nil && err != nil {
-		return nil, err
-	}
-	s.m.tellRules(err)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return &permission.Layers{Agents: s.rulesets, Static: static, Runtime: s.runtime}, nil
 }
 
 // tellRules logs what is wrong with the static rules, once for each thing, and
@@ -229,35 +336,36 @@ func (m *Manager) tellRules(err error) {
 	}
 }
 
-// readable reports whether read_file would not be denied for the path.
-func (s *Session) readable(path string) bool {
-	layers, err := s.layers()
-	if err != nil {
-		return false
+// run runs a call within its time limit.
+func (s *Session) run(ctx context.Context, inv *invocation) {
+	defer s.guard(inv)
+	spec := inv.tool.Spec()
+	if !spec.ReadOnly && !spec.Delegates {
+		if err := s.flush(); err != nil { // what is changed is known to have been begun
+			inv.end(CallResult{Result: tool.Errorf("%s was not run: %s", inv.Name, errtext.Of(err))})
+			return
+		}
 	}
-	values, err := s.m.paths.PathValues("read_file", path)
-	if err != nil {
-		return false
-	}
-	return layers.Decide(values).Action != permission.Deny
-}
-
-// run runs a tool within its time limit.
-func (s *Session) run(ctx context.Context, t tool.Tool, call *tool.Call) tool.Result {
-	spec := t.Spec()
 	if !spec.OwnTimeLimit {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, s.m.limits.ToolCall, fmt.Errorf("its time limit of %s has passed", errtext.Duration(s.m.limits.ToolCall)))
+		ctx, cancel = context.WithTimeoutCause(ctx, s.m.limits.ToolCall, toolTimeout(s.m.limits.ToolCall))
 		defer cancel()
 	}
-	res, err := t.Run(ctx, call)
+	res, err := inv.prepared.Run(ctx, inv.call)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return tool.Errorf("%s: %s", spec.Name, errtext.Of(err))
+		res = tool.Errorf("%s: %s", inv.Name, errtext.Of(err))
 	}
-	return res
+	inv.end(CallResult{Result: res})
+}
+
+// toolTimeout is the error of a call whose time is over.
+type toolTimeout time.Duration
+
+func (t toolTimeout) Error() string {
+	return fmt.Sprintf("its time limit of %s has passed", errtext.Duration(time.Duration(t)))
 }
 
 // refuseUnjudged refuses a call that no rule was asked about.
@@ -272,6 +380,9 @@ func refuse(format string, args ...any) CallResult {
 }
 
 func checkObject(args json.RawMessage) error {
+	if json.Valid(args) && bytes.HasPrefix(bytes.TrimLeft(args, " \t\r\n"), []byte{'{'}) {
+		return nil
+	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(args, &object); err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -162,22 +164,152 @@ func TestClockStandsStillWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestReadable: what a search may show is what read_file is not denied.
+// TestReadable: what a search may show is what neither read_file nor the search is denied.
 func TestReadable(t *testing.T) {
 	var got map[string]bool
 	look := &fakeTool{"look", func(_ context.Context, call *tool.Call) (tool.Result, error) {
 		got = make(map[string]bool)
-		for _, path := range []string{"main.go", ".env", "a/b/.env", "../outside", "a\x00b"} {
+		for _, path := range []string{"main.go", ".env", "a/b/.env", "../outside", "a\x00b", "private/x"} {
 			got[path] = call.Readable(path)
 		}
 		return tool.Result{Text: "ok"}, nil
 	}}
 	e := newEnv(t, turns{calls(call("1", "look", "x")), say("ok")}, nil)
-	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Allow), rule("read_file", "*.env", permission.Deny))
+	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Allow), rule("read_file", "*.env", permission.Deny), rule("look", "private/**", permission.Deny))
 	s := e.open(session.Spec{Tools: []tool.Tool{look}})
 	e.end(s, s.Prompt(t.Context(), "go"))
-	if !got["main.go"] || got[".env"] || got["a/b/.env"] || got["a\x00b"] {
+	if !got["main.go"] || got[".env"] || got["a/b/.env"] || got["a\x00b"] || got["private/x"] {
 		t.Errorf("readable: %v", got)
+	}
+}
+
+// movingTool is a tool whose values change: its path is a link that leads
+// elsewhere each time.
+type movingTool struct {
+	fakeTool
+	targets []string
+}
+
+func (m *movingTool) Values(json.RawMessage) ([]permission.Value, error) {
+	target := m.targets[0]
+	if len(m.targets) > 1 {
+		m.targets = m.targets[1:]
+	}
+	return []permission.Value{{Tool: m.name, Text: "link"}, {Tool: m.name, Text: target}}, nil
+}
+
+// TestMovedWhileWaiting: an answer counts for what was asked about, and for what
+// that leads to by then.
+func TestMovedWhileWaiting(t *testing.T) {
+	for target, runs := range map[string]bool{"open": true, "secret": false} {
+		ran := false
+		move := &movingTool{fakeTool{"move", func(_ context.Context, call *tool.Call) (tool.Result, error) {
+			ran = call.Approved
+			return tool.Result{Text: "ok"}, nil
+		}}, []string{"open", target}}
+		var result model.ToolResult
+		m := turns{calls(call("1", "move", "link")), func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+			result = req.Messages[len(req.Messages)-1].ToolResults[0]
+			say("ok")(ctx, req, yield)
+		}}
+		e := newEnv(t, m, func(o *session.Options) { o.Approver = session.AlwaysYes })
+		e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask), rule("move", "secret", permission.Deny))
+		s := e.open(session.Spec{Tools: []tool.Tool{move}})
+		e.end(s, s.Prompt(t.Context(), "go"))
+		if ran != runs || !runs && !strings.Contains(result.Text, "secret") {
+			t.Errorf("it leads to %s when it is approved: ran is %v, the model is told %q", target, ran, result.Text)
+		}
+	}
+}
+
+// sandboxedTool is a tool that starts programs.
+type sandboxedTool struct {
+	fakeTool
+	held  bool
+	ended []string
+}
+
+func (s *sandboxedTool) Held(string, *permission.Layers) (bool, string) {
+	return s.held, "there is none"
+}
+
+func (s *sandboxedTool) EndSession(id string) error {
+	s.ended = append(s.ended, id)
+	return nil
+}
+
+// TestSandboxed: what no sandbox holds is asked about, with the reason; a host is
+// judged when a program wants it, by rules that name it.
+func TestSandboxed(t *testing.T) {
+	rules := []permission.Rule{
+		rule("*", "*", permission.Allow), rule("network", "*", permission.Allow), rule("network", "bad.example:*", permission.Deny),
+		rule("network", "10.0.0.1:*", permission.Allow),
+	}
+	for _, held := range []bool{true, false} {
+		hosts := make(map[string]error)
+		run := &sandboxedTool{held: held, fakeTool: fakeTool{"run", func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+			for _, host := range []string{"good.example:443", "bad.example:443", "10.0.0.1:22", "10.0.0.2:22", "localhost:80"} {
+				hosts[host] = call.Judge(ctx, permission.Value{Tool: tool.NetworkTool, Text: host})
+			}
+			return tool.Result{Text: "ok"}, nil
+		}}}
+		var result model.ToolResult
+		m := turns{calls(call("1", "run", "x")), func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+			result = req.Messages[len(req.Messages)-1].ToolResults[0]
+			say("ok")(ctx, req, yield)
+		}}
+		e := newEnv(t, m, func(o *session.Options) { o.Unattended = true })
+		e.static.rules = permission.MustRuleset(rules...)
+		s := e.open(session.Spec{Tools: []tool.Tool{run}})
+		e.end(s, s.Prompt(t.Context(), "go"))
+		if !slices.Equal(run.ended, []string{s.ID()}) {
+			t.Errorf("the tool was told of the end of %q", run.ended)
+		}
+		if !held {
+			if !strings.Contains(result.Text, "there is none") || len(hosts) > 0 {
+				t.Errorf("not held: the model is told %q, asked about %v", result.Text, hosts)
+			}
+			continue
+		}
+		for host, allowed := range map[string]bool{"good.example:443": true, "bad.example:443": false, "10.0.0.1:22": true, "10.0.0.2:22": false, "localhost:80": false} {
+			if (hosts[host] == nil) != allowed {
+				t.Errorf("%s: %v, want it allowed: %v", host, hosts[host], allowed)
+			}
+		}
+	}
+}
+
+// TestReadableLinks: a link is judged by where it leads, also in a folder whose
+// files have just their own names, and below a folder that is a link.
+func TestReadableLinks(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"open", "private"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, dir, "a"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{"open/link": "../private/a", "folder": "private"} {
+		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []bool{true, true, false, false, false, true}
+	var got []bool
+	look := &fakeTool{"look", func(_ context.Context, call *tool.Call) (tool.Result, error) {
+		for _, path := range []string{"open/a", "open/a", "open/link", "folder/a", "private/a", "open/none"} {
+			got = append(got, call.Readable(path))
+		}
+		return tool.Result{Text: "ok"}, nil
+	}}
+	e := newEnv(t, turns{calls(call("1", "look", "x")), say("ok")}, func(o *session.Options) { o.Workspace.Root = root })
+	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Allow), rule("read_file", "private/**", permission.Deny))
+	s := e.open(session.Spec{Tools: []tool.Tool{look}})
+	e.end(s, s.Prompt(t.Context(), "go"))
+	if !slices.Equal(got, want) {
+		t.Errorf("readable: %v, want %v", got, want)
 	}
 }
 

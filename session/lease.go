@@ -79,7 +79,7 @@ func (s *Store) alive(ctx context.Context, bootID string) (bool, error) {
 	}
 	var l lease
 	if err := json.Unmarshal(entry.Value(), &l); err != nil {
-		return true, nil // a form of a later version: it is there
+		return true, nil // the form of a later version counts as alive
 	}
 	return !l.over(), nil
 }
@@ -94,7 +94,7 @@ type keeper struct {
 
 	mu       sync.Mutex // held while the lease is renewed, or given back
 	load     func() WorkerLoad
-	rev      uint64    // of the stored lease; 0: there is none
+	rev      uint64    // of the stored lease; 0: not stored
 	doubtful time.Time // until then the live sessions are looked at: somebody may have ended them
 	closed   bool
 	sign     atomic.Pointer[time.Time] // when this process was last known to be taken for alive
@@ -152,7 +152,7 @@ func (k *keeper) run(ctx context.Context, closed <-chan nats.Status) {
 	defer tick.Stop()
 	watch := k.watch(ctx)
 	for {
-		var updates <-chan jetstream.KeyValueEntry // nil: none to watch
+		var updates <-chan jetstream.KeyValueEntry // nil: not watching
 		if watch != nil {
 			updates = watch.Updates()
 		}

@@ -25,7 +25,7 @@ import (
 // process would have.
 func (e *env) process(m model.Model) *env {
 	e.t.Helper()
-	manager, err := session.NewManager(e.t.Context(), session.Options{
+	manager, err := session.OpenManager(e.t.Context(), session.Options{
 		Bus: e.bus, Static: e.static, Workspace: permission.Workspace{Root: e.t.TempDir()},
 		Model: func(string) (model.Model, error) { return m, nil },
 	})
@@ -329,7 +329,7 @@ func TestLeaseIsGivenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := session.NewManager(context.Background(), session.Options{Bus: bus, Static: e.static}); err != nil {
+	if _, err := session.OpenManager(context.Background(), session.Options{Bus: bus, Static: e.static}); err != nil {
 		t.Fatal(err)
 	}
 	if err := bus.Close(); err != nil {

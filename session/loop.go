@@ -8,14 +8,13 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 )
-
-// maxParallelCalls bounds the tool calls of one step that run at once.
-const maxParallelCalls = 16
 
 // concludeNow is what the model reads when its steps are used up.
 const concludeNow = "You have used all of your steps, and no tool can be called any more. " +
@@ -28,8 +27,8 @@ const maxCorrections = 2
 // answerAgain is what the model reads after such an answer.
 const answerAgain = "Your answer is not accepted: %v\nAnswer again, with the corrected answer alone."
 
-// UnacceptedError tells that a turn ended with an answer that [Spec.Accept] did
-// not take.
+// UnacceptedError tells that a turn ended with an answer that [Spec.Accept]
+// refused.
 type UnacceptedError struct {
 	Answer string // the last one, as the model gave it
 	Err    error  // of Accept
@@ -46,25 +45,87 @@ type Outcome struct {
 }
 
 // Prompt gives the session a prompt and runs the loop until the model has
-// answered. It blocks until everything it started has ended. A session that
-// has no model, or has ended, fails.
+// answered. It blocks until everything it started has ended. It fails if the
+// session has no model or has ended.
 func (s *Session) Prompt(ctx context.Context, prompt string) Outcome {
-	ctx, release := s.Bound(ctx)
-	defer release()
-	ctx, clock := startClock(ctx, s.timeLimit)
-	defer clock.stop()
-	s.mu.Lock()
-	s.clock = clock
-	s.mu.Unlock()
+	return s.Begin(ctx, prompt).Run()
+}
 
-	text, err := s.guardedTurn(ctx, prompt)
+// Turn is one turn of a session, from [Session.Begin] to the end of [Turn.Run].
+type Turn struct {
+	bond   *bond
+	s      *Session
+	prompt string
+	clock  *clock // nil: not started
+	err    error  // of the start
+	next   string // the id of the next message of the model
+
+	corrections int // answers that were not accepted
+}
+
+// Begin returns a turn that is to be run, or released.
+func (s *Session) Begin(ctx context.Context, prompt string) *Turn {
+	return &Turn{bond: s.life.bind(ctx), s: s, prompt: prompt}
+}
+
+// Context ends with ctx of [Session.Begin], when the session is stopped, and
+// when the turn is over.
+func (t *Turn) Context() context.Context { return t.bond.ctx }
+
+// Release ends a turn that is not run.
+func (t *Turn) Release() { t.bond.release() }
+
+// Start does what comes before the first model call, and starts the clock. Run
+// does it where nobody has.
+func (t *Turn) Start() {
+	s := t.s
+	t.clock = newClock(t.bond.cancel, s.timeLimit)
+	s.mu.Lock()
+	s.clock = t.clock
+	s.mu.Unlock()
+	t.err = t.open()
+}
+
+func (t *Turn) open() error {
+	s := t.s
+	if s.agent == "" {
+		return errors.New("this session has no model of its own")
+	}
+	if err := t.bond.ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.become(Running, nil); err != nil {
+		return err
+	}
+	s.tell(t.prompt)
+	s.status(event.StatusStreaming)
+	t.next = newID("msg")
+	return nil
+}
+
+// Run runs the loop, as [Session.Prompt] does.
+func (t *Turn) Run() Outcome {
+	defer t.bond.release()
+	if t.clock == nil {
+		t.Start()
+	}
+	defer t.clock.stop()
+	text, err := "", t.err
+	if err == nil {
+		text, err = t.guarded()
+	}
+	return t.outcome(text, err)
+}
+
+// outcome tells how the turn has ended.
+func (t *Turn) outcome(text string, err error) Outcome {
 	if err == nil {
 		return Outcome{Status: Completed, Text: text}
 	}
 	out := Outcome{Status: Failed, Err: err}
 	var limit *TimeLimitError
-	if ctx.Err() != nil {
-		out.Err = context.Cause(ctx)
+	if t.bond.ctx.Err() != nil {
+		out.Err = context.Cause(t.bond.ctx)
 		switch {
 		case errors.As(out.Err, &limit):
 			out.Status = TimedOut
@@ -74,72 +135,65 @@ func (s *Session) Prompt(ctx context.Context, prompt string) Outcome {
 			out.Status, out.Err = Cancelled, fmt.Errorf("the task was cancelled: %w", out.Err)
 		}
 	}
-	if broken := s.brokenBy(); broken != nil {
+	if broken := t.s.brokenBy(); broken != nil {
 		out = Outcome{Status: Failed, Err: broken}
 	}
 	return out
 }
 
-// guardedTurn makes a panic an error of the turn, so that the session is ended
+// guarded makes a panic an error of the turn, so that the session is ended
 // like any other.
-func (s *Session) guardedTurn(ctx context.Context, prompt string) (text string, err error) {
+func (t *Turn) guarded() (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.m.log.Error("a turn panicked", "session", s.id, "panic", p, "stack", string(debug.Stack()))
+			t.s.m.log.Error("a turn panicked", "session", t.s.id, "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("internal error: %v", p)
 		}
 	}()
-	return s.turn(ctx, prompt)
+	return t.loop()
 }
 
-// turn is the loop.
-func (s *Session) turn(ctx context.Context, prompt string) (string, error) {
-	if s.agent == "" {
-		return "", errors.New("this session has no model of its own")
-	}
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	if err := s.become(Running, nil); err != nil {
-		return "", err
-	}
-	if err := s.remember(newID("msg"), model.Message{Role: model.User, Text: prompt}); err != nil {
-		return "", err
-	}
-	corrections := 0
+// loop runs step after step.
+func (t *Turn) loop() (string, error) {
 	for step := 1; ; step++ {
-		final := step > s.maxSteps
-		messageID, answer, stop, err := s.callModel(ctx, final)
-		if err != nil {
+		a := &answer{id: t.next, final: step > t.s.maxSteps}
+		if err := t.callModel(a); err != nil {
 			return "", err
 		}
-		if len(answer.ToolCalls) == 0 || final {
-			text, err := s.conclude(answer.Text, stop)
-			if unaccepted, ok := errors.AsType[*UnacceptedError](err); ok && !final && corrections < maxCorrections {
-				corrections++
-				correction := model.Message{Role: model.User, Text: fmt.Sprintf(answerAgain, unaccepted)}
-				if err := cmp.Or(s.remember(newID("msg"), correction), ctx.Err()); err != nil {
-					return "", err
-				}
-				continue
-			}
-			if err != nil {
-				return "", err
-			}
-			s.status(event.StatusIdle)
-			s.publish(event.TurnComplete{Message: event.TurnMessage{ID: messageID, Text: text}})
-			return text, s.brokenBy()
+		if text, over, err := t.step(step, a); over || err != nil {
+			return text, err
 		}
-		s.status(event.StatusExecutingTool)
-		results := s.invokeAll(ctx, answer.ToolCalls, messageID, step)
-		message := model.Message{Role: model.User, ToolResults: results}
-		if step == s.maxSteps {
-			message.Text = concludeNow
-		}
-		if err := cmp.Or(s.remember(newID("msg"), message), ctx.Err()); err != nil {
-			return "", err
-		}
+		t.s.status(event.StatusStreaming)
+		t.next = newID("msg")
 	}
+}
+
+// step does what follows from an answer of the model. over: the turn has ended.
+func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
+	s := t.s
+	if len(a.message.ToolCalls) == 0 || a.final {
+		text, err := s.conclude(a.message.Text, a.stop)
+		if unaccepted, ok := errors.AsType[*UnacceptedError](err); ok && !a.final && t.corrections < maxCorrections {
+			t.corrections++
+			s.tell(fmt.Sprintf(answerAgain, unaccepted))
+			return "", false, t.bond.ctx.Err()
+		}
+		if err != nil {
+			return "", true, err
+		}
+		s.status(event.StatusIdle)
+		s.publish(event.TurnComplete{Message: event.TurnMessage{ID: a.id, Text: text}})
+		return text, true, s.brokenBy()
+	}
+	s.status(event.StatusExecutingTool)
+	results := s.invokeAll(t.bond.ctx, a.message.ToolCalls, a.id, step)
+	message := model.Message{Role: model.User, ToolResults: results}
+	if step == s.maxSteps {
+		message.Text = concludeNow
+		s.append(messageKind, messageEntry{ID: resultsID(a.id), Role: model.User, Text: message.Text, Answers: a.id})
+	}
+	s.messages = append(s.messages, message)
+	return "", false, t.bond.ctx.Err()
 }
 
 // conclude makes the result of the model's last message.
@@ -164,72 +218,109 @@ func (s *Session) conclude(text string, stop model.StopReason) (string, error) {
 	}
 }
 
-// callModel asks the model for the next message, publishes it as it arrives,
-// and stores it.
-func (s *Session) callModel(ctx context.Context, final bool) (id string, answer model.Message, stop model.StopReason, err error) {
-	limit := s.m.limits.ModelCall
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, &model.Error{
-		Model: s.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", errtext.Duration(limit)),
-	})
-	defer cancel()
-	s.status(event.StatusStreaming)
+// answer is what the model says in one call.
+type answer struct {
+	id              string
+	final           bool // no tools can be called any more
+	message         model.Message
+	stop            model.StopReason
+	usage           model.Usage
+	text, reasoning strings.Builder
+}
 
-	id = newID("msg")
-	answer.Role = model.Assistant
-	var text, reasoning strings.Builder
-	var usage model.Usage
-	for part, err := range s.model.Stream(ctx, &model.Request{
+// callContext is the context of a turn with the deadline of a model call, whose
+// end ends the turn.
+type callContext struct {
+	context.Context
+	deadline time.Time
+}
+
+// Deadline implements [context.Context].
+func (c *callContext) Deadline() (time.Time, bool) {
+	if at, ok := c.Context.Deadline(); ok && at.Before(c.deadline) {
+		return at, true
+	}
+	return c.deadline, true
+}
+
+// callModel asks the model for the next message, and publishes it as it arrives.
+func (t *Turn) callModel(a *answer) error {
+	ctx, end := t.limited()
+	defer end()
+	for part, err := range t.s.model.Stream(ctx, t.s.request(a.final)) {
+		if err != nil {
+			return cmp.Or(context.Cause(t.bond.ctx), err)
+		}
+		t.s.take(part, a)
+	}
+	return t.s.complete(a)
+}
+
+// limited returns the context of a model call.
+func (t *Turn) limited() (ctx context.Context, end func() bool) {
+	limit := t.s.m.limits.ModelCall
+	timer := time.AfterFunc(limit, func() {
+		t.bond.cancel(&model.Error{
+			Model: t.s.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", errtext.Duration(limit)),
+		})
+	})
+	return &callContext{t.bond.ctx, time.Now().Add(limit)}, timer.Stop
+}
+
+func (s *Session) request(final bool) *model.Request {
+	return &model.Request{
 		System:      s.system,
 		Messages:    s.messages,
-		Tools:       s.offeredTools(),
+		Tools:       s.tools.offered(s.rulesets),
 		NoToolCalls: final,
 		Path:        s.path.IDs(),
 		Params:      s.params,
-	}) {
-		if err != nil {
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			return id, answer, stop, err
-		}
-		switch part := part.(type) {
-		case model.Retry:
-			s.publish(event.StatusChange{Status: event.StatusStreaming, Retry: &event.Retry{
-				Reason: string(part.Reason), Try: part.Try, Tries: part.Tries, DelayMs: part.Wait.Milliseconds(),
-			}})
-		case model.TextDelta:
-			s.publish(event.ContentDelta{MessageID: id, Delta: part.Text, Offset: text.Len()})
-			text.WriteString(part.Text)
-		case model.ReasoningDelta:
-			s.publish(event.ReasoningDelta{MessageID: id, Delta: part.Text, Offset: reasoning.Len()})
-			reasoning.WriteString(part.Text)
-		case model.Reasoning:
-			answer.Reasoning = append(answer.Reasoning, part)
-		case model.ToolCall:
-			answer.ToolCalls = append(answer.ToolCalls, s.named(part))
-		case model.Usage:
-			usage = part
-		case model.Stop:
-			stop = part.Reason
-		}
 	}
-	if stop == "" {
-		return id, answer, stop, &model.Error{Model: s.model.Name(), Kind: model.ErrProtocol, Message: "the answer ended without a stop reason"}
+}
+
+// take takes a part of an answer.
+func (s *Session) take(part model.Part, a *answer) {
+	switch part := part.(type) {
+	case model.Retry:
+		s.publish(event.StatusChange{Status: event.StatusStreaming, Retry: &event.Retry{
+			Reason: string(part.Reason), Try: part.Try, Tries: part.Tries, DelayMs: part.Wait.Milliseconds(),
+		}})
+	case model.TextDelta:
+		s.publish(event.ContentDelta{MessageID: a.id, Delta: part.Text, Offset: a.text.Len()})
+		a.text.WriteString(part.Text)
+	case model.ReasoningDelta:
+		s.publish(event.ReasoningDelta{MessageID: a.id, Delta: part.Text, Offset: a.reasoning.Len()})
+		a.reasoning.WriteString(part.Text)
+	case model.Reasoning:
+		a.message.Reasoning = append(a.message.Reasoning, part)
+	case model.ToolCall:
+		a.message.ToolCalls = append(a.message.ToolCalls, s.named(part))
+	case model.Usage:
+		a.usage = part
+	case model.Stop:
+		a.stop = part.Reason
 	}
-	answer.Text = text.String()
-	if final {
-		answer.ToolCalls = nil // none was to be made, and none will be answered
+}
+
+// complete adds an answer to the conversation.
+func (s *Session) complete(a *answer) error {
+	if a.stop == "" {
+		return &model.Error{Model: s.model.Name(), Kind: model.ErrProtocol, Message: "the answer ended without a stop reason"}
 	}
-	s.publish(event.Usage(usage))
-	err = s.change(func(r *Record) error {
+	a.message.Role, a.message.Text = model.Assistant, a.text.String()
+	if a.final {
+		a.message.ToolCalls = nil // none was to be made, and none will be answered
+	}
+	s.messages = append(s.messages, a.message)
+	if entry := unsaid(a.id, &a.message); entry != nil {
+		s.append(messageKind, entry)
+	}
+	s.publish(event.Usage(a.usage)) // completes the message in the log
+	return s.change(func(r *Record) error {
 		r.Steps++
-		r.Usage = r.Usage.Add(usage)
+		r.Usage = r.Usage.Add(a.usage)
 		return nil
 	})
-	if err != nil {
-		return id, answer, stop, err
-	}
-	return id, answer, stop, s.remember(id, answer)
 }
 
 // named gives a tool call an id of its own where the model has used its id
@@ -243,30 +334,66 @@ func (s *Session) named(call model.ToolCall) model.ToolCall {
 }
 
 // invokeAll takes the tool calls of one message through the gate, side by
-// side, and returns their results in the order of the calls.
+// side, and returns their results in the order of the calls. Calls of tools
+// that delegate wait for nothing here; of the others, [Limits.StepCalls] run at
+// once.
 func (s *Session) invokeAll(ctx context.Context, calls []model.ToolCall, messageID string, step int) []model.ToolResult {
-	for _, call := range calls {
-		s.publish(event.ToolCallStart{
-			ToolCallID: call.ID, ToolName: call.Name, Arguments: call.Arguments, MessageID: messageID, Step: step,
-		})
+	all := make([]*invocation, len(calls))
+	var delegated, others []*invocation
+	for i := range calls {
+		s.publishStart(&calls[i], messageID, step)
+		all[i] = &invocation{ToolCall: calls[i], messageID: messageID}
+		if t := s.tools.byName[calls[i].Name]; t != nil && t.Spec().Delegates {
+			delegated = append(delegated, all[i])
+		} else {
+			others = append(others, all[i])
+		}
 	}
-	results := make([]model.ToolResult, len(calls))
-	places := make(chan struct{}, maxParallelCalls)
 	var running sync.WaitGroup
-	for i, call := range calls {
-		places <- struct{}{}
+	s.startAll(ctx, delegated, &running)
+	slots := make(chan struct{}, s.m.limits.StepCalls)
+	for _, inv := range others {
+		slots <- struct{}{}
 		running.Go(func() {
-			defer func() { <-places }()
-			res := s.invoke(ctx, call, messageID)
-			results[i] = model.ToolResult{ToolCallID: call.ID, Text: res.Text, IsError: res.IsError}
+			defer func() { <-slots }()
+			s.invoke(ctx, inv)
 		})
 	}
 	running.Wait()
+	results := make([]model.ToolResult, len(calls))
+	for i, inv := range all {
+		results[i] = model.ToolResult{ToolCallID: inv.ID, Text: inv.res.Text, IsError: inv.res.IsError}
+	}
 	return results
 }
 
-// remember adds a message to the conversation and stores it.
-func (s *Session) remember(id string, message model.Message) error {
-	s.messages = append(s.messages, message)
-	return s.storeMessage(id, message)
+// starters is how many calls of tools that delegate are started at once:
+// the stacks of goroutines that start them grow, those of calls that wait don't.
+const starters = 8
+
+// startAll starts calls in their order, and has each of them run in a goroutine
+// of its own.
+func (s *Session) startAll(ctx context.Context, calls []*invocation, running *sync.WaitGroup) {
+	if len(calls) < 2 {
+		for _, inv := range calls {
+			running.Go(func() { s.invoke(ctx, inv) })
+		}
+		return
+	}
+	var next atomic.Int64
+	for range min(starters, len(calls)) {
+		running.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(calls)); i = next.Add(1) - 1 {
+				inv := calls[i]
+				s.start(ctx, inv)
+				running.Go(func() { s.invoke(ctx, inv) })
+			}
+		})
+	}
+}
+
+// tell adds a message to the conversation that the session has for its model.
+func (s *Session) tell(text string) {
+	s.messages = append(s.messages, model.Message{Role: model.User, Text: text})
+	s.append(messageKind, messageEntry{ID: newID("msg"), Role: model.User, Text: text})
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,10 @@ type Limits struct {
 	ModelCall time.Duration // one model call; 120 s
 	ToolCall  time.Duration // one call of a tool without a limit of its own; 30 s
 	Approval  time.Duration // how long a call waits for an answer; 10 min
+
+	// StepCalls bounds the tool calls of one step that run at once, but for those
+	// of tools that delegate ([tool.Spec.Delegates]): 1 to 1,000; 16.
+	StepCalls int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -34,7 +39,17 @@ func (l Limits) withDefaults() Limits {
 	if l.Approval == 0 {
 		l.Approval = 10 * time.Minute
 	}
+	if l.StepCalls == 0 {
+		l.StepCalls = 16
+	}
 	return l
+}
+
+func (l Limits) check() error {
+	if l.StepCalls < 1 || l.StepCalls > 1_000 {
+		return fmt.Errorf("%d tool calls of one step at once are not within 1 and 1,000", l.StepCalls)
+	}
+	return nil
 }
 
 // Options configures a [Manager].
@@ -47,11 +62,11 @@ type Options struct {
 	// Model returns the model of a name; the empty name is the default's.
 	Model func(name string) (model.Model, error)
 
-	// Approver answers what the rules ask, beside whoever calls [Store.Answer],
-	// from whatever process; nil: only those.
+	// Approver answers what the rules ask, as does whoever calls [Store.Answer],
+	// from whatever process; nil: only they do.
 	Approver Approver
 
-	// Unattended says that nobody is there to answer: without an Approver a
+	// Unattended says that nobody can answer: without an Approver a
 	// call that the rules ask about is refused at once.
 	Unattended bool
 
@@ -81,6 +96,7 @@ type Manager struct {
 	log        *slog.Logger
 	bootID     string
 	keeper     *keeper
+	index      *index
 	rechecks   rechecks
 	stops      *stops
 
@@ -90,10 +106,14 @@ type Manager struct {
 	rulesSaid string // what was logged of the static rules; empty: nothing is wrong
 }
 
-// NewManager opens the session store of the bus's workspace, and takes a lease
+// OpenManager opens the session store of the bus's workspace, and takes a lease
 // there: as long as this process renews it, its sessions are its own. It wants
 // Close before the bus is closed.
-func NewManager(ctx context.Context, opts Options) (*Manager, error) {
+func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
+	limits := opts.Limits.withDefaults()
+	if err := limits.check(); err != nil {
+		return nil, err
+	}
 	store, err := OpenStore(ctx, opts.Bus)
 	if err != nil {
 		return nil, err
@@ -108,7 +128,7 @@ func NewManager(ctx context.Context, opts Options) (*Manager, error) {
 		approver:   opts.Approver,
 		unattended: opts.Unattended,
 		audit:      opts.Audit,
-		limits:     opts.Limits.withDefaults(),
+		limits:     limits,
 		retention:  opts.Retention,
 		log:        opts.Logger,
 		bootID:     newID("boot"),
@@ -120,22 +140,25 @@ func NewManager(ctx context.Context, opts Options) (*Manager, error) {
 	if m.keeper, err = startKeeper(ctx, m); err != nil {
 		return nil, err
 	}
+	m.index = startIndex(store, m.log)
+	store.index = m.index
 	if m.stops, err = startStops(m); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }
 
-// Close gives the lease back. To other processes this one has gone then: its
-// sessions are to be ended before. Without Close that happens once the lease
-// has run out.
+// Close returns when the records of its sessions are stored, and gives the lease
+// back. Other processes then take this one for gone, so end its sessions first.
+// Without Close that happens when the lease has run out.
 func (m *Manager) Close() error {
 	if m.stops != nil {
 		m.stops.close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	return m.keeper.close(ctx)
+	// The records before the lease: without it their sessions count as lost.
+	return errors.Join(m.index.close(ctx), m.keeper.close(ctx))
 }
 
 // Report has load's answer stored with the lease, now and at each renewal, for
@@ -169,10 +192,13 @@ type Spec struct {
 	Lasting bool
 
 	// CallerModel is the model that a caller brings along: that of its children
-	// which name none. It is for sessions without an agent; nil: none.
+	// which name none. It is for sessions without an agent; may be nil.
 	CallerModel Model
 
 	Tools []tool.Tool
+
+	// ToolSet is the same, made once for many sessions, in place of Tools.
+	ToolSet *ToolSet
 
 	// Accept takes an answer of the model and returns what of it is the result
 	// of a turn. With an error the model is told why, and answers again, twice
@@ -180,109 +206,88 @@ type Spec struct {
 	// [UnacceptedError]. nil: any answer is the result.
 	Accept func(answer string) (result string, err error)
 
-	// Rules is the agent's ruleset. It is judged beside those of the session's
+	// Rules is the agent's ruleset. It is judged together with those of the session's
 	// ancestors: a child is never allowed more than its parent.
 	Rules *permission.Ruleset
 
 	MaxSteps  int           // model calls with tools before it must conclude; 0: 10
-	TimeLimit time.Duration // 0: none
+	TimeLimit time.Duration // 0: no limit
 	Approver  Approver      // nil: the manager's
 }
 
-// Open stores a new session and publishes its first event. The caller ends it.
+// Open begins a new session and publishes its first event. The caller ends it.
 func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
-	tools, names, err := toolsByName(spec.Tools)
+	s, err := m.newSession(ctx, spec)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.bus.Begin(s.path); err != nil {
 		return nil, fmt.Errorf("opening a session: %w", err)
-	}
-	s := &Session{
-		m:          m,
-		parent:     spec.Parent,
-		id:         newID("ses"),
-		agent:      spec.Agent,
-		system:     spec.System,
-		params:     spec.Params,
-		accept:     spec.Accept,
-		tools:      tools,
-		toolNames:  names,
-		maxSteps:   spec.MaxSteps,
-		timeLimit:  spec.TimeLimit,
-		approver:   spec.Approver,
-		lasting:    spec.Lasting,
-		done:       make(chan struct{}),
-		callIDs:    make(map[string]bool),
-		background: context.WithoutCancel(ctx),
-	}
-	s.life, s.kill = context.WithCancelCause(context.Background())
-	if s.maxSteps == 0 {
-		s.maxSteps = 10
-	}
-	if s.approver == nil {
-		s.approver = m.approver
-	}
-	var modelName string
-	if spec.Agent == "" {
-		s.model = spec.CallerModel
-	} else {
-		if s.model, err = m.modelOf(spec); err != nil {
-			return nil, fmt.Errorf("opening a session: %w", err)
-		}
-		modelName = s.model.Name()
-	}
-	var parentID string
-	if p := spec.Parent; p != nil {
-		parentID = p.id
-		s.path = p.path
-		s.rulesets = slices.Clone(p.rulesets)
-	}
-	s.path = s.path.Child(s.id, spec.Agent)
-	if spec.Agent != "" {
-		s.rulesets = append(s.rulesets, spec.Rules)
 	}
 	if err := s.newStream(); err != nil {
 		return nil, err
 	}
-	s.record = Record{
-		Schema:          recordSchema,
-		ID:              s.id,
-		ParentID:        parentID,
-		ParentMessageID: spec.ParentMessageID,
-		Path:            s.path,
-		Agent:           spec.Agent,
-		Description:     spec.Description,
-		Model:           modelName,
-		Status:          Queued,
-		Depth:           len(s.path) - 1,
-		CreatedAt:       time.Now().UTC(),
-		BootID:          m.bootID,
-	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("opening a session: %w", context.Cause(ctx))
-	}
-	// The end of ctx does not cut this short: of a record that is stored all the
-	// same nobody would know, and it would stay queued.
-	err = s.storing(func(ctx context.Context) error {
-		s.rev, err = m.store.create(ctx, &s.record)
-		return err
-	})
-	if err != nil {
-		return nil, err
 	}
 	m.mu.Lock()
 	m.live[s.id] = s
 	m.mu.Unlock()
-	s.publish(event.SessionStart{
-		SessionID:       s.id,
-		AgentType:       spec.Agent,
-		ParentID:        parentID,
-		ParentMessageID: spec.ParentMessageID,
-		Description:     spec.Description,
-		Model:           modelName,
-		Depth:           s.record.Depth,
-	})
+	s.mu.Lock()
+	m.index.put(s, s.record)
+	s.mu.Unlock()
+	s.append(openedKind, s.record.opened())
+	s.publish(s.record.started())
 	s.status(event.StatusQueued)
 	if err := s.brokenBy(); err != nil {
 		return nil, errors.Join(err, s.End(Failed, err))
+	}
+	return s, nil
+}
+
+// newSession returns the session that a spec is about. Nothing is stored of it.
+func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err error) {
+	if spec.ToolSet == nil {
+		if spec.ToolSet, err = NewToolSet(spec.Tools...); err != nil {
+			return nil, fmt.Errorf("opening a session: %w", err)
+		}
+	}
+	s := &Session{
+		m:        m,
+		identity: identity{parent: spec.Parent, id: newID("ses"), agent: spec.Agent},
+		behavior: behavior{
+			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, tools: spec.ToolSet,
+			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, approver: spec.Approver,
+		},
+		conversation: conversation{callIDs: make(map[string]bool)},
+		lifecycle:    lifecycle{lasting: spec.Lasting, background: context.WithoutCancel(ctx), done: make(chan struct{})},
+	}
+	if s.approver == nil {
+		s.approver = m.approver
+	}
+	s.record = Record{
+		Schema:          recordSchema,
+		ID:              s.id,
+		ParentMessageID: spec.ParentMessageID,
+		Agent:           spec.Agent,
+		Description:     spec.Description,
+		Status:          Queued,
+		CreatedAt:       time.Now().UTC(),
+		BootID:          m.bootID,
+	}
+	if p := spec.Parent; p != nil {
+		s.record.ParentID = p.id
+		s.path = p.path
+		s.rulesets = slices.Clone(p.rulesets)
+	}
+	s.path = s.path.Child(s.id, spec.Agent)
+	s.record.Path, s.record.Depth = s.path, len(s.path)-1
+	if spec.Agent != "" {
+		if s.model, err = m.modelOf(spec); err != nil {
+			return nil, fmt.Errorf("opening a session: %w", err)
+		}
+		s.record.Model = s.model.Name()
+		s.rulesets = append(s.rulesets, spec.Rules)
 	}
 	return s, nil
 }
@@ -312,8 +317,8 @@ func (m *Manager) forget(id string) {
 	delete(m.live, id)
 }
 
-// RuleHint begins what is said at the end of a refusal where a rule would allow
-// the call: the file and the rule follow.
+// RuleHint begins the last sentence of a refusal if a rule would allow the
+// call: the file and the rule follow.
 const RuleHint = " To allow it, add to"
 
 // ruleHint says which rule would allow a value that nobody could be asked

@@ -2,10 +2,13 @@ package session
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 )
@@ -14,7 +17,7 @@ import (
 // in the object store.
 const messageSchema = 2
 
-// Message is a message of a session's conversation as it is stored.
+// Message is a message of a session's conversation.
 type Message struct {
 	Schema    int       `json:"schema"`
 	ID        string    `json:"id"`
@@ -26,31 +29,51 @@ type Message struct {
 // messagePlace is what is stored of a message that is too large: all but what
 // was said, and where that is.
 type messagePlace struct {
-	Schema    int               `json:"schema"`
-	ID        string            `json:"id"`
-	SessionID string            `json:"sessionId"`
-	CreatedAt time.Time         `json:"createdAt"`
-	Ref       *event.PayloadRef `json:"payloadRef"`
+	ID  string            `json:"id"`
+	Ref *event.PayloadRef `json:"payloadRef"`
 }
 
-// encodeMessage returns what is stored of a message, after what does not fit
-// there is in the object store.
-func (s *Store) encodeMessage(ctx context.Context, m *Message) ([]byte, error) {
-	data, err := json.Marshal(m)
-	if err != nil || len(data) <= s.bus.MaxMessage() {
-		return data, err
+// openMessages returns the stream that workers of before schema 3 of a [Record]
+// have stored messages in; nil if there is none. Nothing is added to it.
+func openMessages(ctx context.Context, bus *eventbus.Bus) (jetstream.Stream, error) {
+	if _, err := bus.JetStream().Stream(ctx, messageStream); errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, nil
 	}
-	ref, err := s.bus.PutPayload(ctx, m.SessionID, data)
-	if err != nil {
-		return nil, err
+	return bus.EnsureStream(ctx, jetstream.StreamConfig{
+		Name:        messageStream,
+		Description: "messages of agent sessions",
+		Subjects:    []string{"agents.v1.*.messages.*"},
+		AllowDirect: true,
+	})
+}
+
+func (s *Store) messageSubject(id string) string {
+	return "agents.v1." + s.workspace + ".messages." + id
+}
+
+// oldMessages returns the conversation of a session from that stream.
+func (s *Store) oldMessages(ctx context.Context, id string) ([]*Message, error) {
+	if s.messages == nil {
+		return nil, nil
 	}
-	return json.Marshal(messagePlace{m.Schema, m.ID, m.SessionID, m.CreatedAt, ref})
+	var messages []*Message
+	for data, err := range s.bus.Read(ctx, s.messages, s.messageSubject(id)) {
+		var m *Message
+		if err == nil {
+			m, err = s.decodeMessage(ctx, data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
+		}
+		messages = append(messages, m)
+	}
+	return messages, nil
 }
 
 // decodeMessage reads a stored message of whatever schema, as a whole.
 func (s *Store) decodeMessage(ctx context.Context, data []byte) (*Message, error) {
 	var place messagePlace
-	if err := migrate(messageKind, data, &place); err != nil {
+	if err := migrate(storedMessageKind, data, &place); err != nil {
 		return nil, err
 	}
 	if place.Ref != nil {
@@ -60,5 +83,5 @@ func (s *Store) decodeMessage(ctx context.Context, data []byte) (*Message, error
 		}
 	}
 	m := new(Message)
-	return m, migrate(messageKind, data, m)
+	return m, migrate(storedMessageKind, data, m)
 }

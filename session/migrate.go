@@ -16,8 +16,8 @@ type kind struct {
 }
 
 var (
-	recordKind  = &kind{"session", recordSchema, []func(map[string]json.RawMessage) error{closeEnded}}
-	messageKind = &kind{"message", messageSchema, []func(map[string]json.RawMessage) error{nil}}
+	recordKind        = &kind{"session", recordSchema, []func(map[string]json.RawMessage) error{closeEnded, nil}}
+	storedMessageKind = &kind{"message", messageSchema, []func(map[string]json.RawMessage) error{nil}}
 )
 
 // closeEnded: schema 1 had records of before the field "closed", of which the
@@ -50,7 +50,7 @@ func migrate(k *kind, data []byte, to any) error {
 	case head.Schema > k.schema:
 		return newer(what, head.Schema, k.schema)
 	case head.Schema < 1:
-		return fmt.Errorf("reading %s: it has no schema: it is none, or damaged; delete it in the store, or use another --state-dir", what)
+		return fmt.Errorf("reading %s: it has no schema, so it is damaged or not the worker's; delete it in the store, or use another --state-dir", what)
 	case head.Schema < k.schema:
 		var err error
 		if data, err = k.upgrade(data, head.Schema); err != nil {

@@ -1,18 +1,25 @@
 package session_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 )
 
-// stores puts what was stored, a subject and its JSON a line, into e's store.
-func (e *env) stores(lines string) {
+// stores puts what was stored, a subject and its JSON a line, into e's store, as a
+// worker of before schema 3 has left it, and returns that.
+func (e *env) stores(lines string) *session.Store {
 	e.t.Helper()
+	if _, err := e.bus.EnsureStream(e.t.Context(), jetstream.StreamConfig{Name: "AGENT_MESSAGES", Subjects: []string{"agents.v1.*.messages.*"}}); err != nil {
+		e.t.Fatal(err)
+	}
 	for line := range strings.Lines(lines) {
 		subject, data, _ := strings.Cut(strings.TrimSpace(line), " ")
 		subject = strings.ReplaceAll(subject, "shop.", "ws.") // the workspace of these tests
@@ -20,6 +27,11 @@ func (e *env) stores(lines string) {
 			e.t.Fatal(err)
 		}
 	}
+	store, err := session.OpenStore(e.t.Context(), e.bus)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return store
 }
 
 // TestSchema1: what workers of before the fields closed, endedBy and payloadRef
@@ -30,7 +42,7 @@ func TestSchema1(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := newEnv(t, turns{say("ok")}, nil)
-	e.stores(string(stored))
+	store := e.stores(string(stored))
 	// The same, killed while it ran.
 	running := strings.NewReplacer(`"completed"`, `"running"`, "ses_6xrawitmui6joh45", "ses_killed")
 	e.stores(running.Replace(strings.SplitAfter(string(stored), "\n")[1]))
@@ -44,16 +56,22 @@ func TestSchema1(t *testing.T) {
 		"ses_killed":           {Status: session.Interrupted, Steps: 1},
 	} {
 		r := e.stored(id)
-		if r.Status != want.Status || r.Agent != want.Agent || r.Steps != want.Steps || r.Depth != want.Depth || !r.Closed || r.Schema != 2 {
+		if r.Status != want.Status || r.Agent != want.Agent || r.Steps != want.Steps || r.Depth != want.Depth || !r.Closed || r.Schema != 3 {
 			t.Errorf("%s: %+v", id, r)
 		}
 	}
-	messages, err := e.Store().Messages(t.Context(), "ses_5yuflut6vxzv26br")
+	messages, err := store.Messages(t.Context(), "ses_5yuflut6vxzv26br")
 	if err != nil || len(messages) != 6 {
 		t.Fatalf("%d messages, %v, want 6", len(messages), err)
 	}
 	if first, last := messages[0], messages[5]; first.Text != "Where is the retry delay?" || last.Role != model.Assistant || !strings.HasPrefix(last.Text, "The best match is `a.go:1`") {
 		t.Errorf("messages %+v … %+v", first, last)
+	}
+	if _, err := store.Delete(t.Context(), "ses_6xrawitmui6joh45"); err != nil {
+		t.Fatal(err)
+	}
+	if messages, err := e.bus.JetStream().Stream(t.Context(), "AGENT_MESSAGES"); err != nil || messages.CachedInfo().State.Msgs != 0 {
+		t.Errorf("messages of deleted sessions: %+v, %v", messages.CachedInfo().State, err)
 	}
 }
 
@@ -62,8 +80,8 @@ func TestSchema1(t *testing.T) {
 func TestForeignSchema(t *testing.T) {
 	for name, tt := range map[string]struct{ record, message, want string }{
 		"newer": {
-			`{"schema":3,"id":"ses_x","status":"running"}`, `{"schema":3,"id":"msg_x","role":"user"}`,
-			"_x was stored by a newer worker (schema 3, this one knows up to 2): use that one, or another --state-dir",
+			`{"schema":9,"id":"ses_x","status":"running"}`, `{"schema":9,"id":"msg_x","role":"user"}`,
+			"_x was stored by a newer worker (schema 9, this one knows up to ",
 		},
 		"none":            {`{"id":"ses_x","status":"running"}`, `{"id":"msg_x"}`, "_x: it has no schema"},
 		"not an object":   {`[]`, `"text"`, "reading a stored "},
@@ -73,8 +91,12 @@ func TestForeignSchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t, turns{say("ok")}, nil)
-			e.stores("agents.v1.ws.messages.ses_x " + tt.message)
-			if _, err := e.Store().Messages(t.Context(), "ses_x"); err == nil || !strings.Contains(err.Error(), tt.want) {
+			sound := e.stored(e.open(session.Spec{}).ID())
+			store := e.stores(fmt.Sprintf("agents.v1.ws.messages.%s %s", sound.ID, tt.message))
+			if err := e.bus.Purge(t.Context(), sound.Path); err != nil { // no log has the messages
+				t.Fatal(err)
+			}
+			if _, err := store.Messages(t.Context(), sound.ID); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Messages: %v, want %q", err, tt.want)
 			}
 			e.stores("$KV.AGENT_SESSIONS.ws.ses_x " + tt.record)

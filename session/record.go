@@ -39,8 +39,9 @@ func (s Status) Ended() bool {
 }
 
 // recordSchema is the version of the stored form of a [Record]. 2: endedBy; an
-// older worker would go on with what another process has ended.
-const recordSchema = 2
+// older worker would go on with what another process has ended. 3: the session is
+// its log; an older worker would find no messages.
+const recordSchema = 3
 
 // Record is what is stored of a session. Its JSON is camelCase.
 type Record struct {
@@ -87,19 +88,24 @@ func (r *Record) transition(to Status, why error, now time.Time) error {
 	case r.Status == to:
 		return nil
 	case to == Queued:
-		return fmt.Errorf("session %s is %s and can't become queued again", r.ID, r.Status)
-	}
-	r.Status = to
-	if r.StartedAt.IsZero() && !to.Ended() {
-		r.StartedAt = now
+		return fmt.Errorf("session %s is %s and cannot be queued again", r.ID, r.Status)
 	}
 	if to.Ended() {
-		r.EndedAt = now
-		if why != nil {
-			r.Error = errtext.Of(why)
-		}
+		r.end(to, why, now)
+		return nil
+	}
+	r.Status = to
+	if r.StartedAt.IsZero() {
+		r.StartedAt = now
 	}
 	return nil
+}
+
+func (r *Record) end(as Status, why error, now time.Time) {
+	r.Status, r.EndedAt, r.Error = as, now, ""
+	if why != nil {
+		r.Error = errtext.Of(why)
+	}
 }
 
 // newID returns an id of 80 random bits that can stand in a subject, a path

@@ -1,24 +1,28 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// Recover ends what processes that have gone left behind: sessions that they
-// ran become interrupted, the deepest first, and streams get the session_end
-// they lack. A process has gone when its lease has, or when it is one of this
-// machine that is not there any more.
+// Recover cleans up after processes that are gone: sessions that they ran
+// become interrupted, the deepest first, and streams get the session_end they
+// lack. A process is gone when its lease has run out, or when it was on this
+// machine and no longer exists.
 //
-// It may run at any time, in several processes at once, and be cut off and
+// It may run at any time, in several processes at once, and may be cut off and
 // called again. It returns how many sessions it has ended.
 func (s *Store) Recover(ctx context.Context) (int, error) {
 	return s.recover(ctx, "")
@@ -57,45 +61,48 @@ func (s *Store) adopt(ctx context.Context, bootID string, found []orphan) (ended
 		bootID = l.BootID
 		defer func() { err = errors.Join(err, s.leases.Delete(context.WithoutCancel(ctx), s.key(bootID))) }()
 	}
+	pending, err := s.Approvals(ctx)
+	if err != nil {
+		return 0, err
+	}
 	var errs []error
+	held := make(map[string]bool) // sessions above one that could not be ended: a child ends before its parent
 	for _, o := range found {
-		err := s.finish(ctx, o, bootID)
-		switch {
-		case errors.Is(err, errConflict): // another process is at it
-		case err != nil:
-			errs = append(errs, fmt.Errorf("ending session %s: %w", o.ID, err))
-		default:
+		if held[o.ID] {
+			continue
+		}
+		err := s.claim(ctx, o, bootID, pending)
+		if err == nil {
 			ended++
+			continue
+		}
+		for _, id := range o.Path.IDs() {
+			held[id] = true
+		}
+		if !errors.Is(err, errConflict) { // then another process is at it
+			errs = append(errs, fmt.Errorf("ending session %s: %w", o.ID, err))
 		}
 	}
 	return ended, errors.Join(errs...)
 }
 
-// orphan is a record of a session that has lost its process before its end was
-// complete.
+// orphan is a session that has lost its process before its record was closed.
 type orphan struct {
 	*Record
-	rev uint64
+	rev uint64 // of the stored record; 0: none is stored
 }
 
 // orphans returns the sessions that the process of bootID is to end, the
 // deepest first.
 func (s *Store) orphans(ctx context.Context, bootID string) ([]orphan, error) {
-	entries, err := s.entries(ctx, s.records)
+	open, err := s.open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("listing sessions: %w", err)
+		return nil, err
 	}
 	alive := map[string]bool{bootID: true} // its own it ends itself
 	var found []orphan
-	for _, e := range entries {
-		r, err := decodeRecord(e.Value())
-		if err != nil {
-			return nil, err
-		}
-		if r.Closed {
-			continue
-		}
-		boot := cmp.Or(r.EndedBy, r.BootID)
+	for _, o := range open {
+		boot := cmp.Or(o.EndedBy, o.BootID)
 		there, known := alive[boot]
 		if !known {
 			if there, err = s.alive(ctx, boot); err != nil {
@@ -104,54 +111,185 @@ func (s *Store) orphans(ctx context.Context, bootID string) ([]orphan, error) {
 			alive[boot] = there
 		}
 		if !there {
-			found = append(found, orphan{r, e.Revision()})
+			found = append(found, o)
 		}
 	}
-	slices.SortFunc(found, func(a, b orphan) int { return b.Depth - a.Depth })
+	slices.SortStableFunc(found, func(a, b orphan) int { return b.Depth - a.Depth })
 	return found, nil
 }
 
-// finish takes a session through what is left of its end, in the order of
-// [Session.End]. Of several processes one does, the others get errConflict.
-func (s *Store) finish(ctx context.Context, o orphan, bootID string) error {
-	publisher, err := s.bus.Publisher(o.Path)
+// closedMark is in the JSON of a record that is closed, and in no other: within a
+// text its quotes would be escaped. Most records have it, and need not be decoded.
+var closedMark = []byte(`"closed":true`)
+
+// open returns the sessions whose records are not closed, or not stored.
+func (s *Store) open(ctx context.Context) ([]orphan, error) {
+	s.settle(ctx, "")
+	entries, err := s.entries(ctx, s.records)
+	if err != nil {
+		return nil, fmt.Errorf("listing sessions: %w", err)
+	}
+	var found []orphan
+	known := make(map[string]bool, len(entries))
+	var newest time.Time
+	for _, e := range entries {
+		known[strings.TrimPrefix(e.key, s.key(""))] = true
+		if e.created.After(newest) {
+			newest = e.created
+		}
+		if bytes.Contains(e.value, closedMark) {
+			continue
+		}
+		r, err := decodeRecord(e.value)
+		if err != nil {
+			return nil, err
+		}
+		if !r.Closed {
+			found = append(found, orphan{r, e.rev})
+		}
+	}
+	unindexed, err := s.unindexed(ctx, known, newest)
+	return append(found, unindexed...), err
+}
+
+// indexDelay bounds how far a record in the bucket is behind the log of its
+// session, see [Store.unindexed].
+const indexDelay = 3 * time.Minute
+
+// unindexed returns the sessions whose logs have begun, and of which no record is
+// stored: their process was killed in between. known are the ids in the bucket,
+// and newest is when it was written to last.
+//
+// Only logs that begin shortly before that time can lack their record. A process
+// that lives writes the record of a session within [indexInterval], or the session
+// fails within [storeTimeout] or two. If it is killed instead, the others of the
+// workspace look here within [leaseTTL] and [sweepEvery], and until then alone do
+// they write to the bucket without having looked. These are some 100 s together.
+func (s *Store) unindexed(ctx context.Context, known map[string]bool, newest time.Time) ([]orphan, error) {
+	if newest.IsZero() { // then the bucket is new, or lost: for that there is Rebuild
+		stream, err := s.js.Stream(ctx, eventbus.Stream)
+		if err != nil {
+			return nil, fmt.Errorf("looking for sessions without a record: %w", err)
+		}
+		newest = stream.CachedInfo().State.LastTime
+	}
+	var found []orphan
+	for e, err := range s.bus.Entries(ctx, openedKind, newest.Add(-indexDelay)) {
+		if err != nil {
+			return nil, fmt.Errorf("looking for sessions without a record: %w", err)
+		}
+		r, err := decodeOpened(e)
+		if err != nil {
+			return nil, err
+		}
+		if !known[r.ID] {
+			known[r.ID] = true
+			found = append(found, orphan{Record: r})
+		}
+	}
+	return found, nil
+}
+
+// decodeOpened returns the record of a session as the first entry of its log has it.
+func decodeOpened(e eventbus.Entry) (*Record, error) {
+	state, err := Fold(slices.Values([]eventbus.Entry{e}))
+	if err == nil && len(state.Record.Path) == 0 {
+		err = fmt.Errorf("entry %d (%s) of a log: it has no path", e.Seq, e.Kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &state.Record, nil
+}
+
+// claim is finish, also where the record of the session has changed meanwhile and
+// nobody else ends it: its process may have written what it still had to.
+func (s *Store) claim(ctx context.Context, o orphan, bootID string, pending []*Approval) error {
+	for tries := 3; ; tries-- {
+		err := s.finish(ctx, o, bootID, pending)
+		if tries == 0 || !errors.Is(err, errConflict) {
+			return err
+		}
+		r, rev, readErr := s.read(ctx, o.ID)
+		if readErr != nil {
+			return errors.Join(err, readErr)
+		}
+		if r.Closed || r.EndedBy != o.EndedBy {
+			return err
+		}
+		o = orphan{r, rev}
+	}
+}
+
+// finish takes a session through what is left of its end, as its log says. Of
+// several processes one does, the others get errConflict.
+func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*Approval) error {
+	state, err := s.fold(ctx, o.Path)
 	if err != nil {
 		return err
 	}
-	interrupted := !o.Status.Ended()
-	if interrupted {
-		if err := o.transition(Interrupted, errors.New("its process ended while it ran"), time.Now().UTC()); err != nil {
-			return err
-		}
+	r := state.recordOr(o.Record)
+	if r.Closed { // its record alone is behind
+		_, err := s.update(ctx, r, o.rev)
+		return err
 	}
-	o.EndedBy = bootID
-	rev, err := s.update(ctx, o.Record, o.rev)
+	if o.Status.Ended() { // and its session_end was not stored
+		r.Status, r.Error, r.EndedAt = o.Status, o.Error, o.EndedAt
+	} else {
+		r.end(Interrupted, errors.New("its process ended while it ran"), time.Now().UTC())
+	}
+	r.EndedBy = bootID
+	rev, err := s.update(ctx, r, o.rev)
 	if err != nil {
 		return err
 	}
-	if interrupted {
-		if err := publisher.Publish(ctx, event.StatusChange{Status: event.StatusAborted}); err != nil {
-			return err
+	err = s.publishEnd(ctx, state, r, pending)
+	if errors.Is(err, eventbus.ErrEnded) { // its own process was not gone, or another has taken it for gone
+		if state, err = s.fold(ctx, o.Path); err == nil {
+			r = state.recordOr(r)
 		}
 	}
-	if err := s.cancelApprovals(ctx, publisher, o.ID); err != nil {
+	if err != nil {
 		return err
 	}
-	err = publisher.End(ctx, event.SessionEnd{Status: string(o.Status)})
-	if err != nil && !errors.Is(err, eventbus.ErrEnded) {
-		return err
-	}
-	o.Closed = true
-	_, err = s.update(ctx, o.Record, rev)
+	r.Closed = true
+	_, err = s.update(ctx, r, rev)
 	return err
 }
 
-// cancelApprovals ends the questions that a session has left open.
-func (s *Store) cancelApprovals(ctx context.Context, publisher *eventbus.Publisher, sessionID string) error {
-	pending, err := s.Approvals(ctx)
+// publishEnd adds to the log of a session what it lacks to be complete, and its
+// session_end.
+func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending []*Approval) error {
+	p, err := s.bus.Publisher(r.Path)
 	if err != nil {
 		return err
 	}
+	if !state.started {
+		if !state.logged {
+			err = p.Append(ctx, openedKind, encodeEntry(r.opened()))
+		}
+		if err = cmp.Or(err, p.Publish(ctx, r.started())); err != nil {
+			return err
+		}
+	}
+	if err := s.cancelApprovals(ctx, p, r.ID, pending, state.Pending); err != nil {
+		return err
+	}
+	if r.Status == Interrupted && state.shown != event.StatusAborted {
+		if err := p.Publish(ctx, event.StatusChange{Status: event.StatusAborted}); err != nil {
+			return err
+		}
+	}
+	if err := p.Append(ctx, endedKind, encodeEntry(r.ended())); err != nil {
+		return err
+	}
+	return p.End(ctx, event.SessionEnd{Status: string(r.Status)})
+}
+
+// cancelApprovals ends the questions of a session: those of pending, and of them
+// and of those that its log has asked it publishes the outcome.
+func (s *Store) cancelApprovals(ctx context.Context, p *eventbus.Publisher, sessionID string, pending []*Approval, asked []string) error {
+	outcomes := make(map[string]event.ApprovalOutcome)
 	for _, a := range pending {
 		if a.SessionID != sessionID {
 			continue
@@ -160,7 +298,16 @@ func (s *Store) cancelApprovals(ctx context.Context, publisher *eventbus.Publish
 		if err != nil {
 			return err
 		}
-		if err := publisher.Publish(ctx, event.ToolApprovalResolved{ApprovalID: a.ID, Outcome: won.Outcome}); err != nil {
+		outcomes[a.ID] = won.Outcome
+	}
+	for _, id := range asked {
+		if outcomes[id] == "" { // it has an answer, if it is kept still
+			outcomes[id] = event.Cancelled
+			if a, err := s.Approval(ctx, id); err == nil && !a.Pending() {
+				outcomes[id] = a.Outcome
+			}
+		}
+		if err := p.Publish(ctx, event.ToolApprovalResolved{ApprovalID: id, Outcome: outcomes[id]}); err != nil {
 			return err
 		}
 	}
@@ -175,19 +322,18 @@ func (m *Manager) dropEnded(ctx context.Context) error {
 	for _, s := range live {
 		r, _, err := m.store.read(ctx, s.id)
 		switch {
+		case errors.Is(err, jetstream.ErrKeyNotFound): // not stored yet
 		case err != nil:
 			return err
 		case r.EndedBy != "":
-			s.mu.Lock()
-			_ = s.drop(r) // it is told to whoever runs the session
-			s.mu.Unlock()
+			_ = s.lose(r) // it is told to whoever runs the session
 		}
 	}
 	return nil
 }
 
-// TakenError tells that a session was ended by another process, which took this
-// one for gone. It is an [ErrEnded].
+// TakenError tells that another process has ended the session, because it took
+// this process for gone. It is an [ErrEnded].
 type TakenError struct {
 	SessionID string
 	Status    Status // what it was ended as
@@ -201,11 +347,13 @@ func (e *TakenError) Error() string {
 // Is reports whether target is [ErrEnded].
 func (e *TakenError) Is(target error) bool { return target == ErrEnded }
 
-// drop stops a session that another process has ended as r says: nothing more
-// of it is published. The caller holds s.mu.
-func (s *Session) drop(r *Record) error {
+// lose stops a session that another process has ended as r says: nothing more of
+// it is published.
+func (s *Session) lose(r *Record) error {
 	err := &TakenError{s.id, r.Status}
-	if !s.taken.Swap(true) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.record.Closed && !s.taken.Swap(true) {
 		s.m.log.Warn("a session is stopped: another process has ended it", "session", s.id, "status", r.Status)
 		s.record, s.broken = *r, err
 		if s.clock != nil {

@@ -21,7 +21,7 @@ const (
 	stopRetry = 100 * time.Millisecond
 )
 
-// StoppedError is why the work of a session ended that somebody has stopped. It
+// StoppedError is why the work of a session ended: somebody has stopped it. It
 // is a [context.Canceled].
 type StoppedError struct {
 	By string // for people: "alice by worker sessions stop"
@@ -32,8 +32,8 @@ func (e *StoppedError) Error() string { return "stopped by " + e.By }
 // Is reports whether target is [context.Canceled].
 func (e *StoppedError) Is(target error) bool { return target == context.Canceled }
 
-// EndedError tells that a session had ended before it was to be stopped. It is
-// an [ErrEnded].
+// EndedError tells that the session to stop had ended before. It is an
+// [ErrEnded].
 type EndedError struct{ Record *Record }
 
 func (e *EndedError) Error() string {
@@ -59,14 +59,14 @@ func (s *Store) stopSubject(bootID string) string {
 	return "agents.v1." + s.workspace + ".workers." + bootID + ".stop"
 }
 
-// Stop ends a session and all below it, in whatever process they run, and
-// returns its record once all of their events are stored: cancelled, or how
-// else it has ended meanwhile; interrupted where its process has gone. by says
-// to people who does it.
+// Stop ends a session and all below it, in whatever process they run. It
+// returns the record once all of their events are stored. The status is
+// cancelled, or however else it has ended meanwhile; interrupted if its process
+// is gone. by tells people who stops it.
 //
-// Get's errors are its own. For a session that had ended before the error is
-// an [*EndedError], and [ErrNotStopped] for one that has not ended within 30 s,
-// or before ctx has.
+// Its errors are those of Get, an [*EndedError] for a session that had ended
+// before, and [ErrNotStopped] for one that has not ended within 30 s, or before
+// ctx has.
 func (s *Store) Stop(ctx context.Context, id, by string) (*Record, error) {
 	r, err := s.Get(ctx, id)
 	if err != nil {
@@ -93,12 +93,12 @@ func (s *Store) Stop(ctx context.Context, id, by string) (*Record, error) {
 			}
 		}
 		if ctx.Err() != nil {
-			return r, fmt.Errorf("session %s is to stop: %w: %s", r.ID, ErrNotStopped, said)
+			return r, fmt.Errorf("stopping session %s: %w: %s", r.ID, ErrNotStopped, said)
 		}
 		if err != nil {
 			return r, fmt.Errorf("stopping session %s: %w", r.ID, err)
 		}
-		current, _, err := s.read(ctx, r.ID)
+		current, err := s.Get(ctx, r.ID)
 		if err != nil {
 			return r, fmt.Errorf("stopping session %s: %w", r.ID, err)
 		}
@@ -173,7 +173,7 @@ func (st *stops) take(msg *nats.Msg) {
 
 // stop ends what the session does, and returns when it has ended, or ctx has.
 func (s *Session) stop(ctx context.Context, why *StoppedError) error {
-	s.kill(why)
+	s.life.end(why)
 	if s.lasting {
 		if err := s.drained(ctx); err != nil {
 			return err
@@ -192,12 +192,8 @@ func (s *Session) stop(ctx context.Context, why *StoppedError) error {
 
 // Bound returns a context that ends with ctx, and when the session is stopped.
 func (s *Session) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	if s.life.Err() != nil {
-		cancel(context.Cause(s.life))
-	}
-	unlink := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
-	return ctx, func() { unlink(); cancel(nil) }
+	b := s.life.bind(ctx)
+	return b.ctx, b.release
 }
 
 // begin counts a call of a caller as one that runs, unless the session has been
@@ -205,8 +201,8 @@ func (s *Session) Bound(ctx context.Context) (context.Context, context.CancelFun
 func (s *Session) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.life.Err() != nil {
-		return fmt.Errorf("session %s takes no more calls: %w", s.id, context.Cause(s.life))
+	if err := s.life.over(); err != nil {
+		return fmt.Errorf("session %s takes no more calls: %w", s.id, err)
 	}
 	s.active++
 	return nil

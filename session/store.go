@@ -42,7 +42,8 @@ type Store struct {
 	records   jetstream.KeyValue
 	approvals jetstream.KeyValue
 	leases    jetstream.KeyValue
-	messages  jetstream.Stream
+	messages  jetstream.Stream // of sessions of before schema 3; nil: there are none
+	index     *index           // of a [Manager]'s store, what it has still to write; else nil
 }
 
 // OpenStore makes sure of the buckets and the stream and returns the store of
@@ -76,34 +77,13 @@ func OpenStore(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the bucket %s: %w", leaseBucket, err)
 	}
-	s.messages, err = bus.EnsureStream(ctx, jetstream.StreamConfig{
-		Name:        messageStream,
-		Description: "messages of agent sessions",
-		Subjects:    []string{"agents.v1.*.messages.*"},
-		AllowDirect: true,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("making the stream %s: %w", messageStream, err)
+	if s.messages, err = openMessages(ctx, bus); err != nil {
+		return nil, fmt.Errorf("opening the stream %s: %w", messageStream, err)
 	}
 	return s, nil
 }
 
 func (s *Store) key(id string) string { return s.workspace + "." + id }
-
-func (s *Store) subject(id string) string { return "agents.v1." + s.workspace + ".messages." + id }
-
-// create stores a new record and returns its revision.
-func (s *Store) create(ctx context.Context, r *Record) (uint64, error) {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return 0, fmt.Errorf("storing session %s: %w", r.ID, err)
-	}
-	rev, err := s.records.Create(ctx, s.key(r.ID), data)
-	if err != nil {
-		return 0, fmt.Errorf("storing session %s: %w", r.ID, err)
-	}
-	return rev, nil
-}
 
 // errConflict is returned for a record that has changed meanwhile.
 var errConflict = errors.New("its record has been changed meanwhile")
@@ -119,6 +99,7 @@ func (s *Store) read(ctx context.Context, id string) (*Record, uint64, error) {
 }
 
 // update stores r if its stored revision still is rev, and returns the new one.
+// rev 0: if no record of the session is stored.
 func (s *Store) update(ctx context.Context, r *Record, rev uint64) (uint64, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -134,150 +115,105 @@ func (s *Store) update(ctx context.Context, r *Record, rev uint64) (uint64, erro
 	return next, nil
 }
 
-// Get returns the record of a session, or [ErrNotFound]. Part of an id will
-// do where only one session's id begins with it; else it is [ErrAmbiguous].
+// Get returns the record of a session, or [ErrNotFound]. The beginning of an id
+// is enough if only one session's id begins with it; else the error is
+// [ErrAmbiguous].
 func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
 	if !event.ValidID(id) {
 		return nil, &NotFoundError{"session", id}
 	}
+	s.settle(ctx, id)
 	entry, err := s.records.Get(ctx, s.key(id))
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		records, err := s.List(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return byPrefix(records, id, "session", func(r *Record) string { return r.ID })
+		r, err := byPrefix(records, id, "session", func(r *Record) string { return r.ID })
+		if errors.Is(err, ErrNotFound) {
+			return s.begun(ctx, id)
+		}
+		return r, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading session %s: %w", id, err)
 	}
-	return decodeRecord(entry.Value())
+	r, err := decodeRecord(entry.Value())
+	if err != nil {
+		return nil, err
+	}
+	return s.current(ctx, r)
+}
+
+// begun returns the record of a session that has only just begun: its log is
+// there, and its record not yet.
+func (s *Store) begun(ctx context.Context, id string) (*Record, error) {
+	open, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range open {
+		if o.ID == id {
+			state, err := s.fold(ctx, o.Path)
+			if err != nil {
+				return nil, err
+			}
+			return state.recordOr(o.Record), nil
+		}
+	}
+	r, _, err := s.read(ctx, id) // it may have come meanwhile
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, &NotFoundError{"session", id}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.current(ctx, r)
+}
+
+// settle has the records of this process's sessions stored as they are now. id
+// empty: of all.
+func (s *Store) settle(ctx context.Context, id string) {
+	if s.index != nil {
+		s.index.settle(ctx, id)
+	}
+}
+
+// current returns the record of a session as its log has it if that has ended:
+// who has seen session_end finds the session ended, though the bucket is behind.
+func (s *Store) current(ctx context.Context, r *Record) (*Record, error) {
+	if r.Closed {
+		return r, nil
+	}
+	end, err := s.bus.LastSeq(ctx, r.Path, event.SessionEnd{}.Type())
+	if err != nil || end == 0 {
+		return r, err
+	}
+	state, err := s.fold(ctx, r.Path)
+	if err != nil {
+		return nil, err
+	}
+	return state.recordOr(r), nil
 }
 
 // List returns the records of all sessions, the newest first.
 func (s *Store) List(ctx context.Context) ([]*Record, error) {
+	s.settle(ctx, "")
 	entries, err := s.entries(ctx, s.records)
 	if err != nil {
 		return nil, fmt.Errorf("listing sessions: %w", err)
 	}
-	records := make([]*Record, 0, len(entries))
-	for _, e := range entries {
-		r, err := decodeRecord(e.Value())
-		if err != nil {
+	records, err := decodeRecords(entries)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range records {
+		if records[i], err = s.current(ctx, r); err != nil {
 			return nil, err
 		}
-		records = append(records, r)
 	}
 	slices.SortStableFunc(records, func(a, b *Record) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return records, nil
-}
-
-// entries returns what a bucket holds of this workspace: every key that is
-// there all the while, however often it changes meanwhile.
-func (s *Store) entries(ctx context.Context, bucket jetstream.KeyValue) ([]jetstream.KeyValueEntry, error) {
-	missing, err := s.keys(ctx, bucket)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := s.watched(ctx, bucket)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		delete(missing, e.Key())
-	}
-	for key := range missing { // changed while it was read: it moved behind the end of what is read
-		e, err := bucket.Get(ctx, key)
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
-}
-
-// keys returns the keys of this workspace in a bucket, deleted ones too.
-func (s *Store) keys(ctx context.Context, bucket jetstream.KeyValue) (map[string]bool, error) {
-	stream, err := s.js.Stream(ctx, "KV_"+bucket.Bucket())
-	if err != nil {
-		return nil, err
-	}
-	prefix := "$KV." + bucket.Bucket() + "."
-	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(prefix+s.key("*")))
-	if err != nil {
-		return nil, err
-	}
-	keys := make(map[string]bool, len(info.State.Subjects))
-	for subject := range info.State.Subjects {
-		keys[strings.TrimPrefix(subject, prefix)] = true
-	}
-	return keys, nil
-}
-
-// watched returns what a watch of a bucket finds there when it begins. Each key
-// comes once.
-func (s *Store) watched(ctx context.Context, bucket jetstream.KeyValue) ([]jetstream.KeyValueEntry, error) {
-	watch, err := bucket.Watch(ctx, s.key("*"), jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, err
-	}
-	var entries []jetstream.KeyValueEntry
-	at := make(map[string]int)
-	for {
-		select {
-		case e, ok := <-watch.Updates():
-			if !ok {
-				return nil, errClosed
-			}
-			if e == nil { // all that is stored has been read
-				return entries, watch.Stop()
-			}
-			if i, ok := at[e.Key()]; ok { // it changed meanwhile
-				entries[i] = e
-				continue
-			}
-			at[e.Key()] = len(entries)
-			entries = append(entries, e)
-		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), watch.Stop())
-		}
-	}
-}
-
-var errClosed = errors.New("the connection to the event store was closed")
-
-// append stores a message at the end of its session's conversation.
-func (s *Store) append(ctx context.Context, m *Message) error {
-	data, err := s.encodeMessage(ctx, m)
-	if err == nil {
-		_, err = s.js.Publish(ctx, s.subject(m.SessionID), data, jetstream.WithMsgID(m.ID))
-	}
-	if err != nil {
-		return fmt.Errorf("storing a message of session %s: %w", m.SessionID, err)
-	}
-	return nil
-}
-
-// Messages returns the conversation of a session, the oldest message first.
-func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
-	if !event.ValidID(id) {
-		return nil, &NotFoundError{"session", id}
-	}
-	var messages []*Message
-	for data, err := range s.bus.Read(ctx, s.messages, s.subject(id)) {
-		var m *Message
-		if err == nil {
-			m, err = s.decodeMessage(ctx, data)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading the messages of session %s: %w", id, err)
-		}
-		messages = append(messages, m)
-	}
-	return messages, nil
 }
 
 // NotFoundError is an [ErrNotFound] that says what is not stored.
@@ -285,7 +221,7 @@ type NotFoundError struct{ What, ID string }
 
 func (e *NotFoundError) Error() string {
 	if len(e.ID) > event.MaxID {
-		return fmt.Sprintf("no such %s: %.20q…, of %d bytes, is no id: those have %d at most", e.What, e.ID, len(e.ID), event.MaxID)
+		return fmt.Sprintf("no such %s: %.20q…, of %d bytes, is not an id: an id has at most %d bytes", e.What, e.ID, len(e.ID), event.MaxID)
 	}
 	return fmt.Sprintf("no such %s: %q", e.What, e.ID)
 }
@@ -311,9 +247,4 @@ func byPrefix[T any](items []*T, prefix, what string, id func(*T) string) (*T, e
 		return found[0], nil
 	}
 	return nil, fmt.Errorf("%s is the start of %d %s ids (%s, …): %w", prefix, len(found), what, id(found[0]), ErrAmbiguous)
-}
-
-func decodeRecord(data []byte) (*Record, error) {
-	r := new(Record)
-	return r, migrate(recordKind, data, r)
 }

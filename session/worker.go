@@ -49,7 +49,7 @@ func (s *Store) Workers(ctx context.Context) ([]*Worker, error) {
 	var workers []*Worker
 	for _, e := range entries {
 		l := new(lease)
-		if json.Unmarshal(e.Value(), l) != nil || l.over() { // a form of a later version: nothing is known of it
+		if json.Unmarshal(e.value, l) != nil || l.over() { // a form of a later version: nothing is known of it
 			continue
 		}
 		workers = append(workers, &l.Worker)

@@ -30,7 +30,7 @@ func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.L
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	var publisher *eventbus.Publisher // nil: there is none, or it has failed
+	var publisher *eventbus.Publisher // nil: not opened yet, or failed
 	var err error
 	first := true
 	for change := range agents.Changes(ctx) {
@@ -69,7 +69,7 @@ func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.L
 	}
 }
 
-// lastAnnounced returns the newest stored event; nil: there is none.
+// lastAnnounced returns the newest stored event, or nil.
 func lastAnnounced(ctx context.Context, bus *eventbus.Bus) (*event.AgentsChanged, error) {
 	raw, err := bus.Last(ctx, event.WorkspacePath(), event.AgentsChanged{}.Type())
 	if err != nil || raw == nil {

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +18,8 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -83,8 +87,82 @@ func BenchmarkSpawn(b *testing.B) {
 	}
 }
 
+// BenchmarkHanging measures what a child costs while it waits for its model: the
+// heap and the stacks of children of one turn, after a collection, and the times
+// until all wait, and until all have ended. The store is in the same process.
+func BenchmarkHanging(b *testing.B) {
+	for _, children := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprint(children), func(b *testing.B) {
+			var cost, start, end []float64
+			for b.Loop() {
+				c, s, e := hanging(b, children)
+				cost, start, end = append(cost, c), append(start, s.Seconds()*1e3), append(end, e.Seconds()*1e3)
+			}
+			b.ReportMetric(median(cost), "KiB/child")
+			b.ReportMetric(median(start), "start-ms")
+			b.ReportMetric(median(end), "end-ms")
+		})
+	}
+}
+
+// hanging has one turn call so many children. It returns the KiB of each while
+// they wait, and how long they took to start and to end.
+func hanging(b *testing.B, children int) (kib float64, start, end time.Duration) {
+	var waiting sync.WaitGroup
+	free := make(chan struct{})
+	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		switch text, n := prompt(req); {
+		case text == "go" && n == 0:
+			for i := range children {
+				yield(model.ToolCall{ID: fmt.Sprint(i), Name: "task", Arguments: `{"description":"d","prompt":"p","agentType":"explore"}`})
+			}
+			yield(model.Stop{Reason: model.StopToolCalls})
+			return nil
+		case text == "p":
+			waiting.Done()
+			<-free
+		}
+		return answer("done")(ctx, req, yield)
+	})
+	e := newEnv(b, m, taskt.Limits{Running: children, PerParent: children}, nil)
+	primary := &agentdefs.Definition{Name: "primary", Mode: agentdefs.Primary, MaxSteps: 5}
+	root, err := e.OpenPrimary(b.Context(), primary, "bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	waiting.Add(children)
+	before := inUse()
+	begun := time.Now()
+	outcome := make(chan session.Outcome, 1)
+	go func() { outcome <- root.Prompt(b.Context(), "go") }()
+	waiting.Wait()
+	start = time.Since(begun)
+	kib = float64(int64(inUse())-int64(before)) / 1024 / float64(children)
+	begun = time.Now()
+	close(free)
+	out := <-outcome
+	if err := errors.Join(out.Err, root.End(out.Status, out.Err)); err != nil {
+		b.Fatal(err)
+	}
+	return kib, start, time.Since(begun)
+}
+
+// inUse returns the bytes of the heap and of the stacks after a collection.
+func inUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
 // BenchmarkFirstEvent measures the time from a task call to the child's first
-// event on the parent's stream, as a follower there gets it, against the bare
+// event on the parent's stream, as a reader there gets it, against the bare
 // steps on the same server: a request, a row in a bucket, an event, a consumer
 // that gets it. Ours stores two rows and the call's own events before; their
 // synchronous writes are the limit.
@@ -95,7 +173,7 @@ func BenchmarkFirstEvent(b *testing.B) {
 		first, ended := make(chan time.Time), make(chan struct{})
 		go func() {
 			defer close(ended)
-			for d, err := range e.bus.Follow(ctx, e.root.Path(), eventbus.FollowOptions{Live: true}) {
+			for d, err := range e.bus.Follow(ctx, e.root.Path(), &eventbus.FollowOptions{Live: true}) {
 				if err != nil {
 					return
 				}

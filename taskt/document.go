@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session"
 )
@@ -14,7 +13,7 @@ import (
 type Document struct {
 	Type       string         `json:"type"` // task_result, task_error, run_result or run_error
 	Agent      string         `json:"agent"`
-	SessionID  string         `json:"sessionId,omitempty"` // empty: none was opened
+	SessionID  string         `json:"sessionId,omitempty"` // empty if no session was opened
 	ParentID   string         `json:"parentId,omitempty"`
 	Status     session.Status `json:"status"`
 	Text       string         `json:"text,omitempty"`   // the answer
@@ -45,9 +44,9 @@ func (r *Result) Document() Document {
 	return doc
 }
 
-// ReadInput reads a call as a front door gets it, one JSON object and nothing
-// else, for an agent that a host may call now: that there isn't one of its name is
-// an [UnknownAgentError].
+// ReadInput reads a call as a front door gets it: one JSON object and nothing
+// else, for an agent that a host may call now. If no such agent exists, the
+// error is an [*UnknownAgentError].
 func (s *Service) ReadInput(data []byte) (Input, error) {
 	var whole json.RawMessage // refuses what follows the object
 	if err := json.Unmarshal(data, &whole); err != nil {
@@ -57,6 +56,6 @@ func (s *Service) ReadInput(data []byte) (Input, error) {
 	if err != nil {
 		return Input{}, err
 	}
-	_, err = s.find(agentdefs.Host, in.AgentType)
+	_, err = s.Find(in.AgentType)
 	return in, err
 }

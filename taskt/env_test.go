@@ -81,7 +81,7 @@ func (s setup) open(t testing.TB) *env {
 	if s.agents == nil {
 		s.agents = e.registry
 	}
-	e.sessions, err = session.NewManager(t.Context(), session.Options{
+	e.sessions, err = session.OpenManager(t.Context(), session.Options{
 		Bus: e.bus, Static: s.static, Model: s.models, Approver: s.approver,
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ type Limits struct {
 	Running int
 
 	// PerParent bounds the children of one parent that run at once: 1 to
-	// 1,000; 5.
+	// 10,000; 5.
 	PerParent int
 }
 
@@ -57,8 +57,8 @@ func (l Limits) Check() error {
 		return fmt.Errorf("the nesting depth %d is not within 1 and 5", l.Depth)
 	case l.Running < 1 || l.Running > 10_000:
 		return fmt.Errorf("%d children at once are not within 1 and 10,000", l.Running)
-	case l.PerParent < 1 || l.PerParent > 1_000:
-		return fmt.Errorf("%d children at once per parent are not within 1 and 1,000", l.PerParent)
+	case l.PerParent < 1 || l.PerParent > 10_000:
+		return fmt.Errorf("%d children at once per parent are not within 1 and 10,000", l.PerParent)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -18,6 +20,7 @@ type offers struct {
 
 	mu       sync.Mutex
 	byCaller map[string]*offer
+	plans    map[planKey]*session.Spec
 }
 
 // offer is what a caller is offered. It is immutable.
@@ -32,6 +35,7 @@ func newOffers(snapshot *agentdefs.Snapshot) *offers {
 		agents:   snapshot.Subagents(),
 		named:    make(map[string]bool),
 		byCaller: make(map[string]*offer),
+		plans:    make(map[planKey]*session.Spec),
 	}
 	for _, d := range r.agents {
 		for _, caller := range d.Callers {
@@ -91,15 +95,26 @@ func (s *Service) offers() *offers {
 	return r
 }
 
-// find returns the agent that a caller means by a name, in any case, or an
+// target returns the agent that a caller means by a name, in any case, or an
 // alias. The error lists the names that the caller may use.
-func (s *Service) find(caller, name string) (*agentdefs.Definition, error) {
-	r := s.offers()
+func (r *offers) target(caller, name string) target {
 	def, candidates := r.resolve(name)
-	if def != nil && mayCall(caller, def) {
-		return def, nil
+	t := target{offers: r, agent: name}
+	if def != nil {
+		t.agent = def.Name
 	}
-	unknown := &UnknownAgentError{Name: shortName(name), Candidates: candidates}
+	if def != nil && mayCall(caller, def) {
+		t.def = def
+	} else {
+		t.err = r.unknown(caller, name, def, candidates)
+	}
+	return t
+}
+
+// unknown returns the error for a name that means no agent, or one that the
+// caller may not call.
+func (r *offers) unknown(caller, name string, def *agentdefs.Definition, candidates []string) *UnknownAgentError {
+	unknown := &UnknownAgentError{Name: termtext.CutBytes(name, maxShownName), Candidates: candidates}
 	if def != nil {
 		unknown.Name, unknown.Callers = def.Name, def.Callers
 	}
@@ -113,22 +128,17 @@ func (s *Service) find(caller, name string) (*agentdefs.Definition, error) {
 		}
 		unknown.Accepted = append(unknown.Accepted, accepted)
 	}
-	return nil, unknown
+	if len(unknown.Accepted) == 0 {
+		unknown.Withheld = r.snapshot.Unserved()
+	}
+	return unknown
 }
 
 // Find returns the agent that a host means by a name, in any case, or an alias.
 // The error is an [*UnknownAgentError].
 func (s *Service) Find(name string) (*agentdefs.Definition, error) {
-	return s.find(agentdefs.Host, name)
-}
-
-// nameOf returns the name of the agent that name stands for; name itself if none
-// does.
-func (s *Service) nameOf(name string) string {
-	if def, _ := s.offers().resolve(name); def != nil {
-		return def.Name
-	}
-	return name
+	t := s.offers().target(agentdefs.Host, name)
+	return t.def, t.err
 }
 
 // resolve returns what [agentdefs.Snapshot.Resolve] does, if task may call it.
@@ -140,30 +150,40 @@ func (r *offers) resolve(name string) (def *agentdefs.Definition, candidates []s
 	return def, candidates
 }
 
-// unserved returns the file of an agent of that name, in any case, that is not
-// served; nil: there is none, or a served agent has the name.
+// unserved returns the agent of that name, in any case, that is not served, a
+// file's before a built-in one; nil: there is none, or a served agent has the
+// name.
 func (r *offers) unserved(name string) *agentdefs.Unserved {
 	if def, _ := r.snapshot.Resolve(name); def != nil {
 		return nil
 	}
+	var builtIn *agentdefs.Unserved
 	for _, u := range r.snapshot.Unserved() {
-		if u.File != "built-in" && strings.EqualFold(u.Name, name) {
+		switch {
+		case !strings.EqualFold(u.Name, name):
+		case u.File != builtInFile:
 			return &u
+		default:
+			builtIn = &u
 		}
 	}
-	return nil
+	return builtIn
+}
+
+// builtInFile is what a built-in agent has in place of a file.
+const builtInFile = "built-in"
+
+// sayUnserved says which agent is not served, and why.
+func sayUnserved(u agentdefs.Unserved) string {
+	if u.File == builtInFile {
+		return fmt.Sprintf("the built-in agent %q is not served: %s (%s)", u.Name, u.Reason, u.Code)
+	}
+	return fmt.Sprintf("the agent %q of %s is not served (%s)", u.Name, u.File, u.Code)
 }
 
 // maxShownName bounds what is shown of a name that a caller gives, in bytes:
 // what it could have named is to be read behind it.
 const maxShownName = 100
-
-func shortName(name string) string {
-	if len(name) <= maxShownName {
-		return name
-	}
-	return strings.ToValidUTF8(name[:maxShownName], "") + "…"
-}
 
 // UnknownAgentError is the error of an agentType that names no agent which its
 // caller may call.
@@ -173,9 +193,11 @@ type UnknownAgentError struct {
 	Candidates []string // names that differ from Name in upper and lower case alone, if there are several
 	Accepted   []string // names, their aliases in brackets
 
-	// Unserved is the file that has an agent of that name and is not served;
-	// nil: there is none.
+	// Unserved is the agent of that name that is not served; nil: there is none.
 	Unserved *agentdefs.Unserved
+
+	// Withheld are all agents that are not served, where none is accepted.
+	Withheld []agentdefs.Unserved
 }
 
 func (e *UnknownAgentError) Error() string {
@@ -184,14 +206,21 @@ func (e *UnknownAgentError) Error() string {
 	case len(e.Candidates) > 0:
 		what = fmt.Sprintf("the agentType %q could be any of %s: write it in the same case", e.Name, strings.Join(e.Candidates, ", "))
 	case e.Unserved != nil:
-		what = fmt.Sprintf("the agent %q of %s is not served (%s)", e.Unserved.Name, e.Unserved.File, e.Unserved.Code)
+		what = sayUnserved(*e.Unserved)
 	case e.Callers != nil:
 		what = fmt.Sprintf("the agent %q may be called by %s only", e.Name, strings.Join(e.Callers, ", "))
 	}
-	if len(e.Accepted) == 0 {
+	switch {
+	case len(e.Accepted) > 0:
+		return what + "; accepted: " + strings.Join(e.Accepted, ", ")
+	case e.Unserved != nil || len(e.Withheld) == 0:
 		return what + "; no agent is accepted here"
 	}
-	return what + "; accepted: " + strings.Join(e.Accepted, ", ")
+	why := sayUnserved(e.Withheld[0])
+	if more := len(e.Withheld) - 1; more > 0 {
+		why += fmt.Sprintf(", and %d more", more)
+	}
+	return what + "; no agent is accepted here: " + why
 }
 
 // ReadOnly reports whether no agent that a host can call now, hidden or not, can

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -110,6 +113,31 @@ func TestUnserved(t *testing.T) {
 	}
 }
 
+// TestSealed: where a folder that can't be read in full may restrict every agent,
+// a call says which agent is not served, and why.
+func TestSealed(t *testing.T) {
+	root := t.TempDir()
+	for i := range 5001 { // more than are read
+		if err := os.MkdirAll(filepath.Join(root, ".claude", "agents", strconv.Itoa(i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sealed, err := agentdefs.Load(root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := setup{model: answer("done"), agents: agentsFunc(func() *agentdefs.Snapshot { return sealed })}.open(t)
+	why := `the built-in agent "explore" is not served: .claude/agents cannot be read in full, and may restrict it (file-unreadable)`
+	for written, want := range map[string]string{
+		"Explore": why + "; no agent is accepted here",
+		"nothing": `unknown agentType "nothing"; no agent is accepted here: ` + why + ", and 1 more",
+	} {
+		if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: written}); res.Text != want {
+			t.Errorf("%q: %q, want %q", written, res.Text, want)
+		}
+	}
+}
+
 // agentsFunc is where agents come from, as a function.
 type agentsFunc func() *agentdefs.Snapshot
 
@@ -128,10 +156,10 @@ func TestJudgedIsRun(t *testing.T) {
 		after   map[string]string
 		want    string // in the tool's result
 	}{
-		"the alias has moved":   {"ship", map[string]string{"deploy.md": agentFile(), "review.md": agentFile("aliases: [ship]")}, `"ship" now is the agent "review": call again`},
-		"a name hides an alias": {"ship", map[string]string{"ship.md": agentFile(), "deploy.md": agentFile()}, `"ship" now is the agent "ship": call again`},
-		"the case decides":      {"DEPLOY", map[string]string{"DEPLOY.md": agentFile(), "deploy.md": agentFile()}, `"DEPLOY" now is the agent "DEPLOY": call again`},
-		"an alias is new":       {"other", map[string]string{"deploy.md": agentFile("aliases: [other]")}, `"other" now is the agent "deploy": call again`},
+		"the alias has moved":   {"ship", map[string]string{"deploy.md": agentFile(), "review.md": agentFile("aliases: [ship]")}, `"ship" is now the agent "review": call again`},
+		"a name hides an alias": {"ship", map[string]string{"ship.md": agentFile(), "deploy.md": agentFile()}, `"ship" is now the agent "ship": call again`},
+		"the case decides":      {"DEPLOY", map[string]string{"DEPLOY.md": agentFile(), "deploy.md": agentFile()}, `"DEPLOY" is now the agent "DEPLOY": call again`},
+		"an alias is new":       {"other", map[string]string{"deploy.md": agentFile("aliases: [other]")}, `"other" is now the agent "deploy": call again`},
 		"the agent has gone":    {"deploy", map[string]string{"review.md": agentFile()}, `unknown agentType "deploy"`},
 		"nothing of it":         {"ship", map[string]string{"deploy.md": agentFile("aliases: [ship]")}, `<task_result agent="deploy">`},
 	} {

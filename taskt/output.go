@@ -71,7 +71,7 @@ func jsonOf(answer string) (string, error) {
 	return text, tool.CheckJSON([]byte(text))
 }
 
-// compact returns a schema in one line, as it stands where it is no JSON.
+// compact returns a schema in one line, as it stands where it is not JSON.
 func compact(schema json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Compact(&out, schema) != nil {

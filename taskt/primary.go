@@ -28,8 +28,8 @@ func (s *Service) Primaries() []Primary {
 	return primaries
 }
 
-// PrimaryChanges yields each time that [Service.Primaries] returns others than
-// before, for the first time than when it is called. It ends with ctx.
+// PrimaryChanges yields each time that the result of [Service.Primaries]
+// changes. The first comparison is with the time of the call. It ends with ctx.
 func (s *Service) PrimaryChanges(ctx context.Context) iter.Seq[struct{}] {
 	offered := s.Primaries()
 	return func(yield func(struct{}) bool) {

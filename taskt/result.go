@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
 // Result is the outcome of a task.
 type Result struct {
 	Agent     string
-	SessionID string // the child's; empty: none was opened
+	SessionID string // the child's; empty if no session was opened
 	Status    session.Status
 	Text      string // the answer, or what went wrong
 	Err       error  // nil: the task has completed
@@ -50,7 +51,7 @@ func (r *Result) XML() string {
 // in it, whose "<" becomes "&lt;": no answer can end the element early or
 // pretend to be another one.
 func XML(element, agent, text string) string {
-	return "<" + element + ` agent="` + attribute.Replace(shortName(agent)) + "\">\n" +
+	return "<" + element + ` agent="` + attribute.Replace(termtext.CutBytes(agent, maxShownName)) + "\">\n" +
 		ourTags.ReplaceAllString(strings.TrimRight(text, "\n"), "&lt;$1") + "\n</" + element + ">"
 }
 

@@ -5,19 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/session"
 )
 
 // Run is a task call that has begun, and goes on whether or not anybody waits
 // for it.
 type Run struct {
-	callerID string
-	agent    string
-	cancel   context.CancelCauseFunc
-	opened   chan struct{} // closed: child is set, or there will be none
-	done     chan struct{} // closed: result is set
-	child    string
-	result   *Result
+	agent  string
+	cancel context.CancelCauseFunc
+	opened chan struct{} // closed: child is set
+	done   chan struct{} // closed: result is set
+	child  string
+	result *Result
 }
 
 // Start begins a task call in a caller's root session, and returns when its
@@ -25,12 +25,17 @@ type Run struct {
 // [Run.Cancel] or the end of ctx. The caller waits for [Run.Done] before it
 // ends its session.
 func (s *Service) Start(ctx context.Context, caller *session.Session, in Input) *Run {
-	r := &Run{callerID: caller.ID(), agent: s.nameOf(in.AgentType), opened: make(chan struct{}), done: make(chan struct{})}
+	call := s.prepare(agentdefs.Host, in)
+	r := &Run{agent: call.agent, opened: make(chan struct{}), done: make(chan struct{})}
+	call.opened = func(childID string) {
+		r.child = childID
+		close(r.opened)
+	}
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	go func() {
 		defer r.cancel(nil)
 		defer close(r.done)
-		r.result = s.call(ctx, caller, in, r)
+		r.result = call.of(ctx, caller)
 	}()
 	select {
 	case <-r.opened:
@@ -47,14 +52,14 @@ func (s *Service) Call(ctx context.Context, caller *session.Session, in Input) *
 	return r.Result()
 }
 
-// Agent returns the name of the agent that the call means, or the name that it
-// gives where there is none.
+// Agent returns the name of the agent that the call means, or the name in the
+// call if no such agent exists.
 func (r *Run) Agent() string { return r.agent }
 
-// SessionID returns the child's id; empty: there is none, and the call is over.
+// SessionID returns the child's id; empty if no child was opened and the call is over.
 func (r *Run) SessionID() string { return r.child }
 
-// Done is closed when there is a result.
+// Done is closed when the result is known.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
 // Result returns the result, never nil, once Done is closed.
@@ -73,37 +78,20 @@ func (c cancelled) Error() string { return string(c) }
 // Is reports whether target is [context.Canceled].
 func (cancelled) Is(target error) bool { return target == context.Canceled }
 
-// runKey is under which the context of a caller's tool call has its [Run].
-type runKey struct{}
-
-// open tells whoever has started the run in ctx that its child is open. A call
-// that a child makes in the same context is another one.
-func open(ctx context.Context, parentID, childID string) {
-	r, ok := ctx.Value(runKey{}).(*Run)
-	if !ok || r.callerID != parentID {
-		return
-	}
-	r.child = childID
-	close(r.opened)
-}
-
-// call makes the call that r stands for.
-func (s *Service) call(ctx context.Context, caller *session.Session, in Input, r *Run) *Result {
-	failed := func(err error, refused bool) *Result {
-		return &Result{Agent: r.agent, Status: session.Failed, Text: err.Error(), Err: err, Refused: refused}
-	}
-	args, err := json.Marshal(in)
-	if err != nil {
-		return failed(err, false)
-	}
-	res, err := caller.Call(context.WithValue(ctx, runKey{}, r), toolName, args)
-	if result, ok := res.Meta[metaResult].(*Result); ok && err == nil {
-		return result
-	}
+// of makes the call in a caller's session.
+func (c *call) of(ctx context.Context, caller *session.Session) *Result {
+	args, err := json.Marshal(c.in)
+	var res session.CallResult
 	if err == nil {
+		res, err = caller.Do(ctx, toolName, args, c)
+	}
+	switch {
+	case err == nil && c.result != nil:
+		return c.result
+	case err == nil:
 		err = errors.New(res.Text)
 	}
-	result := failed(err, res.Refused)
+	result := &Result{Agent: c.agent, Status: session.Failed, Text: err.Error(), Err: err, Refused: res.Refused}
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) { // or the caller's session is stopped
 		result.Status = session.Cancelled
 	}

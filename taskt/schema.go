@@ -2,6 +2,7 @@ package taskt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -26,7 +27,7 @@ const (
 	descriptionFoot = "What the subagent may do is limited by its permissions.\n\nAgents:\n"
 )
 
-// Presentation is how the task tool is put to a caller.
+// Presentation is how the task tool is presented to a caller.
 type Presentation struct {
 	// SideBySide says that the calls of one turn run side by side.
 	SideBySide bool
@@ -65,6 +66,7 @@ func newSpec(agents []*agentdefs.Definition, as Presentation) tool.Spec {
 		InputSchema:  input,
 		Unavailable:  len(agents) == 0,
 		OwnTimeLimit: true,
+		Delegates:    true,
 	}
 }
 
@@ -99,11 +101,16 @@ func parseInput(args json.RawMessage) (Input, error) {
 	if err := tool.DecodeArgs(args, &in); err != nil {
 		return in, fmt.Errorf("the arguments of task: %w", err)
 	}
+	return in, in.check()
+}
+
+// check reports what a call lacks.
+func (in *Input) check() error {
 	switch {
 	case strings.TrimSpace(in.AgentType) == "":
-		return in, fmt.Errorf("the arguments of task lack agentType")
+		return errors.New("the arguments of task lack agentType")
 	case strings.TrimSpace(in.Prompt) == "":
-		return in, fmt.Errorf("the arguments of task lack a prompt")
+		return errors.New("the arguments of task lack a prompt")
 	}
-	return in, nil
+	return nil
 }

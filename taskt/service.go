@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/permission"
@@ -31,7 +30,7 @@ type Options struct {
 	Sessions *session.Manager
 	Agents   Agents
 	Root     string      // the workspace's folder, for system prompts
-	Tools    []tool.Tool // what children may be offered, besides task
+	Tools    []tool.Tool // the tools that children may be offered, besides task
 
 	// Rules are added at the end of every agent's own: what no agent file may
 	// loosen. Rules that deny, since an agent layer can't be loosened by others.
@@ -47,6 +46,7 @@ type Service struct {
 	agents   Agents
 	root     string
 	tools    []tool.Tool // without task
+	forHosts func() (*session.ToolSet, error)
 	rules    []permission.Rule
 	limits   Limits
 	slots    *slots
@@ -54,7 +54,7 @@ type Service struct {
 	log      *slog.Logger
 }
 
-// New returns a service. It fails where a limit is out of its range.
+// New returns a service. It fails if a limit is out of its range.
 func New(opts Options) (*Service, error) {
 	if err := opts.Limits.Check(); err != nil {
 		return nil, err
@@ -69,6 +69,7 @@ func New(opts Options) (*Service, error) {
 	}
 	s.slots = newSlots(s.limits)
 	s.tools = slices.Clone(opts.Tools)
+	s.forHosts = sync.OnceValues(func() (*session.ToolSet, error) { return session.NewToolSet(s.toolsOf(agentdefs.Host)...) })
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -92,9 +93,9 @@ func (s *Service) SpecFor(as Presentation) tool.Spec {
 	return newSpec(s.offers().of(agentdefs.Host).agents, as)
 }
 
-// OfferChanges yields each time that hosts are offered another task tool than
-// before, for the first time than when it is called: another text, other agents,
-// or [Service.ReadOnly] where it was not. It ends with ctx.
+// OfferChanges yields each time that the task tool for hosts changes: its text,
+// its agents, or [Service.ReadOnly]. The first comparison is with the time of
+// the call. It ends with ctx.
 func (s *Service) OfferChanges(ctx context.Context) iter.Seq[struct{}] {
 	offered, offeredReadOnly := s.Spec(), s.ReadOnly()
 	return func(yield func(struct{}) bool) {
@@ -133,24 +134,23 @@ func (s *Service) Agents() []Agent {
 // command line, a connected host. Its calls have been decided on by whoever
 // makes them, so that "ask" counts as answered; a deny holds.
 func (s *Service) OpenCaller(ctx context.Context, description string) (*session.Session, error) {
-	return s.sessions.Open(ctx, s.caller(description))
+	return s.openCaller(ctx, session.Spec{Description: description})
 }
 
 // OpenCallerOn is [Service.OpenCaller] for a caller that makes call after call,
-// as a connected host does ([session.Spec].Lasting), and may bring a model along,
-// on which its children run that name none; nil: it brings none.
+// as a connected host does ([session.Spec.Lasting]). Children that name no
+// model run on model, if it is not nil.
 func (s *Service) OpenCallerOn(ctx context.Context, description string, model session.Model) (*session.Session, error) {
-	spec := s.caller(description)
-	spec.CallerModel, spec.Lasting = model, true
-	return s.sessions.Open(ctx, spec)
+	return s.openCaller(ctx, session.Spec{Description: description, CallerModel: model, Lasting: true})
 }
 
-func (s *Service) caller(description string) session.Spec {
-	return session.Spec{
-		Description: description,
-		Tools:       s.toolsOf(agentdefs.Host),
-		Approver:    session.AlwaysYes,
+func (s *Service) openCaller(ctx context.Context, spec session.Spec) (*session.Session, error) {
+	var err error
+	if spec.ToolSet, err = s.forHosts(); err != nil {
+		return nil, err
 	}
+	spec.Approver = session.AlwaysYes
+	return s.sessions.Open(ctx, spec)
 }
 
 // OpenPrimary opens the root session of a primary agent, which may call task.
@@ -163,47 +163,32 @@ func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, de
 	return s.sessions.Open(ctx, spec)
 }
 
-// run runs a task as a child of parent and fills in its result.
-func (s *Service) run(ctx context.Context, parent *session.Session, messageID string, def *agentdefs.Definition, in Input, result *Result) {
-	depth := len(parent.Path())
-	if depth > s.limits.Depth {
-		result.fail(ctx, fmt.Errorf("agents may nest %d deep, and this one already does", s.limits.Depth))
-		return
-	}
-	spec, err := s.spec(def, depth)
-	if err != nil {
-		result.fail(ctx, err)
-		return
-	}
-	spec.Parent, spec.ParentMessageID, spec.Description = parent, messageID, in.Description
-	spec.TimeLimit = cmp.Or(spec.TimeLimit, s.limits.ChildTime)
-	child, err := s.sessions.Open(ctx, spec)
-	if err != nil {
-		result.fail(ctx, err)
-		return
-	}
-	open(ctx, parent.ID(), child.ID())
-	outcome := s.prompt(ctx, parent, child, depth, in.Prompt)
-	if err := child.End(outcome.Status, outcome.Err); err != nil {
-		s.log.Error("ending a session", "session", child.ID(), "err", err)
-		if outcome.Err == nil { // the answer must not be handed out with events missing
-			outcome = session.Outcome{Status: session.Failed, Err: err}
-		}
-	}
-	result.SessionID = child.ID()
-	result.Record = child.Record()
-	result.Status = outcome.Status
-	result.Duration = result.Record.Duration(time.Now())
-	if outcome.Err != nil {
-		result.fail(ctx, outcome.Err)
-		return
-	}
-	result.Text = outcome.Text
+// planKey is what the session of an agent depends on.
+type planKey struct {
+	def   *agentdefs.Definition
+	depth int // 0: a primary agent's own session, 1: its children's
 }
 
-// spec returns the session in which an agent runs at a depth: 0 is a primary
-// agent's own session, 1 its children's.
+// spec returns the session in which an agent runs at a depth. It is made once for
+// each agent of a snapshot: its sessions share all that does not change.
 func (s *Service) spec(def *agentdefs.Definition, depth int) (session.Spec, error) {
+	r, key := s.offers(), planKey{def, depth}
+	r.mu.Lock()
+	made := r.plans[key]
+	r.mu.Unlock()
+	if made != nil {
+		return *made, nil
+	}
+	spec, err := s.newSpec(def, depth)
+	if served, ok := r.snapshot.Agent(def.Name); err == nil && ok && served == def { // any other is its caller's alone
+		r.mu.Lock()
+		r.plans[key] = &spec
+		r.mu.Unlock()
+	}
+	return spec, err
+}
+
+func (s *Service) newSpec(def *agentdefs.Definition, depth int) (session.Spec, error) {
 	rules, err := AgentRules(def, s.rules, depth, s.limits.Depth)
 	if err != nil {
 		return session.Spec{}, err
@@ -212,7 +197,11 @@ func (s *Service) spec(def *agentdefs.Definition, depth int) (session.Spec, erro
 	if err != nil {
 		return session.Spec{}, err
 	}
-	return session.Spec{
+	tools, err := session.NewToolSet(s.toolsOf(callerOf(def))...)
+	if err != nil {
+		return session.Spec{}, err
+	}
+	spec := session.Spec{
 		Agent:  def.Name,
 		System: SystemPrompt(s.root, def, depth > 0),
 		Model:  def.Model,
@@ -222,26 +211,16 @@ func (s *Service) spec(def *agentdefs.Definition, depth int) (session.Spec, erro
 			TopP:            def.TopP,
 			Effort:          def.Effort,
 		},
-		Tools:     s.toolsOf(callerOf(def)),
+		ToolSet:   tools,
 		Accept:    accept,
 		Rules:     rules,
 		MaxSteps:  def.MaxSteps,
 		TimeLimit: min(def.Timeout, maxChildTime),
-	}, nil
-}
-
-// prompt runs the child once it has a slot.
-func (s *Service) prompt(ctx context.Context, parent, child *session.Session, depth int, prompt string) session.Outcome {
-	ctx, free := child.Bound(ctx)
-	defer free()
-	resume := parent.HoldTime()
-	release, err := s.slots.take(ctx, parent.ID(), depth)
-	resume()
-	if err != nil {
-		return session.Outcome{Status: session.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
 	}
-	defer release()
-	return child.Prompt(ctx, prompt)
+	if depth > 0 {
+		spec.TimeLimit = cmp.Or(spec.TimeLimit, s.limits.ChildTime)
+	}
+	return spec, nil
 }
 
 // AgentRules returns the ruleset of an agent's session at a depth: the agent's

@@ -40,7 +40,15 @@ type slots struct {
 
 type parentSlots struct {
 	slots chan struct{}
-	users int
+	users int // children that have a slot or wait for one
+}
+
+// slot is the right to run a child.
+type slot struct {
+	of       *slots
+	parentID string
+	parent   *parentSlots
+	worker   chan struct{} // of the child's depth
 }
 
 func newSlots(l Limits) *slots {
@@ -51,42 +59,69 @@ func newSlots(l Limits) *slots {
 	return p
 }
 
-// take waits for a slot for a child at depth (from 1) of a parent. release gives
-// it back. The error is the cause of ctx's end.
-func (p *slots) take(ctx context.Context, parentID string, depth int) (release func(), err error) {
+// enter counts a child at depth (from 1) of a parent.
+func (p *slots) enter(parentID string, depth int) *slot {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	parent := p.parents[parentID]
 	if parent == nil {
 		parent = &parentSlots{slots: make(chan struct{}, p.perParent)}
 		p.parents[parentID] = parent
 	}
 	parent.users++
-	p.mu.Unlock()
-	leave := func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if parent.users--; parent.users == 0 {
-			delete(p.parents, parentID)
-		}
-	}
+	return &slot{p, parentID, parent, p.depths[depth-1]}
+}
 
-	worker := p.depths[depth-1]
+// leave ends what enter began.
+func (s *slot) leave() {
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	if s.parent.users--; s.parent.users == 0 {
+		delete(s.of.parents, s.parentID)
+	}
+}
+
+// release gives the slot back.
+func (s *slot) release() {
+	<-s.worker
+	<-s.parent.slots
+	s.leave()
+}
+
+// try returns a slot if one is free, else nil.
+func (p *slots) try(parentID string, depth int) *slot {
+	s := p.enter(parentID, depth)
 	select {
-	case parent.slots <- struct{}{}:
+	case s.parent.slots <- struct{}{}:
+	default:
+		s.leave()
+		return nil
+	}
+	select {
+	case s.worker <- struct{}{}:
+		return s
+	default:
+		<-s.parent.slots
+		s.leave()
+		return nil
+	}
+}
+
+// take waits for a slot. The error is the cause of ctx's end.
+func (p *slots) take(ctx context.Context, parentID string, depth int) (*slot, error) {
+	s := p.enter(parentID, depth)
+	select {
+	case s.parent.slots <- struct{}{}:
 	case <-ctx.Done():
-		leave()
+		s.leave()
 		return nil, context.Cause(ctx)
 	}
 	select {
-	case worker <- struct{}{}:
+	case s.worker <- struct{}{}:
+		return s, nil
 	case <-ctx.Done():
-		<-parent.slots
-		leave()
+		<-s.parent.slots
+		s.leave()
 		return nil, context.Cause(ctx)
 	}
-	return func() {
-		<-worker
-		<-parent.slots
-		leave()
-	}, nil
 }

@@ -13,10 +13,10 @@ import (
 var ErrRunning = errors.New("it has not ended yet")
 
 // Result returns the result of a child that has ended, in whatever process,
-// from the store: the whole answer, or of a child that has failed why. callerID
-// is the root session that must have called the child; empty: any, which is for
-// people alone. A session that the caller has not called, and part of an id,
-// are [session.ErrNotFound]; one that still runs is [ErrRunning].
+// from the store: the whole answer, or why the child failed. callerID is the
+// root session that must have called the child. An empty callerID accepts any
+// caller; it is for people alone. A session of another caller, and part of an
+// id, are [session.ErrNotFound]. A child that still runs is [ErrRunning].
 func (s *Service) Result(ctx context.Context, callerID, sessionID string) (*Result, error) {
 	record, err := s.child(ctx, callerID, sessionID)
 	switch {
@@ -44,12 +44,12 @@ func (s *Service) Result(ctx context.Context, callerID, sessionID string) (*Resu
 	return result, err
 }
 
-// Stop ends a child, in whatever process it runs, with all below it, and
-// returns its record once it has: cancelled, or how else it has ended meanwhile;
-// interrupted where its process has gone. callerID and the error for another's
-// session, and for part of an id, are those of [Service.Result]; the other
-// errors are those of [session.Store.Stop]. by says to people who does it: "the
-// host's user".
+// Stop ends a child, in whatever process it runs, with all below it. It returns
+// the record once the child has ended: cancelled, or however else it has ended
+// meanwhile; interrupted if its process is gone. callerID, and the errors for
+// another caller's session and for part of an id, are those of
+// [Service.Result]; the other errors are those of [session.Store.Stop]. by
+// tells people who stops it: "the host's user".
 func (s *Service) Stop(ctx context.Context, callerID, sessionID, by string) (*session.Record, error) {
 	record, err := s.child(ctx, callerID, sessionID)
 	if err != nil {

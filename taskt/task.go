@@ -5,19 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/tool"
 )
 
-const (
-	toolName = "task"
-
-	// metaResult is where the tool's result keeps the [Result] for callers in
-	// this process.
-	metaResult = "taskResult"
-)
+const toolName = "task"
 
 // taskTool is the task tool of one caller. Its schema follows the snapshot.
 type taskTool struct {
@@ -25,53 +21,183 @@ type taskTool struct {
 	caller  string // as [agentdefs.Definition.Callers] has it; empty: an agent that none names
 }
 
-var _ tool.Tool = (*taskTool)(nil)
+var _ tool.Preparer = (*taskTool)(nil)
 
 // Spec implements [tool.Tool].
 func (t *taskTool) Spec() tool.Spec {
 	return t.service.offers().of(t.caller).spec
 }
 
-// Values implements [tool.Tool]: the value is the name of the agent that the
-// call means, so that a rule about it holds for its aliases too, and in any
-// case of the letters. A name of no agent is a value as it stands. The same in
-// small letters can only deny: so does a rule that writes the name otherwise.
+// Values implements [tool.Tool].
 func (t *taskTool) Values(args json.RawMessage) ([]permission.Value, error) {
+	c, err := t.Prepare(args)
+	if err != nil {
+		return nil, err
+	}
+	return c.Values()
+}
+
+// Run implements [tool.Tool].
+func (t *taskTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+	c, err := t.Prepare(call.Args)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return c.Run(ctx, call)
+}
+
+// Prepare implements [tool.Preparer].
+func (t *taskTool) Prepare(args json.RawMessage) (tool.Prepared, error) {
 	in, err := parseInput(args)
 	if err != nil {
 		return nil, err
 	}
-	name := t.service.nameOf(in.AgentType)
+	return t.service.prepare(t.caller, in), nil
+}
+
+// call is one task call: of a model, or of a caller that has a [Run] of it. The
+// agent is looked up once, and what was judged is what runs.
+type call struct {
+	service *Service
+	caller  string // as in taskTool
+	in      Input
+	opened  func(childID string) // told of the child; nil: nobody waits for it
+	target
+	result *Result // nil: not begun
+
+	parent, child *session.Session // child is nil: not open
+	turn          *session.Turn    // of child
+	slot          *slot            // nil: the child waits for it
+}
+
+// target is what the name in a call means in one snapshot.
+type target struct {
+	offers *offers
+	agent  string                // the name of the agent; that in the call if there is none
+	def    *agentdefs.Definition // nil: err says why the caller can't call it
+	err    error
+}
+
+var _ tool.Beginner = (*call)(nil)
+
+func (s *Service) prepare(caller string, in Input) *call {
+	return &call{service: s, caller: caller, in: in, target: s.offers().target(caller, in.AgentType)}
+}
+
+// Values implements [tool.Prepared]: the value is the name of the agent that the
+// call means, so that a rule about it holds for its aliases too, and in any
+// case of the letters. A name of no agent is a value as it stands. The same in
+// small letters can only deny: so does a rule that writes the name otherwise.
+//
+// Where the agents have changed while the call waited for an answer, it means
+// the agent as it is now, if that is the one that was judged.
+func (c *call) Values() ([]permission.Value, error) {
+	if err := c.in.check(); err != nil {
+		return nil, err
+	}
+	if now := c.service.offers(); now != c.offers {
+		target := now.target(c.caller, c.in.AgentType)
+		if target.agent != c.agent {
+			return nil, fmt.Errorf("the agents have changed meanwhile, and %q is now the agent %q: call again if that is the one you mean", c.in.AgentType, target.agent)
+		}
+		c.target = target
+	}
 	return []permission.Value{
-		{Tool: toolName, Text: name},
-		{Tool: toolName, Text: strings.ToLower(name), Folded: true, DenyOnly: true},
+		{Tool: toolName, Text: c.agent},
+		{Tool: toolName, Text: strings.ToLower(c.agent), Kind: permission.Folded},
 	}, nil
 }
 
-// Run implements [tool.Tool]: it runs the child, in the caller's own goroutine.
-// The agent is the one that was judged.
-func (t *taskTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
-	in, err := parseInput(call.Args)
+// Begin implements [tool.Beginner]: it opens the child, and starts its turn if it
+// has a slot.
+func (c *call) Begin(ctx context.Context, call *tool.Call) {
+	c.result = &Result{Agent: c.agent, Status: session.Failed}
+	if err := c.open(ctx, call); err != nil {
+		c.result.fail(ctx, err)
+		return
+	}
+	c.turn = c.child.Begin(ctx, c.in.Prompt)
+	if c.slot = c.service.slots.try(c.parent.ID(), len(c.parent.Path())); c.slot != nil {
+		c.turn.Start()
+	}
+}
+
+// open opens the child.
+func (c *call) open(ctx context.Context, call *tool.Call) error {
+	s := c.service
+	parent, ok := s.sessions.Live(call.SessionID)
+	switch {
+	case !ok:
+		return fmt.Errorf("session %s does not run here", call.SessionID)
+	case len(call.Values) == 0 || call.Values[0].Text != c.agent:
+		return fmt.Errorf("the agent %q was not judged", c.agent)
+	case c.err != nil:
+		return c.err
+	}
+	c.parent = parent
+	depth := len(parent.Path())
+	if depth > s.limits.Depth {
+		return fmt.Errorf("agents may nest %d deep, and this one already does", s.limits.Depth)
+	}
+	spec, err := s.spec(c.def, depth)
 	if err != nil {
-		return tool.Result{}, err
+		return err
 	}
-	parent, ok := t.service.sessions.Live(call.SessionID)
-	if !ok {
-		return tool.Result{}, fmt.Errorf("session %s does not run here", call.SessionID)
+	spec.Parent, spec.ParentMessageID, spec.Description = parent, call.MessageID, c.in.Description
+	if c.child, err = s.sessions.Open(ctx, spec); err == nil && c.opened != nil {
+		c.opened(c.child.ID())
 	}
-	result := &Result{Agent: t.service.nameOf(in.AgentType), Status: session.Failed}
-	def, err := t.service.find(t.caller, in.AgentType)
-	if err == nil && (len(call.Values) == 0 || call.Values[0].Text != def.Name) {
-		err = fmt.Errorf("the agents have changed meanwhile, and %q now is the agent %q: call again if that is the one you mean", in.AgentType, def.Name)
+	return err
+}
+
+// Run implements [tool.Prepared]: it runs the child, in the caller's own
+// goroutine. Its frames are small: see [tool.Beginner].
+func (c *call) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+	if c.result == nil {
+		c.Begin(ctx, call)
 	}
-	if err != nil {
-		result.fail(ctx, err)
-	} else {
-		t.service.run(ctx, parent, call.MessageID, def, in, result)
+	if c.child != nil {
+		out := c.prompt()
+		c.finish(ctx, &out)
 	}
-	return tool.Result{
-		Text:    result.XML(),
-		IsError: result.Err != nil,
-		Meta:    map[string]any{metaResult: result},
-	}, nil
+	return tool.Result{Text: c.result.XML(), IsError: c.result.Err != nil}, nil
+}
+
+// prompt runs the child's turn once it has a slot.
+func (c *call) prompt() session.Outcome {
+	if c.slot == nil {
+		if err := c.wait(); err != nil {
+			c.turn.Release()
+			return session.Outcome{Status: session.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
+		}
+	}
+	defer c.slot.release()
+	return c.turn.Run()
+}
+
+// wait waits for a slot. Meanwhile the clocks of those above stand still.
+func (c *call) wait() (err error) {
+	defer c.parent.HoldTime()()
+	c.slot, err = c.service.slots.take(c.turn.Context(), c.parent.ID(), len(c.parent.Path()))
+	return err
+}
+
+// finish ends the child, and fills in the result.
+func (c *call) finish(ctx context.Context, out *session.Outcome) {
+	if err := c.child.End(out.Status, out.Err); err != nil {
+		c.service.log.Error("ending a session", "session", c.child.ID(), "err", err)
+		if out.Err == nil { // the answer must not be handed out with events missing
+			*out = session.Outcome{Status: session.Failed, Err: err}
+		}
+	}
+	r := c.result
+	r.SessionID = c.child.ID()
+	r.Record = c.child.Record()
+	r.Status = out.Status
+	r.Duration = r.Record.Duration(time.Now())
+	if out.Err != nil {
+		r.fail(ctx, out.Err)
+		return
+	}
+	r.Text = out.Text
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
@@ -58,7 +59,7 @@ func answer(text string) modelFunc {
 func (e *env) stream(t testing.TB, path event.Path) []eventbus.Delivery {
 	t.Helper()
 	var got []eventbus.Delivery
-	for d, err := range e.bus.Follow(t.Context(), path, eventbus.FollowOptions{}) {
+	for d, err := range e.bus.Follow(t.Context(), path, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,6 +89,10 @@ func TestTask(t *testing.T) {
 		t.Errorf("record %+v", r)
 	}
 	// All of the child's events stand before the tool result on the root's stream.
+	// The end of the root waits until its own events are stored as well.
+	if err := e.root.End(session.Completed, nil); err != nil {
+		t.Fatal(err)
+	}
 	var order []string
 	for _, d := range e.stream(t, e.root.Path()) {
 		ev, err := event.Decode(d.Raw)
@@ -97,6 +102,9 @@ func TestTask(t *testing.T) {
 		order = append(order, ev.Type())
 	}
 	last := slices.Index(order, "tool_call_end")
+	if last < 0 {
+		t.Fatalf("no tool_call_end: %v", order)
+	}
 	for i, typ := range order {
 		if typ == "subagent_event" && i > last {
 			t.Errorf("event %d of the child comes after the tool result: %v", i, order)
@@ -281,9 +289,67 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%+v: %d children ran at once", limits, most.Load())
 		}
 	}
-	for _, bad := range []taskt.Limits{{Depth: 6}, {Running: 10_001}, {PerParent: 1001}, {ChildTime: time.Millisecond}, {Depth: -1}} {
+	for _, bad := range []taskt.Limits{{Depth: 6}, {Running: 10_001}, {PerParent: 10_001}, {ChildTime: time.Millisecond}, {Depth: -1}} {
 		if _, err := taskt.New(taskt.Options{Limits: bad}); err == nil {
 			t.Errorf("New accepted %+v", bad)
+		}
+	}
+}
+
+// TestOneStep: the children of one step all begin; as many as the limits say run
+// at once, and the others are queued.
+func TestOneStep(t *testing.T) {
+	const children = 40
+	for _, limits := range []taskt.Limits{{Running: children, PerParent: children}, {Running: 3, PerParent: children}} {
+		running := make(chan struct{}, children)
+		free := make(chan struct{})
+		m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+			switch text, n := prompt(req); {
+			case text == "go" && n == 0:
+				for i := range children {
+					if !yield(model.ToolCall{ID: fmt.Sprint(i), Name: "task", Arguments: `{"description":"d","prompt":"p","agentType":"explore"}`}) {
+						return nil
+					}
+				}
+				yield(model.Stop{Reason: model.StopToolCalls})
+				return nil
+			case text == "p":
+				running <- struct{}{}
+				<-free
+			}
+			return answer("done")(ctx, req, yield)
+		})
+		e := newEnv(t, m, limits, nil)
+		root, err := e.OpenPrimary(t.Context(), &agentdefs.Definition{Name: "primary", Mode: agentdefs.Primary, MaxSteps: 5}, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := make(chan session.Outcome)
+		go func() { out <- root.Prompt(t.Context(), "go") }()
+		queued := 0
+		for d, err := range e.bus.Follow(t.Context(), root.Path(), &eventbus.FollowOptions{Live: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(d.Raw), `"status":"queued"`) && strings.Contains(string(d.Raw), `"subagent_event"`) {
+				queued++
+			}
+			if queued == children {
+				break
+			}
+		}
+		for range limits.Running {
+			<-running
+		}
+		if load := e.Load(); load.Running != limits.Running {
+			t.Errorf("%+v: the load is %+v", limits, load)
+		}
+		close(free)
+		if out := <-out; out.Err != nil {
+			t.Error(out.Err)
+		}
+		if err := root.End(session.Completed, nil); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -372,13 +438,16 @@ func TestParallelStreams(t *testing.T) {
 				rt.Fatal(res.Err)
 			}
 			var own []string
-			deltas := 0
+			said := ""
 			for _, d := range e.stream(t, res.Record.Path) {
 				own = append(own, string(d.Raw))
-				if strings.HasPrefix(string(d.Raw), `{"type":"content_delta"`) {
-					deltas++
+				if ev, err := event.Decode(d.Raw); err != nil {
+					rt.Fatal(err)
+				} else if piece, ok := ev.(event.ContentDelta); ok {
+					said += piece.Delta // of several deltas, if the store was busy
 				}
 			}
+			deltas := len(strings.Fields(said))
 			if !slices.Equal(own, inRoot[res.SessionID]) {
 				rt.Fatalf("child %d: its stream\n%s\nin the root's\n%s", i, strings.Join(own, "\n"), strings.Join(inRoot[res.SessionID], "\n"))
 			}

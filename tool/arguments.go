@@ -26,106 +26,42 @@ func DecodeArgs(raw json.RawMessage, into any) error {
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("arguments are decoded into a pointer to a struct, not %T", into)
 	}
-	var whole json.RawMessage // refuses what is behind the value, and nesting without end
-	if err := json.Unmarshal(raw, &whole); err != nil {
+	if err := checkJSON(raw); err != nil {
 		return err
 	}
 	if !bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte{'{'}) {
 		return errors.New("not a JSON object")
 	}
-	if err := checkKeys(json.NewDecoder(bytes.NewReader(raw)), t.Elem()); err != nil {
+	if err := checkKeys(raw, t.Elem()); err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	return d.Decode(into)
+	return json.Unmarshal(raw, into)
 }
 
-// CheckJSON reports what keeps raw from being one JSON value with one meaning:
-// that it is none, that something stands behind it, or that a key of an object
-// in it is given twice.
+// CheckJSON reports why raw is not one JSON value with one meaning: it is not
+// JSON, something follows the value, or an object in it has a key twice.
 func CheckJSON(raw []byte) error {
-	var whole json.RawMessage // refuses what is behind the value, and nesting without end
-	if err := json.Unmarshal(raw, &whole); err != nil {
+	if err := checkJSON(raw); err != nil {
 		return err
 	}
-	return checkKeys(json.NewDecoder(bytes.NewReader(raw)), nil)
+	return checkKeys(raw, nil)
 }
 
-var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
-
-// checkKeys reads the next value from d, which is to be decoded into a t, and
-// checks the keys of its objects. t is nil where any keys will do.
-func checkKeys(d *json.Decoder, t reflect.Type) error {
-	for t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
+// checkJSON refuses what is not one JSON value, what is behind it, and nesting
+// without end.
+func checkJSON(raw []byte) error {
+	if json.Valid(raw) {
+		return nil
 	}
-	if t != nil && (t.Kind() == reflect.Interface || reflect.PointerTo(t).Implements(unmarshaler)) {
-		t = nil
-	}
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	switch token {
-	case json.Delim('{'):
-		return checkObject(d, t)
-	case json.Delim('['):
-		if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
-			t = t.Elem()
-		} else {
-			t = nil
-		}
-		for d.More() {
-			if err := checkKeys(d, t); err != nil {
-				return err
-			}
-		}
-		_, err = d.Token()
-	}
-	return err
-}
-
-// checkObject is checkKeys for an object that has just begun.
-func checkObject(d *json.Decoder, t reflect.Type) error {
-	var known map[string]reflect.Type // nil: any
-	var value reflect.Type
-	switch {
-	case t == nil:
-	case t.Kind() == reflect.Struct:
-		known = fieldTypes(t)
-	case t.Kind() == reflect.Map:
-		value = t.Elem()
-	}
-	seen := map[string]bool{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return err
-		}
-		key, _ := token.(string)
-		if seen[key] {
-			return fmt.Errorf("key %.64q is given twice: give it once", key)
-		}
-		seen[key] = true
-		if known != nil {
-			var ok bool
-			if value, ok = known[key]; !ok {
-				return unknownKey(key, slices.Sorted(maps.Keys(known)))
-			}
-		}
-		if err := checkKeys(d, value); err != nil {
-			return err
-		}
-	}
-	_, err := d.Token()
-	return err
+	var whole json.RawMessage
+	return json.Unmarshal(raw, &whole)
 }
 
 // maxShownKey bounds what is shown of a key that is not known, in bytes.
 const maxShownKey = 64
 
-func unknownKey(key string, known []string) error {
+func unknownKey(key string, fields map[string]field) error {
+	known := slices.Sorted(maps.Keys(fields))
 	for _, k := range known {
 		if strings.EqualFold(k, key) {
 			return fmt.Errorf("unknown key %q: spell it %q", key, k)
@@ -135,21 +71,4 @@ func unknownKey(key string, known []string) error {
 		return fmt.Errorf("unknown key %.20q…, of %d bytes: there are %s", key, len(key), strings.Join(known, ", "))
 	}
 	return fmt.Errorf("unknown key %q: there are %s", key, strings.Join(known, ", "))
-}
-
-// fieldTypes returns the JSON names of the fields of a struct, with their types.
-func fieldTypes(t reflect.Type) map[string]reflect.Type {
-	types := map[string]reflect.Type{}
-	for _, f := range reflect.VisibleFields(t) {
-		tag := f.Tag.Get("json")
-		name, _, _ := strings.Cut(tag, ",")
-		if tag == "-" || !f.IsExported() || f.Anonymous && name == "" {
-			continue // of an embedded struct, the fields follow
-		}
-		if name == "" {
-			name = f.Name
-		}
-		types[name] = f.Type
-	}
-	return types
 }

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,55 +27,72 @@ func Builtin(ws *Workspace) []Tool {
 }
 
 // function is a tool whose arguments are an A. The schema is made from A, and
-// Values and Run decode what they are given in the same way, so the gate judges
-// what is run.
+// Prepare decodes them once, so the gate judges what is run. Errors do not name
+// the tool: whoever calls it does.
 type function[A any] struct {
 	spec   Spec
 	values func(args A) ([]permission.Value, error)
 	run    func(ctx context.Context, call *Call, args A) (Result, error)
 }
 
-var _ Tool = (*function[struct{}])(nil)
+var _ Preparer = (*function[struct{}])(nil)
 
 // Spec implements [Tool].
 func (f *function[A]) Spec() Spec { return f.spec }
 
 // Values implements [Tool].
 func (f *function[A]) Values(raw json.RawMessage) ([]permission.Value, error) {
-	args, err := f.decode(raw)
+	call, err := f.Prepare(raw)
 	if err != nil {
 		return nil, err
 	}
-	values, err := f.values(args)
-	if err == nil && len(values) == 0 {
-		err = fmt.Errorf("%s: nothing that permissions could judge", f.spec.Name)
-	}
-	return values, err
+	return call.Values()
 }
 
 // Run implements [Tool].
 func (f *function[A]) Run(ctx context.Context, call *Call) (Result, error) {
-	args, err := f.decode(call.Args)
+	prepared, err := f.Prepare(call.Args)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := ctx.Err(); err != nil {
-		return Result{}, fmt.Errorf("%s: not begun: %w", f.spec.Name, context.Cause(ctx))
+	return prepared.Run(ctx, call)
+}
+
+// Prepare implements [Preparer].
+func (f *function[A]) Prepare(raw json.RawMessage) (Prepared, error) {
+	c := &functionCall[A]{f: f}
+	if err := DecodeArgs(raw, &c.args); err != nil {
+		return nil, fmt.Errorf("arguments: %w", err)
 	}
-	result, err := f.run(ctx, call, args)
+	return c, nil
+}
+
+// functionCall is a call of a function.
+type functionCall[A any] struct {
+	f    *function[A]
+	args A
+}
+
+// Values implements [Prepared].
+func (c *functionCall[A]) Values() ([]permission.Value, error) {
+	values, err := c.f.values(c.args)
+	if err == nil && len(values) == 0 {
+		err = errors.New("nothing that permissions could judge")
+	}
+	return values, err
+}
+
+// Run implements [Prepared].
+func (c *functionCall[A]) Run(ctx context.Context, call *Call) (Result, error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, fmt.Errorf("not begun: %w", context.Cause(ctx))
+	}
+	result, err := c.f.run(ctx, call, c.args)
 	if err != nil {
-		return Result{}, fmt.Errorf("%s: %w", f.spec.Name, err)
+		return Result{}, err
 	}
 	result.Text = strings.ToValidUTF8(result.Text, "\uFFFD")
 	return result, nil
-}
-
-func (f *function[A]) decode(raw json.RawMessage) (A, error) {
-	var args A
-	if err := DecodeArgs(raw, &args); err != nil {
-		return args, fmt.Errorf("%s: arguments: %w", f.spec.Name, err)
-	}
-	return args, nil
 }
 
 // schemaFor returns the JSON Schema of the argument struct A: an object with no

@@ -145,7 +145,7 @@ func TestEditValues(t *testing.T) {
 	var got []string
 	for _, v := range values {
 		s := v.Tool + " " + v.Text
-		if v.DenyOnly {
+		if v.OnlyDenies() {
 			s += " deny only"
 		}
 		got = append(got, s)

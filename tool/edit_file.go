@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -29,11 +30,13 @@ func editFile(ws *Workspace) Tool {
 			InputSchema: schemaFor[editFileArgs](),
 		},
 		values: func(a editFileArgs) ([]permission.Value, error) {
-			return ws.editValues(a.Path)
+			values, err := ws.editValues(a.Path)
+			return ws.withAgentFiles(values, func(real string) ([]byte, error) {
+				after, _, _, err := replaceText(ws.contentOf(real), a, ws.opts.MaxFileBytes)
+				return after, err
+			}), err
 		},
-		run: func(ctx context.Context, _ *Call, a editFileArgs) (Result, error) {
-			return ws.edit(ctx, a)
-		},
+		run: ws.edit,
 	}
 }
 
@@ -50,20 +53,22 @@ func (ws *Workspace) editValues(p string) ([]permission.Value, error) {
 		return nil, err
 	}
 	for _, v := range reads {
-		v.DenyOnly = true
+		if !v.OnlyDenies() {
+			v.Kind = permission.Mentioned
+		}
 		values = append(values, v)
 	}
 	return values, nil
 }
 
-func (ws *Workspace) edit(ctx context.Context, a editFileArgs) (Result, error) {
+func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Result, error) {
 	ws.writing.Lock()
 	defer ws.writing.Unlock()
 	rel, real, err := ws.locateFile(a.Path)
 	if err != nil {
 		return Result{}, err
 	}
-	before, err := ws.readText(real)
+	before, err := ws.readText(call, real)
 	if err != nil {
 		return Result{}, err
 	}
@@ -75,14 +80,14 @@ func (ws *Workspace) edit(ctx context.Context, a editFileArgs) (Result, error) {
 		return Result{}, err
 	}
 	return Result{
-		Text: fmt.Sprintf("replaced %s in %s, at %s", plural(n, "occurrence"), showPath(rel), showLines(lines, n)),
+		Text: fmt.Sprintf("replaced %s in %s, at %s", termtext.Plural(n, "occurrence"), showPath(rel), showLines(lines, n)),
 		Meta: map[string]any{"path": rel, "replaced": n},
 	}, nil
 }
 
 // readText reads a text file that is not over the size limit.
-func (ws *Workspace) readText(real string) ([]byte, error) {
-	f, info, err := ws.openFile(real)
+func (ws *Workspace) readText(call *Call, real string) ([]byte, error) {
+	f, info, err := ws.openJudged(call, "edit_file", real)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +142,7 @@ func replaceText(content []byte, a editFileArgs, limit int64) (after []byte, n i
 	n = bytes.Count(content, []byte(old)) // as occurrences has it, but without an end
 	room := limit - int64(len(bom)+len(content))
 	if grows := int64(len(new) - len(old)); grows > 0 && int64(n) > room/grows {
-		return nil, 0, nil, fmt.Errorf("with %s replaced the file would have more than %s, the most that a file may have: nothing has changed; use a shorter newText or replace fewer", plural(n, "occurrence"), showSize(limit))
+		return nil, 0, nil, fmt.Errorf("with %s replaced the file would have more than %s, the most that a file may have: nothing has changed; use a shorter newText or replace fewer", termtext.Plural(n, "occurrence"), showSize(limit))
 	}
 	return append(bom, bytes.ReplaceAll(content, []byte(old), []byte(new))...), n, lines, nil
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool/internal/fileglob"
 )
 
 type globArgs struct {
@@ -43,7 +45,7 @@ func (ws *Workspace) globPaths(ctx context.Context, call *Call, a globArgs) (Res
 	if w.base == "." {
 		a.Pattern = ws.relPattern(a.Pattern)
 	}
-	if w.glob, err = compileFileGlob(a.Pattern); err != nil {
+	if w.glob, err = fileglob.Compile(a.Pattern); err != nil {
 		return Result{}, err
 	}
 	w.links = true
@@ -57,7 +59,7 @@ func (ws *Workspace) globPaths(ctx context.Context, call *Call, a globArgs) (Res
 	}
 	switch {
 	case out.full:
-		out.note("the first %s; there are more: narrow the pattern or the path", plural(shown, "result"))
+		out.note("the first %s; there are more: narrow the pattern or the path", termtext.Plural(shown, "result"))
 	case shown == 0:
 		out.note("no file matches %q below %s", a.Pattern, showPath(w.given))
 	}

@@ -7,7 +7,9 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool/internal/fileglob"
 )
 
 type grepArgs struct {
@@ -57,7 +59,7 @@ func (ws *Workspace) grep(ctx context.Context, call *Call, a grepArgs) (Result, 
 		return Result{}, err
 	}
 	if a.Include != "" && w.info.IsDir() {
-		if w.glob, err = compileFileGlob(a.Include); err != nil {
+		if w.glob, err = fileglob.Compile(a.Include); err != nil {
 			return Result{}, fmt.Errorf("include: %w", err)
 		}
 	}
@@ -65,7 +67,7 @@ func (ws *Workspace) grep(ctx context.Context, call *Call, a grepArgs) (Result, 
 	if a.Limit > 0 {
 		limit = min(limit, a.Limit)
 	}
-	search := &fileSearch{ws: ws, matcher: m, context: min(a.Context, maxContext), limit: limit}
+	search := &fileSearch{ws: ws, links: &links{ws: ws, call: call}, matcher: m, context: min(a.Context, maxContext), limit: limit}
 
 	out := ws.newOutput()
 	total := 0
@@ -100,18 +102,19 @@ func (ws *Workspace) grep(ctx context.Context, call *Call, a grepArgs) (Result, 
 	}
 	switch {
 	case out.full:
-		out.note("the first %s; there are more: narrow the pattern, the path or include", plural(total, "match", "matches"))
+		out.note("the first %s; there are more: narrow the pattern, the path or include", termtext.Plural(total, "match", "matches"))
 	case total == 0:
 		out.note("no match")
 	}
 	for _, why := range []error{errBinary, errTooLarge, errUnreadable} {
 		if n := skipped[why]; n > 0 {
-			out.note("%s skipped: %v", plural(n, "file"), why)
+			out.note("%s skipped: %v", termtext.Plural(n, "file"), why)
 		}
 	}
 	if leftOut >= 0 {
 		w.leftOut = leftOut
 	}
+	w.leftOut += skipped[errHidden]
 	w.notes(ctx, out)
 	result := out.result()
 	result.Meta = map[string]any{"matches": total}
@@ -123,10 +126,11 @@ var (
 	errBinary     = errors.New("binary")
 	errTooLarge   = errors.New("over the size limit")
 	errUnreadable = errors.New("cannot be read")
+	errHidden     = errors.New("the session may not see it") // by another of its names
 )
 
 // found is what a search of one file has found, or why there was none: one of
-// the three errors above.
+// the errors above.
 type found struct {
 	path  string
 	lines []grepLine

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // The bytes of a line that grep shows: before the match, and in all.
@@ -18,6 +20,7 @@ const (
 
 // fileSearch searches one file after the other. It is safe for concurrent use.
 type fileSearch struct {
+	links   *links
 	ws      *Workspace
 	matcher *matcher
 	context int // lines before and after a match
@@ -52,6 +55,9 @@ func (s *fileSearch) file(ctx context.Context, path string) found {
 		return found{path: path, err: errUnreadable}
 	}
 	defer f.Close()
+	if s.links.check("read_file", path, info) != nil {
+		return found{path: path, err: errHidden}
+	}
 	limit := s.ws.opts.MaxFileBytes
 	if info.Size() > limit {
 		return found{path: path, err: errTooLarge}
@@ -148,7 +154,7 @@ func cutAround(line []byte, from int) string {
 		b.WriteString("…")
 	}
 	rest := line[max(from, 0):]
-	shown := cutBytes(rest, showLine)
+	shown := termtext.Head(rest, showLine)
 	b.Write(shown)
 	if len(shown) < len(rest) {
 		b.WriteString("…")

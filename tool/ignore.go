@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+
+	"github.com/agentworker/worker/tool/internal/fileglob"
 )
 
 // gitDir is skipped wherever it is.
@@ -111,7 +113,7 @@ func parseIgnoreLine(line string, depth int) ignoreRule {
 	body, isDir := strings.CutSuffix(body, "/")
 	segments := strings.Split(body, "/")
 	for i, s := range segments {
-		if s = goClasses(s); s != "**" {
+		if s = fileglob.GoClasses(s); s != "**" {
 			s = manyStars.ReplaceAllString(s, "*")
 		}
 		segments[i] = s

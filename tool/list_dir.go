@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -69,7 +70,7 @@ func (ws *Workspace) list(ctx context.Context, call *Call, a listDirArgs) (Resul
 		out.note("%d of %d entries shown; see the rest with glob, path=%q and a narrower pattern", shown, shown+more, w.given)
 	}
 	if ignored > 0 {
-		out.note("%s by .gitignore", plural(ignored, "entry left out", "entries left out"))
+		out.note("%s by .gitignore", termtext.Plural(ignored, "entry left out", "entries left out"))
 	}
 	w.notes(ctx, out)
 	return out.result(), nil

@@ -11,10 +11,24 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// allowAll are rules that allow everything.
+var allowAll = &permission.Layers{Static: permission.MustRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})}
+
+// layersOf are layers whose static rules are a text.
+func layersOf(t testing.TB, text string) *permission.Layers {
+	t.Helper()
+	rules, err := permission.ParseJSON([]byte(text), "permissions.jsonc", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &permission.Layers{Static: rules}
+}
 
 // place is a workspace in a folder of its own.
 type place struct {
@@ -94,7 +108,8 @@ func (p *place) callWith(ctx context.Context, name string, a args, readable func
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	r, err := p.tools[name].Run(ctx, &tool.Call{ID: "1", Args: raw, Readable: readable})
+	values, _ := p.tools[name].Values(raw) // what is wrong with them, Run says too
+	r, err := p.tools[name].Run(ctx, &tool.Call{SessionID: "ses", Args: raw, Values: values, Rules: allowAll, Readable: readable})
 	if err != nil {
 		return tool.Errorf("%v", err)
 	}

@@ -15,7 +15,7 @@ import (
 // concurrent use.
 type matcher struct {
 	re *regexp.Regexp
-	// literal is in every line that matches; empty: none is known. Looking for
+	// literal is in every line that matches; empty if unknown. Looking for
 	// it first is what makes a search fast.
 	literal []byte
 	only    bool // a line that holds literal matches
@@ -40,7 +40,7 @@ func compileMatcher(pattern string, ignoreCase bool) (*matcher, error) {
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return nil, fmt.Errorf("pattern is no regular expression (RE2 syntax): %w", err)
+		return nil, fmt.Errorf("pattern is not a regular expression (RE2 syntax): %w", err)
 	}
 	tree = tree.Simplify()
 	prog, err := syntax.Compile(tree)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // output collects the lines of a result up to the bounds of the workspace, and
@@ -31,7 +33,7 @@ func (o *output) line(s string) bool {
 		s, o.replaced = valid, true
 	}
 	if o.text.Len() == 0 && len(s) >= o.bytes {
-		s = cutString(s, o.bytes-1)
+		s = termtext.Head(s, o.bytes-1)
 	}
 	if o.full = o.full || o.lines < 1 || len(s)+1 > o.bytes; o.full {
 		return false
@@ -67,27 +69,6 @@ func (o *output) leftOut(n int) {
 	}
 }
 
-// cutBytes returns at most n bytes of b, without splitting a character.
-func cutBytes(b []byte, n int) []byte {
-	if len(b) <= n {
-		return b
-	}
-	n = max(n, 0)
-	for back := 0; back < utf8.UTFMax-1 && n-back > 0; back++ {
-		if utf8.RuneStart(b[n-back]) {
-			return b[:n-back]
-		}
-	}
-	return b[:n] // no UTF-8 at all
-}
-
-func cutString(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return string(cutBytes([]byte(s), n))
-}
-
 // showPath returns a path as results show it: quoted if it holds characters
 // that would tear the line apart.
 func showPath(p string) string {
@@ -108,17 +89,6 @@ func showSize(n int64) string {
 		unit++
 	}
 	return fmt.Sprintf("%.1f %ciB", size, "KMGTP"[unit])
-}
-
-// plural returns "1 file" or "3 files". The plural is many, if given.
-func plural(n int, one string, many ...string) string {
-	switch {
-	case n == 1:
-		return "1 " + one
-	case len(many) > 0:
-		return fmt.Sprintf("%d %s", n, many[0])
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // binaryHead is how much of a file is looked at to tell whether it is binary.

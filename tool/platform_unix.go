@@ -3,30 +3,20 @@
 package tool
 
 import (
-	"errors"
-	"os"
-	"os/exec"
+	"io/fs"
 	"syscall"
 )
 
 // openNonblock keeps an open from waiting for the other end of a pipe.
 const openNonblock = syscall.O_NONBLOCK
 
-// ownGroup makes cmd the leader of a process group of its own, which the end
-// of its context asks to stop. It is a session as well: without a terminal no
-// program can stop and wait for a password there.
-func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Cancel = func() error { return signalGroup(cmd, syscall.SIGTERM) }
-}
+// fileID tells files apart, whatever their names.
+type fileID struct{ device, inode uint64 }
 
-// killGroup ends at once what is left of the group of cmd.
-func killGroup(cmd *exec.Cmd) { _ = signalGroup(cmd, syscall.SIGKILL) }
-
-func signalGroup(cmd *exec.Cmd, sig syscall.Signal) error {
-	err := syscall.Kill(-cmd.Process.Pid, sig)
-	if errors.Is(err, syscall.ESRCH) {
-		return os.ErrProcessDone
+// identify returns which file info is of, and how many names that has.
+func identify(info fs.FileInfo) (id fileID, names uint64) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return fileID{uint64(st.Dev), st.Ino}, uint64(st.Nlink)
 	}
-	return err
+	return fileID{}, 1
 }

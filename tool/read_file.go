@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -35,13 +36,11 @@ func readFile(ws *Workspace) Tool {
 		values: func(a readFileArgs) ([]permission.Value, error) {
 			return ws.filePathValues("read_file", a.Path)
 		},
-		run: func(ctx context.Context, _ *Call, a readFileArgs) (Result, error) {
-			return ws.readLines(ctx, a)
-		},
+		run: ws.readLines,
 	}
 }
 
-func (ws *Workspace) readLines(ctx context.Context, a readFileArgs) (Result, error) {
+func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) (Result, error) {
 	if a.Offset < 0 || a.Limit < 0 {
 		return Result{}, fmt.Errorf("offset and limit are counted from 1, got offset=%d, limit=%d", a.Offset, a.Limit)
 	}
@@ -49,7 +48,7 @@ func (ws *Workspace) readLines(ctx context.Context, a readFileArgs) (Result, err
 	if err != nil {
 		return Result{}, err
 	}
-	f, info, err := ws.openFile(real)
+	f, info, err := ws.openJudged(call, "read_file", real)
 	if err != nil {
 		return Result{}, err
 	}
@@ -104,14 +103,14 @@ func (ws *Workspace) readLines(ctx context.Context, a readFileArgs) (Result, err
 	case r.number == 0:
 		out.note("the file is empty")
 	case first > r.number:
-		return Result{}, fmt.Errorf("offset %d is beyond the end: %s has %s", first, showPath(rel), plural(r.number, "line"))
+		return Result{}, fmt.Errorf("offset %d is beyond the end: %s has %s", first, showPath(rel), termtext.Plural(r.number, "line"))
 	case more && info.Size() > ws.opts.MaxFileBytes:
 		out.note("lines %d to %d of a file of %s; go on with offset=%d, or search it with grep", first, first+shown-1, showSize(info.Size()), first+shown)
 	case more:
 		out.note("lines %d to %d of %d; go on with offset=%d", first, first+shown-1, r.number, first+shown)
 	}
 	if long > 0 {
-		out.note("%s cut after %d bytes; grep shows what is around a match", plural(long, "long line"), maxLineBytes)
+		out.note("%s cut after %d bytes; grep shows what is around a match", termtext.Plural(long, "long line"), maxLineBytes)
 	}
 	if crlf {
 		out.note("the lines end in CRLF; edit_file keeps that")
@@ -159,7 +158,7 @@ func (l *lineReader) next(ctx context.Context) (line []byte, total int, err erro
 	if total <= maxLineBytes {
 		return l.buf, total, nil
 	}
-	return cutBytes(l.buf, maxLineBytes), total, nil
+	return termtext.Head(l.buf, maxLineBytes), total, nil
 }
 
 var utf8BOM = []byte("\uFEFF")

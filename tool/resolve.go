@@ -7,11 +7,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
-)
 
-// maxLinks bounds the symbolic links of one path, as Linux does.
-const maxLinks = 40
+	"github.com/agentworker/worker/internal/symlink"
+)
 
 // resolve follows the symbolic links of a path that rel returned and says
 // where it leads, relative to the workspace. Links that leave the workspace are
@@ -21,16 +19,10 @@ const maxLinks = 40
 // The answer is only a name: it is opened through the os.Root again, so a link
 // that changes meanwhile leads to an error and not out of the workspace.
 func (ws *Workspace) resolve(rel string) (string, error) {
-	rest := strings.Split(rel, "/")
+	rest := symlink.Split(rel)
 	done := "." // what is resolved so far
-	links := 0
-	for len(rest) > 0 {
-		name := rest[0]
-		rest = rest[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
+	for name, ok := rest.Next(); ok; name, ok = rest.Next() {
+		if name == ".." {
 			if done == "." {
 				return "", ws.leadsOut(rel)
 			}
@@ -40,7 +32,7 @@ func (ws *Workspace) resolve(rel string) (string, error) {
 		at := path.Join(done, name)
 		info, err := ws.root.Lstat(at)
 		if errors.Is(err, fs.ErrNotExist) {
-			return ws.resolveMissing(rel, at, rest)
+			return ws.resolveMissing(rel, at, rest.Rest())
 		}
 		if err != nil {
 			return "", pathError(rel, err)
@@ -48,9 +40,6 @@ func (ws *Workspace) resolve(rel string) (string, error) {
 		if info.Mode()&fs.ModeSymlink == 0 {
 			done = at
 			continue
-		}
-		if links++; links > maxLinks {
-			return "", fmt.Errorf("%s: more than %d symbolic links, or a loop of them", showPath(rel), maxLinks)
 		}
 		target, err := ws.root.Readlink(at)
 		if err != nil {
@@ -63,7 +52,9 @@ func (ws *Workspace) resolve(rel string) (string, error) {
 			}
 			target, done = inside, "."
 		}
-		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
+		if _, err := rest.Follow(target); err != nil {
+			return "", fmt.Errorf("%s: more than %d symbolic links, or a loop of them", showPath(rel), symlink.MaxLinks)
+		}
 	}
 	return done, nil
 }
@@ -106,7 +97,7 @@ func (ws *Workspace) openFile(real string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, pathError(real, err)
 	}
-	f, err := ws.root.OpenFile(real, os.O_RDONLY|openNonblock, 0)
+	f, err := ws.openReal(real)
 	if err != nil {
 		return nil, nil, pathError(real, err)
 	}

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !linux
 
 package tool
 
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 )
 
 // watchScript runs the command $2 in the shell $1, with somebody beside it, in
@@ -28,4 +29,23 @@ func watched(cmd *exec.Cmd, shell, command string) (release func(), err error) {
 	cmd.Args = []string{shell, "-c", watchScript, shell, shell, command}
 	cmd.ExtraFiles = []*os.File{r} // descriptor 3
 	return func() { _ = errors.Join(r.Close(), w.Close()) }, nil
+}
+
+// ownGroup makes cmd the leader of a process group of its own, which the end
+// of its context asks to stop. It is a session as well: without a terminal no
+// program can stop and wait for a password there.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return signalGroup(cmd, syscall.SIGTERM) }
+}
+
+// killGroup ends at once what is left of the group of cmd.
+func killGroup(cmd *exec.Cmd) { _ = signalGroup(cmd, syscall.SIGKILL) }
+
+func signalGroup(cmd *exec.Cmd, sig syscall.Signal) error {
+	err := syscall.Kill(-cmd.Process.Pid, sig)
+	if errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return err
 }

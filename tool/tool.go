@@ -10,10 +10,13 @@
 // through an [os.Root] alone, every result is bounded and says where it was cut,
 // and searches honour .gitignore and leave out, counted but unnamed, what
 // [Call.Readable] refuses. grep does not look into such files, so that their
-// number says nothing of their content. shell_exec is not held by the Root: what
-// a command may do is for the gate to judge. It runs without a terminal, with
-// an empty stdin and without keys and passwords in its environment,
-// and what it leaves in the background is ended when it ends.
+// number says nothing of their content. shell_exec is not held by the Root: it
+// runs in a sandbox that is made from the session's rules, see [SandboxOptions],
+// without a terminal, with an empty stdin and without keys and passwords in its
+// environment, and what it leaves in the background is ended when it ends.
+//
+// The package has more files than others since what it asks of the system differs
+// by system: see platform, open and shell.
 package tool
 
 import (
@@ -40,6 +43,8 @@ type Tool interface {
 	// a result with IsError: neither ends the session. ctx carries the time
 	// limit of the call; Run returns soon after ctx has ended, with nothing of
 	// its own left running.
+	//
+	// The errors of Values and Run don't name the tool: the session does.
 	Run(ctx context.Context, call *Call) (Result, error)
 }
 
@@ -50,7 +55,13 @@ type Spec struct {
 	InputSchema json.RawMessage // a JSON Schema whose type is object
 	ReadOnly    bool            // changes nothing, whatever the arguments
 
-	// Unavailable says that there is nothing to call at the moment: the model
+	// Delegates says that the tool changes nothing outside itself: what it starts
+	// does, as calls of their own, and Run bounds how many of its calls run at once.
+	// Before all other tools that are not ReadOnly the session waits until the call
+	// is stored, and it bounds how many of them run at once.
+	Delegates bool
+
+	// Unavailable says that the tool cannot be called at the moment: the model
 	// is not offered the tool.
 	Unavailable bool
 
@@ -60,13 +71,23 @@ type Spec struct {
 
 // Call is one call of a tool.
 type Call struct {
-	ID        string // unique within the session
 	SessionID string // the session whose model made the call
 	MessageID string // the assistant message that holds the call
 	Args      json.RawMessage
 
 	// Values are what Values returned for Args, and what was judged.
 	Values []permission.Value
+
+	// Rules are the rules that have judged the call, and Approved says that a
+	// person has approved it: what the programs of a [Sandboxed] tool may touch
+	// follows from both. Required for such a tool.
+	Rules    *permission.Layers
+	Approved bool
+
+	// Judge asks the gate about a value that shows up while the call runs, such
+	// as a host that a program connects to. It waits for an answer; an error
+	// refuses the value. nil: all such values are refused.
+	Judge func(ctx context.Context, value permission.Value) error
 
 	// Readable reports whether the session may see the file at path, which is
 	// slash-separated and relative to the workspace. Tools that list or search leave out what
@@ -79,12 +100,12 @@ type Result struct {
 	Text      string
 	IsError   bool
 	Truncated bool // Text was cut; it says itself where and how to see the rest
-	// Meta travels beside the text, for hosts and people; the model does not
-	// see it. nil: none.
+	// Meta travels with the text, for hosts and people; the model does not
+	// see it. It may be nil.
 	Meta map[string]any
 }
 
-// Errorf returns a result that tells the model of an error.
+// Errorf returns a result that reports an error to the model.
 func Errorf(format string, args ...any) Result {
 	return Result{Text: fmt.Sprintf(format, args...), IsError: true}
 }

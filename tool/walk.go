@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/tool/internal/fileglob"
 )
 
 // walker goes through the files below a folder, in path order: the entries of
@@ -20,7 +22,7 @@ import (
 type walker struct {
 	ws       *Workspace
 	readable func(path string) bool // nil: all is readable
-	glob     *fileGlob              // matched against the path below the base; nil: all
+	glob     *fileglob.Glob         // matched against the path below the base; nil: all
 	links    bool                   // symbolic links are among the results
 
 	given string // the base as the model named it, cleaned
@@ -80,14 +82,14 @@ func (w *walker) folder(ctx context.Context, dir string, rules ignoreRules, yiel
 		switch {
 		case e.Name() == gitDir || rules.ignored(name, isDir):
 		case isDir:
-			if w.glob != nil && !w.glob.mayMatchBelow(w.below(name)) {
+			if w.glob != nil && !w.glob.MayMatchBelow(w.below(name)) {
 				continue
 			}
 			if !w.folder(ctx, name, w.rulesIn(ctx, name, rules), yield) {
 				return false
 			}
 		case !e.Type().IsRegular() && !(w.links && e.Type()&fs.ModeSymlink != 0):
-		case w.glob != nil && !w.glob.match(w.below(name)):
+		case w.glob != nil && !w.glob.Match(w.below(name)):
 		case !w.visible(name):
 		case !yield(name):
 			return false
@@ -129,7 +131,7 @@ func (w *walker) visible(name string) bool {
 func (w *walker) notes(ctx context.Context, out *output) {
 	out.leftOut(w.leftOut)
 	if w.unreadable > 0 {
-		out.note("%s could not be read", plural(w.unreadable, "folder"))
+		out.note("%s could not be read", termtext.Plural(w.unreadable, "folder"))
 	}
 	if w.unreadRules {
 		out.note(".gitignore was not read to its end: at most %d rules hold in a folder, of at most %d bytes each", maxIgnoreRules, maxIgnoreLine)
@@ -142,7 +144,7 @@ func (w *walker) notes(ctx context.Context, out *output) {
 
 // readDir returns the entries of a folder, by name.
 func (ws *Workspace) readDir(ctx context.Context, dir string) ([]fs.DirEntry, error) {
-	f, err := ws.root.OpenFile(dir, os.O_RDONLY|openNonblock, 0)
+	f, err := ws.openReal(dir)
 	if err != nil {
 		return nil, pathError(dir, err)
 	}

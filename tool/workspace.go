@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/sandbox"
 )
 
 // Options configures a Workspace. The zero value is ready to use.
@@ -21,15 +24,12 @@ type Options struct {
 	Shell string
 
 	// Env is the environment of shell_exec. nil: that of this process. Removed
-	// either way, whatever their case, are the worker's own settings, WORKER_*,
-	// and what is named like a key or a password: *_KEY (so *_API_KEY,
-	// *_SECRET_KEY and *_SECRET_ACCESS_KEY), *_TOKEN, *_SECRET, *_PASSWORD and
-	// *_PASSWD.
+	// either way are the worker's own settings, keys, passwords and the sockets
+	// of agents: see [sandbox.Environ].
 	Env []string
 
-	// KeepEnv names variables of Env that commands get though they are named
-	// like a key or a password, such as GITHUB_TOKEN. The case of the names
-	// counts. WORKER_* is removed all the same. nil: none.
+	// KeepEnv names variables of Env that commands get all the same, such as
+	// GITHUB_TOKEN. The case of the names counts.
 	KeepEnv []string
 
 	// Home is the folder that ~ stands for. Empty: that of the user.
@@ -42,6 +42,9 @@ type Options struct {
 
 	ShellTimeout time.Duration // of a command that asks for none; 0: 2 minutes
 	KillGrace    time.Duration // between SIGTERM and SIGKILL; 0: 2 seconds
+
+	Sandbox    SandboxOptions
+	AgentFiles AgentFiles
 }
 
 func (o Options) withDefaults() Options {
@@ -84,12 +87,15 @@ func findShell() string {
 // nor a symbolic link, nor one that changes meanwhile leads out of it.
 // A Workspace is safe for concurrent use.
 type Workspace struct {
-	opts  Options
-	env   []string // of shell_exec
-	root  *os.Root
-	dir   string   // the real path of the root
-	names []string // absolute paths of the root: dir, and as it was opened
-	rules permission.Workspace
+	opts    Options
+	env     []string // of shell_exec
+	home    string   // real path of the home folder; "" if unknown
+	boxes   boxes
+	root    *os.Root
+	dirFile *os.File // the root, for calls that os.Root does not make
+	dir     string   // the real path of the root
+	names   []string // absolute paths of the root: dir, and as it was opened
+	rules   permission.Workspace
 
 	// writing is held from reading a file to replacing it, so that of two
 	// edits at once neither is lost.
@@ -112,25 +118,47 @@ func OpenWorkspace(root string, opts *Options) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening workspace: %w", err)
 	}
+	if err := checkSandbox(&o.Sandbox); err != nil {
+		return nil, err
+	}
+	home := o.Home
+	if real, err := filepath.EvalSymlinks(home); home != "" && err == nil {
+		home = real
+	}
 	r, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("opening workspace: %w", err)
 	}
+	dirFile, err := r.Open(".")
+	if err != nil {
+		r.Close()
+		return nil, fmt.Errorf("opening workspace: %w", err)
+	}
+	if o.Sandbox.Dir != "" {
+		if err := sandbox.Sweep(o.Sandbox.Dir); err != nil {
+			return nil, errors.Join(fmt.Errorf("removing what sandboxes have left: %w", err), dirFile.Close(), r.Close())
+		}
+	}
 	return &Workspace{
-		opts:  o,
-		env:   shellEnv(o.Env, o.KeepEnv, dir),
-		root:  r,
-		dir:   dir,
-		names: slices.Compact([]string{dir, abs}),
-		rules: permission.Workspace{Root: dir, Home: o.Home},
+		opts:    o,
+		env:     sandbox.Environ(o.Env, sandbox.EnvRules{Keep: o.KeepEnv}, dir),
+		home:    home,
+		root:    r,
+		dirFile: dirFile,
+		dir:     dir,
+		names:   slices.Compact([]string{dir, abs}),
+		rules:   permission.Workspace{Root: dir, Home: o.Home},
 	}, nil
 }
 
 // Root returns the real path of the workspace.
 func (ws *Workspace) Root() string { return ws.dir }
 
-// Close releases the folder. Calls that come later fail.
-func (ws *Workspace) Close() error { return ws.root.Close() }
+// Close releases the folder, and ends what calls have left running. Calls that
+// come later fail.
+func (ws *Workspace) Close() error {
+	return errors.Join(ws.closeBoxes(), ws.dirFile.Close(), ws.root.Close())
+}
 
 // maxPathBytes is how long a path may be: what most systems take, and little
 // enough to walk through its folders.
@@ -144,7 +172,7 @@ func (ws *Workspace) rel(p string) (string, error) {
 	case p == "":
 		return "", fmt.Errorf("path is empty: give one relative to the workspace, such as %q", "src/main.go")
 	case len(p) > maxPathBytes:
-		return "", fmt.Errorf("path of %d bytes, which begins with %q: no path may have more than %d", len(p), cutString(p, 40), maxPathBytes)
+		return "", fmt.Errorf("path of %d bytes, which begins with %q: no path may have more than %d", len(p), termtext.Head(p, 40), maxPathBytes)
 	case strings.ContainsRune(p, 0):
 		return "", fmt.Errorf("path %q contains a NUL character", p)
 	}

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -29,15 +29,14 @@ func writeFile(ws *Workspace) Tool {
 			InputSchema: schemaFor[writeFileArgs](),
 		},
 		values: func(a writeFileArgs) ([]permission.Value, error) {
-			return ws.filePathValues("write_file", a.Path)
+			values, err := ws.filePathValues("write_file", a.Path)
+			return ws.withAgentFiles(values, func(string) ([]byte, error) { return []byte(a.Content), nil }), err
 		},
-		run: func(ctx context.Context, _ *Call, a writeFileArgs) (Result, error) {
-			return ws.writeAll(ctx, a)
-		},
+		run: ws.writeAll,
 	}
 }
 
-func (ws *Workspace) writeAll(ctx context.Context, a writeFileArgs) (Result, error) {
+func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) (Result, error) {
 	if limit := ws.opts.MaxFileBytes; int64(len(a.Content)) > limit {
 		return Result{}, fmt.Errorf("content has %s, more than the %s that a file may have: write it in several files", showSize(int64(len(a.Content))), showSize(limit))
 	}
@@ -45,6 +44,9 @@ func (ws *Workspace) writeAll(ctx context.Context, a writeFileArgs) (Result, err
 	defer ws.writing.Unlock()
 	rel, real, err := ws.locateFile(a.Path)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := call.judged("write_file", real); err != nil {
 		return Result{}, err
 	}
 	created, err := ws.replace(ctx, real, []byte(a.Content))
@@ -60,7 +62,7 @@ func (ws *Workspace) writeAll(ctx context.Context, a writeFileArgs) (Result, err
 		verb = "created"
 	}
 	return Result{
-		Text: fmt.Sprintf("%s %s: %s, %s", verb, showPath(rel), plural(lines, "line"), plural(len(a.Content), "byte")),
+		Text: fmt.Sprintf("%s %s: %s, %s", verb, showPath(rel), termtext.Plural(lines, "line"), termtext.Plural(len(a.Content), "byte")),
 		Meta: map[string]any{"path": rel, "created": created},
 	}, nil
 }
@@ -73,12 +75,14 @@ func (ws *Workspace) replace(ctx context.Context, real string, content []byte) (
 	if ctx.Err() != nil {
 		return false, fmt.Errorf("%s: not written: %w", showPath(real), context.Cause(ctx))
 	}
+	dir, base, err := ws.openIn(real, true)
+	if err != nil {
+		return false, pathError(real, err)
+	}
+	defer dir.Close()
 	var mode fs.FileMode // 0: no such file yet
-	switch info, err := ws.root.Lstat(real); {
+	switch info, err := dir.Lstat(base); {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := ws.root.MkdirAll(path.Dir(real), 0o777); err != nil {
-			return false, pathError(real, err)
-		}
 	case err != nil:
 		return false, pathError(real, err)
 	case checkRegular(info) != nil:
@@ -88,12 +92,12 @@ func (ws *Workspace) replace(ctx context.Context, real string, content []byte) (
 	default:
 		mode = info.Mode().Perm()
 	}
-	temp := path.Join(path.Dir(real), ".worker-"+rand.Text()+".tmp")
-	if err := ws.writeTemp(ctx, temp, content, mode); err != nil {
+	temp := ".worker-" + rand.Text() + ".tmp"
+	if err := writeTemp(ctx, dir, temp, content, mode); err != nil {
 		return false, pathError(real, err)
 	}
-	if err := ws.root.Rename(temp, real); err != nil {
-		_ = ws.root.Remove(temp)
+	if err := dir.Rename(temp, base); err != nil {
+		_ = dir.Remove(temp)
 		if le, ok := errors.AsType[*os.LinkError](err); ok {
 			err = le.Err
 		}
@@ -103,9 +107,11 @@ func (ws *Workspace) replace(ctx context.Context, real string, content []byte) (
 }
 
 // writeTemp makes the file temp, with content on disk, or leaves none: so too
-// if ctx ends meanwhile.
-func (ws *Workspace) writeTemp(ctx context.Context, temp string, content []byte, mode fs.FileMode) (err error) {
-	f, err := ws.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+// if ctx ends meanwhile. internal/atomicfile does not serve: it takes a path,
+// which a symlink made meanwhile could lead out of the workspace, and a mode
+// whatever the umask.
+func writeTemp(ctx context.Context, dir *os.Root, temp string, content []byte, mode fs.FileMode) (err error) {
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
@@ -114,7 +120,7 @@ func (ws *Workspace) writeTemp(ctx context.Context, temp string, content []byte,
 			err = cerr
 		}
 		if err != nil {
-			_ = ws.root.Remove(temp)
+			_ = dir.Remove(temp)
 		}
 	}()
 	if mode != 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/model"
@@ -14,10 +15,10 @@ import (
 
 // advice says, a line each, what to do about an error: which key was used, and
 // which setting bounds a time.
-func (p *program) advice(err error) []string {
+func advice(err error, set *settings.Settings, getenv func(string) string) []string {
 	var limit *session.TimeLimitError
 	if errors.As(err, &limit) {
-		return []string{fmt.Sprintf("--timeout (now %s) bounds how long a subagent runs, and timeoutSeconds in its file that of one", errtext.Duration(p.settings.Timeout))}
+		return []string{fmt.Sprintf("--timeout (now %s) bounds how long a subagent runs, and timeoutSeconds in its file that of one", errtext.Duration(set.Timeout))}
 	}
 	var unknown *taskt.UnknownAgentError
 	if errors.As(err, &unknown) {
@@ -35,19 +36,19 @@ func (p *program) advice(err error) []string {
 		return nil
 	}
 	at, _, _ := strings.Cut(failed.Model, "/")
-	to := p.settings.Provider(at)
+	to := set.Provider(at)
 	if to == nil {
 		return nil
 	}
 	switch failed.Kind {
 	case model.ErrAuth:
-		return []string{"the key used is " + to.KeySource(p.getenv) + "; " + to.KeySettings() + " set another one"}
+		return []string{"the key used is " + to.KeySource(getenv) + "; " + to.KeySettings() + " set another one"}
 	case model.ErrTimeout:
-		return []string{fmt.Sprintf("--model-timeout (now %s) bounds one model call, with its tries", errtext.Duration(p.settings.ModelTimeout))}
+		return []string{fmt.Sprintf("--model-timeout (now %s) bounds one model call, with its tries", errtext.Duration(set.ModelTimeout))}
 	case model.ErrRateLimited:
-		return []string{"the limit is that of the account of the key, which is " + to.KeySource(p.getenv) + "; try again later, or with another --model"}
+		return []string{"the limit is that of the account of the key, which is " + to.KeySource(getenv) + "; try again later, or with another --model"}
 	case model.ErrUnavailable, model.ErrProtocol:
-		if base := to.Base(p.getenv); base != "" && failed.Status == 0 {
+		if base := to.Base(getenv); base != "" && failed.Status == 0 {
 			return []string{fmt.Sprintf("the address is %s", to.BaseSource())}
 		}
 	}

@@ -1,17 +1,18 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/tool"
 )
 
-func (p *program) agentsCommand() *cobra.Command {
-	return group("agents", "Look at the agents of this workspace, check and make agent files",
-		p.agentsListCommand(), p.agentsShowCommand(), p.agentsLintCommand(), p.agentsSchemaCommand(), p.agentsNewCommand())
-}
-
+// loadAgents reads the agents of the workspace once.
 func (p *program) loadAgents() (*agentdefs.Snapshot, error) {
 	ws, err := p.workspace()
 	if err != nil {
@@ -20,34 +21,93 @@ func (p *program) loadAgents() (*agentdefs.Snapshot, error) {
 	return agentdefs.Load(ws.Root, p.agentOptions(ws))
 }
 
-func source(d *agentdefs.Definition) string {
-	if d.BuiltIn {
-		return "built in"
-	}
-	return d.File
-}
-
-// completeAgents completes, for the shell, the names of those agents that want
-// accepts.
-func (p *program) completeAgents(want func(*agentdefs.Definition) bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 || p.settings.Load(p.getenv) != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return p.agentNames(want), cobra.ShellCompDirectiveNoFileComp
+// agentOptions says where the agents of a workspace come from: besides its own
+// folder the user's, which is below their settings, and those of --agents-dir.
+func (p *program) agentOptions(ws *workspace.Workspace) *agentdefs.Options {
+	return &agentdefs.Options{
+		Nesting:    p.settings.MaxDepth > 1,
+		Home:       ws.Home,
+		UserDir:    filepath.Join(ws.ConfigDir, "agents"),
+		Dirs:       p.settings.AgentsDirs,
+		From:       p.settings.AgentsFrom,
+		ToolsHome:  ws.Home,
+		KnownModel: p.models().Known,
+		Tools:      toolNames(),
+		Logger:     p.logger(),
 	}
 }
 
-func (p *program) agentNames(want func(*agentdefs.Definition) bool) []string {
-	snapshot, err := p.loadAgents()
-	if err != nil {
-		return nil
+// sharedAgents are the folders of agent files that serve other workspaces too.
+func (p *program) sharedAgents(ws *workspace.Workspace) []string {
+	dirs := slices.Clone([]string(p.settings.AgentsDirs))
+	if ws.Home != "" && (slices.Contains(p.settings.AgentsFrom, "all") || slices.Contains(p.settings.AgentsFrom, "claude-user")) {
+		dirs = append(dirs, filepath.Join(ws.Home, ".claude", "agents"))
 	}
+	return dirs
+}
+
+// toolNames are the tools that agents of this process have, besides task. What
+// they work in makes no difference to their names.
+func toolNames() []string {
 	var names []string
-	for _, d := range snapshot.Agents() {
-		if want(d) {
-			names = append(names, d.Name+"\t"+termtext.OneLine(d.Description, 80))
-		}
+	for _, t := range tool.Builtin(new(tool.Workspace)) {
+		names = append(names, t.Spec().Name)
 	}
 	return names
+}
+
+// reportAgent says on stderr what is wrong with the file of an agent that is
+// about to run, or with the one that would have the name. Findings about others
+// are counted in one line.
+func (p *program) reportAgent(snapshot *agentdefs.Snapshot, def *agentdefs.Definition, name string) {
+	file := ""
+	if def != nil {
+		file = def.File
+	} else {
+		for _, u := range snapshot.Unserved() {
+			if strings.EqualFold(u.Name, name) {
+				file = u.File
+			}
+		}
+	}
+	files := make(map[string]bool)
+	wrong := 0
+	for _, d := range snapshot.Diagnostics() {
+		switch {
+		case d.Severity == agentdefs.Information:
+		case d.File == file:
+			fmt.Fprintln(p.stderr, termtext.OneLine(d.String(), 2000))
+		default:
+			wrong++
+			files[d.File] = true
+		}
+	}
+	if wrong > 0 {
+		fmt.Fprintf(p.stderr, "%s in %s of other agents: see 'worker agents lint'\n", termtext.Plural(wrong, "problem"), termtext.Plural(len(files), "file"))
+	}
+	if onlyBuiltIn(snapshot) {
+		p.reportUnread(snapshot)
+	}
+}
+
+// reportDiagnostics says on stderr what is wrong with agent files.
+func (p *program) reportDiagnostics(snapshot *agentdefs.Snapshot) {
+	for _, d := range snapshot.Diagnostics() {
+		if d.Severity != agentdefs.Information {
+			fmt.Fprintln(p.stderr, termtext.OneLine(d.String(), 2000))
+		}
+	}
+}
+
+// onlyBuiltIn reports whether no file's agent is served.
+func onlyBuiltIn(snapshot *agentdefs.Snapshot) bool {
+	return !slices.ContainsFunc(snapshot.Agents(), func(d *agentdefs.Definition) bool { return !d.BuiltIn })
+}
+
+// reportUnread says on stderr, in one line, which folders of agent files are not
+// read, and how to read them.
+func (p *program) reportUnread(snapshot *agentdefs.Snapshot) {
+	if folders := snapshot.Unread(); len(folders) > 0 {
+		fmt.Fprintln(p.stderr, termtext.OneLine(agentdefs.SayUnread(folders)+"; "+agentdefs.ReadHint(folders), 2000))
+	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -23,8 +25,8 @@ type lintOptions struct {
 var lintFormats = map[string]func(p *program, r *lintReport) error{
 	"human":  (*program).printLint,
 	"json":   func(p *program, r *lintReport) error { return p.printJSON(r, true) },
-	"sarif":  func(p *program, r *lintReport) error { return p.printJSON(newSARIF(r.Diagnostics), true) },
-	"github": (*program).printAnnotations,
+	"sarif":  func(p *program, r *lintReport) error { return p.printJSON(agentdoc.SARIF(r.Diagnostics), true) },
+	"github": func(p *program, r *lintReport) error { return agentdoc.WriteGitHub(p.stdout, r.Diagnostics) },
 }
 
 func (p *program) agentsLintCommand() *cobra.Command {
@@ -65,7 +67,7 @@ type lintReport struct {
 func (p *program) lintAgents(ctx context.Context, paths []string, opts lintOptions) error {
 	show, ok := lintFormats[opts.format]
 	if !ok {
-		return usageError{fmt.Errorf("--format %q: use human, json, sarif or github", opts.format)}
+		return exit.Usage(fmt.Errorf("--format %q: use human, json, sarif or github", opts.format))
 	}
 	report, err := p.lint(ctx, paths)
 	if err != nil {
@@ -85,9 +87,9 @@ func (p *program) lintAgents(ctx context.Context, paths []string, opts lintOptio
 	if err := show(p, report); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stderr, "%s, %s in %s\n", count(report.Errors, "error"), count(report.Warnings, "warning"), count(report.Files, "file"))
+	fmt.Fprintf(p.stderr, "%s, %s in %s\n", termtext.Plural(report.Errors, "error"), termtext.Plural(report.Warnings, "warning"), termtext.Plural(report.Files, "file"))
 	if report.Errors > 0 || opts.strict && report.Warnings > 0 {
-		return exitError(exitFailed)
+		return exit.Failed
 	}
 	return nil
 }
@@ -100,14 +102,14 @@ func (p *program) lint(ctx context.Context, paths []string) (*lintReport, error)
 	}
 	opts := p.agentOptions(ws)
 	opts.KnownModel = func(name string) bool { // whatever keys are set: a check has none
-		_, err := p.models().resolve(name)
+		_, err := p.models().Resolve(name)
 		return err == nil
 	}
 	report := &lintReport{Diagnostics: []agentdefs.Diagnostic{}}
 	if len(paths) > 0 {
 		found, files, err := agentdefs.Lint(ctx, paths, opts)
 		if err != nil && ctx.Err() == nil {
-			return nil, usageError{err}
+			return nil, exit.Usage(err)
 		}
 		report.Files, report.Diagnostics = files, append(report.Diagnostics, found...)
 		return report, err
@@ -163,13 +165,6 @@ func countFiles(snapshot *agentdefs.Snapshot) int {
 		}
 	}
 	return len(files)
-}
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 func (p *program) printLint(r *lintReport) error {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -32,7 +37,7 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 		Example: `  worker agents list
   worker agents list --json | jq -r '.agents[].name'
   worker agents list --watch`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.watch {
 				return p.watchAgents(cmd.Context(), opts)
@@ -44,7 +49,7 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 			p.reportDiagnostics(snapshot)
 			p.reportUnread(snapshot)
 			if opts.json {
-				return p.printJSON(newAgentsDocument(snapshot), true)
+				return p.printJSON(agentdoc.NewSnapshot(snapshot), true)
 			}
 			return p.tableAgents(snapshot, opts)
 		},
@@ -66,23 +71,23 @@ func (p *program) tableAgents(snapshot *agentdefs.Snapshot, opts listOptions) er
 		if d.Hidden && !opts.all {
 			continue
 		}
-		rows = append(rows, agentRow{d.Name, string(d.Mode), strconv.Itoa(d.MaxSteps), source(d), d.May(), agentState(d), d.Description})
+		rows = append(rows, agentRow{d.Name, string(d.Mode), strconv.Itoa(d.MaxSteps), agentdoc.Origin(d), d.May(), agentdoc.State(d), d.Description})
 	}
 	for _, u := range snapshot.Unserved() {
 		rows = append(rows, agentRow{u.Name, "-", "-", u.File, "-", unservedState(u), u.Reason})
 	}
 	slices.SortStableFunc(rows, func(a, b agentRow) int { return cmp.Compare(a.name, b.name) })
-	t := &table{
-		header: []string{"NAME", "MODE", "STEPS", "SOURCE", "MAY", "STATE", "DESCRIPTION"},
-		drop:   []string{"STEPS", "MODE", "SOURCE"},
-		colors: func(row []string) color {
+	t := &terminal.Table{
+		Header: []string{"NAME", "MODE", "STEPS", "SOURCE", "MAY", "STATE", "DESCRIPTION"},
+		Drop:   []string{"STEPS", "MODE", "SOURCE"},
+		Colors: func(row []string) terminal.Color {
 			switch {
 			case slices.Contains(row, "ok"):
-				return green
+				return terminal.Green
 			case slices.ContainsFunc(row, func(s string) bool { return strings.HasPrefix(s, "refused") }):
-				return red
+				return terminal.Red
 			}
-			return yellow
+			return terminal.Yellow
 		},
 	}
 	description := 80
@@ -90,7 +95,7 @@ func (p *program) tableAgents(snapshot *agentdefs.Snapshot, opts listOptions) er
 		description = 300
 	}
 	for _, r := range rows {
-		t.add(termtext.OneLine(r.name, 60), r.mode, r.steps, termtext.OneLine(r.source, 200),
+		t.Add(termtext.OneLine(r.name, 60), r.mode, r.steps, termtext.OneLine(r.source, 200),
 			termtext.OneLine(r.may, 80), r.state, termtext.OneLine(r.description, description))
 	}
 	return p.printTable(t, opts.wide)
@@ -111,4 +116,86 @@ func unservedState(u agentdefs.Unserved) string {
 		word = "no description"
 	}
 	return word + " (" + u.Code + ")"
+}
+
+// clearScreen moves a terminal's cursor to the top and clears what is below.
+const clearScreen = "\x1b[H\x1b[2J"
+
+// watchAgents prints the agents again with every new snapshot, until ctx ends.
+// It opens nothing but the agent files, so a worker may run at the same time.
+func (p *program) watchAgents(ctx context.Context, opts listOptions) error {
+	ws, err := p.workspace()
+	if err != nil {
+		return err
+	}
+	opened := p.agentOptions(ws)
+	opened.Logger = nil // the output says all that would be logged
+	agents, err := agentdefs.Open(ctx, ws.Root, opened)
+	if err != nil {
+		return err
+	}
+	defer agents.Close()
+	first := true
+	for c := range agents.Changes(ctx) {
+		if opts.json {
+			err = p.printJSON(newWatchDocument(c, first), false)
+		} else {
+			err = p.showChange(c, first, opts)
+		}
+		if err != nil {
+			return err
+		}
+		first = false
+	}
+	return ctx.Err()
+}
+
+func (p *program) showChange(c agentdefs.Change, first bool, opts listOptions) error {
+	if p.outTerm.Redraws {
+		fmt.Fprint(p.stdout, clearScreen)
+	}
+	if err := p.tableAgents(c.Snapshot, opts); err != nil {
+		return err
+	}
+	if !first {
+		if _, err := fmt.Fprintln(p.stdout, changeLine(c)); err != nil {
+			return err
+		}
+	}
+	p.reportDiagnostics(c.Snapshot)
+	return nil
+}
+
+// changeLine says in one line what has become of the agents.
+func changeLine(c agentdefs.Change) string {
+	var parts []string
+	for _, group := range []struct {
+		word  string
+		names []string
+	}{{"added", c.Added}, {"changed", c.Changed}, {"removed", c.Removed}} {
+		if len(group.names) > 0 {
+			parts = append(parts, group.word+": "+termtext.OneLine(strings.Join(group.names, ", "), 200))
+		}
+	}
+	if len(parts) == 0 {
+		return "no agent has changed, but what is said of the files"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// watchDocument is a snapshot as --watch --json prints it, in one line.
+type watchDocument struct {
+	Version uint64   `json:"version"` // counts the snapshots from 1
+	Added   []string `json:"added"`   // empty for the first one, as are the next two
+	Changed []string `json:"changed"`
+	Removed []string `json:"removed"`
+	agentdoc.Snapshot
+}
+
+func newWatchDocument(c agentdefs.Change, first bool) watchDocument {
+	doc := watchDocument{c.Snapshot.Version, []string{}, append([]string{}, c.Changed...), append([]string{}, c.Removed...), agentdoc.NewSnapshot(c.Snapshot)}
+	if !first {
+		doc.Added = append(doc.Added, c.Added...)
+	}
+	return doc
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
@@ -26,7 +29,7 @@ func (p *program) agentsShowCommand() *cobra.Command {
 		Long: `Shows the agent that a task call would get by NAME, in any case or by an alias: what
 its file amounts to, each rule with the line that it comes from, and the whole system
 prompt that its model reads.`,
-		Args:              usageArgs(cobra.ExactArgs(1)),
+		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeAgents(func(*agentdefs.Definition) bool { return true }),
 		RunE: func(_ *cobra.Command, args []string) error {
 			ws, err := p.workspace()
@@ -45,9 +48,9 @@ prompt that its model reads.`,
 			prompt := taskt.SystemPrompt(ws.Root, d, d.Mode != agentdefs.Primary)
 			if asJSON {
 				return p.printJSON(struct {
-					agentDocument
+					agentdoc.Agent
 					SystemPrompt string `json:"systemPrompt"`
-				}{newAgentDocument(d), prompt}, true)
+				}{agentdoc.NewAgent(d), prompt}, true)
 			}
 			return p.showAgent(d, prompt)
 		},
@@ -56,16 +59,16 @@ prompt that its model reads.`,
 	return cmd
 }
 
-// noAgent says why there is no agent of a name: with its diagnostics if a file
-// has one that is not served.
+// noAgent says why no agent has a name, with the diagnostics of a file that has it
+// and is not served.
 func (p *program) noAgent(snapshot *agentdefs.Snapshot, name string, candidates []string) error {
 	if len(candidates) > 0 {
-		return usageError{fmt.Errorf("%q may be each of %s; write the one that is meant as it is", name, strings.Join(candidates, ", "))}
+		return exit.Usage(fmt.Errorf("%q may be each of %s; write the one that is meant as it is", name, strings.Join(candidates, ", ")))
 	}
 	for _, u := range snapshot.Unserved() {
 		if strings.EqualFold(u.Name, name) && u.File != "built-in" {
 			p.reportOf(snapshot, u.File)
-			return usageError{fmt.Errorf("the agent %q of %s is not served: %s", u.Name, u.File, u.Reason)}
+			return exit.Usage(fmt.Errorf("the agent %q of %s is not served: %s", u.Name, u.File, u.Reason))
 		}
 	}
 	var names []string
@@ -76,7 +79,7 @@ func (p *program) noAgent(snapshot *agentdefs.Snapshot, name string, candidates 
 	if folders := snapshot.Unread(); len(folders) > 0 && onlyBuiltIn(snapshot) {
 		hint = "; " + agentdefs.SayUnread(folders) + "; " + agentdefs.ReadHint(folders)
 	}
-	return usageError{fmt.Errorf("there is no agent %q%s; accepted: %s%s", name, suggest.DidYouMean(name, names), strings.Join(names, ", "), hint)}
+	return exit.Usage(fmt.Errorf("there is no agent %q%s; accepted: %s%s", name, suggest.DidYouMean(name, names), strings.Join(names, ", "), hint))
 }
 
 // reportOf says on stderr what was found about one file.
@@ -123,13 +126,13 @@ func (p *program) showAgent(d *agentdefs.Definition, prompt string) error {
 // inForce returns the fields of an agent, with what holds where its file is
 // silent.
 func (p *program) inForce(d *agentdefs.Definition) [][2]string {
-	at := source(d)
+	at := agentdoc.Origin(d)
 	if d.Line > 0 {
 		at += ":" + strconv.Itoa(d.Line)
 	}
 	list := [][2]string{
 		{"source", at},
-		{"state", agentState(d)},
+		{"state", agentdoc.State(d)},
 		{"mode", string(d.Mode)},
 		{"may", d.May()},
 		{"steps", strconv.Itoa(d.MaxSteps)},

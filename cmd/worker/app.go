@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/permission/glob"
+	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
@@ -28,19 +25,6 @@ type app struct {
 	audit    *session.AuditLog
 	sessions *session.Manager
 	tasks    *taskt.Service
-}
-
-func (p *program) workspace() (*workspace.Workspace, error) {
-	ws, err := workspace.Find(workspace.Options{
-		Dir:      p.settings.Dir,
-		Name:     p.settings.Workspace,
-		StateDir: p.settings.StateDir,
-		Getenv:   p.getenv,
-	})
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return ws, nil
 }
 
 // openApp opens everything that a task needs. approver answers what rules ask,
@@ -66,24 +50,33 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		return nil, err
 	}
 	a.told.Go(func() { taskt.Announce(context.WithoutCancel(ctx), a.agents, s.bus, p.logger()) })
-	if a.files, err = tool.OpenWorkspace(ws.Root, &tool.Options{Env: p.environ, Home: ws.Home}); err != nil {
-		return nil, err
+	options := p.toolOptions(ws)
+	options.Sandbox.Dir = filepath.Join(ws.StateDir, "sandbox")
+	if a.files, err = tool.OpenWorkspace(ws.Root, options); err != nil {
+		return nil, exit.Usage(err)
+	}
+	if options.Sandbox.Mode == sandbox.Off {
+		fmt.Fprintln(p.stderr, "The sandbox is off (--sandbox=off): commands reach whatever you do. Those that rules restrict are asked about.")
 	}
 	if a.audit, err = session.OpenAuditLog(filepath.Join(ws.StateDir, "audit.jsonl")); err != nil {
 		return nil, err
 	}
-	a.sessions, err = session.NewManager(ctx, session.Options{
+	a.sessions, err = session.OpenManager(ctx, session.Options{
 		Bus:        s.bus,
 		Workspace:  permission.Workspace{Root: ws.Root, Home: ws.Home},
 		Static:     rules,
 		RulesFile:  rulesFile(ws),
-		Model:      p.models().get,
+		Model:      p.models().Get,
 		Approver:   approver,
 		Unattended: !attended && p.settings.ApprovalTimeout == 0,
 		Audit:      a.audit,
 		Retention:  p.settings.Retained(),
-		Limits:     session.Limits{Approval: p.settings.ApprovalTimeout, ModelCall: p.settings.ModelTimeout},
-		Logger:     p.logger(),
+		Limits: session.Limits{
+			Approval:  p.settings.ApprovalTimeout,
+			ModelCall: p.settings.ModelTimeout,
+			StepCalls: p.settings.MaxToolCalls,
+		},
+		Logger: p.logger(),
 	})
 	if err != nil {
 		return nil, err
@@ -94,14 +87,53 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Root:     ws.Root,
 		Tools:    tool.Builtin(a.files),
 		Rules:    p.ownRules(ws),
-		Limits:   taskt.Limits{Depth: p.settings.MaxDepth, ChildTime: p.settings.Timeout},
-		Logger:   p.logger(),
+		Limits: taskt.Limits{
+			Depth:     p.settings.MaxDepth,
+			ChildTime: p.settings.Timeout,
+			Running:   p.settings.MaxChildren,
+			PerParent: p.settings.MaxPerParent,
+		},
+		Logger: p.logger(),
 	})
 	if err != nil {
-		return nil, usageError{err}
+		return nil, exit.Usage(err)
 	}
 	a.report(ctx, false)
 	return a, nil
+}
+
+// serving opens what a server needs, with a log, and says what is wrong with the
+// agent files. It closes all of it when do returns.
+func (p *program) serving(ctx context.Context, do func(*app) error) (err error) {
+	endLog, err := p.keepLog()
+	if err != nil {
+		return err
+	}
+	defer endLog()
+	a, err := p.openApp(ctx, nil, true)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil // it was told to end before it had begun
+		}
+		return err
+	}
+	defer func() { err = p.served(ctx, errors.Join(err, a.close())) }()
+	p.reportDiagnostics(a.agents.Snapshot())
+	p.reportUnread(a.agents.Snapshot())
+	return do(a)
+}
+
+// served returns how a server has ended. To be told so by a signal is how it ends:
+// what went wrong then is a failure, and no interruption.
+func (p *program) served(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() == nil || err == nil:
+		return err
+	case errors.Is(err, context.Canceled):
+		return nil
+	}
+	p.complain(err)
+	return exit.Failed
 }
 
 func (a *app) close() error {
@@ -122,121 +154,20 @@ func (a *app) close() error {
 	return errors.Join(append(errs, a.store.close())...)
 }
 
-// reportAgent says on stderr what is wrong with the file of an agent that is
-// about to run, or with the one that would have the name; of all others in one
-// line that there is something.
-func (p *program) reportAgent(snapshot *agentdefs.Snapshot, def *agentdefs.Definition, name string) {
-	file := ""
-	if def != nil {
-		file = def.File
-	} else {
-		for _, u := range snapshot.Unserved() {
-			if strings.EqualFold(u.Name, name) {
-				file = u.File
-			}
+// report has this worker listed, with what it does at the time. serving says
+// that it takes calls over NATS.
+func (a *app) report(ctx context.Context, serving bool) {
+	a.sessions.Report(ctx, func() session.WorkerLoad {
+		snapshot, load := a.agents.Snapshot(), a.tasks.Load()
+		return session.WorkerLoad{
+			Version:         version(),
+			SnapshotVersion: snapshot.Version,
+			Fingerprint:     snapshot.Fingerprint(),
+			Agents:          len(snapshot.Agents()),
+			Capacity:        load.Capacity,
+			Running:         load.Running,
+			Queued:          load.Queued,
+			Serving:         serving,
 		}
-	}
-	files := make(map[string]bool)
-	wrong := 0
-	for _, d := range snapshot.Diagnostics() {
-		switch {
-		case d.Severity == agentdefs.Information:
-		case d.File == file:
-			fmt.Fprintln(p.stderr, termtext.OneLine(d.String(), 2000))
-		default:
-			wrong++
-			files[d.File] = true
-		}
-	}
-	if wrong > 0 {
-		fmt.Fprintf(p.stderr, "%s in %s of other agents: see 'worker agents lint'\n", counted(wrong, "problem"), counted(len(files), "file"))
-	}
-	if onlyBuiltIn(snapshot) {
-		p.reportUnread(snapshot)
-	}
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
-// reportDiagnostics says on stderr what is wrong with agent files.
-func (p *program) reportDiagnostics(snapshot *agentdefs.Snapshot) {
-	for _, d := range snapshot.Diagnostics() {
-		if d.Severity != agentdefs.Information {
-			fmt.Fprintln(p.stderr, termtext.OneLine(d.String(), 2000))
-		}
-	}
-}
-
-// rulesFile returns where the static rules of a workspace are.
-func rulesFile(ws *workspace.Workspace) string {
-	return filepath.Join(ws.StateDir, "permissions.jsonc")
-}
-
-// ownRules are the rules that stand behind every agent's own: no file can lift
-// them.
-func (p *program) ownRules(ws *workspace.Workspace) []permission.Rule {
-	rules := ownFolders(ws, p.sharedAgents(ws)...)
-	for _, pattern := range below(p.settings.KeyFiles()...) {
-		rules = append(rules, permission.Rule{
-			Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "the API key's file"},
-		})
-	}
-	return rules
-}
-
-// onlyBuiltIn reports whether no file's agent is served.
-func onlyBuiltIn(snapshot *agentdefs.Snapshot) bool {
-	return !slices.ContainsFunc(snapshot.Agents(), func(d *agentdefs.Definition) bool { return !d.BuiltIn })
-}
-
-// reportUnread says on stderr, in one line, which folders of agent files are not
-// read, and how to read them.
-func (p *program) reportUnread(snapshot *agentdefs.Snapshot) {
-	if folders := snapshot.Unread(); len(folders) > 0 {
-		fmt.Fprintln(p.stderr, termtext.OneLine(agentdefs.SayUnread(folders)+"; "+agentdefs.ReadHint(folders), 2000))
-	}
-}
-
-// ownFolders are the rules that keep agents out of the worker's own state and
-// settings: with those an agent could give itself what the rules deny it.
-//
-// The same for git's own folder, where a file can be a program that the user's
-// next git command runs: no file tool writes there. And for agentsDirs, the
-// further folders of agent files, which serve other workspaces too.
-func ownFolders(ws *workspace.Workspace, agentsDirs ...string) []permission.Rule {
-	var rules []permission.Rule
-	deny := func(source string, patterns []string, tools ...string) {
-		for _, name := range tools {
-			for _, pattern := range patterns {
-				rules = append(rules, permission.Rule{
-					Tool: name, Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: source},
-				})
-			}
-		}
-	}
-	deny("git's own folder", []string{".git", ".git/**", "**/.git", "**/.git/**"}, "write_file", "edit_file")
-	deny("the agent files of --agents-dir", below(agentsDirs...), "write_file", "edit_file")
-	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
-	return rules
-}
-
-// below returns the patterns of folders and of all below them, by the names
-// that they are given by and by those that they really have.
-func below(dirs ...string) []string {
-	var patterns []string
-	for _, dir := range dirs {
-		names := []string{dir}
-		if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
-			names = append(names, real)
-		}
-		for _, name := range names {
-			patterns = append(patterns, glob.Quote(name), glob.Quote(name)+"/**")
-		}
-	}
-	return patterns
+	})
 }

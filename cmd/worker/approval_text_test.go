@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/agentworker/worker/session"
 )
 
 // The last of many texts, and the end of a long one, are shown.
@@ -25,5 +27,22 @@ func TestListShowsTheEnd(t *testing.T) {
 	var out bytes.Buffer
 	if !list(&out, texts[:maxShownTexts]) || strings.Count(out.String(), "\n") != maxShownTexts {
 		t.Errorf("%d texts are not shown whole:\n%s", maxShownTexts, out.String())
+	}
+}
+
+// The question shows the whole line of a shell, what rules see of it, and what
+// its variables are.
+func TestShowWants(t *testing.T) {
+	var out bytes.Buffer
+	req := &session.ApprovalRequest{
+		Tool: "shell_exec", Arguments: `{"command": "D=build; rm -rf $D\u202e"}`, Patterns: []string{"rm -rf $D   where D=build"},
+	}
+	if !showWants(&out, req) || out.String() != "    D=build; rm -rf $D\\u{202e}\n  of which rules see\n    rm -rf $D   where D=build\n" {
+		t.Errorf("got %q", out.String())
+	}
+	out.Reset()
+	req.Arguments = `{"command": "` + strings.Repeat("echo x; ", 100) + `"}`
+	if !showWants(&out, req) || !strings.Contains(out.String(), "\n    ") || strings.Count(out.String(), "echo x;") < 90 {
+		t.Errorf("a long line is not shown whole: %q", out.String())
 	}
 }

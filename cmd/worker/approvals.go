@@ -8,12 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
 
 func (p *program) approvalsCommand() *cobra.Command {
-	cmd := group("approvals", "Answer the tool calls that wait for approval", p.approvalsListCommand(), p.approvalsApproveCommand(), p.approvalsDenyCommand())
+	cmd := usage.Group("approvals", "Answer the tool calls that wait for approval", p.approvalsListCommand(), p.approvalsApproveCommand(), p.approvalsDenyCommand())
 	cmd.Long = `A tool call that the permission rules ask about waits until somebody answers, on the
 terminal it was asked on or here, or until it expires. The first answer counts.`
 	return cmd
@@ -26,7 +28,7 @@ func (p *program) approvalsListCommand() *cobra.Command {
 		Short: "List the calls that wait, the oldest first",
 		Long: `Lists the calls that wait for approval, the oldest first. What does not print is shown
 as an escape; of a long call the middle is left out, and --json shows all of it.`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
 				pending, err := sessions.Approvals(ctx)
@@ -53,7 +55,7 @@ func (p *program) approvalsApproveCommand() *cobra.Command {
 		Long: `Lets the call APPROVAL through: an id, or the start of one. With --always calls like it
 are allowed from now on: the patterns that 'worker approvals list' shows for it are added
 to permissions.jsonc.`,
-		Args:              usageArgs(cobra.ExactArgs(1)),
+		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answer := session.Answer{Verdict: session.ApproveOnce}
@@ -71,7 +73,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "deny APPROVAL [REASON]",
 		Short:             "Refuse a call; the model is told the reason",
-		Args:              usageArgs(cobra.MinimumNArgs(1)),
+		Args:              usage.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: p.completeApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.answerApproval(cmd.Context(), args[0], session.Answer{Feedback: strings.TrimSpace(strings.Join(args[1:], " "))})
@@ -84,13 +86,13 @@ func (p *program) listApprovals(pending []*session.Approval, wide bool) error {
 		fmt.Fprintln(p.stderr, "no call waits for approval")
 		return nil
 	}
-	t := &table{
-		header: []string{"ID", "AGENT", "TOOL", "WANTS", "ALWAYS WOULD ALLOW", "EXPIRES IN", "SESSION"},
-		drop:   []string{"SESSION", "EXPIRES IN"},
+	t := &terminal.Table{
+		Header: []string{"ID", "AGENT", "TOOL", "WANTS", "ALWAYS WOULD ALLOW", "EXPIRES IN", "SESSION"},
+		Drop:   []string{"SESSION", "EXPIRES IN"},
 	}
 	for _, a := range pending {
-		t.add(a.ID, dash(termtext.OneLine(a.Agent, 40)), termtext.OneLine(a.Tool, 40),
-			visibleList(a.Patterns, 200), dash(visibleList(a.AlwaysPatterns, 100)),
+		t.Add(a.ID, terminal.Dash(termtext.OneLine(a.Agent, 40)), termtext.OneLine(a.Tool, 40),
+			visibleList(a.Patterns, 200), terminal.Dash(visibleList(a.AlwaysPatterns, 100)),
 			max(0, time.Until(a.ExpiresAt)).Round(time.Second).String(), a.SessionID)
 	}
 	return p.printTable(t, wide)
@@ -106,19 +108,4 @@ func (p *program) answerApproval(ctx context.Context, id string, answer session.
 		fmt.Fprintf(p.stderr, "%s: %s %s\n", a.Outcome, termtext.OneLine(a.Tool, 40), visibleList(a.Patterns, 200))
 		return nil
 	})
-}
-
-func (p *program) completeApprovals(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || p.settings.Load(p.getenv) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var ids []string
-	_ = p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error { // no answer: nothing to complete
-		pending, err := sessions.Approvals(ctx)
-		for _, a := range pending {
-			ids = append(ids, a.ID+"\t"+termtext.OneLine(a.Tool+" "+strings.Join(a.Patterns, ", "), 80))
-		}
-		return err
-	})
-	return ids, cobra.ShellCompDirectiveNoFileComp
 }

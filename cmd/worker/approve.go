@@ -13,10 +13,10 @@ import (
 )
 
 // asks reports whether the user at the terminal can be asked.
-func (p *program) asks() bool { return p.stdinTTY && p.errTerm.is() }
+func (p *program) asks() bool { return p.stdinTTY && p.errTerm.IsTerminal() }
 
 // approver returns who answers what the rules ask: everything is approved, or
-// the user at the terminal is asked; nil where there is no terminal.
+// the user at the terminal is asked; nil: there is no terminal.
 func (p *program) approver(yes bool) session.Approver {
 	switch {
 	case yes:
@@ -47,14 +47,14 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 	t.p.asking.Lock() // progress waits, and loses nothing: it reads from the store
 	defer t.p.asking.Unlock()
 	t.once.Do(t.read)
-	select { // what was typed before there was this question is no answer to it
+	select { // what was typed before this question does not answer it
 	case <-t.lines:
 	default:
 	}
 	w := t.p.stderr
 	fmt.Fprintf(w, "%s asks to call %s, which wants\n", termtext.OneLine(req.Agent, 60), termtext.OneLine(req.Tool, 60))
-	whole := list(w, req.Patterns)
-	reason, _ := termtext.Visible(req.Decision.Reason(), 400)
+	whole := showWants(w, req)
+	reason, _ := termtext.Visible(req.Reason, 2000)
 	fmt.Fprintf(w, "  %s\n", reason)
 	always := ""
 	if whole && len(req.AlwaysPatterns) > 0 {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 )
 
 // typist is a user at a terminal: it types its next line once it is asked.
@@ -62,7 +64,7 @@ func TestApproveOnTerminal(t *testing.T) {
 		stderr:   user,
 		environ:  []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")},
 		stdinTTY: true,
-		errTerm:  terminal{columns: func() int { return 80 }},
+		errTerm:  terminal.Output{Columns: func() int { return 80 }},
 	}
 	status := p.run(context.Background(), []string{"task", "general", "go", "--dir", dir, "--state-dir", state, "--model", "replay/" + play})
 	if want := "<task_result agent=\"general\">\nfinished\n</task_result>\n"; status != 0 || stdout.String() != want {

@@ -2,16 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
-	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
@@ -52,25 +50,43 @@ func (p *program) completeModels(cmd *cobra.Command, _ []string, _ string) ([]st
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// meant adds to a "not found" the session or approval that was likely meant.
-func meant(ctx context.Context, sessions *session.Store, err error) error {
-	var missing *session.NotFoundError
-	if !errors.As(err, &missing) {
-		return err
+// completeApprovals completes the ids of the calls that wait.
+func (p *program) completeApprovals(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 || p.settings.Load(p.getenv) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var ids []string
-	list := "worker sessions list --all"
-	if missing.What == "session" {
-		records, _ := sessions.List(ctx) // without them nothing is suggested
-		for _, r := range records {
-			ids = append(ids, r.ID)
-		}
-	} else {
-		list = "worker approvals list"
-		pending, _ := sessions.Approvals(ctx)
+	_ = p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error { // no answer: nothing to complete
+		pending, err := sessions.Approvals(ctx)
 		for _, a := range pending {
-			ids = append(ids, a.ID)
+			ids = append(ids, a.ID+"\t"+termtext.OneLine(a.Tool+" "+strings.Join(a.Patterns, ", "), 80))
+		}
+		return err
+	})
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeAgents completes, for the shell, the names of those agents that want
+// accepts.
+func (p *program) completeAgents(want func(*agentdefs.Definition) bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 || p.settings.Load(p.getenv) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return p.agentNames(want), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func (p *program) agentNames(want func(*agentdefs.Definition) bool) []string {
+	snapshot, err := p.loadAgents()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, d := range snapshot.Agents() {
+		if want(d) {
+			names = append(names, d.Name+"\t"+termtext.OneLine(d.Description, 80))
 		}
 	}
-	return fmt.Errorf("%w%s: '%s' shows those that there are", err, suggest.DidYouMean(missing.ID, ids), list)
+	return names
 }

@@ -3,11 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/progress"
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session"
 )
 
 func (p *program) eventsCommand() *cobra.Command {
@@ -21,21 +27,24 @@ subagent_event envelopes. A session that has ended is replayed from disk; one th
 runs, in whatever process, is followed to its end.
 
 "workspace" is the stream of the workspace itself, which never ends: what becomes of its
-agents. With --stored what is stored is shown, and nothing waited for.`,
+agents. With --stored what is stored is shown, and nothing waited for.
+
+Exit status: 0 behind the session_end, whether it was shown or comes before --from; 1 if
+there is none, because events are gone or the store is lost; 130 interrupted.`,
 		Example: `  worker events ses_4f2k --json
   worker events ses_4f2k --from 120    # the last one seen was 119
   worker events ses_4f2k --new         # the questions that wait, and what comes
   worker events workspace`,
-		Args:              usageArgs(cobra.ExactArgs(1)),
+		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case fresh && from > 0:
-				return usageError{errors.New("--new and --from can't be used together")}
+				return exit.Usage(errors.New("--new and --from can't be used together"))
 			case fresh && stored:
-				return usageError{errors.New("--new and --stored can't be used together")}
+				return exit.Usage(errors.New("--new and --stored can't be used together"))
 			}
-			return p.events(cmd.Context(), args[0], eventbus.FollowOptions{From: from, Live: !stored}, fresh, asJSON)
+			return p.events(cmd.Context(), args[0], &eventbus.FollowOptions{From: from, Live: !stored}, fresh, asJSON)
 		},
 	}
 	cmd.Flags().Uint64Var(&from, "from", 0, "begin with this sequence number (0: the first)")
@@ -45,31 +54,45 @@ agents. With --stored what is stored is shown, and nothing waited for.`,
 	return cmd
 }
 
-func (p *program) events(ctx context.Context, id string, opts eventbus.FollowOptions, fresh, asJSON bool) (err error) {
+// errNoEnd is why a stream that was to be shown to its end has none.
+var errNoEnd = errors.New("its session_end is not stored: events of the session are gone (deleted by age, or the store has lost them)")
+
+func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOptions, fresh, asJSON bool) (err error) {
 	s, err := p.openStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	path := event.WorkspacePath()
-	if id != event.WorkspaceStream {
-		record, err := s.records.Get(ctx, id)
-		if err != nil {
-			return meant(ctx, s.records, err)
-		}
-		path, opts.Live = record.Path, opts.Live && !record.Status.Ended()
-	}
-	show := func(d eventbus.Delivery) error { return printEvent(p.stdout, d) }
+	show := func(d eventbus.Delivery) error { return printEvent(p.jsonOut(), d) }
 	if !asJSON {
-		progress := newProgress(p.stdout, nil)
-		show = func(d eventbus.Delivery) error { progress.show(d, d.Time); return nil }
+		shown := progress.New(p.stdout, terminal.Output{}, nil)
+		show = func(d eventbus.Delivery) error { shown.Show(d, d.Time); return nil }
 	}
+	if id == event.WorkspaceStream {
+		if fresh {
+			return s.showNew(ctx, event.WorkspacePath(), show)
+		}
+		return follow(ctx, s.bus, event.WorkspacePath(), opts, show)
+	}
+	record, err := s.records.Get(ctx, id)
 	switch {
-	case !fresh:
-		return follow(ctx, s.bus, path, opts, show)
-	case !opts.Live:
+	case err != nil:
+		return meant(ctx, s.records, err)
+	case fresh && record.Status.Ended():
 		return nil // nothing will come
+	case fresh:
+		return s.showNew(ctx, record.Path, show)
+	case !opts.Live:
+		return follow(ctx, s.bus, record.Path, opts, show)
 	}
+	if err := s.showToEnd(ctx, record, opts.From, show); err != nil {
+		return fmt.Errorf("the stream of session %s: %w", record.ID, err)
+	}
+	return nil
+}
+
+// showNew shows the questions that wait, and what comes.
+func (s *store) showNew(ctx context.Context, path event.Path, show func(eventbus.Delivery) error) error {
 	_, stream, err := s.records.FollowNew(ctx, path)
 	if err != nil {
 		return err
@@ -83,4 +106,39 @@ func (p *program) events(ctx context.Context, id string, opts eventbus.FollowOpt
 		}
 	}
 	return nil
+}
+
+// showToEnd shows the events of a session from a sequence number on. It returns nil
+// behind the session_end alone, which it waits for where the session runs, whether
+// that is shown or comes before the sequence number.
+func (s *store) showToEnd(ctx context.Context, record *session.Record, from uint64, show func(eventbus.Delivery) error) error {
+	newest, err := s.bus.Newest(ctx) // before the end is looked for: one that is stored later comes behind
+	if err != nil {
+		return err
+	}
+	rest, err := s.records.Remaining(ctx, record, from)
+	if err != nil || !rest.More {
+		return err
+	}
+	if !rest.Until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, rest.Until, errNoEnd)
+		defer cancel()
+	}
+	ended := false
+	opts := &eventbus.FollowOptions{From: from, Live: rest.Live}
+	if rest.Live {
+		opts.From = min(from, newest+1)
+	}
+	err = follow(ctx, s.bus, record.Path, opts, func(d eventbus.Delivery) error {
+		ended = ended || d.Ends()
+		if d.Seq < from {
+			return nil
+		}
+		return show(d)
+	})
+	if err == nil && !ended {
+		err = errNoEnd
+	}
+	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/settings"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
+	"github.com/agentworker/worker/model/hostmodel"
+	"github.com/agentworker/worker/session"
 )
 
 func (p *program) mcpCommand() *cobra.Command {
@@ -19,20 +22,20 @@ func (p *program) mcpCommand() *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve the task tool to an MCP host, on stdin and stdout",
 		Long: `Serves the tools task, task_wait, task_result, task_stop and agents_list over MCP on stdin
-and stdout. A host starts this command: docs/hosts.md says how each is told to. It ends with
+and stdout. A host starts this command: docs/guide/hosts.md says how each is told to. It ends with
 its stdin, or when it gets SIGTERM, and what its subagents run ends with it.
 
 What the permission rules ask about is put to the host's user, where the host has forms
 for questions. It waits for an answer there or by 'worker approvals' in a terminal, for up
 to --approval-timeout (10m), and is then refused with the rule that would allow it.`,
 		Example:           `  claude mcp add worker -- worker mcp`,
-		Args:              usageArgs(cobra.NoArgs),
+		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return p.mcp(cmd.Context()) },
 	}
 }
 
-func (p *program) mcp(ctx context.Context) (err error) {
+func (p *program) mcp(ctx context.Context) error {
 	// No signal kills this process before its children have ended: neither that
 	// of a host that has gone, which is a write that fails, nor a further one to
 	// end, as where ^C in a terminal reaches the host and this process, and the
@@ -41,26 +44,16 @@ func (p *program) mcp(ctx context.Context) (err error) {
 	signal.Notify(ignored, syscall.SIGPIPE, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ignored)
 
-	endLog, err := p.keepLog()
-	if err != nil {
-		return err
-	}
-	defer endLog()
-	a, err := p.openApp(ctx, nil, true)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.close()) }()
-	p.reportDiagnostics(a.agents.Snapshot())
-	p.reportUnread(a.agents.Snapshot())
-	if p.stdinTTY {
-		fmt.Fprintln(p.stderr, "worker: this is an MCP server, which a host starts; it waits for its messages on stdin (Ctrl-D ends it)")
-	}
-	in, ok := p.stdin.(io.ReadCloser)
-	if !ok {
-		in = io.NopCloser(p.stdin)
-	}
-	return p.mcpServer(a).Serve(ctx, &mcpserver.Stdio{In: in, Out: p.stdout, Logger: p.logger()})
+	return p.serving(ctx, func(a *app) error {
+		if p.stdinTTY {
+			fmt.Fprintln(p.stderr, "worker: this is an MCP server, which a host starts; it waits for its messages on stdin (Ctrl-D ends it)")
+		}
+		in, ok := p.stdin.(io.ReadCloser)
+		if !ok {
+			in = io.NopCloser(p.stdin)
+		}
+		return p.mcpServer(a).Serve(ctx, &mcpserver.Stdio{In: in, Out: p.stdout, Logger: p.logger()})
+	})
 }
 
 // mcpServer returns the MCP server of a worker, for one host or for many.
@@ -71,4 +64,13 @@ func (p *program) mcpServer(a *app) *mcpserver.Server {
 		CallLimit: m.CallLimit, ResultLimit: m.ResultLimit, ReadOnly: m.ReadOnly, HostModel: p.ofHost(),
 		CancelGrace: m.CancelGrace,
 	})
+}
+
+// ofHost makes the model of a host where that is what --model says; nil: it
+// says another one.
+func (p *program) ofHost() func(mcpserver.Sampler) session.Model {
+	if name, err := p.models().Resolve(p.settings.Model); err != nil || name != settings.HostModel {
+		return nil
+	}
+	return func(ask mcpserver.Sampler) session.Model { return hostmodel.New(hostmodel.Ask(ask)) }
 }

@@ -2,8 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"strings"
 	"text/tabwriter"
 
+	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/judge"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 )
@@ -12,10 +16,13 @@ import (
 type explainDocument struct {
 	Tool   string            `json:"tool"`
 	Action permission.Action `json:"action"`
-	Layer  permission.Layer  `json:"layer"` // layerTool: the tool refuses the arguments
+	Layer  permission.Layer  `json:"layer"` // judge.LayerTool: the tool refuses the arguments
 	Reason string            `json:"reason"`
 	Layers []layerDocument   `json:"layers"`
 	Values []valueDocument   `json:"values"`
+
+	// Sandbox is what holds a command of the shell; nil: it is another tool.
+	Sandbox *judge.Sandbox `json:"sandbox,omitempty"`
 }
 
 // layerDocument is a layer, whether or not a rule in it matches.
@@ -40,7 +47,7 @@ type valueDocument struct {
 }
 
 type matchDocument struct {
-	ruleDocument
+	agentdoc.Rule
 	Layer permission.Layer `json:"layer"`
 	Agent string           `json:"agent,omitempty"`
 	Wins  bool             `json:"wins"`
@@ -48,7 +55,7 @@ type matchDocument struct {
 
 // refuse is the outcome where the tool itself refuses the arguments.
 func (doc *explainDocument) refuse(err error) {
-	doc.Action, doc.Layer, doc.Values = permission.Deny, layerTool, []valueDocument{}
+	doc.Action, doc.Layer, doc.Values = permission.Deny, judge.LayerTool, []valueDocument{}
 	doc.Reason = fmt.Sprintf("The tool refuses the arguments, so the rules are not asked: %v.", err)
 }
 
@@ -59,7 +66,7 @@ func (doc *explainDocument) fill(e permission.Explanation) {
 	for _, v := range e.Values {
 		value := valueDocument{
 			Tool: v.Value.Tool, Text: v.Value.Text, Action: v.Decision.Action.String(), Layer: string(v.Decision.Layer),
-			Unknown: v.Value.Unknown, DenyOnly: v.Value.DenyOnly, Matches: []matchDocument{},
+			Unknown: v.Value.Certainty == permission.Unknown, DenyOnly: v.Value.OnlyDenies(), Matches: []matchDocument{},
 		}
 		if v.Decision.Action != 0 {
 			value.Reason = v.Decision.Reason()
@@ -68,8 +75,8 @@ func (doc *explainDocument) fill(e permission.Explanation) {
 		}
 		for _, m := range v.Matches {
 			match := matchDocument{
-				ruleDocument: ruleDocument{m.Rule.Tool, m.Rule.Pattern, m.Rule.Action, m.Rule.Source.String()},
-				Layer:        m.Layer, Wins: m.Wins,
+				Rule:  agentdoc.Rule{Tool: m.Rule.Tool, Pattern: m.Rule.Pattern, Action: m.Rule.Action, Source: m.Rule.Source.String()},
+				Layer: m.Layer, Wins: m.Wins,
 			}
 			if m.Layer == permission.LayerAgent {
 				match.Agent = doc.Layers[m.Agent].Agent // agents come first
@@ -80,13 +87,34 @@ func (doc *explainDocument) fill(e permission.Explanation) {
 	}
 }
 
+// printSandbox shows what holds a command, for people.
+func printSandbox(w io.Writer, doc *judge.Sandbox) {
+	if doc.Backend == "" {
+		fmt.Fprintf(w, "\nsandbox: none: %s\n", termtext.Printable(strings.Join(doc.NotHeld, "; ")))
+		return
+	}
+	network := "loopback only"
+	if doc.Network {
+		network = "hosts that the rules about network allow"
+	}
+	fmt.Fprintf(w, "\nsandbox (%s):\n  network\t%s\n", doc.Backend, network)
+	list := func(title string, paths []string) {
+		if len(paths) > 0 {
+			fmt.Fprintf(w, "  %s\t%s\n", title, termtext.OneLine(strings.Join(paths, ", "), 500))
+		}
+	}
+	list("hidden", doc.Hidden)
+	list("read-only", doc.ReadOnly)
+	list("not held", doc.NotHeld)
+}
+
 // printExplanation prints the document for people. Values that could only deny
 // and do not are counted.
 func (p *program) printExplanation(doc *explainDocument) error {
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%s: %s\n\nlayers:\n", doc.Action, termtext.Printable(doc.Reason))
 	for _, l := range doc.Layers {
-		fmt.Fprintf(w, "  %s\t%s\t%d rules\t%s\n", l.Layer, termtext.OneLine(l.Agent, 60), l.Rules, termtext.OneLine(l.Source, 500))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", l.Layer, termtext.OneLine(l.Agent, 60), termtext.Plural(l.Rules, "rule"), termtext.OneLine(l.Source, 500))
 	}
 	silent := 0
 	for _, v := range doc.Values {
@@ -114,6 +142,9 @@ func (p *program) printExplanation(doc *explainDocument) error {
 			outcome += ", which decides on the call"
 		}
 		fmt.Fprintf(w, "  = %s: %s\n", outcome, termtext.Printable(v.Reason))
+	}
+	if doc.Sandbox != nil {
+		printSandbox(w, doc.Sandbox)
 	}
 	if silent > 0 {
 		fmt.Fprintf(w, "\n%d more values could only deny the call, and no rule does (--json shows them)\n", silent)

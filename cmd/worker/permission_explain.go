@@ -8,6 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/judge"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/taskt"
 )
@@ -34,7 +39,7 @@ left out. --json-args gives all arguments instead.
 The layers are those of a new session of --agent; given twice, the second is
 called by the first. Without --agent only permissions.jsonc is asked. The exit
 status is 0 whatever the answer; with --expect it is 1 if the answer differs.`,
-		Args: usageArgs(cobra.RangeArgs(1, 2)),
+		Args: usage.Args(cobra.RangeArgs(1, 2)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.explain(args, opts)
 		},
@@ -52,27 +57,35 @@ func (p *program) explain(args []string, opts explainOptions) (err error) {
 	var want permission.Action
 	if opts.expect != "" {
 		if want, err = permission.ParseAction(opts.expect); err != nil {
-			return usageError{fmt.Errorf("--expect: %w", err)}
+			return exit.Usage(fmt.Errorf("--expect: %w", err))
 		}
 	}
 	if opts.args != "" && len(args) > 1 {
-		return usageError{errors.New("--json-args stands in place of ARG: give one of them")}
+		return exit.Usage(errors.New("--json-args stands in place of ARG: give one of them"))
 	}
-	j, err := p.openJudge()
+	ws, err := p.workspace()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, j.close()) }()
+	j, err := judge.Open(ws, p.toolOptions(ws))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
 	doc := explainDocument{Tool: args[0]}
-	layers, err := p.explainLayers(j, opts.agents, &doc)
+	layers, err := p.explainLayers(ws, opts.agents, &doc)
 	if err != nil {
 		return err
 	}
-	values, err := j.explainValues(args, opts.args)
+	values, err := explainValues(j, args, opts.args)
 	if err != nil {
 		doc.refuse(err)
 	} else {
+		j.Hold(args[0], layers)
 		doc.fill(layers.Explain(values))
+	}
+	if doc.Sandbox, err = j.Sandbox(args[0], layers); err != nil {
+		return err
 	}
 	if opts.json {
 		err = p.printJSON(doc, true)
@@ -84,14 +97,14 @@ func (p *program) explain(args []string, opts explainOptions) (err error) {
 	}
 	if want != 0 && doc.Action != want {
 		p.complain(fmt.Errorf("the answer is %v, expected %v", doc.Action, want))
-		return exitError(exitFailed)
+		return exit.Failed
 	}
 	return nil
 }
 
 // explainLayers returns the layers that a new session has, and notes in doc
 // where each is from.
-func (p *program) explainLayers(j *judge, names []string, doc *explainDocument) (*permission.Layers, error) {
+func (p *program) explainLayers(ws *workspace.Workspace, names []string, doc *explainDocument) (*permission.Layers, error) {
 	doc.Layers = []layerDocument{}
 	layers := &permission.Layers{}
 	if len(names) > 0 {
@@ -104,22 +117,22 @@ func (p *program) explainLayers(j *judge, names []string, doc *explainDocument) 
 		for i, name := range names {
 			def, ok := snapshot.Agent(name)
 			if !ok {
-				return nil, usageError{fmt.Errorf("there is no agent %q; 'worker agents list' shows those there are, and what is wrong with the others", name)}
+				return nil, exit.Usage(fmt.Errorf("there is no agent %q; 'worker agents list' shows the agents, and what is wrong with files", name))
 			}
 			if i == 0 && def.Mode == agentdefs.Primary {
 				depth = 0 // a session of its own, which may call task
 			}
-			rules, err := taskt.AgentRules(def, p.ownRules(j.ws), depth, p.settings.MaxDepth)
+			rules, err := taskt.AgentRules(def, p.ownRules(ws), depth, p.settings.MaxDepth)
 			if err != nil {
 				return nil, err
 			}
 			depth++
 			layers.Agents = append(layers.Agents, rules)
-			doc.Layers = append(doc.Layers, layerDocument{permission.LayerAgent, name, source(def), rules.Len()})
+			doc.Layers = append(doc.Layers, layerDocument{permission.LayerAgent, name, agentdoc.Origin(def), rules.Len()})
 		}
 	}
-	from := rulesFile(j.ws)
-	static, exists, err := permission.ReadFile(from, j.ws.Home)
+	from := rulesFile(ws)
+	static, exists, err := permission.ReadFile(from, ws.Home)
 	if err != nil {
 		return nil, err
 	}
@@ -139,21 +152,21 @@ var mainArgument = map[string]string{
 }
 
 // explainValues returns the values of the call. An error: the tool refuses it.
-func (j *judge) explainValues(args []string, object string) ([]permission.Value, error) {
+func explainValues(j *judge.Judge, args []string, object string) ([]permission.Value, error) {
 	name := args[0]
 	if object != "" {
-		return j.values(name, json.RawMessage(object))
+		return j.Values(name, json.RawMessage(object))
 	}
 	key, known := mainArgument[name]
 	switch {
 	case !known && len(args) > 1:
 		return []permission.Value{{Tool: name, Text: args[1]}}, nil
 	case len(args) == 1:
-		return j.values(name, json.RawMessage("{}"))
+		return j.Values(name, json.RawMessage("{}"))
 	}
 	raw, err := json.Marshal(map[string]string{key: args[1]})
 	if err != nil {
 		return nil, err
 	}
-	return j.values(name, raw)
+	return j.Values(name, raw)
 }

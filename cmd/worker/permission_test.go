@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
 )
 
 const samples = "../../testdata/permission/"
@@ -40,8 +42,8 @@ func makeWorkspace(t *testing.T, setup string) string {
 	if setup == "" {
 		return base
 	}
-	if strings.Contains(setup, "git remote") {
-		setup = "git init -q . && " + setup
+	if strings.Contains(setup, "git ") {
+		setup = "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m root && " + setup
 	}
 	cmd := exec.Command("sh", "-c", setup)
 	cmd.Dir = filepath.Join(base, "ws")
@@ -76,19 +78,20 @@ func readSample(t *testing.T, name string) string {
 
 type decisionLine struct {
 	Action, Layer, Error, Reason string
-	Rule                         *evalRule
+	Rule                         *struct{ Tool, Pattern, Action string }
 	Values                       []string
 	Expected                     string
 	MustBe                       string `json:"must_be"`
 	MustNot                      string `json:"must_not_be"`
-	Setup                        string
+	Setup, Tool                  string
+	Held                         []string
 }
 
 func TestEvalAgreesWithSample(t *testing.T) {
 	text := readSample(t, "permission_sample.jsonl")
 	out, errs, status := runPermission(t, makeWorkspace(t, ""), strings.NewReader(text), "eval")
 	want, got := jsonLines[decisionLine](t, text), jsonLines[decisionLine](t, out)
-	if status != exitDone || errs != "" || len(got) != len(want) {
+	if status != int(exit.Done) || errs != "" || len(got) != len(want) {
 		t.Fatalf("status %d, stderr %q, %d lines; want 0, nothing and %d", status, errs, len(got), len(want))
 	}
 	for i := range want {
@@ -108,7 +111,7 @@ func TestEvalShellAgreesWithSample(t *testing.T) {
 	text := readSample(t, "shell_sample.jsonl")
 	out, errs, status := runPermission(t, makeWorkspace(t, ""), strings.NewReader(text), "eval", "--shell")
 	want, got := jsonLines[line](t, text), jsonLines[line](t, out)
-	if status != exitDone || errs != "" || len(got) != len(want) {
+	if status != int(exit.Done) || errs != "" || len(got) != len(want) {
 		t.Fatalf("status %d, stderr %q, %d lines; want 0, nothing and %d", status, errs, len(got), len(want))
 	}
 	for i := range want {
@@ -121,16 +124,17 @@ func TestEvalShellAgreesWithSample(t *testing.T) {
 // What must not be let through, and what must: through the tools' own values,
 // in a workspace of its own for each line.
 func TestEvalInWorkspaces(t *testing.T) {
-	for _, name := range []string{"bypass_sample.jsonl", "harmless_sample.jsonl"} {
+	for _, name := range []string{"bypass_sample.jsonl", "harmless_sample.jsonl", "harmless2_sample.jsonl"} {
 		for line := range strings.Lines(readSample(t, name)) {
 			want := jsonLines[decisionLine](t, line)[0]
 			out, errs, status := runPermission(t, makeWorkspace(t, want.Setup), strings.NewReader(line), "eval")
 			got := jsonLines[decisionLine](t, out)
-			if status != exitDone || len(got) != 1 || got[0].Error != "" {
+			if status != int(exit.Done) || len(got) != 1 || got[0].Error != "" {
 				t.Errorf("%s: %s: status %d, got %s %s", name, line, status, out, errs)
 				continue
 			}
-			if got[0].Action == want.MustNot || want.MustBe != "" && got[0].Action != want.MustBe {
+			held := want.Tool == "shell_exec" && len(got[0].Held) > 0 // by the sandbox
+			if got[0].Action == want.MustNot && !held || want.MustBe != "" && got[0].Action != want.MustBe {
 				t.Errorf("%s: %sgot %s", name, line, out)
 			}
 		}
@@ -163,8 +167,8 @@ func TestEvalStreams(t *testing.T) {
 	if err := write.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-status; got != exitFailed {
-		t.Errorf("status %d after a bad line, want %d", got, exitFailed)
+	if got := <-status; got != int(exit.Failed) {
+		t.Errorf("status %d after a bad line, want %d", got, int(exit.Failed))
 	}
 }
 
@@ -174,7 +178,7 @@ func TestEvalInput(t *testing.T) {
 	good := `{"tool":"a","values":["x"]}`
 	out, _, status := runPermission(t, base, strings.NewReader(strings.Repeat("x", maxEvalLine+1)+"\n\n"+good), "eval")
 	lines := jsonLines[decisionLine](t, out)
-	if status != exitFailed || len(lines) != 2 || !strings.HasPrefix(lines[0].Error, "line 1: the line is longer") || lines[1].Action != "ask" {
+	if status != int(exit.Failed) || len(lines) != 2 || !strings.HasPrefix(lines[0].Error, "line 1: the line is longer") || lines[1].Action != "ask" {
 		t.Errorf("status %d, got %s", status, out)
 	}
 	for _, c := range []struct{ line, want string }{
@@ -189,7 +193,7 @@ func TestEvalInput(t *testing.T) {
 		{`{"tool":"a","values":[],"static":{},"rules":{}}`, `line 1: "rules" is another name`},
 	} {
 		out, _, status := runPermission(t, base, strings.NewReader(c.line), "eval")
-		if lines := jsonLines[decisionLine](t, out); status != exitFailed || len(lines) != 1 || !strings.HasPrefix(lines[0].Error, c.want) {
+		if lines := jsonLines[decisionLine](t, out); status != int(exit.Failed) || len(lines) != 1 || !strings.HasPrefix(lines[0].Error, c.want) {
 			t.Errorf("%s: status %d, got %s, want %s", c.line, status, out, c.want)
 		}
 	}
@@ -203,7 +207,7 @@ func TestEvalInput(t *testing.T) {
 		{`{"static":null,"agent":null,"runtime":null,"tool":"read_file","args":{"path":"x"}}`, "ask", "default"},
 	} {
 		out, _, status := runPermission(t, base, strings.NewReader(c.line), "eval")
-		if lines := jsonLines[decisionLine](t, out); status != exitDone || len(lines) != 1 || lines[0].Action != c.action || lines[0].Layer != c.layer {
+		if lines := jsonLines[decisionLine](t, out); status != int(exit.Done) || len(lines) != 1 || lines[0].Action != c.action || lines[0].Layer != c.layer {
 			t.Errorf("%s: status %d, got %s, want %s by %s", c.line, status, out, c.action, c.layer)
 		}
 	}

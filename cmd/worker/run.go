@@ -3,40 +3,21 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/progress"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/suggest"
-	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
 )
-
-// runOptions are the flags of the commands that run an agent.
-type runOptions struct {
-	json   bool
-	events bool
-	yes    bool
-}
-
-func (o *runOptions) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the result as one JSON document")
-	cmd.Flags().BoolVar(&o.events, "events", false, "print each event of the stream as a line of JSON, the result last")
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "answer yes to what the permission rules ask; what they deny stays denied")
-}
-
-func (o *runOptions) check() error {
-	if o.json && o.events {
-		return usageError{errors.New("--json and --events can't be used together: --events prints the same document, last")}
-	}
-	return nil
-}
 
 func (p *program) runCommand() *cobra.Command {
 	var opts runOptions
@@ -47,7 +28,7 @@ func (p *program) runCommand() *cobra.Command {
 		Long: `Runs a primary agent with PROMPT ("-": read from stdin) and prints its answer on
 stdout. It is offered the task tool, and its subagents run side by side.`,
 		Example:           `  worker run "Compare how the two parsers report errors"`,
-		Args:              usageArgs(cobra.ExactArgs(1)),
+		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt, err := p.readPrompt(cmd.Context(), args[0])
@@ -79,12 +60,12 @@ var primary = &agentdefs.Definition{
 func (p *program) runPrimary(ctx context.Context, name, prompt string, opts runOptions) error {
 	doc, refused, err := p.prompt(ctx, name, prompt, opts)
 	if doc == nil {
-		doc = &taskt.Document{Type: "run_error", Agent: cmp.Or(name, primary.Name), Status: endedBy(ctx), Error: plain(err)}
+		doc = &taskt.Document{Type: "run_error", Agent: cmp.Or(name, primary.Name), Status: endedBy(ctx), Error: errtext.Of(err)}
 	}
 	if err := p.printResult(*doc, doc.Text, opts); err != nil {
 		return err
 	}
-	p.reportRefusals(refused)
+	progress.WriteRefusals(p.stderr, p.errTerm, refused)
 	switch {
 	case err == nil:
 		return nil
@@ -95,17 +76,17 @@ func (p *program) runPrimary(ctx context.Context, name, prompt string, opts runO
 	}
 	switch {
 	case ctx.Err() != nil && doc.Error != "":
-		return exitError(exitInterrupted)
-	case errors.As(err, &usageError{}):
-		return exitError(exitUsage)
+		return exit.Interrupted
+	case exit.IsUsage(err):
+		return exit.WrongUse
 	}
-	return exitError(exitFailed)
+	return exit.Failed
 }
 
 // prompt opens the session of a primary agent, prompts it, and returns the
 // result, together with what went wrong; nil: there is no session.
-func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptions) (_ *taskt.Document, refused []refusedCall, err error) {
-	if err := p.checkModel(); err != nil {
+func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptions) (_ *taskt.Document, refused []progress.Refusal, err error) {
+	if err := p.models().Check(); err != nil {
 		return nil, nil, err
 	}
 	a, err := p.openApp(ctx, p.approver(opts.yes), false)
@@ -116,9 +97,9 @@ func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptio
 	def, err := primaryAgent(a.agents.Snapshot(), name)
 	p.reportAgent(a.agents.Snapshot(), def, name)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, exit.Usage(err)
 	}
-	if _, err := p.models().get(def.Model); err != nil {
+	if _, err := p.models().Get(def.Model); err != nil {
 		return nil, nil, err
 	}
 	root, err := a.tasks.OpenPrimary(ctx, def, firstWords(prompt))
@@ -142,7 +123,7 @@ func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptio
 		DurationMs: record.Duration(record.EndedAt).Milliseconds(),
 	}
 	if outcome.Err != nil {
-		doc.Type, doc.Error = "run_error", plain(outcome.Err)
+		doc.Type, doc.Error = "run_error", errtext.Of(outcome.Err)
 	}
 	return doc, watching.refused(), outcome.Err
 }
@@ -166,64 +147,4 @@ func primaryAgent(snapshot *agentdefs.Snapshot, name string) (*agentdefs.Definit
 			name, suggest.DidYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
 	}
 	return def, nil
-}
-
-// readPrompt returns the prompt of the command line, "-" being stdin's text.
-func (p *program) readPrompt(ctx context.Context, arg string) (string, error) {
-	prompt := arg
-	if arg == "-" {
-		var err error
-		if prompt, err = p.readStdin(ctx); err != nil {
-			return "", fmt.Errorf("reading the prompt from stdin: %w", err)
-		}
-	}
-	if strings.TrimSpace(prompt) == "" {
-		return "", usageError{errors.New("the prompt is empty")}
-	}
-	return prompt, nil
-}
-
-// readStdin reads stdin to its end, or until ctx ends. The read itself can't be
-// interrupted: it is left to the end of the process.
-func (p *program) readStdin(ctx context.Context) (string, error) {
-	type input struct {
-		data []byte
-		err  error
-	}
-	read := make(chan input, 1)
-	go func() {
-		data, err := io.ReadAll(p.stdin)
-		read <- input{data, err}
-	}()
-	select {
-	case in := <-read:
-		return string(in.data), in.err
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
-}
-
-// printResult writes the result to stdout: text, or the document as JSON.
-func (p *program) printResult(doc taskt.Document, text string, opts runOptions) error {
-	if opts.json || opts.events {
-		return p.printJSON(doc, opts.json)
-	}
-	if text == "" {
-		return nil
-	}
-	if p.outTerm.is() {
-		text = termtext.Printable(text)
-	}
-	_, err := fmt.Fprintln(p.stdout, text)
-	return err
-}
-
-// printJSON writes one JSON document, over several lines if indented.
-func (p *program) printJSON(doc any, indented bool) error {
-	enc := json.NewEncoder(p.stdout)
-	enc.SetEscapeHTML(false)
-	if indented {
-		enc.SetIndent("", "  ")
-	}
-	return enc.Encode(doc)
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/httpserver"
-	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -38,7 +38,7 @@ What the permission rules ask about waits for 'worker approvals', for up to
   curl -H "Authorization: Bearer $(cat STATE/serve.token)" -H 'Content-Type: application/json' \
     -d '{"description":"a look","prompt":"Where is the configuration loaded?","agentType":"explore"}' \
     http://` + defaultListen + `/v1/tasks`,
-		Args:              usageArgs(cobra.NoArgs),
+		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.serve(cmd.Context(), listen)
@@ -54,37 +54,26 @@ type door interface {
 	Wait() error
 }
 
-func (p *program) serve(ctx context.Context, listen string) (err error) {
-	endLog, err := p.keepLog()
-	if err != nil {
-		return err
-	}
-	defer endLog()
-	a, err := p.openApp(ctx, nil, true)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.close()) }()
-	p.reportDiagnostics(a.agents.Snapshot())
-	p.reportUnread(a.agents.Snapshot())
-
-	// The end of one door shuts the others: half a server is none.
-	ctx, shut := context.WithCancel(ctx)
-	defer shut()
-	doors, err := p.openDoors(ctx, a, listen)
-	if err != nil {
-		shut()
-	}
-	errs := make([]error, len(doors))
-	var open sync.WaitGroup
-	for i, d := range doors {
-		open.Go(func() {
-			defer shut()
-			errs[i] = d.Wait()
-		})
-	}
-	open.Wait()
-	return errors.Join(append(errs, err)...)
+func (p *program) serve(ctx context.Context, listen string) error {
+	return p.serving(ctx, func(a *app) error {
+		// The end of one door shuts the others: half a server is none.
+		ctx, shut := context.WithCancel(ctx)
+		defer shut()
+		doors, err := p.openDoors(ctx, a, listen)
+		if err != nil {
+			shut()
+		}
+		errs := make([]error, len(doors))
+		var open sync.WaitGroup
+		for i, d := range doors {
+			open.Go(func() {
+				defer shut()
+				errs[i] = d.Wait()
+			})
+		}
+		open.Wait()
+		return errors.Join(append(errs, err)...)
+	})
 }
 
 // openDoors starts the front doors and says where they are. With an error come
@@ -95,7 +84,7 @@ func (p *program) openDoors(ctx context.Context, a *app, listen string) ([]door,
 	if err != nil {
 		return nil, err
 	}
-	mcp := p.mcpServer(a).HTTP(mcpserver.HTTPOptions{})
+	mcp := p.mcpServer(a).HTTP(nil)
 	web, err := httpserver.Start(ctx, listen, httpserver.Options{
 		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Token: token, MCP: mcp, Logger: p.logger(),
 	})

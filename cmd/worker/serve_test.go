@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/taskt"
 )
@@ -107,8 +108,8 @@ func TestServe(t *testing.T) {
 	if doc.Type != "task_result" || !strings.Contains(doc.Text, "README.md:3") {
 		t.Errorf("document %+v", doc)
 	}
-	if status := s.end(); status != exitDone {
-		t.Errorf("exit status %d, want %d", status, exitDone)
+	if status := s.end(); status != int(exit.Done) {
+		t.Errorf("exit status %d, want %d", status, int(exit.Done))
 	}
 }
 
@@ -134,8 +135,8 @@ func TestServeNATS(t *testing.T) {
 	if err := json.Unmarshal(msg.Data, &doc); err != nil || doc.Type != "task_result" || !strings.Contains(doc.Text, "README.md:3") {
 		t.Errorf("%v %s", err, msg.Data)
 	}
-	if status := s.end(); status != exitDone {
-		t.Errorf("exit status %d, want %d", status, exitDone)
+	if status := s.end(); status != int(exit.Done) {
+		t.Errorf("exit status %d, want %d", status, int(exit.Done))
 	}
 }
 
@@ -146,10 +147,10 @@ func TestServeRefuses(t *testing.T) {
 		status int
 		says   string
 	}{
-		{[]string{"--listen", "0.0.0.0:0"}, exitFailed, "no loopback address"},
-		{[]string{"--listen", "nonsense"}, exitFailed, "missing port"},
-		{[]string{"--nats", "nats://127.0.0.1:1"}, exitFailed, "connecting to"},
-		{[]string{"extra"}, exitUsage, "unknown command"},
+		{[]string{"--listen", "0.0.0.0:0"}, int(exit.Failed), "not a loopback address"},
+		{[]string{"--listen", "nonsense"}, int(exit.Failed), "missing port"},
+		{[]string{"--nats", "nats://127.0.0.1:1"}, int(exit.Failed), "connecting to"},
+		{[]string{"extra"}, int(exit.WrongUse), "unknown command"},
 	} {
 		s := serve(t, tt.flags...)
 		s.line(tt.says)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
@@ -28,11 +30,11 @@ func (p *program) sessionsLogCommand() *cobra.Command {
 line of JSON, as it is stored, with its schema; markdown is for people.`,
 		Example: `  worker sessions log ses_4f2k --format markdown >transcript.md
   worker sessions log ses_4f2k --format jsonl | jq -r 'select(.role == "assistant").text'`,
-		Args:              usageArgs(cobra.ExactArgs(1)),
+		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(logFormats, format) {
-				return usageError{fmt.Errorf("--format %s: it is one of %s", format, strings.Join(logFormats, ", "))}
+				return exit.Usage(fmt.Errorf("--format %s: it is one of %s", format, strings.Join(logFormats, ", ")))
 			}
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
 				return p.logSession(ctx, sessions, args[0], format)
@@ -46,18 +48,15 @@ line of JSON, as it is stored, with its schema; markdown is for people.`,
 }
 
 func (p *program) logSession(ctx context.Context, sessions *session.Store, id, format string) error {
-	r, err := sessions.Get(ctx, id)
+	r, messages, err := conversation(ctx, sessions, id)
 	if err != nil {
 		return err
 	}
-	messages, err := sessions.Messages(ctx, r.ID)
-	if err != nil {
-		return err
+	if format == "jsonl" {
+		return writeJSONL(p.jsonOut(), messages)
 	}
 	out := bufio.NewWriter(p.stdout)
 	switch format {
-	case "jsonl":
-		err = writeJSONL(out, messages)
 	case "markdown":
 		_, err = out.WriteString(termtext.Printable(session.Markdown(r, messages)))
 	default:

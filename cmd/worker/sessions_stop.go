@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
@@ -18,11 +19,11 @@ func (p *program) sessionsStopCommand() *cobra.Command {
 		Short: "Stop sessions that run, in whatever process",
 		Long: `Stops each SESSION (an id, or the start of one) and its subagents, in whatever process
 they run, and waits until they have ended: for 30 seconds at most. What they were asked
-to do ends as cancelled, and whoever asked is told so.
+to do ends as cancelled, and the caller is told so.
 
 Exit status: 0 all are stopped, 1 one had ended before, is not known, or does not end.`,
 		Example:           `  worker sessions stop ses_4f2k`,
-		Args:              usageArgs(cobra.MinimumNArgs(1)),
+		Args:              usage.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: p.completeSessions(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
@@ -41,19 +42,11 @@ func (p *program) stopSession(ctx context.Context, sessions *session.Store, id s
 	if err != nil {
 		return err
 	}
-	switch name := r.ID + " (" + dash(termtext.OneLine(r.Agent, 40)) + ")"; r.Status {
+	switch name := r.ID + " (" + terminal.Dash(termtext.OneLine(r.Agent, 40)) + ")"; r.Status {
 	case session.Interrupted:
 		fmt.Fprintf(p.stderr, "%s is interrupted: its process has gone\n", name)
 	default:
 		fmt.Fprintf(p.stderr, "%s is %s\n", name, r.Status)
 	}
 	return nil
-}
-
-// operator names the user of a command, for people.
-func operator(command string) string {
-	if u, err := user.Current(); err == nil {
-		return u.Username + " by " + command
-	}
-	return command
 }

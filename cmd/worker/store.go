@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/user"
 	"path/filepath"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/session"
 )
@@ -29,7 +31,7 @@ func (p *program) openStore(ctx context.Context) (_ *store, err error) {
 	s := &store{ws: ws}
 	s.bus, err = eventbus.Open(ctx, ws.ID, &eventbus.Options{
 		URL: p.settings.NATS, Access: p.settings.Access, Replicas: p.settings.Replicas,
-		StoreDir: filepath.Join(ws.StateDir, "nats"), MaxAge: p.settings.EventAge(), Logger: p.logger(), Lost: p.abort,
+		StoreDir: filepath.Join(ws.StateDir, "nats"), Sync: p.settings.StoreSync(), MaxAge: p.settings.EventAge(), Logger: p.logger(), Lost: p.abort,
 	})
 	if err != nil {
 		return nil, err
@@ -45,13 +47,55 @@ func (p *program) openStore(ctx context.Context) (_ *store, err error) {
 	return s, nil
 }
 
-// stateOf returns the workspace, whose state folder is there.
-func (p *program) stateOf() (*workspace.Workspace, error) {
-	ws, err := p.workspace()
-	if err == nil {
-		err = ws.MakeStateDir()
+func (s *store) close() error { return s.bus.Close() }
+
+// withSessions has f look at the sessions of the workspace.
+func (p *program) withSessions(ctx context.Context, f func(context.Context, *session.Store) error) (err error) {
+	s, err := p.openStore(ctx)
+	if err != nil {
+		return err
 	}
-	return ws, err
+	defer func() { err = errors.Join(err, s.close()) }()
+	return meant(ctx, s.records, f(ctx, s.records))
 }
 
-func (s *store) close() error { return s.bus.Close() }
+// conversation returns a session's record and messages.
+func conversation(ctx context.Context, sessions *session.Store, id string) (*session.Record, []*session.Message, error) {
+	r, err := sessions.Get(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	messages, err := sessions.Messages(ctx, r.ID)
+	return r, messages, err
+}
+
+// meant adds to a "not found" the session or approval that was likely meant.
+func meant(ctx context.Context, sessions *session.Store, err error) error {
+	var missing *session.NotFoundError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	var ids []string
+	list := "worker sessions list --all"
+	if missing.What == "session" {
+		records, _ := sessions.List(ctx) // without them nothing is suggested
+		for _, r := range records {
+			ids = append(ids, r.ID)
+		}
+	} else {
+		list = "worker approvals list"
+		pending, _ := sessions.Approvals(ctx)
+		for _, a := range pending {
+			ids = append(ids, a.ID)
+		}
+	}
+	return fmt.Errorf("%w%s: '%s' shows what exists", err, suggest.DidYouMean(missing.ID, ids), list)
+}
+
+// operator names the user of a command, for people.
+func operator(command string) string {
+	if u, err := user.Current(); err == nil {
+		return u.Username + " by " + command
+	}
+	return command
+}

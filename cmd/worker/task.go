@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/progress"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -25,7 +27,7 @@ Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 130 interrupted.`,
 		Example: `  worker task explore "Where is the configuration loaded?"
   worker task explore --json "List the HTTP handlers" | jq -r .text`,
-		Args:              usageArgs(cobra.ExactArgs(2)),
+		Args:              usage.Args(cobra.ExactArgs(2)),
 		ValidArgsFunction: p.completeAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Primary }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt, err := p.readPrompt(cmd.Context(), args[1])
@@ -44,14 +46,14 @@ Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 func (p *program) task(ctx context.Context, agent, prompt string, opts runOptions) error {
 	result, refused, err := p.callTask(ctx, agent, prompt, opts)
 	if result == nil {
-		result = &taskt.Result{Agent: agent, Status: endedBy(ctx), Text: plain(err), Err: err}
+		result = &taskt.Result{Agent: agent, Status: endedBy(ctx), Text: errtext.Of(err), Err: err}
 	} else if err != nil { // the answer is there; what went wrong besides is said
 		p.complain(err)
 	}
 	if err := p.printResult(result.Document(), result.XML(), opts); err != nil {
 		return err
 	}
-	p.reportRefusals(refused)
+	progress.WriteRefusals(p.stderr, p.errTerm, refused)
 	if result.Err == nil {
 		return nil
 	}
@@ -59,18 +61,18 @@ func (p *program) task(ctx context.Context, agent, prompt string, opts runOption
 	var unknown *taskt.UnknownAgentError
 	switch {
 	case ctx.Err() != nil:
-		return exitError(exitInterrupted)
-	case errors.As(result.Err, &unknown), errors.As(result.Err, &usageError{}):
-		return exitError(exitUsage)
+		return exit.Interrupted
+	case errors.As(result.Err, &unknown), exit.IsUsage(result.Err):
+		return exit.WrongUse
 	case result.Refused:
-		return exitError(exitRefused)
+		return exit.Refused
 	default:
-		return exitError(exitFailed)
+		return exit.Failed
 	}
 }
 
-func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOptions) (_ *taskt.Result, refused []refusedCall, err error) {
-	if err := p.checkModel(); err != nil {
+func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOptions) (_ *taskt.Result, refused []progress.Refusal, err error) {
+	if err := p.models().Check(); err != nil {
 		return nil, nil, err
 	}
 	a, err := p.openApp(ctx, p.approver(opts.yes), false)
@@ -84,7 +86,7 @@ func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOp
 		return nil, nil, err
 	}
 	p.reportAgent(a.agents.Snapshot(), def, agent)
-	if _, err := p.models().get(def.Model); err != nil {
+	if _, err := p.models().Get(def.Model); err != nil {
 		return nil, nil, err
 	}
 	root, err := a.tasks.OpenCaller(ctx, "worker task "+agent)
@@ -98,21 +100,4 @@ func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOp
 	}
 	err = watching.wait()
 	return result, watching.refused(), err
-}
-
-// endedBy is the status of what ctx, or else an error, has ended.
-func endedBy(ctx context.Context) session.Status {
-	if ctx.Err() != nil {
-		return session.Cancelled
-	}
-	return session.Failed
-}
-
-// firstWords describes a prompt in a few words.
-func firstWords(prompt string) string {
-	words := strings.Fields(prompt)
-	if len(words) <= 8 {
-		return strings.Join(words, " ")
-	}
-	return strings.Join(words[:8], " ") + " …"
 }

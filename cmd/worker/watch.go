@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 )
@@ -20,7 +21,7 @@ type watcher struct {
 	alive    chan struct{} // has a value after each delivery that was shown
 	cancel   context.CancelFunc
 	p        *program
-	progress *progress // p.asking is held around it
+	progress *progress.Progress // p.asking is held around it
 	ticking  sync.WaitGroup
 }
 
@@ -34,31 +35,30 @@ const settle = 10 * time.Second
 // progress on stderr and, with --events, each event on stdout.
 func (p *program) watch(ctx context.Context, bus *eventbus.Bus, path event.Path, opts runOptions) *watcher {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	w := &watcher{done: make(chan error, 1), alive: make(chan struct{}, 1), cancel: cancel, p: p, progress: newProgress(p.stderr, p.live)}
-	w.progress.style = p.errTerm
-	w.progress.answered = opts.yes || p.asks()
+	w := &watcher{done: make(chan error, 1), alive: make(chan struct{}, 1), cancel: cancel, p: p, progress: progress.New(p.stderr, p.errTerm, p.live)}
+	w.progress.Answered = opts.yes || p.asks()
 	ticking, stop := context.WithCancel(ctx)
 	w.ticking.Go(func() { p.tick(ticking, w.progress) })
 	go func() {
-		err := follow(ctx, bus, path, eventbus.FollowOptions{Live: true}, func(d eventbus.Delivery) error {
+		err := follow(ctx, bus, path, &eventbus.FollowOptions{Live: true}, func(d eventbus.Delivery) error {
 			p.asking.Lock()
 			now := time.Now()
-			w.progress.show(d, now)
-			w.progress.tick(now)
+			w.progress.Show(d, now)
+			w.progress.Tick(now)
 			p.asking.Unlock()
 			select {
 			case w.alive <- struct{}{}:
 			default:
 			}
 			if opts.events {
-				return printEvent(p.stdout, d)
+				return printEvent(p.jsonOut(), d)
 			}
 			return nil
 		})
 		stop()
 		w.ticking.Wait()
 		if p.live != nil {
-			p.live.show("")
+			p.live.Show("")
 		}
 		w.done <- err
 	}()
@@ -66,7 +66,7 @@ func (p *program) watch(ctx context.Context, bus *eventbus.Bus, path event.Path,
 }
 
 // tick lets time show until ctx ends.
-func (p *program) tick(ctx context.Context, progress *progress) {
+func (p *program) tick(ctx context.Context, progress *progress.Progress) {
 	ticker := time.NewTicker(redraw)
 	defer ticker.Stop()
 	for {
@@ -75,7 +75,7 @@ func (p *program) tick(ctx context.Context, progress *progress) {
 			return
 		case now := <-ticker.C:
 			p.asking.Lock()
-			progress.tick(now)
+			progress.Tick(now)
 			p.asking.Unlock()
 		}
 	}
@@ -94,22 +94,22 @@ func (w *watcher) wait() error {
 		case <-w.alive:
 			timeout.Reset(settle)
 		case <-timeout.C:
-			return fmt.Errorf("not all events were shown: none came, or was taken, for %s", settle)
+			return fmt.Errorf("not all events were shown: for %s no event came, or the output took none", settle)
 		}
 	}
 }
 
 // refused returns the calls that were refused, as far as they were shown. Call
 // it after wait.
-func (w *watcher) refused() []refusedCall {
+func (w *watcher) refused() []progress.Refusal {
 	w.p.asking.Lock()
 	defer w.p.asking.Unlock()
-	return w.progress.refusals
+	return w.progress.Refusals()
 }
 
 // follow hands each delivery to show until the session at the end of path has
 // ended, or the stored events have where opts are not live.
-func follow(ctx context.Context, bus *eventbus.Bus, path event.Path, opts eventbus.FollowOptions, show func(eventbus.Delivery) error) error {
+func follow(ctx context.Context, bus *eventbus.Bus, path event.Path, opts *eventbus.FollowOptions, show func(eventbus.Delivery) error) error {
 	for d, err := range bus.Follow(ctx, path, opts) {
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
@@ -24,7 +25,7 @@ func (p *program) workersCommand() *cobra.Command {
 		Long: `Lists the processes that run agents in this workspace now, on this machine and with
 --nats on others, and says where their agents differ. One that was killed is listed for
 some 10 seconds.`,
-		Args:              usageArgs(cobra.NoArgs),
+		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
@@ -36,7 +37,7 @@ some 10 seconds.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the workers, and who has the same agents, as one JSON document")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the workers, and which of them have the same agents, as one JSON document")
 	registerWide(cmd, &wide)
 	return cmd
 }
@@ -57,13 +58,13 @@ func (p *program) listWorkers(workers []*session.Worker, asJSON, wide bool) erro
 		return nil
 	}
 	if !asJSON {
-		t := &table{
-			header: []string{"BOOT", "HOST", "PID", "VERSION", "AGENTS", "SNAPSHOT", "RUNNING", "QUEUED", "ON NATS", "STARTED"},
-			drop:   []string{"QUEUED", "ON NATS", "AGENTS", "VERSION"},
+		t := &terminal.Table{
+			Header: []string{"BOOT", "HOST", "PID", "VERSION", "AGENTS", "SNAPSHOT", "RUNNING", "QUEUED", "ON NATS", "STARTED"},
+			Drop:   []string{"QUEUED", "ON NATS", "AGENTS", "VERSION"},
 		}
 		for _, one := range workers {
-			t.add(one.BootID, termtext.OneLine(one.Host, 60), strconv.Itoa(one.PID), dash(termtext.OneLine(one.Version, 40)),
-				strconv.Itoa(one.Agents), fmt.Sprintf("%d %s", one.SnapshotVersion, dash(short(one.Fingerprint))),
+			t.Add(one.BootID, termtext.OneLine(one.Host, 60), strconv.Itoa(one.PID), terminal.Dash(termtext.OneLine(one.Version, 40)),
+				strconv.Itoa(one.Agents), fmt.Sprintf("%d %s", one.SnapshotVersion, terminal.Dash(short(one.Fingerprint))),
 				fmt.Sprintf("%d/%d", one.Running, one.Capacity), strconv.Itoa(one.Queued),
 				map[bool]string{true: "yes", false: "no"}[one.Serving], one.StartedAt.Local().Format(time.DateTime))
 		}
@@ -87,7 +88,7 @@ type agentSet struct {
 }
 
 // agentSets sorts workers by what agents they have, those of the most workers
-// first. Who has not said what it has is in none.
+// first. A worker that has not said what it has is left out.
 func agentSets(workers []*session.Worker) []agentSet {
 	var sets []agentSet
 	for _, w := range workers {
@@ -107,53 +108,3 @@ func agentSets(workers []*session.Worker) []agentSet {
 
 // short is the part of a fingerprint that people compare.
 func short(fingerprint string) string { return fingerprint[:min(8, len(fingerprint))] }
-
-// report has this worker listed, with what it does at the time. serving says
-// that it takes calls over NATS.
-func (a *app) report(ctx context.Context, serving bool) {
-	a.sessions.Report(ctx, func() session.WorkerLoad {
-		snapshot, load := a.agents.Snapshot(), a.tasks.Load()
-		return session.WorkerLoad{
-			Version:         version(),
-			SnapshotVersion: snapshot.Version,
-			Fingerprint:     snapshot.Fingerprint(),
-			Agents:          len(snapshot.Agents()),
-			Capacity:        load.Capacity,
-			Running:         load.Running,
-			Queued:          load.Queued,
-			Serving:         serving,
-		}
-	})
-}
-
-// versionCommand prints what --version does.
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:               "version",
-		Short:             "Print the version of the program",
-		Args:              usageArgs(cobra.NoArgs),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "worker %s\n", version())
-			return err
-		},
-	}
-}
-
-// version returns the program's version, as its build has it: that of the
-// module, else the commit.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return short(s.Value)
-		}
-	}
-	return "devel"
-}

@@ -3,6 +3,7 @@ package event
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -17,7 +18,7 @@ type Event interface {
 // SessionStart is the first event of every session.
 type SessionStart struct {
 	SessionID       string `json:"sessionId"`
-	AgentType       string `json:"agentType,omitempty"` // empty: the session stands for a caller
+	AgentType       string `json:"agentType,omitempty"` // empty: the session represents a caller
 	ParentID        string `json:"parentId,omitempty"`
 	ParentMessageID string `json:"parentMessageId,omitempty"`
 	Description     string `json:"description,omitempty"` // the task in a few words
@@ -25,8 +26,8 @@ type SessionStart struct {
 	Depth           int    `json:"depth"` // 0: a root
 }
 
-// Status is what a session is doing at the moment. It is for display; whether
-// and how a session has ended is told by [SessionEnd].
+// Status is what a session is doing at the moment. It is for display: [SessionEnd]
+// says whether and how a session has ended.
 type Status string
 
 // The values of [StatusChange].
@@ -40,24 +41,24 @@ const (
 	StatusAborted         Status = "aborted"
 )
 
-// StatusChange tells that the session now does something else.
+// StatusChange reports that the session now does something else.
 type StatusChange struct {
 	Status Status `json:"status"`
 
-	// Retry is there where the session goes on with the same: its model call
-	// has failed, and is made again.
+	// Retry is set if the session continues with the same status: its model call
+	// has failed and is repeated.
 	Retry *Retry `json:"retry,omitempty"`
 }
 
-// Retry says why a model call is made again, and when.
+// Retry says why a model call is repeated, and when.
 type Retry struct {
 	Reason  string `json:"reason"`  // rate_limited, unavailable or another model.ErrorKind
-	Try     int    `json:"try"`     // the next one, counted from 1
-	Tries   int    `json:"tries"`   // how many there are at most
-	DelayMs int64  `json:"delayMs"` // from this event to the try; 0: a few seconds at most
+	Try     int    `json:"try"`     // the number of the next try, counted from 1
+	Tries   int    `json:"tries"`   // the maximum number of tries
+	DelayMs int64  `json:"delayMs"` // from this event to the next try; 0: a few seconds at most
 }
 
-// ContentDelta is the next piece of the answer's text, never the text so far.
+// ContentDelta is the next piece of the answer's text, never all text so far.
 type ContentDelta struct {
 	MessageID string `json:"messageId"`
 	Delta     string `json:"delta"`
@@ -71,7 +72,7 @@ type ReasoningDelta struct {
 	Offset    int    `json:"offset"` // where Delta begins in the message's reasoning, in bytes of UTF-8
 }
 
-// ToolCallStart tells that the model has made a tool call. The gate may still
+// ToolCallStart reports that the model has made a tool call. The gate may still
 // refuse it; [ToolCallEnd] follows in any case.
 type ToolCallStart struct {
 	ToolCallID string `json:"toolCallId"`
@@ -81,28 +82,28 @@ type ToolCallStart struct {
 	Step       int    `json:"step"` // counted from 1 within the session
 }
 
-// ToolCallEnd is the outcome of a tool call, as the model gets to see it.
+// ToolCallEnd is the outcome of a tool call, as the model sees it.
 type ToolCallEnd struct {
 	ToolCallID string `json:"toolCallId"`
 	ToolName   string `json:"toolName"`
 	Result     string `json:"result"`
 	IsError    bool   `json:"isError"`
 	Truncated  bool   `json:"truncated"`
-	Refused    bool   `json:"refused,omitempty"` // the permission rules, or their answer: the tool has not run
+	Refused    bool   `json:"refused,omitempty"` // by the permission rules or by a person: the tool has not run
 	DurationMs int64  `json:"durationMs"`
 }
 
-// ToolApprovalRequired tells that a tool call waits for somebody's answer.
+// ToolApprovalRequired reports that a tool call waits for a person's answer.
 type ToolApprovalRequired struct {
 	ApprovalID     string   `json:"approvalId"`
 	ToolCallID     string   `json:"toolCallId"`
 	ToolName       string   `json:"toolName"`
 	Arguments      string   `json:"arguments"` // JSON, as the model wrote it
 	SessionID      string   `json:"sessionId"`
-	Patterns       []string `json:"patterns"`       // what the call wants, as rules see it
-	AlwaysPatterns []string `json:"alwaysPatterns"` // what "always" would allow from now on
+	Patterns       []string `json:"patterns"`       // what the call needs, in the form that rules match
+	AlwaysPatterns []string `json:"alwaysPatterns"` // what the answer "always" would allow from now on
 
-	// ExpiresAt is when no answer becomes a denial.
+	// ExpiresAt is when a missing answer counts as a denial.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 }
 
@@ -131,14 +132,14 @@ type Usage struct {
 	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"`
 }
 
-// ContextCompacted tells that the older part of the conversation was replaced
-// by a summary.
+// ContextCompacted reports that a summary has replaced the older part of the
+// conversation.
 type ContextCompacted struct {
 	Summary string `json:"summary"`
 }
 
-// TurnComplete tells that the session has answered its prompt. Clients clear
-// what they show of the children.
+// TurnComplete reports that the session has answered its prompt. Clients stop
+// showing its children.
 type TurnComplete struct {
 	Message TurnMessage `json:"message"`
 }
@@ -149,8 +150,8 @@ type TurnMessage struct {
 	Text string `json:"text"`
 }
 
-// Error tells that something has gone wrong in the session. What it means for
-// the session is told by [SessionEnd].
+// Error reports that something has gone wrong in the session. [SessionEnd] says what
+// it means for the session.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -162,33 +163,32 @@ type SessionEnd struct {
 	Status string `json:"status"`
 }
 
-// SubagentEvent is the envelope: an event of a child as its parent's stream
-// shows it. Event is the child's event, or again an envelope.
+// SubagentEvent is the envelope: an event of a child as its parent's stream shows
+// it. Event is the child's event, or another envelope.
 type SubagentEvent struct {
 	AgentType string          `json:"agentType"`
 	SessionID string          `json:"sessionId"`
 	Event     json.RawMessage `json:"event"`
 }
 
-// AgentsChanged tells, on the workspace's own stream, that a new snapshot of
-// agent definitions is in force.
-// The lists are never nil, so that their JSON is one.
+// AgentsChanged reports, on the workspace's own stream, that a new snapshot of agent
+// definitions is in force. Its lists are never nil: they are lists in JSON too.
 type AgentsChanged struct {
 	Version uint64   `json:"version"` // counted by the process, from 1
 	Agents  []string `json:"agents"`  // all names, sorted
 
-	// Added, Changed and Removed are names, sorted: the difference to the event
-	// before. What was changed while no worker ran is not known.
+	// Added, Changed and Removed are sorted names: the difference from the previous
+	// event. Changes made while no worker ran are unknown.
 	Added   []string `json:"added"`
 	Changed []string `json:"changed"`
 	Removed []string `json:"removed"`
 
-	// Diagnostics is what was found about the files, the worst first;
-	// DiagnosticsOmitted of them are left out where there are many.
+	// Diagnostics are those of the files, the worst first. If there are many,
+	// DiagnosticsOmitted of them are left out.
 	Diagnostics        []json.RawMessage `json:"diagnostics"`
 	DiagnosticsOmitted int               `json:"diagnosticsOmitted,omitempty"`
 
-	// Fingerprint is the same for the same definitions.
+	// Fingerprint is equal for equal definitions.
 	Fingerprint string `json:"fingerprint"`
 }
 
@@ -216,32 +216,8 @@ func (SubagentEvent) Type() string        { return "subagent_event" }
 func (AgentsChanged) Type() string        { return "agents_changed" }
 func (u Unknown) Type() string            { return u.TypeName }
 
-// Encode returns the event's JSON, with "type" first.
-func Encode(ev Event) ([]byte, error) {
-	if u, ok := ev.(Unknown); ok {
-		return u.Raw, nil
-	}
-	var buf bytes.Buffer
-	buf.WriteString(`{"type":"`)
-	buf.WriteString(ev.Type())
-	buf.WriteByte('"')
-	body := buf.Len()
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(ev); err != nil {
-		return nil, fmt.Errorf("encoding a %s event: %w", ev.Type(), err)
-	}
-	buf.Truncate(buf.Len() - 1) // the encoder's line end
-	out := buf.Bytes()
-	if len(out) == body+2 { // {}
-		return append(out[:body], '}'), nil
-	}
-	out[body] = ','
-	return out, nil
-}
-
-// Decode reads one event. A type that is not known here becomes an [Unknown],
-// so that a newer worker's events pass through an older client.
+// Decode reads one event. A type that this version does not know becomes an
+// [Unknown], so that a newer worker's events pass through an older client.
 func Decode(data []byte) (Event, error) {
 	var head struct {
 		Type string `json:"type"`
@@ -250,7 +226,7 @@ func Decode(data []byte) (Event, error) {
 		return nil, fmt.Errorf("decoding an event: %w", err)
 	}
 	if head.Type == "" {
-		return nil, fmt.Errorf("decoding an event: it has no type")
+		return nil, errors.New("decoding an event: it has no type")
 	}
 	read, ok := decoders[head.Type]
 	if !ok {

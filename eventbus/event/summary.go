@@ -3,26 +3,28 @@ package event
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/agentworker/worker/internal/termtext"
 	"strings"
 	"time"
+
+	"github.com/agentworker/worker/internal/termtext"
 )
 
-// Summary names a call's tool and what it is about, in one line for people.
+// Summary names the tool of a call and what the call is about, in one line for
+// people.
 func (e ToolCallStart) Summary() string { return summary(e.ToolName, e.Arguments) }
 
-// Summary names the call that waits and what it is about, in one line for
-// people.
+// Summary names the tool of the waiting call and what the call is about, in one line
+// for people.
 func (e ToolApprovalRequired) Summary() string { return summary(e.ToolName, e.Arguments) }
 
-// Summary says in one line, for people, why a model call waits, and how long it
-// does: "rate limited, waits 43 s for try 2 of 3".
+// Summary says why a model call waits and for how long, in one line for people:
+// "rate limited, waits 43 s for try 2 of 3".
 func (r Retry) Summary() string {
 	return fmt.Sprintf("%s, waits %d s for try %d of %d", r.why(), seconds(r.delay()), r.Try, r.Tries)
 }
 
-// SummaryAfter is Summary so long after the event: "rate limited, next try in
-// 12 s, 2 of 3", and then "rate limited, try 2 of 3".
+// SummaryAfter is Summary for a later moment, age after the event: "rate limited,
+// next try in 12 s, 2 of 3", and then "rate limited, try 2 of 3".
 func (r Retry) SummaryAfter(age time.Duration) string {
 	if left := r.delay() - age; left > 0 {
 		return fmt.Sprintf("%s, next try in %d s, %d of %d", r.why(), seconds(left), r.Try, r.Tries)
@@ -42,7 +44,8 @@ func (r Retry) delay() time.Duration { return time.Duration(r.DelayMs) * time.Mi
 // seconds rounds up.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// Summary says in one line, for people, what has become of which agents.
+// Summary says which agents were added, changed and removed, in one line for
+// people.
 func (e AgentsChanged) Summary() string {
 	var b strings.Builder
 	b.WriteString("agents changed:")
@@ -72,7 +75,7 @@ func (e AgentsChanged) Summary() string {
 	return b.String() + ")"
 }
 
-// summary shows the arguments that say what a call is about, whatever the tool.
+// summary shows the arguments that say what a call is about, for any tool.
 func summary(tool, arguments string) string {
 	var args map[string]any
 	if json.Unmarshal([]byte(arguments), &args) != nil {

@@ -1,4 +1,4 @@
-// Package natstest starts NATS servers for tests of what uses an external one.
+// Package natstest starts NATS servers for tests that use an external one.
 package natstest
 
 import (
@@ -8,8 +8,9 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Start starts a server with JetStream on loopback, and stops it at the test's
-// end. Of opts what is not set is: a free port, a store that goes with the test.
+// Start starts a server with JetStream on loopback, and stops it at the end of the
+// test. Unless opts say otherwise it has a free port, and a store that is deleted
+// with the test.
 func Start(t testing.TB, opts server.Options) *server.Server {
 	t.Helper()
 	opts.JetStream = true
@@ -38,7 +39,7 @@ func StartCore(t testing.TB, opts server.Options) *server.Server {
 	return srv
 }
 
-// Stop stops a server, and waits until it has. It may be called again.
+// Stop stops a server, and waits until it has stopped. It may be called again.
 func Stop(srv *server.Server) {
 	srv.Shutdown()
 	srv.WaitForShutdown()

@@ -5,7 +5,10 @@
 //	GET  /v1/agents                 the agents that task may call
 //	GET  /v1/sessions               the records of all sessions, the newest first
 //	GET  /v1/sessions/{id}          a record and its messages
+//	DELETE /v1/sessions/{id}        stops the session and its subagents
 //	GET  /v1/sessions/{id}/events   its stream; Last-Event-ID or ?from=SEQ resumes
+//	GET  /v1/approvals              the tool calls that wait for an answer
+//	POST /v1/approvals              answers one of them
 //	/mcp                            the same tools for hosts that speak MCP
 //
 // It translates and decides nothing. Each task call runs in a root session of
@@ -16,17 +19,16 @@
 // # Who may call
 //
 // It listens on loopback addresses only, and each request carries the bearer
-// token of the state folder. Browsers are a way around both, so a request is
-// refused, whatever it carries, whose Host is not a loopback name (a page whose
-// own name was made to point here) or whose Origin is another one (a page that
-// fetches from here).
+// token of the state folder. A page in a browser could get around both. So a
+// request is refused, whatever it carries, if its Host is not a loopback name
+// (the page's own name was made to point here) or its Origin is another site
+// (the page fetches from here).
 //
 // # Streams
 //
 // An event of a stream has the sequence number as its id and its type as its
 // event name. A client that comes back with the last id misses nothing and sees
-// nothing twice; one whose stream is over gets status 204, which tells an
-// EventSource to stay away. Clients read from the store at their own pace: a
-// slow one slows nobody, and one that takes nothing for half a minute is
-// dropped.
+// nothing twice. A client whose stream is over gets status 204, which tells an
+// EventSource to stop. Clients read from the store at their own pace: a slow one
+// delays nobody, and one that reads nothing for half a minute is dropped.
 package httpserver

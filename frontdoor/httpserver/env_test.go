@@ -128,7 +128,7 @@ func newEnv(t testing.TB, m modelFunc, opts httpserver.Options) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager, err := session.NewManager(t.Context(), session.Options{
+	manager, err := session.OpenManager(t.Context(), session.Options{
 		Bus: bus, Static: allowAll{}, Model: func(string) (model.Model, error) { return m, nil },
 	})
 	if err != nil {
@@ -306,7 +306,7 @@ func (e *env) stored(id string) []sse {
 		e.t.Fatal(err)
 	}
 	var events []sse
-	for d, err := range e.bus.Follow(e.t.Context(), record.Path, eventbus.FollowOptions{}) {
+	for d, err := range e.bus.Follow(e.t.Context(), record.Path, nil) {
 		if err != nil {
 			e.t.Fatal(err)
 		}
@@ -324,7 +324,7 @@ func (e *env) await(id string) *session.Record {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	for d, err := range e.bus.Follow(ctx, record.Path, eventbus.FollowOptions{Live: true}) {
+	for d, err := range e.bus.Follow(ctx, record.Path, &eventbus.FollowOptions{Live: true}) {
 		if err != nil {
 			e.t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 	}
 	var since uint64
-	stream := s.bus.Follow(ctx, record.Path, eventbus.FollowOptions{From: from, Live: rest.Live})
+	stream := s.bus.Follow(ctx, record.Path, &eventbus.FollowOptions{From: from, Live: rest.Live})
 	if fresh { // it begins before the answer does, which so tells when
 		if since, stream, err = s.sessions.FollowNew(ctx, record.Path); err != nil {
 			s.fail(w, err)
@@ -70,7 +70,7 @@ func resumeFrom(r *http.Request) (from uint64, fresh bool, err error) {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		seq, err := strconv.ParseUint(last, 10, 63)
 		if err != nil {
-			return 0, false, fmt.Errorf("the header Last-Event-ID: %q is no sequence number", last)
+			return 0, false, fmt.Errorf("the header Last-Event-ID: %q is not a sequence number", last)
 		}
 		return seq + 1, false, nil
 	}
@@ -92,13 +92,9 @@ func resumeFrom(r *http.Request) (from uint64, fresh bool, err error) {
 // client does not take it, and where ctx ends.
 func (s *Server) send(ctx context.Context, out *eventWriter, stream iter.Seq2[eventbus.Delivery, error]) error {
 	ctx, cancel := context.WithCancel(ctx)
-	deliveries := make(chan eventbus.Delivery, 64)
-	var failed error // read after deliveries is closed
+	q := newQueue()
 	var reading sync.WaitGroup
-	reading.Go(func() {
-		defer close(deliveries)
-		failed = read(ctx, stream, deliveries)
-	})
+	reading.Go(func() { q.end(read(ctx, stream, q)) })
 	defer reading.Wait()
 	defer cancel()
 
@@ -106,35 +102,34 @@ func (s *Server) send(ctx context.Context, out *eventWriter, stream iter.Seq2[ev
 	defer beat.Stop()
 	for {
 		select {
-		case d, ok := <-deliveries:
-			if !ok {
-				return errors.Join(failed, out.flush())
+		case <-q.ready:
+			events, more, failed := q.take()
+			for _, d := range events {
+				if err := out.delivery(d); err != nil {
+					return err
+				}
 			}
-			if err := out.delivery(d); err != nil {
-				return err
+			if err := out.flush(); err != nil || !more {
+				return errors.Join(failed, err)
 			}
-			if len(deliveries) > 0 && out.buf.Len() < 64<<10 {
-				continue // one write for what is there already
-			}
+			q.written(events)
 		case <-beat.C:
 			out.beat()
-		}
-		if err := out.flush(); err != nil {
-			return err
+			if err := out.flush(); err != nil {
+				return err
+			}
 		}
 	}
 }
 
 // read hands over a stream's deliveries up to the session's last one.
-func read(ctx context.Context, stream iter.Seq2[eventbus.Delivery, error], to chan<- eventbus.Delivery) error {
+func read(ctx context.Context, stream iter.Seq2[eventbus.Delivery, error], to *queue) error {
 	for d, err := range stream {
 		if err != nil {
 			return err
 		}
-		select {
-		case to <- d:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := to.put(ctx, d); err != nil {
+			return err
 		}
 		if d.Ends() {
 			return nil

@@ -53,7 +53,7 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	s.mcp.ServeHTTP(&patient{w, out}, r)
 }
 
-// patient is an answer that may take long, of which no piece may.
+// patient is an answer that may take long as a whole, but no piece of it may.
 type patient struct {
 	http.ResponseWriter
 	out *http.ResponseController

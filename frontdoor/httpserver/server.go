@@ -35,12 +35,12 @@ type Options struct {
 	Bus      *eventbus.Bus
 	Token    string // what callers have to know; see [OpenToken]
 
-	// MCP is served at /mcp; nil: there is no such address. The server closes it
+	// MCP is served at /mcp; nil: the address does not exist. The server closes it
 	// at its own end.
 	MCP MCP
 
-	// MaxCalls bounds the task calls that are open at once, those that wait
-	// for a place to run among them; 0: 100. More are answered "busy".
+	// MaxCalls bounds the task calls that are open at once, including those
+	// that wait for a slot; 0: 100. More are answered "busy".
 	MaxCalls int
 
 	// Heartbeat is the time between comments on a stream where nothing
@@ -55,7 +55,7 @@ type Server struct {
 	tasks     *taskt.Service
 	sessions  *session.Store
 	bus       *eventbus.Bus
-	mcp       MCP // nil: there is none
+	mcp       MCP // may be nil
 	token     string
 	heartbeat time.Duration
 	log       *slog.Logger
@@ -73,7 +73,7 @@ type Server struct {
 // them, lets the streams run out, and closes. Wait returns when that is done.
 func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 	if opts.Token == "" {
-		return nil, errors.New("starting the HTTP server: there is no token")
+		return nil, errors.New("starting the HTTP server: the token is empty")
 	}
 	s := &Server{
 		tasks:     opts.Tasks,
@@ -123,7 +123,7 @@ func listen(addr string) (net.Listener, error) {
 		return nil, err
 	}
 	if !resolved.IP.IsLoopback() {
-		return nil, fmt.Errorf("%q is no loopback address: use 127.0.0.1:PORT, and a tunnel or a proxy with TLS for other machines", addr)
+		return nil, fmt.Errorf("%q is not a loopback address: use 127.0.0.1:PORT, and a tunnel or a proxy with TLS for other machines", addr)
 	}
 	listener, err := net.ListenTCP("tcp", resolved)
 	if err != nil {

@@ -273,7 +273,7 @@ func TestShutdown(t *testing.T) {
 	<-g.started
 	streamed := e.open(e.request("POST", "/v1/tasks", call))
 	<-g.started
-	follower := e.open(e.request("GET", "/v1/sessions/"+streamed.resp.Header.Get("Agent-Session")+"/events", ""))
+	reader := e.open(e.request("GET", "/v1/sessions/"+streamed.resp.Header.Get("Agent-Session")+"/events", ""))
 
 	e.stop()
 	<-g.ended
@@ -289,9 +289,9 @@ func TestShutdown(t *testing.T) {
 	if last := events[len(events)-1]; last.Event != "task_error" || decode[taskt.Document](t, []byte(last.Data)).Status != session.Cancelled {
 		t.Errorf("the streamed call ended with %+v", last)
 	}
-	events = follower.rest()
+	events = reader.rest()
 	if last := events[len(events)-1]; last.Data != `{"type":"session_end","status":"cancelled"}` {
-		t.Errorf("the follower ended with %+v", last)
+		t.Errorf("the reader ended with %+v", last)
 	}
 	if err := e.server.Wait(); err != nil {
 		t.Error(err)

@@ -14,7 +14,7 @@ import (
 )
 
 // errNotTaken tells that the client has gone, or stalls.
-var errNotTaken = errors.New("the client does not take the stream")
+var errNotTaken = errors.New("the client does not read the stream")
 
 // eventWriter writes server-sent events.
 type eventWriter struct {
@@ -62,7 +62,7 @@ func (e *eventWriter) result(name string, data []byte) error { return e.event(""
 // and would end the event early.
 func (e *eventWriter) event(id, name string, data []byte) error {
 	if strings.ContainsAny(name, "\r\n") {
-		return fmt.Errorf("%q is no event type", name)
+		return fmt.Errorf("%q is not an event type", name)
 	}
 	if bytes.ContainsAny(data, "\r\n") {
 		var line bytes.Buffer
@@ -94,6 +94,8 @@ func (e *eventWriter) flush() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotTaken, err)
 	}
-	e.buf.Reset()
+	if e.buf.Reset(); e.buf.Cap() > 2*maxWaiting { // of one large event
+		e.buf = bytes.Buffer{}
+	}
 	return nil
 }

@@ -162,9 +162,9 @@ func TestLeftStream(t *testing.T) {
 	}
 }
 
-// TestSlowFollower: a client that reads nothing holds up neither the task nor
+// TestSlowReader: a client that reads nothing holds up neither the task nor
 // another client, and misses nothing.
-func TestSlowFollower(t *testing.T) {
+func TestSlowReader(t *testing.T) {
 	pieces := make([]string, 3000)
 	for i := range pieces {
 		pieces[i] = fmt.Sprint(i, strings.Repeat(" x", 1000))

@@ -84,7 +84,7 @@ func outlivesCaller(r *http.Request, streamed bool) (bool, error) {
 func (s *Server) streamTask(w http.ResponseWriter, r *http.Request, root *session.Session, results <-chan *taskt.Result) {
 	out, err := startEvents(w)
 	if err == nil {
-		err = s.send(r.Context(), out, s.bus.Follow(r.Context(), root.Path(), eventbus.FollowOptions{Live: true}))
+		err = s.send(r.Context(), out, s.bus.Follow(r.Context(), root.Path(), &eventbus.FollowOptions{Live: true}))
 	}
 	if err != nil {
 		s.broken(r.Context(), out, root.ID(), err)

@@ -13,10 +13,10 @@ import (
 	"github.com/agentworker/worker/internal/atomicfile"
 )
 
-// tokenBytes is the length of a token, of which each byte is two hex digits.
+// tokenBytes is the length of a token. Each byte is written as two hex digits.
 const tokenBytes = 32
 
-// OpenToken returns the token of a file, which it makes where there is none:
+// OpenToken returns the token of a file, and makes the file if it is missing:
 // 32 random bytes in hex, readable by the owner only. A file that others can
 // read, or that holds something else, is an error.
 func OpenToken(path string) (string, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
@@ -50,7 +51,7 @@ func (c *connection) approval(ev *event.ToolApprovalRequired) *question {
 		over:   make(chan struct{}),
 		unseen: fmt.Sprintf("worker approvals approve %s, or deny %[1]s (%s)", id, call),
 		wants:  takesForms,
-		request: func(ctx context.Context, h host) (mcp.InputRequest, error) {
+		request: func(ctx context.Context, h hosts.Host) (mcp.InputRequest, error) {
 			a, err := c.sessions.Approval(ctx, id)
 			switch {
 			case err != nil:
@@ -58,9 +59,9 @@ func (c *connection) approval(ev *event.ToolApprovalRequired) *question {
 			case !a.Pending():
 				return nil, &session.AnsweredError{Approval: a}
 			}
-			return approvalForm(a, h.form, hasty.Load() > 0), nil
+			return approvalForm(a, h.Form, hasty.Load() > 0), nil
 		},
-		answer: func(ctx context.Context, response mcp.InputResponse, err error, h host, shown time.Duration) reply {
+		answer: func(ctx context.Context, response mcp.InputResponse, err error, h hosts.Host, shown time.Duration) reply {
 			if err == nil {
 				err = c.answerApproval(ctx, id, response, h, shown > c.reflex)
 			}
@@ -86,7 +87,7 @@ func takesForms(caps *mcp.ClientCapabilities) bool {
 
 // approvalForm asks for an answer to an approval. again: it was answered too
 // soon. Hosts preselect the first answer, which therefore is to deny.
-func approvalForm(a *session.Approval, f form, again bool) *mcp.ElicitParams {
+func approvalForm(a *session.Approval, f hosts.Form, again bool) *mcp.ElicitParams {
 	text := approvalText(a, f)
 	note := text.note
 	if again {
@@ -94,7 +95,7 @@ func approvalForm(a *session.Approval, f form, again bool) *mcp.ElicitParams {
 	}
 	decision := map[string]any{"type": "string", "title": "Decision", "description": note, "enum": text.choices}
 	properties := map[string]any{"decision": decision}
-	if !f.noReason {
+	if !f.NoReason {
 		properties["reason"] = map[string]any{"type": "string", "title": "Reason", "description": "why not: the subagent reads it", "maxLength": 2000}
 	}
 	return &mcp.ElicitParams{
@@ -114,7 +115,7 @@ type formText struct {
 // approvalText returns what an approval's form shows. The call stands whole in
 // the first line: some hosts show the first rows alone. A rule is added by who
 // has seen all of the message, and a call let through by who was sent all of it.
-func approvalText(a *session.Approval, f form) formText {
+func approvalText(a *session.Approval, f hosts.Form) formText {
 	call, arguments := callText(a)
 	first, whole := termtext.Visible(call, maxShown)
 	lines := []string{fmt.Sprintf("%s: %s %s", termtext.OneLine(a.Agent, 40), termtext.OneLine(a.Tool, 60), first)}
@@ -128,7 +129,7 @@ func approvalText(a *session.Approval, f form) formText {
 	}
 	if rule, shown := termtext.Visible(strings.Join(a.AlwaysPatterns, ", "), maxShown); whole && all && shown && len(a.AlwaysPatterns) > 0 {
 		rule = fmt.Sprintf("%q adds a rule for %s: %s", allowAlways, termtext.OneLine(a.Tool, 60), rule)
-		if withRule := slices.Insert(slices.Clone(lines), 1, rule); f.shows(withRule) {
+		if withRule := slices.Insert(slices.Clone(lines), 1, rule); shows(f, withRule) {
 			lines = withRule
 			text.choices = append(text.choices, allowAlways)
 		}
@@ -136,7 +137,7 @@ func approvalText(a *session.Approval, f form) formText {
 	text.message = strings.Join(lines, "\n")
 	reason, _ := termtext.Visible(a.Reason, 400)
 	text.note = fmt.Sprintf("Without an answer it is refused at %s. %s", a.ExpiresAt.Local().Format(time.TimeOnly), reason)
-	if !whole || !all || !f.shows(lines) {
+	if !whole || !all || !shows(f, lines) {
 		text.note = "Not all of it may be shown: see 'worker approvals list --json'. " + text.note
 	}
 	return text
@@ -153,7 +154,7 @@ func callText(a *session.Approval) (call, arguments string) {
 }
 
 // shows reports whether the user of a form sees all of these lines.
-func (f form) shows(lines []string) bool {
+func shows(f hosts.Form, lines []string) bool {
 	rows := 0
 	for _, line := range lines {
 		width := 0
@@ -164,7 +165,7 @@ func (f form) shows(lines []string) bool {
 		}
 		rows += max(1, (width+rowWidth-1)/rowWidth)
 	}
-	return f.rows == 0 || rows <= f.rows
+	return f.Rows == 0 || rows <= f.Rows
 }
 
 // errHasty is the error of a form that was filled in before anybody can have
@@ -172,9 +173,9 @@ func (f form) shows(lines []string) bool {
 var errHasty = errors.New("the host has accepted the form before anybody can have read it")
 
 // answerApproval takes the host's response to an approval's form. To dismiss
-// the form is no answer, nor is one that comes before anybody can have seen it;
-// what can't be read is none either.
-func (c *connection) answerApproval(ctx context.Context, id string, response mcp.InputResponse, h host, seen bool) error {
+// the form does not answer it. Nor does a response that comes before anybody can
+// have seen the form, or one that can't be read.
+func (c *connection) answerApproval(ctx context.Context, id string, response mcp.InputResponse, h hosts.Host, seen bool) error {
 	form, ok := response.(*mcp.ElicitResult)
 	if !ok {
 		return fmt.Errorf("the host has answered a form with a %T", response)
@@ -202,13 +203,13 @@ func (c *connection) answerApproval(ctx context.Context, id string, response mcp
 
 // decide puts what the form of an approval was filled in with into an answer.
 // Only what the form has offered counts.
-func (c *connection) decide(ctx context.Context, answer *session.Answer, id string, content map[string]any, h host) error {
+func (c *connection) decide(ctx context.Context, answer *session.Answer, id string, content map[string]any, h hosts.Host) error {
 	a, err := c.sessions.Approval(ctx, id)
 	if err != nil {
 		return err
 	}
 	decision, _ := content["decision"].(string)
-	if !slices.Contains(approvalText(a, h.form).choices, decision) {
+	if !slices.Contains(approvalText(a, h.Form).choices, decision) {
 		return fmt.Errorf("the host has sent the form back with the decision %q, which it does not offer", termtext.OneLine(decision, 60))
 	}
 	switch decision {

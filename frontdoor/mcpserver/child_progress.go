@@ -1,11 +1,14 @@
 package mcpserver
 
 import (
-	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // maxSaid bounds the messages kept for a slow reader. Older ones are dropped: the
@@ -36,20 +39,16 @@ func (t *progressTracker) of(sessionID string) *childProgress {
 }
 
 // event takes the next event of the root's stream, and returns the approval that
-// it requires; nil: none. It ignores what it can't decode: progress must not fail
+// it requires; nil: it requires no approval. It ignores what it can't decode: progress must not fail
 // a call.
-func (t *progressTracker) event(raw json.RawMessage) (f *childProgress, required *event.ToolApprovalRequired) {
-	around, ev, err := event.Unwrap(raw)
+func (t *progressTracker) event(d eventbus.Delivery) (f *childProgress, required *event.ToolApprovalRequired) {
+	around, ev, err := d.Event()
 	if err != nil || len(around) == 0 {
 		return nil, nil
 	}
 	child := around[0]
 	f = t.of(child.SessionID)
-	if len(around) == 1 {
-		f.say(describe(child.AgentType, ev))
-	} else {
-		f.say(describe(child.AgentType, around[1]))
-	}
+	f.say(describe(around, ev))
 	switch inner := ev.(type) {
 	case event.ToolApprovalRequired:
 		return f, &inner
@@ -198,4 +197,38 @@ func (f *childProgress) change(do func()) {
 	do()
 	close(f.changed)
 	f.changed = make(chan struct{})
+}
+
+// maxMessage bounds a progress message, in characters: hosts give it one line.
+const maxMessage = 120
+
+// describe tells in a few words what an agent does now, below the agents that have
+// called it, or "" if the event is not worth a message.
+func describe(around []event.SubagentEvent, ev event.Event) string {
+	what := ""
+	switch ev := ev.(type) {
+	case event.StatusChange:
+		switch {
+		case ev.Retry != nil:
+			what = ev.Retry.Summary()
+		case ev.Status == event.StatusQueued:
+			what = "queued"
+		case ev.Status == event.StatusStreaming:
+			what = "thinking"
+		}
+	case event.ToolCallStart:
+		what = fmt.Sprintf("step %d: %s", ev.Step, ev.Summary())
+	case event.ToolApprovalRequired:
+		what = fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary())
+	case event.Error:
+		what = "error: " + ev.Message
+	}
+	if what == "" {
+		return ""
+	}
+	var agents []string
+	for _, envelope := range around {
+		agents = append(agents, envelope.AgentType)
+	}
+	return termtext.OneLine(strings.Join(agents, " > ")+": "+what, maxMessage)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestChildProgress(t *testing.T) {
 	all := newProgressTracker()
 	child := func(session string, ev event.Event) *event.ToolApprovalRequired {
-		_, required := all.event(encode(t, event.SubagentEvent{AgentType: "x", SessionID: session, Event: encode(t, ev)}))
+		_, required := all.event(eventbus.Delivery{Raw: encode(t, event.SubagentEvent{AgentType: "x", SessionID: session, Event: encode(t, ev)})})
 		return required
 	}
 	step := func(n int) event.Event {
@@ -45,7 +46,7 @@ func TestChildProgress(t *testing.T) {
 		t.Errorf("a slow reader gets %d, the last %q", len(now.said), now.said[len(now.said)-1])
 	}
 
-	all.event(json.RawMessage(`rubbish`))
+	all.event(eventbus.Delivery{Raw: json.RawMessage(`rubbish`)})
 	child("a", event.Unknown{TypeName: "new", Raw: json.RawMessage(`{"type":"new"}`)})
 
 	// An approval of a child's own child is the child's to ask.

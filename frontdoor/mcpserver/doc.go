@@ -17,7 +17,7 @@
 //
 // A host that sent a progress token is told of each step and each tool call,
 // and every few seconds that the child still works. A call is answered before
-// the host gives up on it, which no progress puts off in some hosts (hosts.go
+// the host gives up on it, which no progress puts off in some hosts (internal/hosts
 // has what is known of them): with a text that says that the child goes on, and
 // its session id. task_wait then waits for it; task_result reads an answer
 // again. Both know the children of their own connection alone.
@@ -46,4 +46,11 @@
 // a second (no person does so, and hosts without a screen do), or never comes
 // back, holds up nobody, and the approval expires as any other. Where the host's
 // user can't answer, the call is answered after 20 s with who can.
+//
+// # Files
+//
+// All files but the transport and what is known of hosts share the state of one
+// connection, and so are one package. None calls back up: serve.go and http.go
+// offer the tools of tools.go, whose handlers in call.go wait by wait.go, which
+// asks by elicitation.go; below them are the connection and its children.
 package mcpserver

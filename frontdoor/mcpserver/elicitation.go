@@ -2,17 +2,13 @@ package mcpserver
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
-	"fmt"
 	"maps"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/frontdoor/mcpserver/internal/mcphttp"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 )
 
 // maxRounds is how often one call is answered with questions. Clients give up
@@ -27,74 +23,13 @@ const (
 	maxOpenRounds  = 1000
 )
 
-// question is what a child waits for and a host can answer.
-type question struct {
-	id    string
-	since time.Time     // when it arose
-	until time.Time     // later answers don't count
-	over  chan struct{} // closed once no answer is needed
-	only  bool          // nobody but the host can answer
-
-	// unseen says how to answer it elsewhere if the host can't show it to its user;
-	// empty: it can't be answered elsewhere.
-	unseen string
-
-	// wants reports whether a client can be asked.
-	wants func(caps *mcp.ClientCapabilities) bool
-
-	// request is what the client gets to see: an [mcp.ElicitParams] or an
-	// [mcp.CreateMessageWithToolsParams].
-	request func(ctx context.Context, h host) (mcp.InputRequest, error)
-
-	// answer takes the client's response, or the error instead of one, and how long
-	// the question was shown. It may be called twice: two calls may wait for the
-	// same child.
-	answer func(ctx context.Context, response mcp.InputResponse, err error, h host, shown time.Duration) reply
-}
-
-// reply is the outcome of a question that a client was asked.
-type reply uint8
-
-const (
-	taken  reply = iota // it is settled
-	again               // ask again
-	unseen              // this client does not answer it
-)
-
-// way is how a client can be asked while it waits for a call.
-type way uint8
-
-const (
-	noWay     way = iota
-	byRequest     // the server sends a request of its own
-	byRound       // the call is answered with the question, and made again with the answer
-)
-
-// wayOf returns how the client of a request can be asked. A client that shook hands
-// for a version without a handshake is not asked: its behaviour is unknown.
-func wayOf(req *mcp.CallToolRequest) way {
-	handshake := ""
-	if p := req.Session.InitializeParams(); p != nil {
-		handshake = p.ProtocolVersion
-	}
-	own, _ := req.Params.Meta[mcp.MetaKeyProtocolVersion].(string)
-	switch {
-	case own >= mcphttp.Sessionless && (handshake == "" || handshake >= mcphttp.Sessionless):
-		return byRound
-	case own == "" && handshake != "" && handshake < mcphttp.Sessionless:
-		return byRequest
-	default:
-		return noWay
-	}
-}
-
 // elicitation asks the client of one call the questions of its child.
 type elicitation struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	conn    *connection
 	session *mcp.ServerSession
-	host    host
+	host    hosts.Host
 	caps    *mcp.ClientCapabilities
 	way     way
 	asked   map[string]bool
@@ -223,33 +158,6 @@ func (a *elicitation) hidden(questions []*question) []*question {
 	return hidden
 }
 
-func sendRequest(ctx context.Context, host *mcp.ServerSession, request mcp.InputRequest) (mcp.InputResponse, error) {
-	switch r := request.(type) {
-	case *mcp.ElicitParams:
-		res, err := host.Elicit(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		return res, nil
-	case *mcp.CreateMessageWithToolsParams:
-		res, err := host.CreateMessageWithTools(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		return res, nil
-	default:
-		return nil, fmt.Errorf("a host can't be asked a %T", request)
-	}
-}
-
-// round is a call that was answered with questions instead of a result.
-type round struct {
-	sessionID string
-	at        time.Time
-	questions []*question // none once the child has ended
-	wait      wait
-}
-
 // remember keeps a round until its call is made again.
 func (c *connection) remember(state string, r round) {
 	c.mu.Lock()
@@ -286,67 +194,16 @@ func (c *connection) settle(sessionID string) {
 	}
 }
 
-// pose answers a call with the questions that still are open; nil: none is. The
-// child goes on, and gets the answers by the next call with the state.
-func (c *connection) pose(ctx context.Context, on *waited, a *elicitation, questions []*question) *mcp.CallToolResult {
-	requests := make(mcp.InputRequestMap)
+// spent reports whether a child waits for the host's model, and this call can't
+// be answered with questions any more: another call has to take them.
+func (a *elicitation) spent(questions []*question) bool {
+	if a.way != byRound || a.round < maxRounds || a.caps == nil {
+		return false
+	}
 	for _, q := range questions {
-		request, err := q.request(ctx, a.host)
-		if err != nil {
-			if q.answer(ctx, nil, err, a.host, 0) == unseen {
-				a.miss(q)
-			}
-			continue
-		}
-		requests[q.id] = request
-	}
-	if len(requests) == 0 {
-		return nil
-	}
-	state := rand.Text()
-	c.remember(state, round{on.id, time.Now(), questions, wait{asked: a.asked, unseen: a.unseen, round: a.round + 1}})
-	meta := mcp.Meta{"status": session.WaitingApproval}
-	if on.id != "" {
-		meta["sessionId"] = on.id
-	}
-	return &mcp.CallToolResult{
-		Meta:          meta,
-		InputRequests: requests,
-		RequestState:  state,
-	}
-}
-
-// errNoRound is the error of a call that answers no open question.
-var errNoRound = errors.New("this answers no question of this connection: make the call again, without requestState")
-
-// resume goes on with a call that was answered with questions. An unanswered
-// question stays open for another answer, until it expires.
-func (c *connection) resume(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
-	c.mu.Lock()
-	r, ok := c.rounds[req.Params.RequestState]
-	delete(c.rounds, req.Params.RequestState)
-	c.mu.Unlock()
-	if !ok {
-		return refusal(errNoRound)
-	}
-	h := c.host(req.ClientInfo())
-	shown := c.shown(r.at, len(req.Params.InputResponses))
-	for _, q := range r.questions {
-		became := unseen
-		switch response := req.Params.InputResponses[q.id]; {
-		case response != nil:
-			became = q.answer(ctx, response, nil, h, shown)
-		case q.only:
-			became = q.answer(ctx, nil, errNoResponse, h, shown)
-		}
-		switch became {
-		case again:
-			delete(r.wait.asked, q.id)
-		case unseen:
-			r.wait.unseen[q.id] = true
-		case taken:
+		if q.only && !a.asked[q.id] && q.wants(a.caps) {
+			return true
 		}
 	}
-	r.wait.limit = c.patience(req)
-	return c.outcome(ctx, req, r.sessionID, r.wait)
+	return false
 }

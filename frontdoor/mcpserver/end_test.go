@@ -197,7 +197,7 @@ func TestRubbish(t *testing.T) {
 		{"a deep nest", strings.Repeat("[", 100_000), ""},
 		{"17 MiB", strings.Repeat("x", 17<<20), ""},
 		{"another version of JSON-RPC", `{"jsonrpc":"1.0","id":7,"method":"ping"}`, "7"},
-		{"a method that is no text", `{"jsonrpc":"2.0","id":"x","method":1}`, `"x"`},
+		{"a method that is not text", `{"jsonrpc":"2.0","id":"x","method":1}`, `"x"`},
 		{"an unknown method", `{"jsonrpc":"2.0","id":7,"method":"nope"}`, "7"},
 		{"a call without params", `{"jsonrpc":"2.0","id":7,"method":"tools/call"}`, "7"},
 		{"a call with null params", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":null}`, "7"},

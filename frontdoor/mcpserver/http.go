@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/mcphttp"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/transport"
 )
 
 // HTTPOptions configures [Server.HTTP].
@@ -16,8 +17,9 @@ type HTTPOptions = mcphttp.Options
 // HTTP serves MCP over streamable HTTP.
 type HTTP = mcphttp.Handler
 
-// HTTP returns a handler that serves any number of clients. End it with Close.
-func (s *Server) HTTP(opts HTTPOptions) *HTTP {
+// HTTP returns a handler that serves any number of clients; nil: the zero
+// HTTPOptions. End it with Close.
+func (s *Server) HTTP(opts *HTTPOptions) *HTTP {
 	return mcphttp.New(httpBackend{s}, opts, s.log)
 }
 
@@ -43,15 +45,15 @@ type httpClient struct {
 
 func (c httpClient) Server() *mcp.Server { return c.server }
 
-func (c httpClient) Mark(req *jsonrpc.Request) { c.conn.givenUp.mark(req) }
+func (c httpClient) Mark(req *jsonrpc.Request) { c.conn.givenUp.Mark(req) }
 
-func (c httpClient) CallID(call *mcp.CallToolRequest) string { return markOf(call) }
+func (c httpClient) CallID(call *mcp.CallToolRequest) string { return transport.MarkOf(call) }
 
 func (c httpClient) Cancelled(params json.RawMessage, running func(callID string) bool) {
-	c.conn.givenUp.cancelled(params, func(id jsonrpc.ID) bool { return running(key(id)) })
+	c.conn.givenUp.Cancelled(params, func(id jsonrpc.ID) bool { return running(transport.Key(id)) })
 }
 
-func (c httpClient) Answered(callID string) { c.conn.givenUp.drop(callID) }
+func (c httpClient) Answered(callID string) { c.conn.givenUp.Drop(callID) }
 
 // Working reports whether children run. They may go on when their calls are
 // answered.

@@ -91,7 +91,7 @@ func callBody(id int, agent, prompt string) string {
 // MCP are refused, and leave nothing behind.
 func TestHTTPAttacks(t *testing.T) {
 	e := newEnv(t, modelFunc(echo), 0, nil)
-	w := e.web(t, mcpserver.HTTPOptions{})
+	w := e.web(t, nil)
 	id := w.initialize(t, "own", "2025-06-18")
 	begin := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 	header := func(name, value string) func(*http.Request) {
@@ -167,12 +167,12 @@ func TestHTTPAttacks(t *testing.T) {
 	}
 }
 
-// TestHTTPRoom: so many clients, and no more: one that is idle makes room, one
+// TestHTTPCapacity: so many clients, and no more: one that is idle makes room, one
 // that works does not; and so many requests of one.
-func TestHTTPRoom(t *testing.T) {
+func TestHTTPCapacity(t *testing.T) {
 	begun := make(chan string, 10)
 	e := newEnv(t, hang(begun), 0, nil)
-	w := e.web(t, mcpserver.HTTPOptions{Clients: 2, Requests: 2})
+	w := e.web(t, &mcpserver.HTTPOptions{Clients: 2, Requests: 2})
 	const version = "2025-06-18"
 	works := w.initialize(t, "works", version)
 	var calls sync.WaitGroup
@@ -233,7 +233,7 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 // nor, for longer than it is given, the end.
 func TestHTTPSlowReader(t *testing.T) {
 	e := newEnv(t, modelFunc(echo), 0, nil)
-	door := e.server.HTTP(mcpserver.HTTPOptions{Grace: time.Millisecond})
+	door := e.server.HTTP(&mcpserver.HTTPOptions{Grace: time.Millisecond})
 	listener := pipes{make(chan net.Conn)}
 	server := &http.Server{Handler: door}
 	served := make(chan error, 1)

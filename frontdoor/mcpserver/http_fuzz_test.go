@@ -14,7 +14,7 @@ import (
 // answering.
 func FuzzHTTP(f *testing.F) {
 	e := newEnv(f, modelFunc(echo), 0, nil)
-	door := e.server.HTTP(mcpserver.HTTPOptions{Clients: 5, Grace: time.Millisecond})
+	door := e.server.HTTP(&mcpserver.HTTPOptions{Clients: 5, Grace: time.Millisecond})
 	f.Cleanup(door.Close)
 	send := func(ctx context.Context, method, version, session, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(ctx, "POST", "/mcp", strings.NewReader(body))

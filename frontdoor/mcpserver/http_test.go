@@ -33,7 +33,7 @@ type web struct {
 	client *http.Client
 }
 
-func (e *env) web(t testing.TB, opts mcpserver.HTTPOptions) *web {
+func (e *env) web(t testing.TB, opts *mcpserver.HTTPOptions) *web {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	server, err := httpserver.Start(ctx, "127.0.0.1:0", httpserver.Options{
@@ -83,7 +83,7 @@ func TestHTTPCall(t *testing.T) {
 				<-heard
 				return echo(ctx, prompt, n)
 			}), 0, map[string]string{"aide.md": "---\ndescription: Helps.\n---\n"})
-			w := e.web(t, mcpserver.HTTPOptions{})
+			w := e.web(t, nil)
 			told := make(chan struct{}, 100)
 			progress := newProgress()
 			opts := progress.options()
@@ -139,7 +139,7 @@ func TestHTTPCancel(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			begun := make(chan string, 1)
 			e := newEnv(t, hang(begun), 0, nil)
-			host := e.web(t, mcpserver.HTTPOptions{}).connect(t, "test-host", version, nil)
+			host := e.web(t, nil).connect(t, "test-host", version, nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() {
@@ -210,7 +210,7 @@ func TestHTTPResume(t *testing.T) {
 		<-release
 		return echo(ctx, prompt, n)
 	}), 0, nil)
-	w := e.web(t, mcpserver.HTTPOptions{})
+	w := e.web(t, nil)
 	b := &breaker{RoundTripper: w.client.Transport}
 	w.client.Transport = b
 	host := w.connect(t, "test-host", "2025-11-25", nil)
@@ -248,7 +248,7 @@ func TestHTTPIdle(t *testing.T) {
 			return nil, ctx.Err()
 		}
 	}), 0, nil)
-	w := e.web(t, mcpserver.HTTPOptions{Idle: idle})
+	w := e.web(t, &mcpserver.HTTPOptions{Idle: idle})
 	id := w.initialize(t, "away", "2025-06-18")
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan struct{})
@@ -274,7 +274,7 @@ func TestHTTPGivenUp(t *testing.T) {
 		<-release
 		return echo(ctx, prompt, n)
 	}), 0, nil)
-	w := e.web(t, mcpserver.HTTPOptions{})
+	w := e.web(t, nil)
 	const version = "2025-06-18"
 	id := w.initialize(t, "patience", version)
 	answers := make(chan string, 1)
@@ -309,7 +309,7 @@ func TestHTTPApproval(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			e := setup{model: shell{}, rules: new(asking)}.open(t)
-			host := e.web(t, mcpserver.HTTPOptions{}).connect(t, "test-host", version, elicit(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			host := e.web(t, nil).connect(t, "test-host", version, elicit(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow once"}}, nil
 			}))
 			res, err := host.CallTool(t.Context(), call("general", "echo hello"))
@@ -334,7 +334,7 @@ func TestHTTPEndsTogether(t *testing.T) {
 		<-let
 		return nil, context.Cause(ctx)
 	}), 0, nil)
-	door := e.server.HTTP(mcpserver.HTTPOptions{})
+	door := e.server.HTTP(nil)
 	send := func(method, id, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, "/mcp", strings.NewReader(body))
 		r.Header.Set("Accept", accepts)
@@ -372,7 +372,7 @@ func TestHTTPEndsTogether(t *testing.T) {
 // knows none, and learn nothing of each other's by that.
 func TestHTTPShared(t *testing.T) {
 	e := newEnv(t, modelFunc(echo), 0, nil)
-	w := e.web(t, mcpserver.HTTPOptions{})
+	w := e.web(t, nil)
 	own, other := w.connect(t, "same", "2026-07-28", nil), w.connect(t, "same", "2026-07-28", nil)
 	id := callTool(t, own, "task", call("explore", "a secret").Arguments).Meta["sessionId"]
 	if list, err := other.ListResources(t.Context(), nil); err != nil || len(list.Resources) > 0 {

@@ -20,12 +20,12 @@ func (c *connection) survives(req *mcp.CallToolRequest) (grace time.Duration, li
 	switch {
 	case c.ctx.Err() != nil: // the connection ends
 		return 0, false
-	case c.givenUp.has(req):
+	case c.givenUp.Has(req):
 		return 0, true
-	case c.shared: // there is no telling whose the next call is
+	case c.shared: // the next call may be another client's
 		return 0, false
 	}
-	return c.grace, c.host(req.ClientInfo()).cancelsLate && c.grace > 0
+	return c.grace, c.host(req.ClientInfo()).CancelsLate && c.grace > 0
 }
 
 // claim notes that a call waits for children, until what it returns is called.

@@ -99,7 +99,7 @@ func (allowAll) Rules() (*permission.Ruleset, error) {
 func (allowAll) Allow(string, []string) error { return nil }
 
 // followLive follows a stream from its start.
-var followLive = eventbus.FollowOptions{Live: true}
+var followLive = &eventbus.FollowOptions{Live: true}
 
 type env struct {
 	tasks    *taskt.Service
@@ -156,7 +156,7 @@ func (s setup) open(t testing.TB) *env {
 		}
 	})
 	e := &env{bus: bus, dir: filepath.Join(dir, ".agents", "agents")}
-	e.sessions, err = session.NewManager(t.Context(), session.Options{
+	e.sessions, err = session.OpenManager(t.Context(), session.Options{
 		Bus: bus, Static: s.rules, Model: func(string) (model.Model, error) { return m, nil },
 		Workspace: permission.Workspace{Root: dir},
 	})

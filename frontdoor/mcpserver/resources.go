@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 )
@@ -27,8 +28,8 @@ const (
 // addResources offers the transcripts of the connection's own sessions: its
 // root, and all below. What other callers of the workspace do is not shown,
 // since their prompts may hold what this host is not to know. Clients that share
-// a connection are offered no list for that reason, nor the root, which has what
-// all of them have asked: who has the id of a session has called it.
+// a connection are offered no list for that reason, nor the root, which has the
+// questions of all. A client that knows the id of a session has called it.
 func (c *connection) addResources(server *mcp.Server) {
 	if c.sessions == nil {
 		return
@@ -66,13 +67,13 @@ func (c *connection) readSession(ctx context.Context, req *mcp.ReadResourceReque
 
 // shorten leaves out the middle of a transcript that is too long.
 func shorten(text, id string) string {
-	limit := size{maxTranscript, utf8Bytes}
-	if limit.fits(text) {
+	limit := hosts.Size{Max: maxTranscript, In: hosts.UTF8Bytes}
+	if limit.Fits(text) {
 		return text
 	}
-	return headOf(text, maxTranscript/2, limit) +
+	return hosts.HeadOf(text, maxTranscript/2, limit) +
 		fmt.Sprintf("\n\n[… left out here; 'worker sessions log %s --format markdown' has all, in a terminal …]\n\n", id) +
-		tailOf(text, maxTranscript/2, limit)
+		hosts.TailOf(text, maxTranscript/2, limit)
 }
 
 // owns reports whether a session is the connection's root or below it; of one

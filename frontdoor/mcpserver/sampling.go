@@ -9,19 +9,13 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/errtext"
 )
 
 // maxSampling bounds the wait for a host's model where the caller gives no
 // time: a host may never answer.
 const maxSampling = 10 * time.Minute
-
-// Sampler asks the model of a host, by way of a call that waits for the child
-// at the second place of path. It ends with ctx, after 10 minutes at the latest.
-type Sampler func(ctx context.Context, path []string, params *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageWithToolsResult, error)
-
-// errNoResponse is the error of a question which the host has passed over.
-var errNoResponse = errors.New("the host has not answered the request for its model")
 
 // sample is the connection's [Sampler].
 func (c *connection) sample(ctx context.Context, path []string, params *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageWithToolsResult, error) {
@@ -42,8 +36,8 @@ func (c *connection) sample(ctx context.Context, path []string, params *mcp.Crea
 		over:    make(chan struct{}),
 		only:    true,
 		wants:   takesTools,
-		request: func(context.Context, host) (mcp.InputRequest, error) { return params, nil },
-		answer: func(_ context.Context, response mcp.InputResponse, err error, _ host, _ time.Duration) reply {
+		request: func(context.Context, hosts.Host) (mcp.InputRequest, error) { return params, nil },
+		answer: func(_ context.Context, response mcp.InputResponse, err error, _ hosts.Host, _ time.Duration) reply {
 			select {
 			case answered <- outcome{response, err}:
 			default: // the first one counts
@@ -94,18 +88,4 @@ func (c *connection) canSample(req *mcp.CallToolRequest) error {
 		return nil
 	}
 	return fmt.Errorf("--model host runs agents on the host's model, and %s %s: start the worker with another --model", describeClient(req.ClientInfo()), what)
-}
-
-// spent reports whether a child waits for the host's model, and this call can't
-// be answered with questions any more: another call has to take them.
-func (a *elicitation) spent(questions []*question) bool {
-	if a.way != byRound || a.round < maxRounds || a.caps == nil {
-		return false
-	}
-	for _, q := range questions {
-		if q.only && !a.asked[q.id] && q.wants(a.caps) {
-			return true
-		}
-	}
-	return false
 }

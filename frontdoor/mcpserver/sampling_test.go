@@ -55,7 +55,7 @@ func uses(id, tool string, input map[string]any) *mcp.CreateMessageWithToolsResu
 func (e *env) connectBy(t testing.TB, door, version string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	if door == "HTTP" {
-		host := e.web(t, mcpserver.HTTPOptions{}).connect(t, "test-host", version, opts)
+		host := e.web(t, nil).connect(t, "test-host", version, opts)
 		t.Cleanup(func() {
 			if err := host.Close(); err != nil {
 				t.Error(err)

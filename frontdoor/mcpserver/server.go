@@ -2,27 +2,16 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
-	"io"
 	"log/slog"
-	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
-
-// instructions is what the host's model reads about the server as a whole.
-// Hosts cut it at 4,096 characters.
-const instructions = "The task tool gives work to subagents that this repository defines. " +
-	"Each works in a session of its own, with the permissions of its definition, and answers once, at the end. " +
-	"Where a call is answered before its subagent has ended, the subagent goes on, and task_wait brings its answer."
-
-// sideBySide is added to the instructions of a host that does it.
-const sideBySide = " Independent tasks go into several calls in one turn: they run side by side."
 
 // Options configures a [Server]. Tasks and Bus are required.
 type Options struct {
@@ -118,22 +107,19 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Serve serves one connection until the host ends it or ctx ends; neither is
-// an error. Then it cancels the calls that still run, sends their results if
-// the host still reads, and returns when the connection's sessions have ended.
-func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
-	c := newConnection(ctx, s)
-	server := c.server()
-	host, err := server.Connect(ctx, &draining{Transport: t, ctx: ctx, cancelCalls: c.cancel, givenUp: &c.givenUp, log: s.log}, nil)
-	if err != nil {
-		return errors.Join(err, c.close())
+// Sampler asks the model of a host, by way of a call that waits for the child
+// at the second place of path. It ends with ctx, after 10 minutes at the latest.
+type Sampler func(ctx context.Context, path []string, params *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageWithToolsResult, error)
+
+// host returns what holds for the client of a request: what is configured,
+// else what is known of it.
+func (s *Server) host(client *mcp.Implementation) hosts.Host {
+	h := hosts.Of(client)
+	if s.callLimit > 0 {
+		h.Limit, h.Idle = s.callLimit, 0
 	}
-	c.owned.Go(func() { c.announce(server) })
-	c.owned.Go(c.prompts)
-	err = host.Wait()
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) { // the host has gone
-		c.log.Warn("the host does not read any more", "err", err)
-		err = nil
+	if s.resultLimit > 0 {
+		h.Text = hosts.Size{Max: s.resultLimit}
 	}
-	return errors.Join(err, c.close())
+	return h
 }

@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,30 +8,15 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/taskt"
 )
 
-const (
-	taskName       = "task"
-	taskWaitName   = "task_wait"
-	taskResultName = "task_result"
-	taskStopName   = "task_stop"
-	agentsListName = "agents_list"
-
-	// maxArgumentBytes bounds a call's arguments. Written as JSON within JSON
-	// they grow at most sevenfold, and stay below the 8 MiB of an event.
-	maxArgumentBytes = 1 << 20
-
-	// maxResultChars asks Claude Code, which cuts at 50,000 characters, for as
-	// many as it lets a tool ask for: an answer is to arrive whole.
-	maxResultChars = 500_000
-)
-
 // taskTool describes the task tool as of now, to a host.
-func (c *connection) taskTool(h host) *mcp.Tool {
+func (c *connection) taskTool(h hosts.Host) *mcp.Tool {
 	annotations := hints()
 	annotations.ReadOnlyHint = c.readOnly || c.tasks.ReadOnly()
-	spec := c.tasks.SpecFor(taskt.Presentation{SideBySide: h.sideBySide(annotations.ReadOnlyHint), AnyName: h.ownEnum})
+	spec := c.tasks.SpecFor(taskt.Presentation{SideBySide: h.SideBySide(annotations.ReadOnlyHint), AnyName: h.OwnEnum})
 	return &mcp.Tool{
 		Name:        spec.Name,
 		Title:       "Give a task to a subagent",
@@ -121,7 +105,7 @@ func readOnlyHints() *mcp.ToolAnnotations {
 // resultMeta is for Claude Code: it is to offer the tool without a search, and
 // to take its results whole.
 func resultMeta() mcp.Meta {
-	return mcp.Meta{"anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": maxResultChars}
+	return mcp.Meta{"anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": hosts.MaxResultChars}
 }
 
 // addTools gives the server the tools of the connection.
@@ -136,7 +120,57 @@ func (c *connection) addTools(server *mcp.Server) {
 // addTaskTool adds the task tool, or replaces it. listNow has it as the host
 // gets it.
 func (c *connection) addTaskTool(server *mcp.Server) {
-	server.AddTool(c.taskTool(unknownHost), c.noting(c.task))
+	server.AddTool(c.taskTool(hosts.Unknown), c.noting(c.task))
+}
+
+// agentsList is the agents_list tool. It lists as many as the host takes.
+func (c *connection) agentsList(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	var in struct {
+		Offset int `json:"offset"`
+	}
+	if err := readArguments(agentsListName, req.Params.Arguments, &in); err != nil {
+		return refusal(err), nil
+	}
+	agents := c.tasks.Agents()
+	if in.Offset < 0 || in.Offset > len(agents) {
+		return refusal(fmt.Errorf("there are %d agents: offset %d is not within 0 and %d", len(agents), in.Offset, len(agents))), nil
+	}
+	text, err := listAgents(agents, in.Offset, c.host(req.ClientInfo()).Text)
+	if err != nil {
+		return nil, fmt.Errorf("listing the agents: %w", err)
+	}
+	return textResult(text), nil
+}
+
+// listAgents returns the agents from offset on as a JSON object, since Gemini
+// CLI takes no array: as many as limit has budget for and at least one, and where
+// the list goes on.
+func listAgents(agents []taskt.Agent, offset int, limit hosts.Size) (string, error) {
+	var b strings.Builder
+	b.WriteString(`{"agents": [`)
+	for i, agent := range agents[offset:] {
+		text, err := json.MarshalIndent(agent, " ", " ")
+		if err != nil {
+			return "", err
+		}
+		item := "\n " + string(text)
+		if i > 0 {
+			item = "," + item
+		}
+		if i > 0 && !limit.Fits(b.String()+item+endOfList(offset+i+1, len(agents))) {
+			return b.String() + endOfList(offset+i, len(agents)), nil
+		}
+		b.WriteString(item)
+	}
+	return b.String() + endOfList(len(agents), len(agents)), nil
+}
+
+// endOfList ends a list of agents that goes up to end.
+func endOfList(end, all int) string {
+	if end == all {
+		return "\n]}"
+	}
+	return fmt.Sprintf("\n], \"total\": %d, \"nextOffset\": %d}", all, end)
 }
 
 // listNow answers tools/list with the agents of the moment. Where there are
@@ -164,81 +198,4 @@ func (c *connection) listNow(next mcp.MethodHandler) mcp.MethodHandler {
 		list.Tools = tools
 		return list, nil
 	}
-}
-
-// parseInput reads a call's arguments. Whether they make sense is for the
-// service to say.
-func parseInput(args json.RawMessage) (taskt.Input, error) {
-	var in taskt.Input
-	if len(args) == 0 {
-		return in, nil // a call without arguments
-	}
-	err := readArguments(taskName, args, &in)
-	return in, err
-}
-
-// readArguments reads a call's arguments, an object, into v.
-func readArguments(tool string, args json.RawMessage, v any) error {
-	if len(args) > maxArgumentBytes {
-		return fmt.Errorf("the arguments of %s have %d bytes, more than %d: write long material to a file and name it in the prompt", tool, len(args), maxArgumentBytes)
-	}
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
-	}
-	dec := json.NewDecoder(bytes.NewReader(args))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		return fmt.Errorf("the arguments of %s: %w", tool, err)
-	}
-	return nil
-}
-
-// agentsList is the agents_list tool. It lists as many as the host takes.
-func (c *connection) agentsList(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	var in struct {
-		Offset int `json:"offset"`
-	}
-	if err := readArguments(agentsListName, req.Params.Arguments, &in); err != nil {
-		return refusal(err), nil
-	}
-	agents := c.tasks.Agents()
-	if in.Offset < 0 || in.Offset > len(agents) {
-		return refusal(fmt.Errorf("there are %d agents: offset %d is not within 0 and %d", len(agents), in.Offset, len(agents))), nil
-	}
-	text, err := listAgents(agents, in.Offset, c.host(req.ClientInfo()).text)
-	if err != nil {
-		return nil, fmt.Errorf("listing the agents: %w", err)
-	}
-	return textResult(text), nil
-}
-
-// listAgents returns the agents from offset on as a JSON object, since Gemini
-// CLI takes no array: as many as limit has budget for and at least one, and where
-// the list goes on.
-func listAgents(agents []taskt.Agent, offset int, limit size) (string, error) {
-	var b strings.Builder
-	b.WriteString(`{"agents": [`)
-	for i, agent := range agents[offset:] {
-		text, err := json.MarshalIndent(agent, " ", " ")
-		if err != nil {
-			return "", err
-		}
-		item := "\n " + string(text)
-		if i > 0 {
-			item = "," + item
-		}
-		if i > 0 && !limit.fits(b.String()+item+endOfList(offset+i+1, len(agents))) {
-			return b.String() + endOfList(offset+i, len(agents)), nil
-		}
-		b.WriteString(item)
-	}
-	return b.String() + endOfList(len(agents), len(agents)), nil
-}
-
-// endOfList ends a list of agents that goes up to end.
-func endOfList(end, all int) string {
-	if end == all {
-		return "\n]}"
-	}
-	return fmt.Sprintf("\n], \"total\": %d, \"nextOffset\": %d}", all, end)
 }

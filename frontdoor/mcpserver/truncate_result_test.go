@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -24,11 +25,11 @@ func TestTruncateResult(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.SampledFrom([]string{"word ", "ü", "日本", "😀", "line\n", "</task_result>", "<task_error", "\n", "&lt;", "x"})
 		answer := strings.Join(rapid.SliceOfN(piece, 1, 3000).Draw(t, "answer"), "")
-		limit := size{rapid.IntRange(1000, 20_000).Draw(t, "max"), rapid.SampledFrom([]measure{utf16Units, utf8Bytes, jsonUnits}).Draw(t, "measure")}
+		limit := hosts.Size{Max: rapid.IntRange(1000, 20_000).Draw(t, "max"), In: rapid.SampledFrom([]hosts.Measure{hosts.UTF16Units, hosts.UTF8Bytes, hosts.JSONUnits}).Draw(t, "measure")}
 		r := &taskt.Result{Agent: "a", SessionID: "ses_1", Text: answer}
 		got, cut := truncateResult(r, limit)
-		if cut == limit.fits(r.XML()) || !limit.fits(got) {
-			t.Fatalf("%d of at most %d, cut %v, from %d", limit.of(got), limit.max, cut, limit.of(r.XML()))
+		if cut == limit.Fits(r.XML()) || !limit.Fits(got) {
+			t.Fatalf("%d of at most %d, cut %v, from %d", limit.Of(got), limit.Max, cut, limit.Of(r.XML()))
 		}
 		if !strings.HasPrefix(got, "<task_result agent=\"a\">\n") || !strings.HasSuffix(got, "\n</task_result>") || strings.Count(got, "</task_result>") != 1 {
 			t.Fatalf("no element: %.200q … %q", got, got[max(0, len(got)-100):])
@@ -47,8 +48,8 @@ func TestTruncateResult(t *testing.T) {
 		read := answer[:len(answer)-len(after(answer, offset))]
 		for all := utf8.RuneCountInString(answer); offset < all; {
 			text, err := page(r, offset, limit)
-			if err != nil || !limit.fits(text) {
-				t.Fatalf("offset %d: %d of at most %d, %v", offset, limit.of(text), limit.max, err)
+			if err != nil || !limit.Fits(text) {
+				t.Fatalf("offset %d: %d of at most %d, %v", offset, limit.Of(text), limit.Max, err)
 			}
 			head := nextPage.FindStringSubmatch(text)
 			if head == nil || head[1] != fmt.Sprint(offset) || head[3] != fmt.Sprint(all) {
@@ -77,7 +78,7 @@ func TestTruncateResult(t *testing.T) {
 
 // TestTruncateResultInvalid: bytes that are no text, and a failure, are cut too.
 func TestTruncateResultInvalid(t *testing.T) {
-	limit := size{max: 1000}
+	limit := hosts.Size{Max: 1000}
 	for _, r := range []*taskt.Result{
 		{Agent: "a", SessionID: "ses_1", Text: strings.Repeat("\xff\xfe", 5000)},
 		{Agent: "a", SessionID: "ses_1", Text: strings.Repeat("e", 5000), Err: fmt.Errorf("e")},
@@ -85,7 +86,7 @@ func TestTruncateResultInvalid(t *testing.T) {
 		{Agent: strings.Repeat("a", 2000), Text: strings.Repeat("e", 5000)},
 	} {
 		got, cut := truncateResult(r, limit)
-		if !cut || len(r.Agent) < 100 && !limit.fits(got) || r.Err != nil && strings.Contains(got, "task_result") {
+		if !cut || len(r.Agent) < 100 && !limit.Fits(got) || r.Err != nil && strings.Contains(got, "task_result") {
 			t.Errorf("%.30q: cut %v, %d units: %.300q", r.Text, cut, units(got), got)
 		}
 	}

@@ -2,11 +2,13 @@ package mcpserver
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -36,62 +38,59 @@ func (c *connection) outcome(ctx context.Context, req *mcp.CallToolRequest, sess
 	return c.result(req, result)
 }
 
-// wait is how a call waits for its child.
-type wait struct {
-	limit  time.Duration   // then it is answered without a result; 0: never
-	asked  map[string]bool // the questions that its host was asked before
-	unseen map[string]bool // those of them that its user does not answer
-	round  int             // how often it was answered with questions
-	heard  int             // messages of the child's progress that the host has heard
-}
+// errShared is why a call has to name a session.
+var errShared = errors.New("sessionId is needed: over this connection clients share a session, and none may touch what another one has called")
 
-// waited is what a call waits for.
-type waited struct {
-	id       string // of the one child; empty: all that run
-	children []*child
-	progress *childProgress
-	done     <-chan struct{} // closed: all of them have ended
-	leave    func()          // ends what waitedAll has begun
-}
-
-func waitedChild(one *child) *waited {
-	return &waited{id: one.SessionID(), children: []*child{one}, progress: one.progress, done: one.Done(), leave: func() {}}
-}
-
-// waitedAll is several children, waited for as one.
-func waitedAll(children []*child) *waited {
-	parts := make([]*childProgress, 0, len(children))
-	for _, child := range children {
-		parts = append(parts, child.progress)
+// outcomeOfAll waits for all children of the connection, and lists them.
+func (c *connection) outcomeOfAll(ctx context.Context, req *mcp.CallToolRequest, w wait) *mcp.CallToolResult {
+	if c.shared {
+		return refusal(errShared)
 	}
-	joined, part := join(parts)
-	done, left := make(chan struct{}), make(chan struct{})
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		for _, child := range children {
-			select {
-			case <-child.Done():
-			case <-left:
-				return
-			}
+	running, over := c.family(false)
+	switch {
+	case len(running) == 1 && len(over) == 0:
+		return c.outcome(ctx, req, running[0].SessionID(), w)
+	case len(running) == 0 && len(over) == 1:
+		return c.outcome(ctx, req, over[0].id, w)
+	case len(running) == 0:
+		return c.listChildren(req)
+	}
+	return c.await(ctx, req, waitedAll(running), w)
+}
+
+// errNoRound is the error of a call that answers no open question.
+var errNoRound = errors.New("this answers no question of this connection: make the call again, without requestState")
+
+// resume goes on with a call that was answered with questions. An unanswered
+// question stays open for another answer, until it expires.
+func (c *connection) resume(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
+	c.mu.Lock()
+	r, ok := c.rounds[req.Params.RequestState]
+	delete(c.rounds, req.Params.RequestState)
+	c.mu.Unlock()
+	if !ok {
+		return refusal(errNoRound)
+	}
+	h := c.host(req.ClientInfo())
+	shown := c.shown(r.at, len(req.Params.InputResponses))
+	for _, q := range r.questions {
+		became := unseen
+		switch response := req.Params.InputResponses[q.id]; {
+		case response != nil:
+			became = q.answer(ctx, response, nil, h, shown)
+		case q.only:
+			became = q.answer(ctx, nil, errNoResponse, h, shown)
 		}
-		close(done)
-	}()
-	leave := func() {
-		close(left)
-		<-over
-		part()
+		switch became {
+		case again:
+			delete(r.wait.asked, q.id)
+		case unseen:
+			r.wait.unseen[q.id] = true
+		case taken:
+		}
 	}
-	return &waited{children: children, progress: joined, done: done, leave: leave}
-}
-
-// stop ends the children and returns when they have.
-func (on *waited) stop(reason string) {
-	for _, child := range on.children {
-		child.Cancel(reason)
-	}
-	<-on.done
+	r.wait.limit = c.patience(req)
+	return c.outcome(ctx, req, r.sessionID, r.wait)
 }
 
 // await returns the result once there is one. Before that a call is answered
@@ -175,4 +174,35 @@ func (c *connection) results(req *mcp.CallToolRequest, on *waited) *mcp.CallTool
 	}
 	c.tell(on.id)
 	return c.result(req, on.children[0].Result())
+}
+
+// pose answers a call with the questions that are still open; nil: no question is
+// open. The
+// child goes on, and gets the answers by the next call with the state.
+func (c *connection) pose(ctx context.Context, on *waited, a *elicitation, questions []*question) *mcp.CallToolResult {
+	requests := make(mcp.InputRequestMap)
+	for _, q := range questions {
+		request, err := q.request(ctx, a.host)
+		if err != nil {
+			if q.answer(ctx, nil, err, a.host, 0) == unseen {
+				a.miss(q)
+			}
+			continue
+		}
+		requests[q.id] = request
+	}
+	if len(requests) == 0 {
+		return nil
+	}
+	state := rand.Text()
+	c.remember(state, round{on.id, time.Now(), questions, wait{asked: a.asked, unseen: a.unseen, round: a.round + 1}})
+	meta := mcp.Meta{"status": session.WaitingApproval}
+	if on.id != "" {
+		meta["sessionId"] = on.id
+	}
+	return &mcp.CallToolResult{
+		Meta:          meta,
+		InputRequests: requests,
+		RequestState:  state,
+	}
 }

@@ -147,7 +147,7 @@ func newWorkerOf(t testing.TB, workspace, url string, m modelFunc, limits taskt.
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager, err := session.NewManager(t.Context(), session.Options{
+	manager, err := session.OpenManager(t.Context(), session.Options{
 		Bus: bus, Static: allowAll{}, Model: func(string) (model.Model, error) { return m, nil },
 	})
 	if err != nil {

@@ -26,14 +26,14 @@ func guardedServer(t *testing.T) string {
 	for _, user := range []string{"WORKER", "SHOP", "SHOP_APPROVER", "SHOP_HISTORY"} {
 		t.Setenv(user+"_PASSWORD", "pw-"+strings.ToLower(user))
 	}
-	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "nats.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, found := strings.Cut(string(docs), "```nats\n")
 	config, _, closed := strings.Cut(rest, "```")
 	if !found || !closed {
-		t.Fatal("docs/operations.md has no permissions")
+		t.Fatal("docs/reference/nats.md has no permissions")
 	}
 	var opts server.Options
 	if err := opts.ProcessConfigString(config); err != nil {
@@ -42,16 +42,16 @@ func guardedServer(t *testing.T) string {
 	return natstest.Start(t, opts).ClientURL()
 }
 
-// guest is a client of the guarded server, and what it was refused.
-type guest struct {
+// natsClient is a client of the guarded server, with what the server has refused it.
+type natsClient struct {
 	t *testing.T
 	*nats.Conn
 	refused chan error
 }
 
-func newGuest(t *testing.T, url, user string) *guest {
+func newNATSClient(t *testing.T, url, user string) *natsClient {
 	t.Helper()
-	g := &guest{t: t, refused: make(chan error, 100)}
+	g := &natsClient{t: t, refused: make(chan error, 100)}
 	var err error
 	g.Conn, err = nats.Connect(url, nats.UserInfo(user, "pw-"+user), nats.CustomInboxPrefix("_INBOX_"+user),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { g.refused <- err }))
@@ -63,7 +63,7 @@ func newGuest(t *testing.T, url, user string) *guest {
 }
 
 // denied checks that the server refuses what was just sent.
-func (g *guest) denied(what string) {
+func (g *natsClient) denied(what string) {
 	g.t.Helper()
 	select {
 	case err := <-g.refused:
@@ -95,7 +95,7 @@ func TestPermissions(t *testing.T) {
 	}
 
 	// The client calls and follows; the approver answers.
-	client, approver := newGuest(t, url, "shop"), newGuest(t, url, "shop_approver")
+	client, approver := newNATSClient(t, url, "shop"), newNATSClient(t, url, "shop_approver")
 	live, err := client.SubscribeSync("agents.v1.shop.events.>")
 	if err != nil {
 		t.Fatal(err)
@@ -136,8 +136,8 @@ func TestPermissions(t *testing.T) {
 	}
 
 	// What none of them may send.
-	history := newGuest(t, url, "shop_history")
-	for _, g := range []*guest{client, approver, history} {
+	history := newNATSClient(t, url, "shop_history")
+	for _, g := range []*natsClient{client, approver, history} {
 		for _, subject := range []string{
 			"agents.v1.blog.service.task", "agents.v1.blog.service.answer", "agents.v1.shop.workers.take",
 			"agents.v1.shop.events." + doc.ParentID + ".session_end", "agents.v1.shop.messages." + doc.SessionID,

@@ -46,7 +46,8 @@ type Service struct {
 	conn     *nats.Conn
 	log      *slog.Logger
 	calls    *caller.Pool
-	capacity *capacity
+	peers    *peers
+	slots    *taskt.Dispatcher[*request]
 	micro    micro.Service
 	done     chan struct{} // closed when everything has ended
 	err      error         // of the end; read after done
@@ -71,7 +72,9 @@ func Start(ctx context.Context, opts Options) (*Service, error) {
 		opts.MaxCalls = 100
 	}
 	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
-	s.capacity = newCapacity(s.conn, "agents.v1."+s.bus.Workspace()+".workers", s.tasks.Load, s.taken, s.log)
+	s.peers = &peers{conn: s.conn, subject: "agents.v1." + s.bus.Workspace() + ".workers", enter: s.taken, log: s.log}
+	s.slots = taskt.NewDispatcher(s.tasks.Load, s.peers, s.log)
+	s.peers.wake = s.slots.Wake
 	if err := s.subscribe(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the NATS service: %w", err), s.stop())
 	}
@@ -97,7 +100,10 @@ func (s *Service) subscribe() error {
 	if err != nil {
 		return err
 	}
-	if err := s.capacity.open(); err != nil {
+	if err := s.peers.open(); err != nil {
+		return err
+	}
+	if err := s.slots.Open(); err != nil {
 		return err
 	}
 	group := s.micro.AddGroup(s.Subject())
@@ -124,7 +130,7 @@ func (s *Service) stop() error {
 	if s.micro != nil {
 		err = s.micro.Stop()
 	}
-	err = errors.Join(err, s.capacity.close())
+	err = errors.Join(err, s.slots.Close(), s.peers.close())
 	s.calls.Close()
 	return errors.Join(err, s.conn.FlushTimeout(flushTimeout))
 }

@@ -52,32 +52,36 @@ func (s *Service) task(from micro.Request) {
 	}
 	go func() { // the pool waits for it
 		defer call.Done()
-		if err := s.check(req); err != nil { // at once, however many wait
+		if _, err := s.check(req); err != nil { // at once, however many wait
 			s.refuse(req, err)
 			return
 		}
-		switch here, err := s.capacity.enter(req); {
+		switch here, err := s.slots.Enter(req); {
 		case err != nil:
 			s.refuse(req, err)
 		case here:
-			defer s.capacity.leave()
+			defer s.slots.Leave()
 			s.finish(call, req)
 		}
 	}()
 }
 
-// taken runs a call that another worker has handed on and that has a slot.
-func (s *Service) taken(req *request) error {
+// taken runs a call that another worker hands on, if a slot is still free.
+func (s *Service) taken(req *request) bool {
+	if !s.slots.TryEnter() {
+		return false
+	}
 	call, err := s.calls.Begin(context.Background())
 	if err != nil {
-		return err
+		s.slots.Leave()
+		return false
 	}
 	go func() {
 		defer call.Done()
-		defer s.capacity.leave()
+		defer s.slots.Leave()
 		s.finish(call, req)
 	}()
-	return nil
+	return true
 }
 
 // finish runs a call that has its slot, and answers it.
@@ -90,26 +94,23 @@ func (s *Service) finish(call *caller.Call, req *request) {
 	s.answer(req, result)
 }
 
-// check returns an error for a call that can't be run by any worker with these
-// agents.
-func (s *Service) check(req *request) error {
-	if _, err := s.tasks.ReadInput(req.data); err != nil {
-		return caller.BadRequest(err)
+// check reads a call. An error: no worker with these agents can run it.
+func (s *Service) check(req *request) (taskt.Input, error) {
+	in, err := s.tasks.ReadInput(req.data)
+	if err != nil {
+		return in, caller.BadRequest(err)
 	}
 	if on := req.header.Get(SessionHeader); on != "" && !answerable(on) {
-		return caller.BadRequest(fmt.Errorf("the header %s: %.100q is no subject to publish on: it has at most %d bytes, and is none of the server's or the workers'",
+		return in, caller.BadRequest(fmt.Errorf("the header %s: %.100q cannot be published on: a subject has at most %d bytes and must not be one of the server's or the workers' own",
 			SessionHeader, on, maxReply))
 	}
-	return nil
+	return in, nil
 }
 
 func (s *Service) run(call *caller.Call, req *request) (*taskt.Result, error) {
-	if err := s.check(req); err != nil {
-		return nil, err
-	}
-	in, err := s.tasks.ReadInput(req.data)
+	in, err := s.check(req) // again: the agents may have changed while it waited
 	if err != nil {
-		return nil, caller.BadRequest(err)
+		return nil, err
 	}
 	root, err := call.Open("NATS task " + in.AgentType)
 	if err != nil {

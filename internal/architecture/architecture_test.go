@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,27 +16,47 @@ import (
 const module = "github.com/agentworker/worker/"
 
 // leaves import none of ours, and all may import them.
-var leaves = []string{"internal/atomicfile", "internal/errtext", "internal/suggest", "internal/termtext"}
+var leaves = []string{"internal/atomicfile", "internal/errtext", "internal/suggest", "internal/symlink", "internal/termtext", "internal/timelimit"}
 
 // mayImport says, for each package, which of ours it may import besides the
 // leaves. A package below another stands under its entry unless it has one of its
 // own.
 var mayImport = map[string][]string{
-	"permission":         {"permission/glob"},
-	"permission/glob":    nil,
-	"permission/shell":   {"permission", "permission/glob"},
-	"eventbus":           {"eventbus/event"},
+	"permission":       {"permission/glob"},
+	"permission/glob":  nil,
+	"permission/shell": {"permission", "permission/glob", "permission/internal/program", "permission/internal/gitindex"},
+
+	"permission/internal/program":  nil, // what is known of programs, apart from what an analysis makes of it
+	"permission/internal/gitindex": nil, // git's index without git
+
+	"eventbus":           {"eventbus/event", "eventbus/internal/natsstore"},
 	"eventbus/event":     nil,
 	"model":              nil,
 	"sandbox":            {"permission", "permission/glob"},
 	"internal/workspace": nil,
-	"agentdefs":          {"permission", "permission/glob"},
-	"tool":               {"permission", "permission/shell"},
-	"session":            {"eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
-	"taskt":              {"agentdefs", "session", "eventbus", "eventbus/event", "tool", "permission"},
-	"frontdoor":          {"taskt", "session", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
+	"agentdefs": {
+		"agentdefs/internal/access", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
+		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
+	},
+	"tool":      {"permission", "permission/shell", "sandbox"},
+	"session":   {"eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
+	"taskt":     {"agentdefs", "session", "eventbus", "eventbus/event", "tool", "permission"},
+	"frontdoor": {"taskt", "session", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
 
+	"eventbus/internal/natsstore":          nil, // below the bus: it knows no events
 	"frontdoor/mcpserver/internal/mcphttp": nil,
+
+	// An agent file is read in this order, and found apart from that.
+	"agentdefs/internal/agentdefstest": {"agentdefs", "permission"}, // for tests of the packages below
+	"agentdefs/internal/diag":          nil,
+	"agentdefs/internal/spelling":      nil,
+	"agentdefs/internal/dialect":       {"agentdefs/internal/spelling"},
+	"agentdefs/internal/agentfile":     {"agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling"},
+	"agentdefs/internal/access":        {"agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "permission", "permission/glob"},
+	"agentdefs/internal/definition":    {"agentdefs/internal/access", "agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "permission", "permission/glob"},
+	"agentdefs/internal/disk":          nil,
+	"agentdefs/internal/scan":          {"agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/disk"},
+	"agentdefs/internal/watch":         {"agentdefs/internal/diag", "agentdefs/internal/disk", "agentdefs/internal/scan"},
 }
 
 func init() {
@@ -51,7 +72,7 @@ func TestImports(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != root) {
+		if d.IsDir() && path != root && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") || isModule(path)) {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -94,6 +115,13 @@ func TestImports(t *testing.T) {
 			t.Errorf("the table names %s, and there is no such package", pkg)
 		}
 	}
+}
+
+// isModule reports whether a folder is a module of its own, as bench is. What it
+// may import of ours is what a user of the packages may.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
 }
 
 // entry returns the table's entry for a package: its own, or that of the

@@ -23,7 +23,7 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 }
 
 // Create makes the file at path, with the permissions of mode whatever the
-// umask. If something is there already, that stays, and the error is
+// umask. A file that exists stays, and the error is
 // [fs.ErrExist]. The file system needs hard links.
 func Create(path string, data []byte, mode fs.FileMode) error {
 	staged, err := Stage(path, data, mode)

@@ -23,8 +23,8 @@ import (
 	"time"
 )
 
-// Of returns the text of an error, in which the texts of Go's own errors below
-// it are replaced. Of nil it is empty.
+// Of returns the text of an error, with the texts of Go's own errors in it
+// replaced. For nil it returns "".
 func Of(err error) string {
 	if err == nil {
 		return ""
@@ -93,7 +93,7 @@ func plain(err error) (string, bool) {
 		}
 		return fmt.Sprintf("the name %s could not be looked up", err.Name), true
 	case *net.AddrError:
-		return fmt.Sprintf("%s is no address: %s", err.Addr, err.Err), true
+		return fmt.Sprintf("%s is not an address: %s", err.Addr, err.Err), true
 	case *net.ParseError:
 		return fmt.Sprintf("%q is no %s", err.Text, err.Type), true
 	case *tls.CertificateVerificationError:
@@ -111,7 +111,7 @@ func plain(err error) (string, bool) {
 			return text, true
 		}
 	case *time.ParseError:
-		return fmt.Sprintf("%q is no time", err.Value), true
+		return fmt.Sprintf("%q is not a time", err.Value), true
 	}
 	if s := err.Error(); strings.HasPrefix(s, "time: ") && strings.Contains(s, "duration") {
 		return "write a time with its unit, such as 90s, 5m or 1h", true
@@ -158,7 +158,7 @@ var errnos = map[syscall.Errno]string{
 	syscall.ECONNRESET:   "the other side has broken the connection",
 	syscall.EPIPE:        "the other side has closed the connection",
 	syscall.ENOENT:       "there is no such file or folder",
-	syscall.ENOTDIR:      "a part of the path is no folder",
+	syscall.ENOTDIR:      "a part of the path is not a folder",
 	syscall.EISDIR:       "it is a folder",
 	syscall.EADDRINUSE:   "the address is in use",
 	syscall.EHOSTUNREACH: "the host can't be reached",

@@ -10,7 +10,7 @@ import (
 )
 
 // DidYouMean returns ` (did you mean "NAME"?)` with the one of names that a
-// mistyped name is likely to stand for; empty: none is near.
+// mistyped name probably stands for, or "" if no name is near.
 func DidYouMean(given string, names []string) string {
 	if near := Nearest(given, names); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
@@ -18,8 +18,8 @@ func DidYouMean(given string, names []string) string {
 	return ""
 }
 
-// Nearest returns the name that takes the fewest changes to make of given: a
-// third of its length at most. Of equals the first one in the alphabet is taken.
+// Nearest returns the name that takes the fewest changes to make of given: at
+// most a third of its length. Of equals it returns the first in the alphabet.
 func Nearest(given string, names []string) string {
 	given = strings.ToLower(given)
 	best, fewest := "", max(1, len([]rune(given))/3)+1

@@ -17,8 +17,8 @@ func Plural(n int, one string, many ...string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// Printable takes from s what could move the cursor of a terminal or turn the
-// direction of its text: control characters, but for line ends and tabs.
+// Printable removes from s what could move the cursor of a terminal or change
+// the direction of its text: control characters except line ends and tabs.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unprintable(r) {
@@ -39,11 +39,11 @@ func unprintable(r rune) bool {
 	return false
 }
 
-// OneLine makes s one line of at most limit characters, without control
-// characters and such that change the direction of text: what comes from a
-// model or a file can't move the cursor of who is shown it.
+// OneLine makes s one line of at most limit characters. It removes control
+// characters and characters that change the direction of text, so that text
+// from a model or a file cannot move the cursor of the reader.
 func OneLine(s string, limit int) string {
-	runes := []rune(strings.Map(func(r rune) rune {
+	return Cut(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return ' '
 		}
@@ -51,9 +51,5 @@ func OneLine(s string, limit int) string {
 			return -1
 		}
 		return r
-	}, s))
-	if len(runes) <= limit {
-		return string(runes)
-	}
-	return string(runes[:limit-1]) + "…"
+	}, s), limit)
 }

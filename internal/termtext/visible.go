@@ -8,10 +8,10 @@ import (
 	"unicode"
 )
 
-// Visible makes s one line in which nothing hides, for who is to decide on it:
-// what does not print or shows nothing, or changes the direction of text, is
-// written as an escape, and of more than limit characters the middle is left out, not the
-// end. It reports false where not all of s is shown.
+// Visible makes s one line in which nothing hides, for a person who decides
+// about it. Characters that are invisible or change the direction of text are
+// written as escapes. If s is longer than limit characters, the middle is left
+// out, not the end. It reports false if not all of s is shown.
 func Visible(s string, limit int) (line string, whole bool) {
 	var b strings.Builder
 	for _, r := range s {
@@ -45,10 +45,10 @@ var blank = []*unicode.RangeTable{
 // lastShown is how many of the last texts are shown where there are too many.
 const lastShown = 10
 
-// VisibleLines writes each text in a line of its own: what is approved must not
-// hide behind what is shown. Of a text it shows up to maxText characters, and
-// up to maxTexts of them, which is more than 10, the last 10 among those. It
-// reports false where not all is shown, and says so.
+// VisibleLines writes each text in a line of its own, so that what is approved
+// cannot hide behind what is shown. Of each text it shows up to maxText
+// characters. It shows up to maxTexts texts, which must be more than 10; the
+// last 10 are among them. It reports false, and says so, if not all is shown.
 func VisibleLines(w io.Writer, texts []string, maxText, maxTexts int) (whole bool) {
 	whole = true
 	for i, text := range texts {

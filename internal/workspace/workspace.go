@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/agentworker/worker/internal/timelimit"
 )
 
 // Workspace is a repository that a worker serves.
@@ -21,7 +23,7 @@ type Workspace struct {
 	StateDir  string // absolute; this workspace's own
 	StateHome string // absolute; above the state folders of all workspaces
 	ConfigDir string // absolute; the user's settings for all workspaces
-	Home      string // the user's home folder; empty: there is none
+	Home      string // the user's home folder; empty if unknown
 }
 
 // Options says what to find. The zero value is the workspace of the current
@@ -34,8 +36,11 @@ type Options struct {
 }
 
 // Find returns the workspace of a folder: the git top level above it, else the
-// folder itself. It writes nothing.
-func Find(opts Options) (*Workspace, error) {
+// folder itself. It writes nothing. nil: the zero Options.
+func Find(opts *Options) (*Workspace, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
 	getenv := opts.Getenv
 	if getenv == nil {
 		getenv = os.Getenv
@@ -44,7 +49,7 @@ func Find(opts Options) (*Workspace, error) {
 	if dir == "" {
 		dir = "."
 	}
-	root, err := findRoot(dir)
+	root, err := timelimit.Do(func() (string, error) { return findRoot(dir) })
 	if err != nil {
 		return nil, fmt.Errorf("finding the workspace of %s: %w", dir, err)
 	}
@@ -71,9 +76,9 @@ func Find(opts Options) (*Workspace, error) {
 	return w, nil
 }
 
-// MakeStateDir makes the state folder, readable by its owner only. One that is
-// there and was named by the user keeps its mode; it may not be open to
-// everyone's writing, since who can write there can allow what the rules deny.
+// MakeStateDir makes the state folder, readable by its owner only. A folder
+// that exists and was named by the user keeps its mode. It must not be writable
+// by everyone: whoever can write there can allow what the rules deny.
 func (w *Workspace) MakeStateDir() error {
 	_, err := os.Stat(w.StateDir)
 	isNew := errors.Is(err, fs.ErrNotExist)
@@ -86,16 +91,16 @@ func (w *Workspace) MakeStateDir() error {
 	}
 	ours := isNew || filepath.Dir(w.StateDir) == w.StateHome
 	if !ours && info.Mode().Perm()&0o002 != 0 {
-		return fmt.Errorf("the state folder %s can be written by everyone (mode %04o): choose another with --state-dir, or take that away", w.StateDir, info.Mode().Perm())
+		return fmt.Errorf("the state folder %s can be written by everyone (mode %04o): choose another with --state-dir, or run chmod o-w on it", w.StateDir, info.Mode().Perm())
 	}
 	if ours && info.Mode().Perm()&0o077 != 0 {
 		if err := os.Chmod(w.StateDir, 0o700); err != nil {
-			return fmt.Errorf("the state folder %s can be read by others, and that can't be changed: %w", w.StateDir, err)
+			return fmt.Errorf("the state folder %s can be read by others, and its mode cannot be changed: %w", w.StateDir, err)
 		}
 	}
 	probe, err := os.CreateTemp(w.StateDir, ".probe-")
 	if err != nil {
-		return fmt.Errorf("the state folder %s can't be written: %w (choose another with --state-dir)", w.StateDir, err)
+		return fmt.Errorf("the state folder %s cannot be written: %w (choose another with --state-dir)", w.StateDir, err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
@@ -133,7 +138,7 @@ func findRoot(dir string) (string, error) {
 		return "", err
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("%s is no folder", real)
+		return "", fmt.Errorf("%s is not a folder", real)
 	}
 	for at := real; ; at = filepath.Dir(at) {
 		_, err := os.Lstat(filepath.Join(at, ".git"))

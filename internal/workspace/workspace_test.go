@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 	}
 	ids := make(map[string]string)
 	for _, tt := range tests {
-		ws, err := workspace.Find(workspace.Options{Dir: tt.dir, Getenv: getenv})
+		ws, err := workspace.Find(&workspace.Options{Dir: tt.dir, Getenv: getenv})
 		if err != nil {
 			t.Errorf("Find(%s): %v", tt.dir, err)
 			continue
@@ -67,18 +67,18 @@ func TestFind(t *testing.T) {
 
 func TestFindOptions(t *testing.T) {
 	dir := t.TempDir()
-	ws, err := workspace.Find(workspace.Options{Dir: dir, Name: "shop", StateDir: "rel", Getenv: env(map[string]string{"HOME": "/home/u", "XDG_STATE_HOME": "not/absolute"})})
+	ws, err := workspace.Find(&workspace.Options{Dir: dir, Name: "shop", StateDir: "rel", Getenv: env(map[string]string{"HOME": "/home/u", "XDG_STATE_HOME": "not/absolute"})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if ws.ID != "shop" || !filepath.IsAbs(ws.StateDir) || filepath.Base(ws.StateDir) != "rel" {
 		t.Errorf("%+v", ws)
 	}
-	if ws, err := workspace.Find(workspace.Options{Dir: dir, Name: "shop", Getenv: env(map[string]string{"HOME": "/home/u", "XDG_STATE_HOME": "not/absolute"})}); err != nil || ws.StateDir != "/home/u/.local/state/agentworker/shop" {
+	if ws, err := workspace.Find(&workspace.Options{Dir: dir, Name: "shop", Getenv: env(map[string]string{"HOME": "/home/u", "XDG_STATE_HOME": "not/absolute"})}); err != nil || ws.StateDir != "/home/u/.local/state/agentworker/shop" {
 		t.Errorf("a relative XDG_STATE_HOME: %+v, %v", ws, err)
 	}
 	for _, name := range []string{"a.b", "a b", "*", ">", "ü", strings.Repeat("x", 65)} {
-		if ws, err := workspace.Find(workspace.Options{Dir: dir, Name: name, Getenv: env(map[string]string{"HOME": "/h"})}); err == nil {
+		if ws, err := workspace.Find(&workspace.Options{Dir: dir, Name: name, Getenv: env(map[string]string{"HOME": "/h"})}); err == nil {
 			t.Errorf("the name %q was accepted: %+v", name, ws)
 		}
 	}
@@ -87,11 +87,11 @@ func TestFindOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{file, filepath.Join(dir, "missing")} {
-		if _, err := workspace.Find(workspace.Options{Dir: bad, Getenv: env(map[string]string{"HOME": "/h"})}); err == nil || !strings.Contains(err.Error(), bad) {
+		if _, err := workspace.Find(&workspace.Options{Dir: bad, Getenv: env(map[string]string{"HOME": "/h"})}); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("Find(%s): %v", bad, err)
 		}
 	}
-	if _, err := workspace.Find(workspace.Options{Dir: dir, Getenv: env(nil)}); err == nil || !strings.Contains(err.Error(), "HOME") {
+	if _, err := workspace.Find(&workspace.Options{Dir: dir, Getenv: env(nil)}); err == nil || !strings.Contains(err.Error(), "HOME") {
 		t.Errorf("without a home folder: %v", err)
 	}
 }

@@ -33,8 +33,6 @@ import (
 const (
 	defaultBaseURL         = "https://api.anthropic.com"
 	defaultMaxOutputTokens = 8192 // every Claude model since 3.5 allows it
-	defaultMaxRetries      = 2
-	defaultMaxRetryWait    = time.Minute
 )
 
 // Options configures a Model.
@@ -86,13 +84,7 @@ func New(name string, opts *Options) *Model {
 	if m.maxTokens <= 0 {
 		m.maxTokens = defaultMaxOutputTokens
 	}
-	m.retries = endpoint.Retries{Max: defaultMaxRetries, MaxWait: defaultMaxRetryWait}
-	if o.MaxRetries != nil {
-		m.retries.Max = max(0, *o.MaxRetries)
-	}
-	if o.MaxRetryWait > 0 {
-		m.retries.MaxWait = o.MaxRetryWait
-	}
+	m.retries = endpoint.NewRetries(o.MaxRetries, o.MaxRetryWait)
 	// A service, unlike a client, reads nothing from the environment, once
 	// tracing is off.
 	requestOptions := []option.RequestOption{
@@ -121,18 +113,11 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		}
 		callCtx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		left := false
-		tell := func(retry model.Retry) bool { // on this goroutine: the SDK makes its tries on it
-			if !left && !yield(retry, nil) {
-				left = true
-				cancel()
-			}
-			return !left
-		}
+		tell, left := endpoint.Telling(yield, cancel)
 		var res *http.Response
 		stream := m.messages.NewStreaming(callCtx, params, option.WithResponseInto(&res), option.WithMiddleware(m.retries.Middleware(tell)))
 		defer func() { _ = stream.Close() }() // what was read counts, not how it closes
-		if left {
+		if left() {
 			return
 		}
 		if err := stream.Err(); err != nil || !endpoint.IsStream(res) {

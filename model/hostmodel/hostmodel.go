@@ -20,6 +20,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 )
 
@@ -79,10 +80,7 @@ func broken(kind model.ErrorKind, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	if runes := []rune(text); len(runes) > maxMessage {
-		text = string(runes[:maxMessage]) + "…"
-	}
+	text := termtext.Cut(strings.Join(strings.Fields(err.Error()), " "), maxMessage)
 	return &model.Error{Model: "host", Kind: kind, Message: text, Err: err}
 }
 

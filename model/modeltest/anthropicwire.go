@@ -47,7 +47,7 @@ func (anthropicWire) refuse(w http.ResponseWriter, status int, message string) {
 }
 
 // failure sends an unavailable server as overloaded, which is what the API says
-// in the midst of an answer, and a protocol error as an event that is no JSON.
+// in the midst of an answer, and a protocol error as an event that is not JSON.
 func (anthropicWire) failure(f *replaymodel.Failure) []byte {
 	switch f.Kind {
 	case model.ErrProtocol:
@@ -67,7 +67,7 @@ func anthropicEvent(name string, data object) []byte {
 func (anthropicWire) begin(req *parsed, turn *replaymodel.Turn) []byte {
 	usage := anthropicUsage(turn)
 	if turn.Usage != nil {
-		usage["output_tokens"] = min(1, turn.Usage.OutputTokens) // what there is when the answer begins
+		usage["output_tokens"] = min(1, turn.Usage.OutputTokens) // the count when the answer begins
 	}
 	usage["service_tier"] = "standard"
 	start := anthropicEvent("message_start", object{"message": object{

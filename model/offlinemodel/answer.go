@@ -2,9 +2,12 @@ package offlinemodel
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // Bounds of an answer.
@@ -15,65 +18,50 @@ const (
 	maxShownLine = 140  // characters
 	maxEntries   = 40   // of a folder
 	excerptLines = 14
+	sectionLines = 28
 )
 
 // answer is the last turn of a search, in Markdown, without the closing note:
 // the best place and what stands there, other places, and what went wrong.
-func (r *researcher) answer(prompt string) string {
-	text := ""
-	switch {
-	case prompt == "":
-		return "There is no question in this conversation."
-	case r.step == 0:
-		return "The repository cannot be looked into: no tool for that may be called. The question stays open: " + r.subject() + "."
-	default:
-		text = r.findings()
-	}
+func (r *researcher) answer() string {
+	var out, others, missing []string
 	for _, p := range r.q.paths {
-		if len(r.besides()) > 0 {
+		if len(r.beside) > 0 {
 			break // they only say where to look
 		}
-		f := r.ev.files[r.ev.resolve(p.path)]
-		if list := r.listing(p.path); list != "" {
-			text = list + "\n\n" + text
-		} else if p.sure && (f == nil || len(f.read) == 0) {
-			text = code(p.path) + " could not be read.\n\n" + text
+		list := r.listing("The folder "+code(p.path), p.path)
+		out = append(out, list)
+		if p.sure && list == "" && len(r.ev.file(r.ev.resolve(p.path)).lines) == 0 {
+			out = append(out, code(p.path)+" could not be read.")
 		}
 	}
-	if n := len(r.ev.problems); n > 0 {
-		text += fmt.Sprintf("\n\nNot everything could be looked at (%d): %s", n, strings.Join(r.ev.problems[:min(n, 2)], "; "))
+	for i, p := range r.chosen() {
+		if i == 0 || p.score > knownScore*1.5 { // the prompt names it
+			out = append(out, r.finding(p), r.excerpt(p))
+		} else {
+			others = append(others, "- "+r.finding(p))
+		}
 	}
-	return strings.TrimSpace(text)
-}
-
-// findings answers with places.
-func (r *researcher) findings() (text string) {
-	var missing []string
+	if len(others) > 0 {
+		out = append(out, "**Other places**\n"+strings.Join(others, "\n"))
+	}
 	for i, t := range r.q.terms {
 		if !t.weak && r.found[i] == 0 {
 			missing = append(missing, code(t.text))
 		}
 	}
-	for i, p := range r.chosen() {
-		switch {
-		case i == 0 || p.score > knownScore*1.5: // the prompt names it
-			text += r.finding(p) + "\n\n" + r.excerpt(p) + "\n\n"
-		case i == 1:
-			text += "**Other places**\n- " + r.finding(p)
-		default:
-			text += "\n- " + r.finding(p)
-		}
-	}
-	absent := strings.Join(missing, ", ")
-	switch {
-	case text == "" && len(r.q.paths) == 0:
-		return "Nothing was found for " + absent + ".\n\n" + r.listing("")
-	case r.knows() && r.q.topic != nil && r.q.topic.name == "overview":
-		text = strings.TrimSpace(text) + "\n\n" + r.listing("")
+	switch absent := strings.Join(missing, ", "); {
+	case len(out) == 0:
+		out = append(out, "Nothing was found for "+absent+".", r.listing("The top folder", ""))
+	case r.knows() && r.topic.name == "overview":
+		out = append(out, r.listing("The top folder", ""))
 	case !r.knows() && absent != "":
-		text = strings.TrimSpace(text) + "\n\nNot found anywhere: " + absent + "."
+		out = append(out, "Not found anywhere: "+absent+".")
 	}
-	return text
+	if n := len(r.ev.problems); n > 0 {
+		out = append(out, fmt.Sprintf("Not everything could be looked at (%d): %s", n, strings.Join(r.ev.problems[:min(n, 2)], "; ")))
+	}
+	return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // chosen selects what to show of the ranked places.
@@ -81,12 +69,11 @@ func (r *researcher) chosen() (out []place) {
 	perFile, usage := map[string]int{}, r.q.asks("usage")
 	for _, p := range r.places {
 		like := func(o place) bool {
-			return o.path == p.path && (max(o.line-p.line, p.line-o.line) <= 2 && !usage || o.text == p.text)
+			return o.path == p.path && (o.text == p.text || !usage && max(o.line-p.line, p.line-o.line) <= 2)
 		}
-		named := slices.ContainsFunc(r.q.paths, func(q pathRef) bool { return q.path == p.path })
-		weak := len(out) > 0 && p.score < leastScore*out[0].score && (len(out) > 4 || p.kind == "foreign" || out[0].known)
+		weak := len(out) > 0 && p.score < leastScore*out[0].score && (len(out) > 4 || p.kind == "foreign" || out[0].known())
 		full := len(out) == maxFindings || perFile[p.path] == maxPerFile && !usage || p.line == 0 && perFile[p.path] > 0
-		if p.kind == "private" && !named || weak || full || slices.ContainsFunc(out, like) {
+		if p.kind == "private" && !p.known() || weak || full || slices.ContainsFunc(out, like) {
 			continue
 		}
 		perFile[p.path]++
@@ -101,144 +88,86 @@ func (r *researcher) finding(p place) string {
 		return code(p.path)
 	}
 	where := ""
-	if name, line := r.enclosing(p.path, p.line); line > 0 && line != p.line {
+	if n, name := r.ev.file(p.path).enclosing(language(p.path), p.line); n > 0 && n < p.line {
 		where = " (in " + code(name) + ")"
 	}
-	return code(fmt.Sprintf("%s:%d", p.path, p.line)) + " — " + code(shorten(strings.Join(strings.Fields(p.text), " "))) + where
+	return code(fmt.Sprintf("%s:%d", p.path, p.line)) + " — " + code(shorten(p.text)) + where
 }
 
 // listing shows what a folder holds; "" if that is not known.
-func (r *researcher) listing(folder string) string {
+func (r *researcher) listing(title, folder string) string {
 	entries := r.ev.listings[folder]
 	if len(entries) == 0 {
 		return ""
 	}
-	var shown []string
-	for _, e := range entries[:min(len(entries), maxEntries)] {
-		shown = append(shown, code(e))
-	}
-	if n := len(entries) - maxEntries; n > 0 {
-		shown = append(shown, fmt.Sprintf("and %d more", n))
-	}
-	title := "The folder " + code(folder)
-	if folder == "" {
-		title = "The top folder"
-	}
-	return title + " holds " + strings.Join(shown, ", ") + "."
+	return title + " holds `" + strings.Join(entries[:min(len(entries), maxEntries)], "`, `") + "`."
 }
 
-// enclosing returns the name and the line of what a line of a file belongs to:
-// the function, type or section around it, or the one that it is a comment of.
-// 0: it is not known.
-func (r *researcher) enclosing(file string, line int) (string, int) {
-	f := r.ev.files[file]
-	if f == nil {
-		return "", 0
-	}
-	n := line
-	for f.read[n] && isComment(file, f.lines[n]) {
-		n++
-	}
-	if d, ok := defines(file, f.lines[n]); ok && f.read[n] && (d.body || n > line) {
-		return d.name, n
-	}
-	depth, text := indent(f.lines[line]), language(file) == "md" || language(file) == "ini"
-	for n := line - 1; n > 0 && f.read[n]; n-- {
-		l := f.lines[n]
-		if strings.TrimSpace(l) == "" || indent(l) >= depth && !text {
-			continue
+// enclosing returns the line that begins the function, type or section which a
+// line belongs to, and its name; 0: it is not known.
+func (f *fileEvidence) enclosing(lang string, line int) (n int, name string) {
+	for n = line; ; n-- {
+		l, known := f.lines[n]
+		if !known {
+			return 0, ""
 		}
-		if d, ok := defines(file, l); ok && d.body {
-			return d.name, n
-		}
-		if !strings.ContainsAny(l[:1], "){") {
-			depth = indent(l)
+		around := n == line || lang == "md" || indent(l) < indent(f.lines[line])
+		if name, strength := defines(lang, l); strength > 0.6 && around {
+			return n, name
 		}
 	}
-	return "", 0
 }
 
-// indent returns how far a line is indented, a tab counting as four.
-func indent(line string) int {
-	line = strings.ReplaceAll(line, "\t", "    ")
-	return len(line) - len(strings.TrimLeft(line, " "))
-}
+// indent returns how far a line is indented.
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// excerpt returns the lines around a place, as far as they were read: those of
-// the section, or of the function from the comment above it on.
+// excerpt returns the known lines from a place on as a block of code: in code
+// from shortly before it or the start of its function, and the comment above.
 func (r *researcher) excerpt(p place) string {
-	f := r.ev.files[p.path]
-	if f == nil || !f.read[p.line] {
-		return ""
-	}
-	if p.kind == "document" {
-		return f.block(p.path, p.line, f.sectionEnd(p.path, p.line))
-	}
-	first := max(p.line-3, 1)
-	if _, at := r.enclosing(p.path, p.line); at > p.line-excerptLines/2 && !p.known {
-		first = min(at, p.line)
+	f, lang, first := r.ev.file(p.path), language(p.path), p.line
+	if p.kind != "document" {
+		first -= 3
+		if n, _ := f.enclosing(lang, p.line); n > p.line-excerptLines/2 {
+			first = n
+		}
 	}
 	last := first + excerptLines - 1
-	for first > 1 && last-first < 2*excerptLines && isComment(p.path, f.lines[first-1]) {
+	for p.kind != "document" && last-first < 2*excerptLines && isComment(lang, f.lines[first-1]) {
 		first--
 	}
-	return f.block(p.path, first, last)
-}
-
-// sectionEnd returns the last line of the section that a line of a document
-// begins: it ends before the next heading, or some lines further on.
-func (f *fileEvidence) sectionEnd(name string, start int) int {
-	fenced := false
-	for n := start + 1; n < start+2*excerptLines; n++ {
-		l := strings.TrimSpace(f.lines[n])
-		fenced = fenced != strings.HasPrefix(l, "```")
-		if !f.read[n] || !fenced && strings.HasPrefix(l, "#") && language(name) == "md" {
-			return n - 1
-		}
-	}
-	return start + 2*excerptLines
-}
-
-// block returns the lines from first to last, as far as they were read, as a
-// block of code.
-func (f *fileEvidence) block(file string, first, last int) string {
 	var lines []string
 	for n := first; n <= last; n++ {
-		l := strings.TrimRight(f.lines[n], " \t")
-		if f.read[n] && (l != "" || len(lines) > 0 && lines[len(lines)-1] != "") {
-			lines = append(lines, shorten(l))
+		if l, known := f.lines[n]; known {
+			lines = append(lines, termtext.Cut(strings.TrimRight(l, " \t"), maxShownLine))
 		}
 	}
-	text := strings.TrimRight(strings.Join(lines, "\n"), "\n")
-	marks := fence(text, 3)
-	return marks + notLetters.ReplaceAllString(extension(file), "") + "\n" + text + "\n" + marks
+	if len(lines) < 2 {
+		return ""
+	}
+	text := strings.Trim(strings.Join(lines, "\n"), "\n")
+	marks := fence(text, "```")
+	return marks + fenceName.FindString(path.Ext(p.path)) + "\n" + text + "\n" + marks
 }
 
-var (
-	ticks      = regexp.MustCompile("`+")
-	notLetters = regexp.MustCompile(`[^a-z0-9]`)
-)
+var fenceName = regexp.MustCompile(`\w+$`)
 
-// fence returns more backticks in a row than s has, and at least as many as least.
-func fence(s string, least int) string {
-	for _, run := range ticks.FindAllString(s, -1) {
-		least = max(least, len(run)+1)
+// fence returns marks and as many more backticks as s does not hold in a row.
+func fence(s, marks string) string {
+	for strings.Contains(s, marks) {
+		marks += "`"
 	}
-	return strings.Repeat("`", least)
+	return marks
 }
 
 // code writes s as inline code of Markdown.
 func code(s string) string {
-	if f := fence(s, 1); s == "" || len(f) > 1 {
+	if f := fence(s, "`"); s == "" || len(f) > 1 {
 		return f + " " + s + " " + f
 	}
 	return "`" + s + "`"
 }
 
-// shorten returns as much of a line as is shown.
+// shorten returns as much of a text as is shown on a line.
 func shorten(s string) string {
-	if r := []rune(s); len(r) > maxShownLine {
-		return string(r[:maxShownLine]) + "…"
-	}
-	return s
+	return termtext.Cut(strings.Join(strings.Fields(s), " "), maxShownLine)
 }

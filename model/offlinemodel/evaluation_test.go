@@ -144,7 +144,12 @@ func askRepository(t *testing.T, folder, question string) string {
 			go func() {
 				defer func() { done <- struct{}{} }()
 				start := time.Now()
-				r, err := tools[c.Name].Run(context.Background(), &tool.Call{Args: json.RawMessage(c.Arguments)})
+				args := json.RawMessage(c.Arguments)
+				values, err := tools[c.Name].Values(args)
+				r := tool.Result{}
+				if err == nil {
+					r, err = tools[c.Name].Run(context.Background(), &tool.Call{Args: args, Values: values})
+				}
 				if err != nil {
 					r = tool.Errorf("%v", err)
 				}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // query is what a prompt asks for.
@@ -14,22 +16,17 @@ type query struct {
 	text  string
 	terms []term // those with the most weight first
 	paths []pathRef
-	topic *topic // what it asks of a repository as such; nil: nothing known
+	topic topic // what it asks of a repository as such
 }
 
-// asks reports whether the prompt asks for usage, tests, docs, a value, a
-// sample or contents: the names of patterns.
-func (q *query) asks(what string) bool { return matches(what, q.text) }
-
-// term is something to look for.
+// term is something to look for: a word, or a name in code.
 type term struct {
-	text      string
-	stem      string // of a word; empty: the term is an identifier
-	ident     string // an identifier without what joins its words, in lower case; of a qualified one the last part
-	qualified bool
-	pair      string // the stems of two words side by side: they make a name together
-	weak      bool   // counts where it stands, but is not worth a search
-	weight    float64
+	text   string
+	words  []string // stems; of a name in code the words of its last part as they are
+	name   string   // the words without anything between them
+	exact  bool     // a name in code
+	weak   bool     // counts where it stands, but is not worth a search
+	weight float64
 }
 
 // pathRef is a path that the prompt names, if the repository has it.
@@ -50,11 +47,10 @@ const (
 // parseQuery makes a query of a prompt. Where the prompt names little of its
 // own, as "and its tests?" does, the terms of the earlier prompt count too.
 func parseQuery(prompt, earlier string) query {
-	prompt = strings.ToValidUTF8(cut(prompt, maxPromptBytes), " ")
 	q := query{text: prompt, topic: topicOf(prompt)}
 	q.read(prompt, 1)
-	if earlier != "" && len(q.paths) == 0 && len(q.strong()) < 2 {
-		q.read(strings.ToValidUTF8(cut(earlier, maxPromptBytes), " "), 0.5)
+	if len(q.paths) == 0 && len(q.strong()) < 2 {
+		q.read(earlier, 0.5)
 	}
 	slices.SortStableFunc(q.terms, func(a, b term) int { return cmp.Compare(b.weight, a.weight) })
 	q.terms = q.terms[:min(len(q.terms), maxTerms)]
@@ -62,64 +58,30 @@ func parseQuery(prompt, earlier string) query {
 	return q
 }
 
+// asks reports whether the prompt asks for what the pattern is named for.
+func (q *query) asks(what string) bool { return matches(what, q.text) }
+
 // strong returns the terms that are worth a search.
 func (q *query) strong() []term {
 	return slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return t.weak })
 }
 
-// searched returns the terms that are searched for: the strong ones, else the
-// weak ones, and a pair.
-func (q *query) searched() []term {
-	out := q.strong()
-	if len(out) == 0 {
-		out = q.terms
-	}
-	out = slices.Clone(out[:min(len(out), maxSearched)])
-	if i := slices.IndexFunc(q.terms, func(t term) bool { return t.pair != "" }); i >= 0 {
-		out = append(out, q.terms[i])
-	}
-	return out
-}
-
-// match returns how well each term matches a line.
-func (q *query) match(line string) []float64 {
-	in, out := newText(line), make([]float64, len(q.terms))
-	for i := range q.terms {
-		out[i] = q.terms[i].match(in)
-	}
-	return out
-}
-
 var (
-	quotedText = regexp.MustCompile("`([^`\\s]{1,200})`" + `|"([^"\s]{1,200})"|“([^”\s]{1,200})”|(?:^|[\s(])'([^'\s]{2,100})'`)
 	urls       = regexp.MustCompile(`\b[a-zA-Z][a-zA-Z+.-]*://\S+`)
-	rawToken   = regexp.MustCompile(`[\p{L}\p{M}\p{N}_$@~./\\:#’'+-]+(?:\(\))?`)
+	rawToken   = regexp.MustCompile("[`\"“']?" + `[\p{L}\p{M}\p{N}_$@~./\\:#’'+-]+(?:\(\))?` + "[`\"”]?")
 	qualifiers = regexp.MustCompile(`\.|::|->|#|/`)
-	pathChars  = regexp.MustCompile(`^[\p{L}\p{N}_.@~+()\[\]$/-]+$`)
-	pathLine   = regexp.MustCompile(`^(.+?)[:#]L?(\d{1,7})(?:[:-]\d+)?$`)
-	dottedName = regexp.MustCompile(`^[\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)*\.[\p{L}][\p{L}\p{N}_-]{0,11}$`)
-	plainWord  = regexp.MustCompile(`^\p{L}{2,}$`)
 	identifier = regexp.MustCompile(`\(\)$|^[$@]|^[\p{L}_].*(?:[_#.]|::|->|\p{Ll}\p{Lu})|^_`)
+	pathToken  = regexp.MustCompile(`^(?:\./)?([\p{L}\p{N}_.@~+()\[\]$/-]+?)(/)?(?:[:#]L?(\d{1,7})(?:[:-]\d+)?)?$`)
+	surePath   = regexp.MustCompile(`^\.\p{L}|/.*/|/[^/]*\.\p{L}[\p{L}\p{N}_-]*$`)
+	maybePath  = regexp.MustCompile(`/|\.\p{L}[\p{L}\p{N}_-]{0,11}$`)
 )
 
 // read adds what a prompt names, each weight multiplied by factor.
 func (q *query) read(prompt string, factor float64) {
-	prompt = urls.ReplaceAllString(prompt, " ")
-	for _, m := range quotedText.FindAllStringSubmatch(prompt, -1) {
-		q.addToken(strings.Join(m[1:], ""), factor, true)
-	}
-	before := ""
-	for _, s := range rawToken.FindAllString(quotedText.ReplaceAllString(prompt, " "), -1) {
-		q.addToken(s, factor, false)
-		word := strings.ToLower(s)
-		if !plainWord.MatchString(s) || stopWords[word] && s != strings.ToUpper(s) {
-			word = ""
-		}
-		if before != "" && word != "" && !(weakWords[before] && weakWords[word]) {
-			pair := literal(stem(before)) + literal(stem(word))
-			q.add(term{text: before + " " + word, pair: pair, weak: true, weight: 1.2 * factor})
-		}
-		before = word
+	prompt = urls.ReplaceAllString(strings.ToValidUTF8(termtext.Head(prompt, maxPromptBytes), " "), " ")
+	for _, s := range rawToken.FindAllString(prompt, -1) {
+		bare := strings.Trim(s, "`\"“”'")
+		q.addToken(bare, factor, bare != s)
 	}
 }
 
@@ -128,77 +90,61 @@ func (q *query) read(prompt string, factor float64) {
 func (q *query) addToken(s string, factor float64, quoted bool) {
 	s = strings.TrimLeft(strings.TrimRight(s, `.:-’'\+#@`), `’':+\`)
 	s = strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
-	product := products[flat(s)] && !quoted
-	if p, ok := parsePath(s, quoted); ok && !product {
+	if p, ok := parsePath(s, quoted); ok && !products[strings.ToLower(s)] {
 		if !slices.ContainsFunc(q.paths, func(o pathRef) bool { return o.path == p.path }) {
 			q.paths = append(q.paths, p)
 		}
 		if strings.Contains(s, "/") {
-			for w := range strings.FieldsFuncSeq(s, isSeparator) {
-				q.addWord(w, factor*0.5, p.sure)
-			}
+			q.addWords(s, factor*0.5, p.sure)
 			return
 		}
 	}
 	s = strings.Trim(s, "-/~\\")
-	name := strings.TrimSuffix(s, "()")
-	parts := slices.DeleteFunc(qualifiers.Split(name, -1), func(p string) bool { return flat(p) == "" })
-	if len(parts) > 0 && !product && (quoted || identifier.MatchString(s)) {
-		q.add(term{text: name, ident: flat(parts[len(parts)-1]), qualified: len(parts) > 1, weight: 2 * factor})
-		if words := subwords(s); len(words) > 1 {
-			for _, w := range words {
-				q.addWord(w, 0.3*factor, true)
-			}
-		}
+	parts := slices.DeleteFunc(qualifiers.Split(strings.TrimSuffix(s, "()"), -1), func(p string) bool { return flat(p) == "" })
+	if len(parts) == 0 || !quoted && !identifier.MatchString(s) {
+		q.addWords(s, factor, false)
 		return
 	}
-	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return isSeparator(r) && r != '\'' && r != '’' }) {
-		q.addWord(w, factor, false)
+	last := parts[len(parts)-1]
+	q.add(term{text: strings.TrimSuffix(s, "()"), words: subwords(last), exact: true, weight: 2 * factor})
+	if words := subwords(s); len(words) > 1 {
+		q.addWords(strings.Join(words, " "), 0.3*factor, true)
 	}
 }
 
-// addWord adds a plain word, unless it is a stop word or too short to tell.
-func (q *query) addWord(w string, factor float64, weak bool) {
-	low := strings.ToLower(strings.Trim(w, "'’"))
-	runes := []rune(low)
-	upper := w == strings.ToUpper(w)
-	capital := len(runes) > 2 && upper && (stopWords[low] || weakWords[low]) // as in: the SET command
-	short := len(runes) < 2 || len(runes) == 2 && (!upper || unicode.IsDigit(runes[0])) && same[low] == ""
-	if short && isASCII(low) || len(runes) == 0 || stopWords[low] && !capital || strings.ContainsAny(low, "'’") {
-		return
+// addWords adds the plain words of a text, but for stop words and those that
+// are too short to tell. A word in capitals, as SET, is the name of something.
+func (q *query) addWords(s string, factor float64, weak bool) {
+	for w := range strings.FieldsFuncSeq(s, isSeparator) {
+		low, size := strings.ToLower(w), len([]rune(w))
+		capitals := size > 1 && w == strings.ToUpper(w) && !unicode.IsDigit(rune(w[0]))
+		if !capitals && (stopWords[low] || size < 2 || size == 2 && same[low] == "") {
+			continue
+		}
+		t := term{text: w, words: []string{stem(low)}, weak: !capitals && (weak || weakWords[low]), weight: factor}
+		if t.weak {
+			t.weight *= 0.3
+		}
+		q.add(t)
 	}
-	t := term{text: w, stem: stem(low), weak: !capital && (weak || weakWords[low]), weight: factor}
-	switch {
-	case t.weak:
-		t.weight *= 0.3
-	case strings.HasSuffix(low, "ed") || strings.HasSuffix(low, "ing"):
-		t.weight *= 0.8 // what is done to a thing is less telling than the thing
-	}
-	q.add(t)
 }
 
 func (q *query) add(t term) {
-	if !slices.ContainsFunc(q.terms, func(o term) bool { return o.stem == t.stem && o.ident == t.ident && o.pair == t.pair }) {
+	t.name = strings.Join(t.words, "")
+	if !slices.ContainsFunc(q.terms, func(o term) bool { return o.exact == t.exact && slices.Equal(o.words, t.words) }) {
 		q.terms = append(q.terms, t)
 	}
 }
 
 // parsePath reports whether a token of a prompt may be a path, and which.
-func parsePath(s string, quoted bool) (pathRef, bool) {
-	p := pathRef{path: s}
-	if m := pathLine.FindStringSubmatch(s); m != nil {
-		p.path = m[1]
-		p.line, _ = strconv.Atoi(m[2]) // at most 7 digits
-	}
-	folder := strings.HasSuffix(p.path, "/")
-	p.path = strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(p.path, `\`, "/"), "./"), "/")
-	if !pathChars.MatchString(p.path) || strings.Trim(p.path, "./~") == "" || strings.HasSuffix(p.path, "()") {
+func parsePath(s string, quoted bool) (p pathRef, ok bool) {
+	m := pathToken.FindStringSubmatch(strings.ReplaceAll(s, `\`, "/"))
+	if m == nil || strings.Trim(m[1], "./~") == "" || strings.HasSuffix(m[1], "()") {
 		return pathRef{}, false
 	}
-	slashes := strings.Count(p.path, "/")
-	dotted := dottedName.MatchString(p.path[strings.LastIndex(p.path, "/")+1:])
-	named := fileNames[p.path] || fileNames[strings.ToLower(p.path)]
+	p.path = m[1]
+	p.line, _ = strconv.Atoi(m[3]) // at most 7 digits
 	// A name such as main.go or res.json may be a member of something.
-	p.sure = folder || named || slashes > 1 || slashes > 0 && (quoted || dotted) || dotted && strings.HasPrefix(p.path, ".")
-	return p, p.sure || slashes > 0 || dotted
+	p.sure = m[2] != "" || fileNames[p.path] || surePath.MatchString(p.path) || quoted && strings.Contains(p.path, "/")
+	return p, p.sure || maybePath.MatchString(p.path)
 }

@@ -9,7 +9,7 @@ import (
 
 // evidenceOf makes evidence of lines "path:line: text", as grep returns them.
 func evidenceOf(lines ...string) *evidence {
-	return gather([][]exchange{{{call: call{tool: "grep"}, text: strings.Join(lines, "\n")}}})
+	return gather([]exchange{{call: call{tool: "grep"}, text: strings.Join(lines, "\n")}})
 }
 
 func TestRanking(t *testing.T) {
@@ -26,9 +26,6 @@ func TestRanking(t *testing.T) {
 		{"rare terms before common ones", "bulk rebate", []string{
 			"z.go:5: x = rebate", "a.go:1: x = bulk", "b.go:20: x = bulk", "c.go:40: x = bulk", "d.go:60: x = bulk",
 		}},
-		{"terms near one another before those apart", "bulk rebate", []string{
-			"z.go:10: x = bulk", "z.go:12: y = rebate", "a.go:10: x = bulk", "a.go:400: y = rebate",
-		}},
 		{"source before tests, documents, samples, and what others made", "rebate", []string{
 			"z.go:1: x = rebate", "doc.md:1: x = rebate", "a_test.go:1: x = rebate", "testdata/a.go:1: x = rebate", "vendor/a/a.go:1: x = rebate", ".env:1: x = rebate",
 		}},
@@ -44,18 +41,12 @@ func TestRanking(t *testing.T) {
 		{"the word itself before another form", "decide", []string{
 			"z.go:1: x = decide", "a.go:1: x = decision",
 		}},
-		{"written lines before long ones", "rebate", []string{
-			"z.go:1: x = rebate", "a.go:1: x = rebate" + strings.Repeat(" y", 200),
-		}},
 		{"the question itself comes last", "Where is the rebate decided?", []string{
 			"z.go:1: rebate()", `a.go:1: ask("Where is the rebate decided?")`,
 		}},
-		{"a like word helps", "config loaded", []string{
-			"z.go:1: func readConfig() {", "a.go:1: func configKey() {",
-		}},
 	} {
 		q := parseQuery(c.prompt, "")
-		ranked := newRanker(&q, evidenceOf(c.lines...), "").places
+		ranked := newResearcher(&q, evidenceOf(c.lines...), "").places
 		if len(ranked) == 0 {
 			t.Errorf("%s: nothing ranked", c.why)
 			continue
@@ -71,7 +62,7 @@ func TestKindOrder(t *testing.T) {
 		"z.go:1: x = rebate", "n.md:1: x = rebate", "m.yaml:1: x = rebate", "o_test.go:1: x = rebate", "testdata/p.go:1: x = rebate", "vendor/q.go:1: x = rebate", ".env:1: x = rebate",
 	}
 	q := parseQuery("rebate", "")
-	for i, p := range newRanker(&q, evidenceOf(lines...), "").places {
+	for i, p := range newResearcher(&q, evidenceOf(lines...), "").places {
 		if !strings.HasPrefix(lines[i], p.path+":") {
 			t.Errorf("place %d is in %s, want %s", i, p.path, lines[i])
 		}
@@ -135,18 +126,17 @@ func TestDefines(t *testing.T) {
 		{"Cargo.toml", "[dependencies]", "dependencies"},
 		{"x.sql", "CREATE TABLE users (", "users"},
 	} {
-		got, ok := defines(c.file, c.line)
-		if got.name != c.want || ok != (c.want != "") {
-			t.Errorf("defines(%q, %q) = %q, %v, want %q", c.file, c.line, got.name, ok, c.want)
+		if got, _ := defines(language(c.file), c.line); got != c.want {
+			t.Errorf("defines(%q, %q) = %q, want %q", c.file, c.line, got, c.want)
 		}
 	}
 }
 
 func TestEvidenceIsLenient(t *testing.T) {
 	for _, numbered := range []string{"     7→x = veto\n     8→}", "7\tx = veto\n8\t}", "7: x = veto\n8: }", "  7 | x = veto\n  8 | }", "7→x = veto\r\n8→}\r\n(the lines end in CRLF)"} {
-		ev := gather([][]exchange{{{call: call{"read_file", arguments{Path: "a.go", Offset: 7}}, text: numbered}}})
+		ev := gather([]exchange{{call: call{"read_file", arguments{Path: "a.go", Offset: 7}}, text: numbered}})
 		f := ev.files["a.go"]
-		if f == nil || strings.TrimSpace(f.lines[7]) != "x = veto" || !f.read[8] || len(f.read) != 2 {
+		if f == nil || strings.TrimSpace(f.lines[7]) != "x = veto" || f.lines[8] == "" || len(f.lines) != 2 {
 			t.Errorf("%q: %+v, want lines 7 and 8", numbered, f)
 		}
 	}
@@ -174,12 +164,12 @@ func TestEvidenceIsLenient(t *testing.T) {
 // What was read replaces what a search has shown of the same line, and a line
 // that is not in the file any more is no place.
 func TestReadLinesAreTruer(t *testing.T) {
-	ev := gather([][]exchange{
-		{{call: call{tool: "grep"}, text: "a.go:1: old rebate\na.go:2: x = rebate\na.go:9: gone rebate"}},
-		{{call: call{"read_file", arguments{Path: "a.go"}}, text: "1→new\n2→y = rebate"}},
+	ev := gather([]exchange{
+		{call: call{tool: "grep"}, text: "a.go:1: old rebate\na.go:2: x = rebate\na.go:9: gone rebate"},
+		{call: call{"read_file", arguments{Path: "a.go"}}, text: "1→new\n2→y = rebate"},
 	})
 	q := parseQuery("rebate", "")
-	ranked := newRanker(&q, ev, "").places
+	ranked := newResearcher(&q, ev, "").places
 	if len(ranked) != 1 || ranked[0].line != 2 || ranked[0].text != "y = rebate" {
 		t.Errorf("places %+v, want line 2 alone, as it was read", ranked)
 	}
@@ -193,9 +183,9 @@ func FuzzParseQuery(f *testing.F) {
 		if len(q.terms) > maxTerms || len(q.paths) > maxPaths {
 			t.Errorf("%q: %d terms, %d paths", prompt, len(q.terms), len(q.paths))
 		}
-		r := &researcher{ranker: newRanker(&q, gather(nil), "")}
+		newResearcher(&q, gather(nil), "")
 		for _, term := range q.terms {
-			if _, err := regexp.Compile(r.pattern(term)); err != nil {
+			if _, err := regexp.Compile(pattern(term)); err != nil {
 				t.Errorf("%q: %v", prompt, err)
 			}
 		}

@@ -1,6 +1,7 @@
 package offlinemodel_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -39,13 +40,15 @@ func TestSaysWhatItCannotDo(t *testing.T) {
 	}
 }
 
+// An answer that must satisfy a schema is refused as an error: text would be
+// sent back to be corrected.
 func TestSchemaIsRefused(t *testing.T) {
-	ws := open(t, "go.txtar")
-	got, _ := collect(t, &model.Request{
+	parts, err := listen(t.Context(), &model.Request{
 		System:   "You are an agent.\n- Your last message must be one JSON value and nothing else, no text around it, that satisfies this JSON Schema: {\"type\":\"object\"}\n",
-		Messages: []model.Message{{Role: model.User, Text: "Where is the rebate?"}}, Tools: ws.specs(),
+		Messages: []model.Message{{Role: model.User, Text: "Where is the rebate?"}}, Tools: open(t, "go.txtar").specs(),
 	})
-	if len(got.ToolCalls) > 0 || !strings.Contains(got.Text, "cannot fill in a schema") {
-		t.Errorf("%d calls, text %s", len(got.ToolCalls), got.Text)
+	var e *model.Error
+	if !errors.As(err, &e) || e.Kind != model.ErrInvalid || !strings.Contains(e.Message, "cannot fill in a schema") || len(parts) > 0 {
+		t.Errorf("%d parts, error %v", len(parts), err)
 	}
 }

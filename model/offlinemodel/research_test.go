@@ -145,6 +145,26 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// A program is found by where it begins, also where nothing else is there.
+func TestMainAlone(t *testing.T) {
+	ws := &workspace{files: map[string]string{"go.mod": "module shop\n", "cmd/main.go": "package main\n\nfunc main() {\n\trun()\n}\n"}}
+	for _, prompt := range []string{"where is main?", "Where's main", "Where is the main function?", "Where is the entry point?"} {
+		if lead, _, _ := strings.Cut(ws.ask(t, prompt), "\n"); lead != "`cmd/main.go:3` — `func main() {`" {
+			t.Errorf("asked %q: the answer begins %s", prompt, lead)
+		}
+	}
+}
+
+// What is written in capitals is found as it is written, too.
+func TestCapitals(t *testing.T) {
+	ws := &workspace{files: map[string]string{"a.go": "package a\n\nfunc serveJSON() {}\n", "b.go": "package a\n\nfunc ParseYAML() {}\n"}}
+	for prompt, want := range map[string]string{"Where is JSON served?": "`a.go:3`", "Where is ParseYAML?": "`b.go:3`"} {
+		if got := ws.ask(t, prompt); !strings.HasPrefix(got, want) {
+			t.Errorf("asked %q: want %s first in\n%s", prompt, want, got)
+		}
+	}
+}
+
 // Each place that an answer names holds the line that it shows.
 func TestPlacesAreTrue(t *testing.T) {
 	place := regexp.MustCompile("(?m)^- `([^`]+):(\\d+)` — `+ ?([^`]+?) ?`")
@@ -182,9 +202,9 @@ func TestSearchesSideBySide(t *testing.T) {
 	joined := strings.Join(got, "\n")
 	for _, want := range []string{
 		`call_1_2 glob {"pattern":"**"}`,
-		`grep {"pattern":"[rR]ebat"}`,
-		`grep {"pattern":"[dD]eci"}`,
-		`[^=;]*[rR]ebat"}`,
+		`grep {"pattern":"(?i:r)ebat"}`,
+		`grep {"pattern":"(?i:d)eci"}`,
+		`[^=;]*(?i:r)ebat"}`,
 	} {
 		if !strings.Contains(joined, want) {
 			t.Errorf("no %s in the calls\n%s", want, joined)
@@ -237,7 +257,7 @@ func TestDeniedAndMissingTools(t *testing.T) {
 		{
 			name: "no tools", prompt: "Where is the config loaded?",
 			change: func(ws *workspace) { ws.names = []string{} },
-			has:    []string{"cannot be looked into", "config, loaded"},
+			has:    []string{"cannot be looked into", "stays open: Where is the config loaded?"},
 		},
 		{
 			name: "other tools", prompt: "Where is the config loaded?",
@@ -287,7 +307,7 @@ func TestNoToolCallsConcludes(t *testing.T) {
 		messages []model.Message
 		want     string
 	}{
-		"before the first step":         {messages, "stays open: bulk, rebate, decided"},
+		"before the first step":         {messages, "stays open: Where is the bulk rebate decided?"},
 		"after a search":                {searched, "pricing/price.go:"},
 		"asked in a message of its own": {append(searched, model.Message{Role: model.User, Text: "Conclude now, please."}), "pricing/price.go:"},
 	} {

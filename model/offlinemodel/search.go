@@ -1,52 +1,57 @@
 package offlinemodel
 
 import (
-	"cmp"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/agentworker/worker/model"
 )
 
 // Bounds of a search. A step is one turn with tool calls.
 const (
-	maxSteps     = 5
-	maxLooked    = 8 // files that are searched one by one
-	maxReads     = 3 // places that are read around
-	readAbove    = 30
-	readLines    = 90
-	maxFileLines = 100 // of a grep in one file
+	maxSteps  = 5
+	maxReads  = 5 // files that are read around their best place
+	readAbove = 30
+	readLines = 90
 )
 
-// researcher is a search, at the point that the conversation has come to.
+// researcher knows what is asked and what has been found, the best first.
 type researcher struct {
-	*ranker
-	tools toolbox
-	step  int // turns with calls so far
+	q      *query
+	ev     *evidence
+	own    string                     // the repository's own name: it tells nothing of where something is in it
+	beside []term                     // what the prompt asks for beside its topic and its paths
+	topic  topic                      // the prompt's, if it holds
+	held   map[string]map[int]matched // the lines with a term, by file
+	found  []int                      // in how many files each term stands
+	places []place
+}
+
+func newResearcher(q *query, ev *evidence, system string) *researcher {
+	r := &researcher{q: q, ev: ev, own: ownName(system), held: map[string]map[int]matched{}, found: make([]int, len(q.terms))}
+	r.setTopic()
+	r.rank()
+	return r
 }
 
 // research goes one step on with the search for an answer to the prompt.
-func research(req *model.Request, tools toolbox, talk *conversation) turn {
+func research(system string, tools map[string]*model.ToolSpec, talk *conversation) turn {
 	q, ev := parseQuery(talk.prompt, talk.earlier), gather(talk.done)
-	r := &researcher{newRanker(&q, ev, req.System), tools, len(talk.done)}
+	r := newResearcher(&q, ev, system)
 	stages := []struct {
 		why   string
 		calls func() []call
 	}{
 		{"Looking at what files there are.", r.listCalls},
-		{"Looking for " + r.subject() + ".", r.searchCalls},
-		{"Looking in the likely folders and files.", r.narrowCalls},
+		{"Looking for the words of the question.", r.searchCalls},
 		{"Reading the best places.", r.readCalls},
 	}
-	for i := 0; i < len(stages) && talk.prompt != "" && r.step < maxSteps; i++ {
+	for i := 0; i < len(stages) && talk.prompt != "" && talk.steps < maxSteps; i++ {
 		t := turn{reasoning: stages[i].why}
 		for _, c := range stages[i].calls() {
-			idle := (c.tool == "grep" || c.tool == "glob") && c.args.Pattern == ""
-			if r.tools.has(c.tool) && !ev.made[c] && !slices.Contains(t.calls, c) && !idle {
+			if tools[c.tool] != nil && !ev.made[c] && !slices.Contains(t.calls, c) {
 				t.calls = append(t.calls, c)
 			}
 		}
@@ -54,137 +59,104 @@ func research(req *model.Request, tools toolbox, talk *conversation) turn {
 			return t
 		}
 	}
-	return turn{text: strings.TrimSpace(reports(talk.tasks) + "\n\n" + r.answer(talk.prompt))}
-}
-
-// subject names what is looked for.
-func (r *researcher) subject() string {
-	var names []string
-	for _, t := range r.q.searched() {
-		names = append(names, t.text)
+	switch {
+	case talk.prompt == "":
+		return turn{text: "There is no question in this conversation."}
+	case talk.steps == 0:
+		return turn{text: "The repository cannot be looked into: no tool for that may be called. The question stays open: " + shorten(talk.prompt)}
 	}
-	return cmp.Or(strings.Join(names, ", "), "an overview")
+	return turn{text: r.answer()}
 }
 
 // listCalls find out which files there are.
 func (r *researcher) listCalls() []call {
-	calls := []call{{tool: "list_dir"}, grepOrGlob("glob", "**", "")}
+	calls := []call{{tool: "list_dir"}, glob("**")}
 	for _, p := range r.q.paths {
 		if p.sure {
-			calls = append(calls, r.read(p.path, p.line))
+			calls = append(calls, read(p.path, p.line))
 		}
-		calls = append(calls, grepOrGlob("glob", "**/"+globSpecial.ReplaceAllString(path.Base(p.path), `[$0]`), ""))
+		calls = append(calls, glob("**/"+globSpecial.ReplaceAllString(path.Base(p.path), `[$0]`)))
 	}
 	return calls
 }
 
 var globSpecial = regexp.MustCompile(`[*?{\[]`)
 
-func grepOrGlob(tool, pattern, path string) call {
-	return call{tool, arguments{Pattern: pattern, Path: path}}
-}
+func glob(pattern string) call { return call{"glob", arguments{Pattern: pattern}} }
+func grep(pattern string) call { return call{"grep", arguments{Pattern: pattern}} }
 
-// large reports whether the repository has more files than one result names.
-// Then searches of all of it have to be few.
-func (r *researcher) large() bool { return r.ev.cut["**"] }
+// read returns a call that reads around a line; 0: from the start, all that
+// one result holds.
+func read(path string, line int) call {
+	c := call{"read_file", arguments{Path: path}}
+	if line > 0 {
+		c.args.Offset, c.args.Limit = max(line-readAbove, 1), readLines
+	}
+	return c
+}
 
 // searchCalls read what the prompt names and what its topic is about, and
 // search for the terms.
 func (r *researcher) searchCalls() (calls []call) {
 	for _, p := range r.q.paths {
 		if n := r.ev.resolve(p.path); n != "" {
-			calls = append(calls, r.read(n, 0))
+			calls = append(calls, read(n, 0))
 		} else if p.sure {
 			calls = append(calls, call{"list_dir", arguments{Path: p.path}})
 		}
 	}
-	besides := r.besides()
-	if t := r.q.topic; t != nil && (!t.alone || len(besides) == 0) {
-		if t.name == "entry point" {
-			calls = append(calls, grepOrGlob("grep", patterns["main"].String(), ""))
+	for _, s := range r.topic.sources {
+		if s.files == nil {
+			calls = append(calls, grep(s.find.String()))
+			continue
 		}
-		for _, s := range t.sources {
-			for _, n := range t.names(s, r.ev) {
-				calls = append(calls, r.read(n, 0))
-			}
+		for _, n := range r.candidates(s) {
+			calls = append(calls, read(n, 0))
 		}
 	}
-	if len(besides) == 0 && len(calls) > 0 {
+	if len(r.beside) == 0 && len(calls) > 0 {
 		return calls
 	}
 	return append(calls, r.termCalls()...)
 }
 
-// termCalls search for the terms.
+// termCalls search for the terms and, since the result of a search may be cut,
+// for the lines that define them.
 func (r *researcher) termCalls() (calls []call) {
-	terms := r.q.searched()
-	if r.large() {
-		calls = append(calls, grepOrGlob("glob", namePattern(terms), ""))
+	terms := r.q.strong()
+	if len(terms) == 0 {
+		terms = r.q.terms
 	}
-	for _, t := range terms {
-		p := r.pattern(t)
-		if calls = append(calls, grepOrGlob("grep", p, "")); t.weak || r.large() {
-			continue
+	for _, t := range terms[:min(len(terms), maxSearched)] {
+		p := pattern(t)
+		calls = append(calls, grep(p))
+		if !regexp.MustCompile(p).MatchString(t.text) { // another form of it, as JSON or cfg
+			calls = append(calls, grep(regexp.QuoteMeta(t.text)))
 		}
-		calls = append(calls, grepOrGlob("grep", definitionStart+p, ""))
-		if t.stem != "" && r.q.asks("value") {
-			calls = append(calls, grepOrGlob("grep", `(?i:`+literal(t.stem)+`)[^0-9;&|]{0,40}\b[0-9]`, ""))
-		}
-	}
-	return calls
-}
-
-// narrowCalls search for all terms in the files that look best by now.
-func (r *researcher) narrowCalls() (calls []call) {
-	if r.knows() || r.step > 3 {
-		return nil
-	}
-	var all []string
-	for _, t := range r.q.terms[:min(len(r.q.terms), 10)] {
-		all = append(all, r.pattern(t))
-	}
-	for _, n := range r.bestFiles(maxLooked) {
-		if f := r.ev.files[n]; f == nil || !f.whole && !f.searched {
-			calls = append(calls, call{"grep", arguments{Pattern: strings.Join(all, "|"), Path: n, Limit: maxFileLines}})
+		if !t.weak {
+			calls = append(calls, grep(definitionStart+p))
 		}
 	}
 	return calls
 }
 
-// readCalls read around the best places, no two of which are close together.
+// readCalls read around the best place of each of the best files.
 func (r *researcher) readCalls() (calls []call) {
-	if r.knows() {
-		return nil
-	}
-	var seen []place
+	seen := map[string]bool{}
 	for _, p := range r.places {
-		near := func(o place) bool {
-			return o.path == p.path && (p.kind == "document" || p.line > o.line-readAbove && p.line < o.line+readLines-readAbove)
-		}
-		if len(seen) == maxReads {
+		if len(seen) == maxReads || r.knows() {
 			break
 		}
-		seen = append(seen, p)
-		f := r.ev.files[p.path]
-		if p.kind == "private" || slices.ContainsFunc(seen[:len(seen)-1], near) || f != nil && (f.whole || f.read[p.line]) {
-			continue
+		switch {
+		case seen[p.path], p.kind == "private", r.ev.file(p.path).whole:
+		case p.kind == "document":
+			calls = append(calls, read(p.path, 0))
+		default:
+			calls = append(calls, read(p.path, p.line))
 		}
-		if p.kind == "document" {
-			p.line = 0
-		}
-		calls = append(calls, r.read(p.path, p.line))
+		seen[p.path] = true
 	}
 	return calls
-}
-
-// read returns a call that reads around a line; 0: from the start, all that
-// one result holds.
-func (r *researcher) read(path string, line int) call {
-	c := call{"read_file", arguments{Path: path}}
-	if line > 0 {
-		c.args.Offset, c.args.Limit = max(line-readAbove, 1), readLines
-	}
-	return c
 }
 
 // definitionStart begins the pattern of lines that seem to define something.
@@ -194,55 +166,21 @@ const definitionStart = `\b(?:func|function|type|class|def|defn?|fn|fun|struct|i
 // pattern returns the regular expression that finds the lines which a term may
 // stand on. It may find more. What makes a search fast is a text that stands in
 // every match as it is written: so only the first letter of a word is free.
-func (r *researcher) pattern(t term) string {
-	switch {
-	case t.pair != "":
-		first, second, _ := strings.Cut(strings.ToLower(t.text), " ")
-		return capitals(literal(stem(first))) + "[a-z]*[ _-]?" + capitals(literal(stem(second)))
-	case t.ident != "":
-		words := subwords(t.text[strings.LastIndexAny(t.text, ".:>#/")+1:])
-		for i, w := range words {
-			words[i] = capitals(w)
+func pattern(t term) string {
+	var parts []string
+	for _, w := range t.words {
+		if !t.exact {
+			w = literal(w)
 		}
-		return strings.Join(words, "[_-]?")
+		first := string([]rune(w)[:1])
+		parts = append(parts, "(?i:"+regexp.QuoteMeta(first)+")"+regexp.QuoteMeta(w[len(first):]))
 	}
-	word := capitals(literal(t.stem))
-	if len(t.stem) < 4 {
-		return `(?:\b|_|[a-z])` + word
+	p := strings.Join(parts, "[_-]?")
+	if !t.exact && len(t.name) < 4 {
+		return `(?:\b|_|[a-z])` + p
 	}
-	return word
+	return p
 }
 
-// capitals matches a word that may begin with a capital letter.
-func capitals(word string) string {
-	first, size := utf8.DecodeRuneInString(word)
-	if up := unicode.ToUpper(first); up != first && len(word) > size {
-		return "[" + word[:size] + string(up) + "]" + regexp.QuoteMeta(word[size:])
-	}
-	return regexp.QuoteMeta(word)
-}
-
-// namePattern finds files in whose names, or whose folder's, a term stands.
-func namePattern(terms []term) string {
-	var alts []string
-	for _, t := range terms {
-		for _, w := range subwords(t.text) {
-			word := literal(stem(w))
-			if alt := "**/*" + capitals(word) + "*"; len(word) > 2 && isASCII(word) && len(alts) < 12 && !slices.Contains(alts, alt) {
-				alts = append(alts, alt, "**/"+capitals(word)+"*/*")
-			}
-		}
-	}
-	if len(alts) == 0 {
-		return ""
-	}
-	return "{" + strings.Join(alts, ",") + "}"
-}
-
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
-}
-
-// knows reports whether the best place is one that the topic or the paths of
-// the prompt have found.
-func (r *researcher) knows() bool { return len(r.places) > 0 && r.places[0].known }
+// knows reports whether the topic or a path of the prompt has found the best place.
+func (r *researcher) knows() bool { return len(r.places) > 0 && r.places[0].known() }

@@ -2,6 +2,7 @@ package offlinemodel
 
 import (
 	"cmp"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,30 +18,32 @@ type topic struct {
 }
 
 // topicSource says where an answer may stand: on a line that matches find, in
-// the files whose names match.
+// the files whose names match; nil: in any source, which a search has to find.
 type topicSource struct{ files, find *regexp.Regexp }
 
 // topics in the order in which they are tried.
 var topics = readTopics()
 
-func readTopics() (out []*topic) {
-	files := map[string]string{}
+func readTopics() (out []topic) {
+	files, last := map[string]string{}, &topic{}
 	for key, rest := range rows("topics") {
 		switch where, find, isSource := strings.Cut(key+" "+rest, " => "); {
 		case key == "files":
 			name, pattern, _ := strings.Cut(rest, " ")
 			files["{"+name+"}"] = pattern
 		case key == "topic":
-			out = append(out, &topic{name: rest})
+			out = append(out, topic{name: rest})
+			last = &out[len(out)-1]
 		case key == "alone":
-			out[len(out)-1].alone = true
+			last.alone = true
 		case key == "asked":
-			out[len(out)-1].asked = regexp.MustCompile("(?i)" + rest)
+			last.asked = regexp.MustCompile("(?i)" + rest)
+		case isSource && where == "grep":
+			last.sources = append(last.sources, topicSource{nil, regexp.MustCompile(find)})
 		case isSource:
 			if words, ok := strings.CutPrefix(find, "heading "); ok {
-				find = `^(#{1,6}\s|=+\s|\*+\s?|<h\d).*\b(` + words + `)|^(` + words + `)[\w &-]{0,30}:?$`
+				find = `^(#{1,6}\s|=+\s|\*+\b|<h\d).*\b(` + words + `)|^(` + words + `)[\w &-]{0,30}:?$`
 			}
-			last := out[len(out)-1]
 			source := topicSource{regexp.MustCompile("(?i)" + cmp.Or(files[where], where)), regexp.MustCompile("(?i)" + find)}
 			last.sources = append(last.sources, source)
 		}
@@ -48,113 +51,98 @@ func readTopics() (out []*topic) {
 	return out
 }
 
-// topicOf returns what a prompt asks of the repository; nil: nothing known.
-func topicOf(prompt string) *topic {
-	if i := slices.IndexFunc(topics, func(t *topic) bool { return t.asked.MatchString(prompt) }); i >= 0 {
+// topicOf returns what a prompt asks of the repository as such, if anything.
+func topicOf(prompt string) topic {
+	if i := slices.IndexFunc(topics, func(t topic) bool { return t.asked.MatchString(prompt) }); i >= 0 {
 		return topics[i]
 	}
-	return nil
+	return topic{}
 }
 
-// names returns the files that a source of the topic may be in, those nearest
-// to the top first.
-func (t *topic) names(s topicSource, ev *evidence) (out []string) {
-	for _, n := range ev.names {
-		kind, _ := kindOf(n)
-		wrong := kind == "sample" || (kind == "test") != (t.name == "test files") || kind == "document" && t.name == "command line" ||
-			kind == "foreign" && strings.Contains(n, "/")
-		if !wrong && s.files.MatchString(n) {
-			out = append(out, n)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b string) int {
-		return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), cmp.Compare(len(a), len(b)))
-	})
-	return out[:min(len(out), 3)]
-}
-
-// rankTopic adds the places that the topic of the prompt finds.
-func (r *ranker) rankTopic() {
-	t, besides := r.q.topic, r.besides()
-	if t == nil || t.alone && len(besides) > 0 {
-		return
-	}
-	for i, s := range t.sources {
-		for j, name := range t.names(s, r.ev) {
-			if f := r.ev.files[name]; f != nil {
-				r.topicPlace(s, name, f, besides, float64(4*i+j))
-			}
-		}
-	}
-	for name, f := range r.ev.files {
-		for n, l := range f.lines {
-			if kind, _ := kindOf(name); t.name == "entry point" && kind == "source" && matches("main", l) {
-				r.places = append(r.places, place{path: name, line: n, text: l, kind: kind, score: r.mainScore(name), known: true})
-			}
-		}
-	}
-}
-
-// mainScore scores a file in which a program begins.
-func (r *ranker) mainScore(name string) float64 {
-	base, _, _ := strings.Cut(name[strings.LastIndex(name, "/")+1:], ".")
-	score := knownScore + 2.5 - float64(strings.Count(name, "/"))
-	if base == "main" || base == "server" || r.own[base] || r.own[stem(base)] {
-		score += 4
-	}
-	return score
-}
-
-// topicPlace adds the best of the lines of a file that a source of a topic
-// speaks of. Where the prompt names more, the section has to hold it.
-func (r *ranker) topicPlace(s topicSource, name string, f *fileEvidence, besides []term, less float64) {
-	kind, _ := kindOf(name)
-	best := place{path: name, kind: kind, known: true, score: less}
-	for n := range f.inOrder() {
-		if !f.read[n] || !s.find.MatchString(f.lines[n]) {
-			continue
-		}
-		score, line := float64(knownScore), n
-		if r.q.topic.name != "overview" { // there the first line is the best
-			score += share(f.lines[n], r.q.terms)
-		}
-		most := 0.0
-		for m := n; m <= f.sectionEnd(name, n) && len(besides) > 0; m++ {
-			if got := share(f.lines[m], besides); got > most {
-				most, line = got, m
-			}
-		}
-		if len(besides) > 0 {
-			score *= most / float64(len(besides))
-		}
-		if score > best.score {
-			best.line, best.text, best.score = line, f.lines[line], score
-		}
-	}
-	if best.line > 0 {
-		best.score -= less
-		r.places = append(r.places, best)
-	}
-}
-
-// share returns how many of the terms stand on a line.
-func share(line string, terms []term) (sum float64) {
-	in := newText(line)
-	for _, t := range terms {
-		if m := t.match(in); m >= matchLeast {
-			sum += m
-		}
-	}
-	return sum
-}
-
-// besides returns the terms that neither the topic nor the paths account for.
-func (r *ranker) besides() []term {
-	return slices.DeleteFunc(r.q.strong(), func(t term) bool {
+// setTopic finds what the prompt asks for beside its topic and its paths.
+func (r *researcher) setTopic() {
+	t := r.q.topic
+	r.beside = slices.DeleteFunc(r.q.strong(), func(x term) bool {
 		inPath := slices.ContainsFunc(r.q.paths, func(p pathRef) bool {
-			return strings.Contains(flat(p.path), flat(t.text)) && (p.sure || r.ev.resolve(p.path) != "")
+			return strings.Contains(flat(p.path), flat(x.text)) && (p.sure || r.ev.resolve(p.path) != "")
 		})
-		topic := r.q.topic
-		return inPath || topic != nil && (topic.asked.MatchString(t.text) || r.own[t.stem] || r.own[t.ident] || topicStems[t.stem])
+		return inPath || t.name != "" && (t.asked.MatchString(x.text) || x.name == r.own || topicStems[x.name])
 	})
+	if !t.alone || len(r.beside) == 0 {
+		r.topic = t
+	}
+}
+
+var workFolder = regexp.MustCompile(`You work in the folder (\S+?)\.?(\s|$)`)
+
+// ownName returns the stem of the repository's own name, by its folder.
+func ownName(system string) string {
+	if m := workFolder.FindStringSubmatch(system); m != nil {
+		return stem(flat(path.Base(strings.ReplaceAll(m[1], `\`, "/"))))
+	}
+	return ""
+}
+
+// candidates returns the files that a source of the topic may be in, those that
+// are named for the program and those nearest to the top first.
+func (r *researcher) candidates(s topicSource) []string {
+	names := slices.DeleteFunc(slices.Clone(r.ev.names), func(n string) bool {
+		kind, _ := kindOf(n)
+		wrong := kind == "sample" || kind == "foreign" && strings.Contains(n, "/") || (kind == "test") != (r.topic.name == "test files")
+		if s.files == nil {
+			return wrong || kind != "source" || len(r.ev.file(n).matching(s.find)) == 0
+		}
+		return wrong || !s.files.MatchString(n)
+	})
+	depth := func(n string) int {
+		d := strings.Count(n, "/")
+		if base, _, _ := strings.Cut(path.Base(n), "."); base == "main" || base == "server" || stem(base) == r.own {
+			d -= 4
+		}
+		return d
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(depth(a), depth(b)), cmp.Compare(len(a), len(b)))
+	})
+	return names[:min(len(names), 3)]
+}
+
+// rankTopic adds the places that the topic of the prompt finds: of each file
+// the best of the lines that a source speaks of.
+func (r *researcher) rankTopic() {
+	for i, s := range r.topic.sources {
+		for j, name := range r.candidates(s) {
+			best := place{}
+			for _, n := range r.ev.file(name).matching(s.find) {
+				if p := r.section(name, n); p.score > best.score {
+					best = p
+				}
+			}
+			if best.score -= float64(4*i + j); best.score > 0 {
+				r.places = append(r.places, best)
+			}
+		}
+	}
+}
+
+// section scores a section of a file by its first line, or returns of what the
+// prompt asks for beside its topic the best line there.
+func (r *researcher) section(name string, line int) place {
+	f := r.ev.file(name)
+	kind, _ := kindOf(name)
+	p := place{name, line, f.lines[line], kind, knownScore}
+	if r.topic.name != "overview" { // there the first line is the best
+		p.score += match(r.q.terms, p.text).sum()
+	}
+	if len(r.beside) == 0 {
+		return p
+	}
+	most := 0.0
+	for n := line; n < line+sectionLines; n++ {
+		if got := match(r.beside, f.lines[n]).sum(); got > most {
+			most, p.line, p.text = got, n, f.lines[n]
+		}
+	}
+	p.score *= most / float64(len(r.beside))
+	return p
 }

@@ -38,7 +38,7 @@ type delta struct {
 
 // answer puts the chunks of a streamed answer together.
 type answer struct {
-	finish    string // the finish reason; empty: none yet
+	finish    string // the finish reason; empty until it has come
 	done      bool   // nothing more is to come that counts
 	refused   bool
 	reasoning bytes.Buffer

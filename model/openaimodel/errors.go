@@ -17,7 +17,7 @@ func readRefusal(body []byte) (text string, kind model.ErrorKind) {
 		body = envelope.Error
 	}
 	said := sentError(body)
-	if said.Kind == model.ErrAuth { // a 429 whose cause is the account is no matter of waiting
+	if said.Kind == model.ErrAuth { // waiting does not help a 429 whose cause is the account
 		kind = said.Kind
 	}
 	return said.Message, kind

@@ -42,16 +42,12 @@ import (
 	"github.com/agentworker/worker/model/internal/endpoint"
 )
 
-// The defaults of [Options].
-const (
-	defaultBaseURL      = "https://api.openai.com/v1"
-	defaultMaxRetries   = 2
-	defaultMaxRetryWait = time.Minute
-)
+// defaultBaseURL is the default of [Options].
+const defaultBaseURL = "https://api.openai.com/v1"
 
 // Options configures a Model.
 type Options struct {
-	APIKey string // sent as a bearer token; empty: none is sent, as local servers allow
+	APIKey string // sent as a bearer token; empty: not sent, as local servers allow
 
 	// BaseURL is what chat/completions is added to, as the server's
 	// documentation has it: http://localhost:11434/v1 for Ollama,
@@ -97,13 +93,7 @@ func New(name string, opts *Options) *Model {
 		m.at.Base = defaultBaseURL
 	}
 	m.official = isOfficial(m.at.Base)
-	m.retries = endpoint.Retries{Max: defaultMaxRetries, MaxWait: defaultMaxRetryWait}
-	if o.MaxRetries != nil {
-		m.retries.Max = max(0, *o.MaxRetries)
-	}
-	if o.MaxRetryWait > 0 {
-		m.retries.MaxWait = o.MaxRetryWait
-	}
+	m.retries = endpoint.NewRetries(o.MaxRetries, o.MaxRetryWait)
 	// A service, unlike a client, reads nothing from the environment.
 	requestOptions := []option.RequestOption{
 		option.WithBaseURL(m.at.Base),
@@ -141,18 +131,11 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		}
 		callCtx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		left := false
-		tell := func(retry model.Retry) bool { // on this goroutine: the SDK makes its tries on it
-			if !left && !yield(retry, nil) {
-				left = true
-				cancel()
-			}
-			return !left
-		}
+		tell, left := endpoint.Telling(yield, cancel)
 		var res *http.Response
 		stream := m.completions.NewStreaming(callCtx, params, option.WithResponseInto(&res), option.WithMiddleware(m.retries.Middleware(tell)))
 		defer func() { _ = stream.Close() }() // what was read counts, not how it closes
-		if left {
+		if left() {
 			return
 		}
 		if err := stream.Err(); err != nil || !endpoint.IsStream(res) {

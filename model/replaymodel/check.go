@@ -47,7 +47,7 @@ func (f *Failure) check() error {
 	case f.Kind == "" && f.Status == 0:
 		return errors.New("an error needs a kind or a status")
 	case f.Status != 0 && (f.Status < 400 || f.Status > 599):
-		return fmt.Errorf("error status %d is none of 400 to 599", f.Status)
+		return fmt.Errorf("error status %d is not within 400 and 599", f.Status)
 	case f.RetryAfterMs < 0:
 		return fmt.Errorf("retryAfterMs is %d, less than 0", f.RetryAfterMs)
 	case f.Times < 0:

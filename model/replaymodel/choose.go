@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 )
 
@@ -145,8 +146,5 @@ func lastText(req *model.Request) string {
 // excerpt returns the beginning of a text, for an error.
 func excerpt(text string) string {
 	const most = 60
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
+	return termtext.Cut(text, most)
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/agentworker/worker/model/replaymodel"
 )
 
-// TestLoadRefuses: what is no file is refused without being read.
+// TestLoadRefuses: what is not a file is refused without being read.
 func TestLoadRefuses(t *testing.T) {
 	for path, want := range map[string]string{
-		t.TempDir():                           "no regular file",
+		t.TempDir():                           "not a regular file",
 		"/dev/zero":                           "replay script",
 		filepath.Join(t.TempDir(), "missing"): "replay script",
 	} {

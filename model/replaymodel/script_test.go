@@ -66,7 +66,7 @@ func TestParseErrors(t *testing.T) {
 		{`{"cut": true, "error": {"status": 500}}`, "only one of error, hang and cut"},
 		{`{"error": {}}`, "an error needs a kind or a status"},
 		{`{"error": {"kind": "timeout"}}`, `unknown error kind "timeout" (use auth, invalid, rate_limited, unavailable or protocol)`},
-		{`{"error": {"status": 200}}`, "error status 200 is none of 400 to 599"},
+		{`{"error": {"status": 200}}`, "error status 200 is not within 400 and 599"},
 		{`{"error": {"status": 429, "retryAfterMs": -1}}`, "retryAfterMs is -1"},
 		{`{"error": {"status": 429, "times": -1}}`, "times is -1"},
 		{`{"repeat": true} {"match": {"user": "a"}} {}`, "turn 3: cannot be reached: an earlier turn with the same match repeats"},

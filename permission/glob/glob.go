@@ -64,7 +64,7 @@ func (g *Glob) Match(s string) bool {
 // String returns the pattern as written.
 func (g *Glob) String() string { return g.pattern }
 
-// Prefix returns text that every match begins with; "": none is known.
+// Prefix returns text that every match begins with; "" if it is not known.
 func (g *Glob) Prefix() string {
 	if g.negated {
 		return ""

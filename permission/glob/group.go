@@ -8,9 +8,6 @@ import (
 // group reads "(" up to its ")"; quant and at are those of the mark before it.
 func (p *parser) group(quant string, at int) ([]node, error) {
 	open := p.pos
-	if p.peek(1) == '?' && strings.IndexByte("!=<:", p.peek(2)) >= 0 && p.peek(2) != 0 {
-		return nil, p.refuse(open, `"(?" is a regular expression's`)
-	}
 	alts, closed, err := p.alternatives()
 	if err != nil {
 		return nil, err
@@ -31,9 +28,6 @@ func (p *parser) group(quant string, at int) ([]node, error) {
 // not reads the group of "!(…)".
 func (p *parser) not(at int) ([]node, error) {
 	open := p.pos
-	if p.peek(1) == '?' && strings.IndexByte("!=<:", p.peek(2)) >= 0 && p.peek(2) != 0 {
-		return nil, p.refuse(open, `"(?" is a regular expression's`)
-	}
 	alts, closed, err := p.alternatives()
 	if err != nil {
 		return nil, err
@@ -47,6 +41,9 @@ func (p *parser) not(at int) ([]node, error) {
 
 // alternatives reads "(a|b)"; closed is false where the pattern ends first.
 func (p *parser) alternatives() (alts [][]node, closed bool, err error) {
+	if p.peek(1) == '?' && strings.IndexByte("!=<:", p.peek(2)) >= 0 && p.peek(2) != 0 {
+		return nil, false, p.refuse(p.pos, `"(?" is for regular expressions, not for globs`)
+	}
 	if p.depth++; p.depth > maxDepth {
 		return nil, false, p.refuse(p.pos, "groups nest too deep")
 	}

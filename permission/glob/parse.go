@@ -3,6 +3,8 @@ package glob
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // A node is one part of a parsed pattern.
@@ -81,7 +83,7 @@ func parseGlob(pattern string) (seq []node, negated bool, err error) {
 	case pattern == "":
 		return nil, false, p.refuse(0, "is empty")
 	case len(pattern) > maxPattern:
-		p.pattern = pattern[:32] + "…"
+		p.pattern = termtext.CutBytes(pattern, 32)
 		return nil, false, p.refuse(0, "is longer than 64 KiB")
 	case !utf8.ValidString(pattern):
 		return nil, false, p.refuse(0, "is not valid UTF-8")

@@ -8,6 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/internal/program"
 )
 
 // Bounds of the analysis of one command line. What lies beyond them is unknown.
@@ -19,7 +20,7 @@ const (
 	maxShellBytes   = 16 << 20 // of the texts of the values
 	maxWords        = 10000    // of a command
 	maxVariable     = 4 << 10  // bytes of a word with variables in it
-	maxBraces       = 10       // groups of braces in a word
+	maxBraces       = 10       // of a word
 	maxLooks        = 20000    // at files and entries of folders
 )
 
@@ -31,13 +32,13 @@ type analysis struct {
 	src     string // what the nodes being looked at were parsed from
 	values  []permission.Value
 	seen    map[permission.Value]bool
-	visited []string // every folder that a cd went to
 	steps   int
 	depth   int
-	looks   int // at the file system
-	bytes   int // of values
+	plainer bool   // the shell is not bash, but one that knows less
+	input   string // the here-document of the command being looked at
+	looks   int    // at the file system
+	bytes   int    // of values
 	full    bool
-	cut     bool // a command has been
 	spent   bool
 }
 
@@ -48,7 +49,7 @@ func (a *analysis) spend(n int) bool {
 	}
 	if !a.spent {
 		a.spent = true
-		a.unknown("more steps than can be followed")
+		a.unknown("more steps than can be followed", "divide the line")
 	}
 	return false
 }
@@ -67,7 +68,7 @@ func (a *analysis) add(v permission.Value) {
 	if a.bytes += len(v.Text) + len(v.Written); len(a.values) >= maxValues || a.bytes > maxShellBytes {
 		if !a.full {
 			a.full = true
-			a.values = append(a.values, permission.Value{Tool: a.tool, Text: "more than can be looked at", Unknown: true})
+			a.values = append(a.values, permission.Value{Tool: a.tool, Text: "more than can be looked at", Certainty: permission.Unknown})
 		}
 		return
 	}
@@ -75,10 +76,23 @@ func (a *analysis) add(v permission.Value) {
 	a.values = append(a.values, v)
 }
 
-// unknown adds a value that nothing is known of but its text.
-func (a *analysis) unknown(text string) {
-	a.add(permission.Value{Tool: a.tool, Text: strings.TrimSpace(text), Unknown: true})
+// unknown adds a value that nothing is known of but its text, and why.
+func (a *analysis) unknown(text, why string) {
+	a.add(permission.Value{Tool: a.tool, Text: strings.TrimSpace(text), Certainty: permission.Unknown, Why: why})
 }
+
+// anyFile says that files may be opened which nothing names.
+func (a *analysis) anyFile() {
+	a.add(permission.Value{Tool: readFile, Kind: permission.Mentioned, Certainty: permission.Unknown})
+	a.add(permission.Value{Tool: writeFile, Kind: permission.Mentioned, Certainty: permission.Unknown})
+}
+
+// The tools whose rules are about files.
+const (
+	readFile  = "read_file"
+	writeFile = "write_file"
+	editFile  = "edit_file"
+)
 
 // written returns the source of a node.
 func (a *analysis) written(n syntax.Node) string {
@@ -93,50 +107,54 @@ func (a *analysis) written(n syntax.Node) string {
 type argv []text
 
 // line joins the words, as patterns see them.
-func (v argv) line() string {
+func (v argv) line() string { return strings.Join(v.words(), " ") }
+
+// words returns the texts of the words.
+func (v argv) words() []string {
 	words := make([]string, len(v))
 	for i, t := range v {
 		words[i] = t.s
 	}
-	return strings.Join(words, " ")
+	return words
+}
+
+// certain returns the texts of the words: "" for those that are not certain, and
+// two quotes for those that are empty.
+func (v argv) certain() []string {
+	words := make([]string, len(v))
+	for i, t := range v {
+		if words[i] = v.word(i); t.known && t.s == "" {
+			words[i] = "''"
+		}
+	}
+	return words
+}
+
+// operands returns the words that are no options and no arguments of them.
+func (v argv) operands(p *program.Program) (out argv) {
+	for _, i := range p.Operands(v.words()) {
+		out = append(out, v[i])
+	}
+	return out
 }
 
 // word returns the i-th word, "" if there is none or it is not certain.
 func (v argv) word(i int) string {
-	if i < len(v) && v[i].known && !v[i].glob {
+	if i < len(v) && v[i].known {
 		return v[i].s
 	}
 	return ""
 }
 
-// operands returns the words that are no options. withArg are the letters of
-// the options whose argument may be the next word.
-func operands(v argv, withArg string) argv {
-	var out argv
-	for i := 0; i < len(v); i++ {
-		s := v[i].s
-		switch {
-		case s == "--" && v[i].known:
-			return append(out, v[i+1:]...)
-		case len(s) < 2 || s[0] != '-':
-			out = append(out, v[i])
-		case s[1] != '-' && strings.IndexByte(withArg, s[len(s)-1]) >= 0 && len(s) == 2:
-			i++
-		}
-	}
-	return out
-}
-
 // text is what a word becomes. It is comparable.
 type text struct {
-	s       string // with what is not known as it is written
-	pattern string // s as a pattern, if glob: quoted characters are escaped
-	known   bool   // all of s is certain
-	glob    bool   // the shell expands it to file names
-	split   bool   // the shell may make several words of it
-	subst   bool   // it is nothing but a substitution of a command
-	proc    bool   // it is the file of a process substitution
-	prefix  int    // how much of s is certain, if not all
+	s      string // with what is not known as it is written
+	known  bool   // all of s is certain
+	split  bool   // the shell may make several words of it
+	number bool   // it is a whole number, whichever
+	subst  bool   // it is nothing but a substitution of a command
+	prefix int    // how much of s is certain
+	with   string // what it depends on: see [permission.Value.With]
 }
 
 // known reports whether all words are certain.
@@ -144,17 +162,16 @@ func known(v argv) bool {
 	return !slices.ContainsFunc(v, func(t text) bool { return !t.known })
 }
 
+// literal is a text that is certain.
+func literal(s string) text { return text{s: s, known: true, prefix: len(s)} }
+
 // commandName returns the last part of the command's path; "": it cannot be
 // known.
 func commandName(v argv) string {
-	if len(v) == 0 || v.word(0) == "" {
-		return ""
+	if name := path.Base(v.word(0)); name != "." && name != "/" || v.word(0) == "." {
+		return name
 	}
-	name := path.Base(v[0].s)
-	if name == "" || name == "/" {
-		return ""
-	}
-	return name
+	return ""
 }
 
 // maxItems bounds the items of a loop that are looked at one by one.

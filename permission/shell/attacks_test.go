@@ -30,13 +30,13 @@ func gitWorkspace(t testing.TB, setup string) permission.Workspace {
 	return w
 }
 
-func decideShell(t testing.TB, w permission.Workspace, rules *permission.Ruleset, command string) permission.Decision {
+func decideShell(t testing.TB, w permission.Workspace, rules *permission.Ruleset, held bool, command string) permission.Decision {
 	t.Helper()
 	values, err := Values(w, "shell_exec", command)
 	if err != nil {
 		return permission.Decision{Action: permission.Deny}
 	}
-	return (&permission.Layers{Static: rules}).Decide(values)
+	return (&permission.Layers{Static: rules, Held: held}).Decide(values)
 }
 
 func readText(t testing.TB, path string) []string {
@@ -50,18 +50,23 @@ func readText(t testing.TB, path string) []string {
 
 // What someone would try who may run nearly all, or a few commands, and wants
 // what is denied: the text of .env files, which are tracked, rm, curl, git push.
+// Only what a sandbox holds is allowed where there is one.
 func TestAttacks(t *testing.T) {
 	w := gitWorkspace(t, "ln -s .env link; git add -f .")
-	sets := map[string]*permission.Ruleset{"[wide]": rules(t, wideRules), "[narrow]": rules(t, narrowRules)}
+	sets := map[string]*permission.Ruleset{"[wide]": rules(t, wideRules), "[wide, held]": rules(t, wideRules), "[narrow]": rules(t, narrowRules), "[narrow, held]": rules(t, narrowRules)}
 	var set *permission.Ruleset
+	var held bool
 	for _, line := range readText(t, "testdata/attacks.txt") {
 		switch {
 		case strings.HasPrefix(line, "#"):
 		case sets[line] != nil:
-			set = sets[line]
+			set, held = sets[line], strings.Contains(line, "held")
 		default:
-			if d := decideShell(t, w, set, line); d.Action == permission.Allow {
+			if d := decideShell(t, w, set, false, line); d.Action == permission.Allow {
 				t.Errorf("%q is allowed", line)
+			}
+			if d := decideShell(t, w, set, true, line); d.Action == permission.Allow && !held {
+				t.Errorf("%q is allowed in a sandbox", line)
 			}
 		}
 	}
@@ -72,7 +77,7 @@ func TestHarmlessCommands(t *testing.T) {
 	w := gitWorkspace(t, "rm -r conf; echo .env > .gitignore; git add .")
 	set := rules(t, wideRules)
 	for _, line := range readText(t, "testdata/harmless.txt") {
-		if d := decideShell(t, w, set, line); d.Action != permission.Allow && !strings.HasPrefix(line, "#") {
+		if d := decideShell(t, w, set, true, line); d.Action != permission.Allow && !strings.HasPrefix(line, "#") {
 			t.Errorf("%q: got %v, want allow (%s)", line, d.Action, d.Reason())
 		}
 	}
@@ -90,21 +95,14 @@ func TestGitTrees(t *testing.T) {
 		{"git add -f .env", "git diff -- src README.md", permission.Allow},
 		{"git add -f .env", "git diff HEAD -- conf ':!x'", permission.Ask},
 		{"git add README.md", "git diff", permission.Allow},
-		{"git add README.md", "git add -A && git show", permission.Ask},
-		{"git add README.md", "cd src && git add -A; git diff --cached", permission.Ask},
-		{"git add README.md", "git stash -u", permission.Ask},
 		{"git add README.md", "git stash", permission.Allow},
 		{"git add -f .; git update-index --index-version 4", "git show", permission.Ask},
 		{"git add README.md src; git update-index --index-version 4", "git show", permission.Allow},
 		{"printf broken > .git/index", "git show", permission.Ask},
 		{"git add README.md; git update-index --split-index", "git show", permission.Ask},
-		{"", "git worktree add ../elsewhere", permission.Ask},
-		{"", "git worktree add inside", permission.Allow},
-		{"", "git clone https://x.test/a.git ../a", permission.Ask},
 		{"", "git clone https://x.test/a.git sub/a", permission.Allow},
-		{"", "git init /tmp/x", permission.Ask},
 	} {
-		if d := decideShell(t, gitWorkspace(t, c.setup), set, c.command); d.Action != c.want {
+		if d := decideShell(t, gitWorkspace(t, c.setup), set, true, c.command); d.Action != c.want {
 			t.Errorf("%q after %q: got %v (%s), want %v", c.command, c.setup, d.Action, d.Reason(), c.want)
 		}
 	}
@@ -144,7 +142,7 @@ func TestWritingOutside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := decideShell(t, w, set, c.command); d.Action != c.want {
+		if d := decideShell(t, w, set, true, c.command); d.Action != c.want {
 			t.Errorf("%q by %s: got %v (%s), want %v", c.command, c.rules, d.Action, d.Reason(), c.want)
 		}
 	}

@@ -3,100 +3,98 @@ package shell
 import (
 	"regexp"
 	"strings"
+
+	"github.com/agentworker/worker/permission/internal/program"
 )
 
 var setFlags = regexp.MustCompile(`^[-+][euxovf]*$`)
 
-// builtin follows the commands of the shell itself that change what later
-// ones mean.
-func (a *analysis) builtin(st *state, name string, v argv) {
-	whole := v.line()
-	switch name {
-	case "cd", "pushd", "chdir":
-		args := operands(v[1:], "")
-		switch {
-		case len(args) == 0 && name == "pushd", len(args) > 0 && args[0].s == "-":
-			a.cd(st, text{})
-		case len(args) == 0:
-			a.cd(st, text{s: a.home, known: a.home != ""})
-		default:
-			a.cd(st, args[0])
+// identifier is the name of a variable, and not an element of one.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// builtin follows the commands of the shell itself that change what later ones
+// mean. It reports whether v is one.
+func (a *analysis) builtin(st *state, p *program.Program, v argv) bool {
+	args := v.operands(p)
+	switch p.Does {
+	case doesEval:
+		rest := v[1:]
+		if rest.word(0) == "--" {
+			rest = rest[1:]
 		}
-	case "popd":
-		a.cd(st, text{})
+		a.joined(st, rest)
+	case "folder":
+		switch {
+		case len(args) > 1, len(args) == 1 && args[0].s == "-", len(args) == 0 && v[0].s == "pushd":
+			st.cd(text{})
+		case len(args) == 0:
+			st.cd(text{s: a.home, known: a.home != ""})
+		default:
+			st.cd(args[0])
+		}
+	case "elsewhere":
+		st.cd(text{})
 	case "set":
 		for i, t := range v[1:] {
 			if t.s == "pipefail" && i > 0 && strings.HasSuffix(v[i].s, "o") {
 				continue
 			}
 			if !t.known || !setFlags.MatchString(t.s) {
-				a.unknown(whole)
-				return
+				a.unknown(v.line(), "it changes how the shell reads what follows")
+				break
 			}
 		}
-	case "hash", "alias", "enable", "shopt", "bind", "complete", "compgen", "compopt", "fc", "history", "dirs":
+	case "arguments":
 		if len(v) > 1 {
-			a.unknown(whole)
+			a.unknown(v.line(), "it changes what later commands mean")
 		}
-	case "source", ".":
-		a.unknown(whole)
-	case "trap":
-		if args := operands(v[1:], ""); len(args) > 1 {
-			a.nested(st.clone(), args[0])
-		}
-	case "mapfile", "readarray":
-		for i, t := range v {
-			if strings.HasPrefix(t.s, "-C") && i < len(v) {
-				a.unknown(whole)
+	case "later":
+		if len(args) > 1 {
+			later := st.clone()
+			for name := range later.vars {
+				later.vars[name] = text{}
 			}
+			later.cwd = ""
+			a.joined(later, args[:1])
 		}
-		a.setsAll(st, operands(v[1:], "dnOsuCc"))
-	case "read":
-		a.setsAll(st, operands(v[1:], "adinNptu"))
+	case "variables":
 		for i, t := range v {
 			if t.s == "-a" && i+1 < len(v) {
 				a.sets(st, v[i+1])
 			}
 		}
-	case "getopts":
-		if len(v) > 2 {
-			a.sets(st, v[2])
+		for _, t := range args[min(p.Number(program.Skip), len(args)):] {
+			a.sets(st, t)
 		}
-	case "printf":
-		if v.word(1) == "-v" && len(v) > 2 {
-			a.sets(st, v[2])
-		} else if len(v) > 1 && strings.HasPrefix(v[1].s, "-v") {
-			a.unknown(whole)
+	case "variable":
+		if len(v) > 1 && strings.HasPrefix(v[1].s, "-v") {
+			a.sets(st, append(args, text{})[0])
+			a.sets(st, append(v, text{})[2])
 		}
-	case "unset":
-		a.setsAll(st, operands(v[1:], ""))
-	case "wait":
-		if len(v) > 1 && strings.HasPrefix(v[1].s, "-p") {
-			a.unknown(whole)
-		}
-	case "export", "declare", "typeset", "local", "readonly": // reached by a wrapper
-		a.unknown(whole)
-	case "let", "test", "[":
-		for i, t := range v[1:] {
-			isArith := name == "let" || t.s == "-v" || i > 0 && strings.HasPrefix(v[i].s, "-v")
-			if isArith && (!t.known || strings.ContainsAny(t.s, "[$`=")) {
-				a.unknown(whole)
+	case "arithmetic":
+		for _, t := range v[1:] {
+			if !t.known || !number.MatchString(t.s) {
+				a.unknown(v.line(), whyArithmetic)
+				break
 			}
 		}
-	case "shift", "ulimit", "umask":
+	case "test":
+		for i, t := range v[1:] {
+			if strings.HasPrefix(t.s, "-v") || i > 0 && v[i].s == "-v" && (!t.known || !identifier.MatchString(t.s)) || t.s == "-R" {
+				a.unknown(v.line(), "-v evaluates what stands in brackets: test the value")
+				break
+			}
+		}
+	default:
+		return false
 	}
-}
-
-func (a *analysis) setsAll(st *state, names argv) {
-	for _, t := range names {
-		a.sets(st, t)
-	}
+	return true
 }
 
 // sets gives a variable that a command sets an unknown value.
 func (a *analysis) sets(st *state, name text) {
-	if !name.known || strings.ContainsAny(name.s, "[") {
-		a.unknown(name.s)
+	if !name.known || !identifier.MatchString(name.s) {
+		a.unknown(name.s, "the name of the variable is not certain")
 		return
 	}
 	a.assigned(name.s, "")

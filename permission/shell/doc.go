@@ -3,10 +3,12 @@
 //
 // [Values] parses the line as bash does and follows it without running it.
 // [AlwaysPatterns] names the rules that an "always" answer to a call adds. The
-// package knows commands and files; it knows nothing of rules and decisions.
+// package says which commands these are, to ask a person well; what they can
+// touch, a sandbox says. It knows nothing of rules and decisions, and of a
+// program only what its row of permission/internal/program/programs.txt has.
 //
 // An analysis reads a script from above to below: shell.go the commands, stmt.go
-// the constructs around them, word.go what their words become, state.go what is
-// certain at a place; run.go and wrap.go follow commands that run others,
-// files.go, outputs.go and git.go find the files that commands open.
+// the constructs around them, word.go and variables.go what their words become,
+// state.go what is certain at a place; run.go and builtin.go follow what
+// commands run, files.go and git.go find the files that words name.
 package shell

@@ -35,7 +35,7 @@ func TestFoldedPaths(t *testing.T) {
 		"Data/.ENV": permission.Deny, "Data/.env": permission.Deny, "Data/key.pem": permission.Deny,
 		"Data/SECRETS/x": permission.Deny, "Data/ABS": permission.Deny, "Data/x": permission.Allow, "docs/.ENV": plain,
 	} {
-		if d := decideShell(t, w, set, "cat "+path); d.Action != want {
+		if d := decideShell(t, w, set, true, "cat "+path); d.Action != want {
 			t.Errorf("cat %s: got %v (%s), want %v", path, d.Action, d.Reason(), want)
 		}
 	}

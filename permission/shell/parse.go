@@ -1,62 +1,30 @@
 package shell
 
 import (
-	"bytes"
 	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxReadings bounds how often a script is parsed to read it as bash does.
-const maxReadings = 20
-
 // parseShell returns the statements of a script up to the first that is no
 // shell; ok is false if there is one, or if it is not certain that bash reads
-// the script so. The nodes' offsets are those of the script.
-//
-// The parser differs from bash in three things, each of which would hide a
-// command: it goes on with a comment's line where that ends in a backslash, it
-// takes a carriage return for a blank, and it lets single quotes quote in the
-// default of a variable within double quotes. What it reads is changed
-// accordingly, byte for byte.
-func parseShell(script string) (stmts []*syntax.Stmt, ok bool) {
-	text := []byte(script)
-	ok = true
-	if bytes.IndexByte(text, '\r') >= 0 {
-		ok = false
-		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{1}) // for bash a character like any other
+// the script so, and a shell that is plainer than bash, if it is to be one.
+func parseShell(script string, plainer bool) (stmts []*syntax.Stmt, ok bool) {
+	stmts, ok = parseOnce(script, syntax.LangBash)
+	if plainer && ok {
+		_, ok = parseOnce(script, syntax.LangPOSIX)
 	}
-	for range maxReadings {
-		changed := false
-		if continued.Match(text) {
-			changed = endComments(text)
-		}
-		stmts, parsed := parseOnce(text)
-		if bytes.Contains(text, []byte("${")) && unquote(text, stmts) {
-			ok, changed = false, true
-		}
-		if !changed {
-			return stmts, ok && parsed
-		}
-	}
-	return nil, false
+	return stmts, ok && !strings.Contains(script, "\r") && !(doubtful.MatchString(script) && readOtherwise(script))
 }
 
-// continued finds what may be a comment that ends in a backslash.
-var continued = regexp.MustCompile(`#[^\n]*\\\n`)
-
-func newShellParser(opts ...syntax.ParserOption) *syntax.Parser {
-	return syntax.NewParser(append(opts, syntax.Variant(syntax.LangBash))...)
-}
-
-func parseOnce(text []byte) (stmts []*syntax.Stmt, ok bool) {
+func parseOnce(script string, lang syntax.LangVariant) (stmts []*syntax.Stmt, ok bool) {
 	defer func() {
 		if recover() != nil { // some malformed texts make the parser panic
 			ok = false
 		}
 	}()
-	for stmt, err := range newShellParser().StmtsSeq(bytes.NewReader(text)) {
+	for stmt, err := range syntax.NewParser(syntax.Variant(lang)).StmtsSeq(strings.NewReader(script)) {
 		if err != nil {
 			return stmts, false
 		}
@@ -65,34 +33,25 @@ func parseOnce(text []byte) (stmts []*syntax.Stmt, ok bool) {
 	return stmts, true
 }
 
-// endComments replaces the backslashes that end comments, and reports whether
-// there were any.
-func endComments(text []byte) (changed bool) {
+// doubtful finds what may be a comment that ends in a backslash, or an
+// expansion with quotes.
+var doubtful = regexp.MustCompile(`#[^\n]*\\\n|\$\{`)
+
+// readOtherwise reports whether bash may read the script in another way.
+// The parser differs from it in three things, each of which would hide a command:
+// it goes on with a comment's line where that ends in a backslash, it lets single
+// quotes quote in the default of a variable within double quotes, and it takes a
+// carriage return for a blank.
+func readOtherwise(script string) (found bool) {
 	defer func() { _ = recover() }() // parseOnce says so
 	// With an error the file is what comes before it.
-	file, _ := newShellParser(syntax.KeepComments(true)).Parse(bytes.NewReader(text), "")
+	file, _ := syntax.NewParser(syntax.KeepComments(true)).Parse(strings.NewReader(script), "")
 	if file == nil {
-		return false
-	}
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.Comment); ok && strings.HasSuffix(c.Text, "\\\n") {
-			from := int(c.Hash.Offset())
-			if i := bytes.Index(text[from:], []byte("\\\n")); i >= 0 {
-				text[from+i] = ' '
-				changed = true
-			}
-		}
 		return true
-	})
-	return changed
-}
-
-// unquote replaces the single quotes that may quote nothing, as in
-// "${x:-'$y'}", and reports whether there were any.
-func unquote(text []byte, stmts []*syntax.Stmt) (changed bool) {
+	}
 	var within []bool // double quotes: of each node that is open
 	documents := map[*syntax.Word]bool{}
-	visit := func(n syntax.Node) bool {
+	syntax.Walk(file, func(n syntax.Node) bool {
 		if n == nil {
 			within = within[:len(within)-1]
 			return true
@@ -108,25 +67,14 @@ func unquote(text []byte, stmts []*syntax.Stmt) (changed bool) {
 		case *syntax.Word:
 			inside = inside || documents[n]
 		case *syntax.SglQuoted:
-			if inside && !sameUnquoted.MatchString(n.Value) {
-				at := int(n.Left.Offset())
-				if n.Dollar {
-					at++
-				}
-				text[at] = 'x'
-				if !strings.Contains(n.Value, "}") { // the expansion goes on behind it
-					text[n.Right.Offset()] = 'x'
-				}
-				changed = true
-			}
+			found = found || inside && !sameUnquoted.MatchString(n.Value)
+		case *syntax.Comment:
+			found = found || strings.HasSuffix(n.Text, "\\\n")
 		}
 		within = append(within, inside)
 		return true
-	}
-	for _, s := range stmts {
-		syntax.Walk(s, visit)
-	}
-	return changed
+	})
+	return found
 }
 
 // sameUnquoted is a text that is one with and without its quotes.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/agentworker/worker/permission"
+
+	"github.com/agentworker/worker/permission/internal/program"
 )
 
 // Values returns the values of a command line of the shell. It is parsed as
@@ -17,9 +20,9 @@ import (
 //     without quotes, joined by blanks; also those that another command, such
 //     as xargs, env or sh -c, would run.
 //   - A redirection is a value of write_file or read_file.
-//   - A file that a command is given to read or write is a value of read_file
-//     or write_file that can only deny, and so are other spellings of a
-//     command: "rm -rf x" for "/bin/rm -fr x".
+//   - A file that a word names is mentioned to be read, and so are other
+//     spellings of a command: "rm -rf x" for "/bin/rm -fr x". A command that may
+//     open other files mentions an unknown one.
 //   - A line of several commands is a value itself, for rules that deny a pipe
 //     or another construction.
 //   - What cannot be known before it runs, and a line that cannot be parsed,
@@ -37,11 +40,11 @@ func Values(w permission.Workspace, tool, command string) ([]permission.Value, e
 		return nil, errNULCommand
 	}
 	a := &analysis{ws: w, tool: tool, seen: map[permission.Value]bool{}, home: w.HomeFolder()}
-	st := &state{vars: map[string]text{}, cwd: []string{w.Root}, funcs: map[string]*syntax.Stmt{}}
+	st := &state{vars: map[string]text{}, cwd: w.Root, funcs: map[string]function{}}
 	a.script(st, command)
 	a.line(command)
-	if !slices.ContainsFunc(a.values, func(v permission.Value) bool { return !v.DenyOnly }) {
-		a.unknown(command) // nothing in it that a rule could allow
+	if !slices.ContainsFunc(a.values, func(v permission.Value) bool { return !v.OnlyDenies() }) {
+		a.unknown(command, "there is no command in it that a rule could allow")
 	}
 	return a.values, nil
 }
@@ -53,46 +56,39 @@ func (a *analysis) line(command string) {
 		return
 	}
 	lines := []string{strings.TrimSpace(command)}
-	if stmts, ok := parseShell(command); ok {
-		var b strings.Builder
+	if stmts, ok := parseShell(command, false); ok {
+		printed := make([]string, len(stmts))
 		for i, stmt := range stmts {
-			if i > 0 {
-				b.WriteString("; ")
-			}
-			if syntax.NewPrinter(syntax.SingleLine(true)).Print(&b, stmt) != nil {
-				break
-			}
+			var b strings.Builder
+			_ = syntax.NewPrinter(syntax.SingleLine(true)).Print(&b, stmt)
+			printed[i] = strings.TrimSpace(b.String())
 		}
-		lines = append(lines, strings.TrimSpace(b.String()))
+		lines = appendNew(lines, strings.Join(printed, "; "))
 	}
-	for _, text := range slices.Compact(lines) {
-		a.add(permission.Value{Tool: a.tool, Text: text, DenyOnly: true, Line: true})
+	for _, text := range lines {
+		a.add(permission.Value{Tool: a.tool, Text: text, Kind: permission.Line})
 	}
 }
 
-type shellError string
-
-func (e shellError) Error() string { return string(e) }
-
-const (
-	errEmptyCommand shellError = "the command is empty"
-	errNULCommand   shellError = "the command contains a NUL"
+var (
+	errEmptyCommand = errors.New("the command is empty")
+	errNULCommand   = errors.New("the command contains a NUL")
 )
 
 // script looks at a text that a shell runs. What comes before a syntax error
 // has run by then, so it counts as well.
 func (a *analysis) script(st *state, text string) {
 	if a.depth >= maxShellNesting || len(text) > maxCommand {
-		a.unknown(text)
+		a.unknown(text, "it is longer or deeper than can be followed")
 		return
 	}
 	a.depth++
 	src := a.src
 	defer func() { a.depth--; a.src = src }()
 	a.src = text
-	stmts, ok := parseShell(text)
+	stmts, ok := parseShell(text, a.plainer)
 	if !ok {
-		a.unknown(text)
+		a.unknown(text, "shells may read it in more than one way")
 	}
 	a.stmts(st, stmts)
 }
@@ -101,38 +97,37 @@ func (a *analysis) script(st *state, text string) {
 // substitutions in it.
 func (a *analysis) call(st *state, c *syntax.CallExpr) {
 	mark := len(a.values)
-	a.assigns(st, c.Assigns, len(c.Args) > 0)
+	a.assigns(st, c)
 	var args argv
-	size, cut := 0, false
-	for _, w := range c.Args {
-		for _, t := range a.fields(st, w) {
+	var with []string
+	for size, i := 0, 0; i < len(c.Args); i++ {
+		for _, t := range a.fields(st, c.Args[i]) {
 			size += len(t.s) + 1
-			switch cut = cut || size > maxCommand+1 || len(args) == maxWords; {
-			case !cut:
-				args = append(args, t)
-			case !a.cut:
-				a.cut = true
-				a.unknown("a command with more words than can be looked at")
-			}
+			args, with = append(args, t), appendNew(with, t.with)
+		}
+		if size > maxCommand || len(args) > maxWords {
+			a.unknown("a command with more words than can be looked at", "divide it")
+			args, i = append(args, text{split: true}), len(c.Args)
 		}
 	}
-	if cut {
-		args = append(args, text{split: true})
-	}
+	with = appendNew(with, a.input)
+	a.input = ""
 	inner := slices.Clone(a.values[mark:])
 	a.values = a.values[:mark]
 	if len(args) > 0 {
-		a.run(st, args, a.written(c))
+		a.run(st, args, permission.Value{Written: a.written(c), With: strings.Join(with, "; ")})
 	} else if len(c.Args) > 0 {
-		a.unknown(a.written(c)) // all words may vanish
+		a.unknown(a.written(c), "all of its words may vanish")
 	}
 	a.values = append(a.values, inner...)
 }
 
-// run adds the values of a command and follows what it does.
-func (a *analysis) run(st *state, v argv, written string) {
+// run adds the values of a command, of which own says how it is written, and
+// follows what it does.
+func (a *analysis) run(st *state, v argv, own permission.Value) {
+	own.Tool, own.Text = a.tool, v.line()
 	if a.depth >= maxShellNesting {
-		a.unknown(written)
+		a.unknown(own.Text, "it is deeper than can be followed")
 		return
 	}
 	if !a.spend(1 + len(v)/256) {
@@ -140,86 +135,137 @@ func (a *analysis) run(st *state, v argv, written string) {
 	}
 	a.depth++
 	defer func() { a.depth-- }()
-	own := permission.Value{Tool: a.tool, Text: v.line(), Written: written}
 	name := commandName(v)
-	own.Unknown = name == "" || name == "." && len(v) == 1
-	if name != "" && strings.Contains(v[0].s, "/") {
-		for _, dir := range st.dirs() { // a program that this very script wrote
-			own.Unknown = own.Unknown || dir == "" && !rooted(v[0].s) && len(st.written) > 0 ||
-				slices.Contains(st.written, filepath.Join(dir, v[0].s)) || slices.Contains(st.written, filepath.Clean(v[0].s))
+	if own.Why = a.unclear(st, name, v); own.Why != "" {
+		own.Certainty = permission.Unknown
+		a.add(own)
+		a.anyFile()
+		if len(v) > 1 && commandName(v[1:]) != "" { // what follows, as if it was run
+			a.mention(v[1:])
 		}
+		return
+	}
+	p := program.Lookup(name)
+	if own.Written != "" {
+		own.Always = alwaysPattern(p, v)
+	}
+	f, defined := st.funcs[name]
+	if f.sure { // its body says what it does
+		own.Kind, own.Written, own.With = permission.Spelling, "", ""
 	}
 	a.add(own)
-	if own.Unknown {
-		a.suspects(st, v)
-		return
-	}
-	a.spellings(v)
-	if len(v) > 1 && (keywords[name] || assignment.MatchString(v[0].s)) { // no program; yet what follows must not hide
-		a.run(st, v[1:], v[1:].line())
-	}
-	if body := st.funcs[name]; body != nil && !slices.Contains(st.inFunc, body) {
-		from := len(a.visited)
+	if defined && !slices.Contains(st.inFunc, f.body) {
 		in := st.clone()
-		in.inFunc = append(in.inFunc, body)
-		a.stmt(in, body)
+		in.inFunc = append(in.inFunc, f.body)
+		a.stmt(in, f.body)
 		in.inFunc = st.inFunc
 		st.merge(in)
-		st.mayBeIn(a.visited[from:])
 	}
-	a.builtin(st, name, v)
-	a.unwrap(st, name, v)
-	a.files(st, name, v)
-}
-
-// nested looks at a word that a shell runs as a script.
-func (a *analysis) nested(st *state, t text) {
-	if !t.known || t.glob {
-		a.unknown(t.s)
+	if f.sure {
 		return
 	}
-	if strings.TrimSpace(t.s) != "" {
-		a.script(st, t.s)
+	a.spellings(p, v)
+	if len(v) > 1 && assignment.MatchString(v[0].s) { // no program; yet what follows must not hide
+		a.inner(st, v[1:])
+	}
+	a.opens(st, p, v)
+	a.follow(st, p, v)
+}
+
+// unclear says why it is not certain which program a command runs; "": it is.
+func (a *analysis) unclear(st *state, name string, v argv) string {
+	switch {
+	case name == "" || name == "." && len(v) == 1:
+		return "the name of the command is not certain: write it out"
+	case strings.ContainsAny(v[0].s, " \t\n"):
+		return "the name of the program has a blank in it"
+	case strings.Contains(v[0].s, "/") && len(st.written) > 0:
+		path := v[0].s
+		if !filepath.IsAbs(path) && st.cwd != "" {
+			path = st.cwd + "/" + path
+		}
+		if !filepath.IsAbs(path) || slices.Contains(st.written, filepath.Clean(path)) {
+			return "the line may write the program: run it by a call of its own"
+		}
+	}
+	return ""
+}
+
+// inner runs what a wrapper runs.
+func (a *analysis) inner(st *state, v argv) {
+	if len(v) > 0 {
+		a.run(st, v, permission.Value{Written: v.line()})
 	}
 }
 
-// suspects looks at what follows a command that is not known, as if it ran it.
-func (a *analysis) suspects(st *state, v argv) {
-	if len(v) > 1 && commandName(v[1:]) != "" {
-		a.denyOnly(v[1:])
+// joined looks at words that a shell runs as a script.
+func (a *analysis) joined(st *state, v argv) {
+	switch line := v.line(); {
+	case !known(v):
+		a.unknown(line, "its words become a script, which has to be literal")
+	case strings.TrimSpace(line) != "":
+		a.script(st, line)
 	}
-	a.files(st, "", v)
+}
+
+// mention adds a command that may or may not be run: if a rule denies it, that
+// holds.
+func (a *analysis) mention(v argv) {
+	a.add(permission.Value{Tool: a.tool, Text: v.line(), Kind: permission.Spelling})
+	a.spellings(program.Lookup(commandName(v)), v)
+}
+
+// apart looks at a script or a command in an analysis of its own, of which it
+// adds the commands with this certainty at best: a rule that denies one holds, a
+// rule that allows it says nothing.
+func (a *analysis) apart(certainty permission.Certainty, look func(b *analysis)) {
+	b := &analysis{ws: a.ws, tool: a.tool, seen: map[permission.Value]bool{}, home: a.home, depth: a.depth, steps: a.steps, looks: a.looks}
+	look(b)
+	a.steps, a.looks = b.steps, b.looks
+	for _, v := range b.values {
+		if v.Tool != a.tool || v.Kind == permission.Line {
+			continue
+		}
+		if v.Certainty == permission.Unknown && v.Kind == permission.Wanted {
+			v.Text = "" // it might be any command
+		}
+		a.add(permission.Value{Tool: a.tool, Text: v.Text, Kind: permission.Spelling, Certainty: max(v.Certainty, certainty)})
+	}
+}
+
+// elsewhere looks at a script that runs where this analysis' answers do not
+// hold, on another machine or in a file.
+func (a *analysis) elsewhere(script string, plainer bool) {
+	a.apart(permission.Certain, func(b *analysis) {
+		b.plainer = plainer
+		b.script(&state{vars: map[string]text{}, funcs: map[string]function{}}, strings.ReplaceAll(script, "\x00", ""))
+	})
 }
 
 // maxSuspects bounds the words of a command that may begin another.
-const maxSuspects = 8
+const maxSuspects = 12
 
-// mayRun looks at a command that nothing is known of, which may be one that
-// runs its operands: what a rule denies of these is asked about.
-func (a *analysis) mayRun(v argv) {
-	b := &analysis{ws: a.ws, tool: a.tool, seen: map[permission.Value]bool{}, home: a.home, steps: a.steps, looks: a.looks}
-	n := 0
-	for i := 1; i < len(v) && n < maxSuspects; i++ {
-		s := v[i].s
-		if strings.HasPrefix(s, "-") {
-			_, value, found := strings.Cut(s, "=")
-			if !found {
-				continue
+// mayRun looks at a command that may run its operands, or the argument of an
+// option.
+func (a *analysis) mayRun(v argv, certainty permission.Certainty) {
+	a.apart(certainty, func(b *analysis) {
+		n := 0
+		for i := 1; i < len(v) && n < maxSuspects; i++ {
+			t := v[i]
+			if strings.HasPrefix(t.s, "-") {
+				_, value, found := strings.Cut(t.s, "=")
+				if !found {
+					continue
+				}
+				t = text{s: value, known: t.known, prefix: min(t.prefix, len(value))}
 			}
-			s = value
+			if n++; !t.known && n <= 2 {
+				b.add(permission.Value{Tool: b.tool, Text: t.s[:t.prefix], Kind: permission.Spelling, Certainty: permission.Unknown})
+			}
+			b.mention(append(argv{t}, v[i+1:]...))
+			if t.known && strings.ContainsAny(t.s, " ;&|\n") && b.depth < maxShellNesting/2 {
+				b.script(&state{vars: map[string]text{}, funcs: map[string]function{}}, t.s)
+			}
 		}
-		n++
-		b.denyOnly(append(argv{{s: s, known: v[i].known, prefix: min(v[i].prefix, len(s))}}, v[i+1:]...))
-	}
-	a.steps, a.looks = b.steps, b.looks
-	for _, value := range b.values {
-		value.Possible, value.Spelling = true, true
-		a.add(value)
-	}
-}
-
-// takesWords reports whether a program is known, and does not run its operands.
-func takesWords(name string) bool {
-	_, recurses := recursive[name]
-	return pathless[name] || readers[name] || changed[name] || lastChanged[name] || searchers[name] || uploaders[name] || recurses || inert[name]
+	})
 }

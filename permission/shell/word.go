@@ -1,12 +1,12 @@
 package shell
 
 import (
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/pattern"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -22,78 +22,24 @@ func (a *analysis) word(st *state, w *syntax.Word) text {
 	a.parts(st, &b, w.Parts, false)
 	t := b.text()
 	a.spend(len(t.s) / 1024) // long words take long
-	t.subst = len(w.Parts) == 1 && isSubst(w.Parts[0])
 	if len(w.Parts) == 1 {
-		_, t.proc = w.Parts[0].(*syntax.ProcSubst)
+		_, t.number = w.Parts[0].(*syntax.ArithmExp)
+		_, t.subst = w.Parts[0].(*syntax.CmdSubst)
 	}
 	return t
 }
 
-func isSubst(p syntax.WordPart) bool { _, ok := p.(*syntax.CmdSubst); return ok }
-
-// fields evaluates a word as an argument: braces are expanded, and variables
-// with blanks are split. Patterns are left to globbed.
+// fields evaluates a word as an argument: variables with blanks are split.
 func (a *analysis) fields(st *state, w *syntax.Word) []text {
-	if w == nil {
-		return nil
-	}
-	tooMany := func() []text {
-		a.word(st, w) // for what it would run
-		return []text{{s: a.written(w), split: true}}
-	}
-	if openBraces(w.Parts) > maxOpenBraces {
-		return tooMany()
-	}
+	t := a.word(st, w)
 	clone := *w
 	clone.Parts = slices.Clone(w.Parts)
-	if !syntax.SplitBraces(&clone) {
-		return splitFields(a.word(st, w))
+	if strings.Count(t.s, "{") > maxBraces || syntax.SplitBraces(&clone) { // several words
+		t.prefix = min(t.prefix, strings.IndexByte(t.s, '{'))
+		t.known, t.split = false, true
+		return []text{t}
 	}
-	if braces(clone.Parts) > maxBraces {
-		return tooMany()
-	}
-	var all []text
-	for word, err := range expand.BracesSeq(nil, &clone) {
-		if err != nil || len(all) > 200 {
-			return tooMany()
-		}
-		all = append(all, splitFields(a.word(st, word))...)
-	}
-	return all
-}
-
-// maxOpenBraces bounds the braces of a word that is searched for groups, which
-// takes time and memory quadratic in their number.
-const maxOpenBraces = 100
-
-func openBraces(parts []syntax.WordPart) (n int) {
-	for _, p := range parts {
-		if lit, ok := p.(*syntax.Lit); ok {
-			n += strings.Count(lit.Value, "{")
-		}
-	}
-	return n
-}
-
-// braces returns the number of groups of braces, up to one more than allowed.
-func braces(parts []syntax.WordPart) int {
-	n := 0
-	for _, p := range parts {
-		b, ok := p.(*syntax.BraceExp)
-		if !ok {
-			continue
-		}
-		n++
-		for _, e := range b.Elems {
-			if n <= maxBraces {
-				n += braces(e.Parts)
-			}
-		}
-		if n > maxBraces {
-			break
-		}
-	}
-	return n
+	return splitFields(t)
 }
 
 // splitFields splits the value of unquoted variables at blanks.
@@ -101,16 +47,13 @@ func splitFields(t text) []text {
 	if !t.known || !t.split {
 		return []text{t}
 	}
-	t.split = false
 	parts := strings.Fields(t.s)
-	if len(parts) == 1 && parts[0] == t.s {
-		return []text{t}
-	}
 	var all []text
 	for _, part := range parts {
-		f := t
-		f.s, f.pattern = part, part
-		f.glob = strings.ContainsAny(part, "*?[")
+		var b wordBuilder
+		b.active(part)
+		f := b.text()
+		f.with = t.with
 		all = append(all, f)
 	}
 	return all
@@ -118,22 +61,20 @@ func splitFields(t text) []text {
 
 // wordBuilder puts a text together.
 type wordBuilder struct {
-	s, pat strings.Builder
-	t      text
-	vague  bool
+	s     strings.Builder
+	t     text
+	vague bool
+	with  []string
 }
 
-func (b *wordBuilder) literal(s string) {
-	b.s.WriteString(s)
-	b.pat.WriteString(pattern.QuoteMeta(s, 0))
-}
+func (b *wordBuilder) literal(s string) { b.s.WriteString(s) }
 
-func (b *wordBuilder) active(s string) { // unquoted
-	b.s.WriteString(s)
-	b.pat.WriteString(s)
-	if strings.ContainsAny(s, "*?[") {
-		b.t.glob = true
+// active adds what is not quoted: a pattern is what the files are called.
+func (b *wordBuilder) active(s string) {
+	if at := strings.IndexAny(s, "*?["); at >= 0 && !b.vague {
+		b.vague, b.t.prefix = true, b.s.Len()+at
 	}
+	b.s.WriteString(s)
 }
 
 func (b *wordBuilder) unknown(written string, quoted bool) {
@@ -148,13 +89,12 @@ func (b *wordBuilder) unknown(written string, quoted bool) {
 
 func (b *wordBuilder) text() text {
 	t := b.t
-	t.s, t.known = b.s.String(), !b.vague
+	t.s = b.s.String()
+	t.known = !b.vague || t.s == "["
 	if t.known {
-		t.prefix = 0
+		t.prefix = len(t.s)
 	}
-	if t.glob {
-		t.pattern = b.pat.String()
-	}
+	t.with = strings.Join(b.with, "; ")
 	return t
 }
 
@@ -165,14 +105,13 @@ func (a *analysis) parts(st *state, b *wordBuilder, parts []syntax.WordPart, quo
 		case *syntax.Lit:
 			a.lit(st, b, p.Value, quoted, i == 0 && !quoted, len(parts) == 1)
 		case *syntax.SglQuoted:
-			s := p.Value
+			s, err := p.Value, error(nil)
 			if p.Dollar {
-				decoded, err := expand.Literal(nil, &syntax.Word{Parts: []syntax.WordPart{p}})
-				if err != nil {
-					b.unknown(a.written(p), quoted)
-					continue
-				}
-				s = decoded
+				s, err = expand.Literal(nil, &syntax.Word{Parts: []syntax.WordPart{p}})
+			}
+			if err != nil || p.Dollar && a.plainer {
+				b.unknown(a.written(p), quoted)
+				continue
 			}
 			b.literal(s)
 		case *syntax.DblQuoted:
@@ -187,20 +126,19 @@ func (a *analysis) parts(st *state, b *wordBuilder, parts []syntax.WordPart, quo
 			b.unknown(a.written(p), true)
 		case *syntax.ProcSubst:
 			a.stmts(st.clone(), p.Stmts)
-			switch {
-			case len(p.Stmts) == 0: // bash puts nothing in its place
-			case len(parts) > 1:
+			if len(parts) > 1 {
 				b.unknown(a.written(p), true)
-			default:
-				b.literal("/dev/fd/63")
+			} else if len(p.Stmts) > 0 { // else bash puts nothing in its place
+				b.literal(processFile)
 			}
-		case *syntax.ExtGlob:
-			b.unknown(a.written(p), false)
 		default:
 			b.unknown(a.written(p), quoted)
 		}
 	}
 }
+
+// processFile is the file of a process substitution.
+const processFile = "/dev/fd/63"
 
 // lit evaluates a literal, whose backslashes are still there.
 func (a *analysis) lit(st *state, b *wordBuilder, s string, quoted, first, alone bool) {
@@ -239,10 +177,15 @@ func (a *analysis) lit(st *state, b *wordBuilder, s string, quoted, first, alone
 	}
 }
 
+// special are parameters whose values are numbers.
+const special = "?#$!"
+
 // param evaluates "$x" and its longer forms, of which only the plain one has
 // a certain value.
 func (a *analysis) param(st *state, b *wordBuilder, p *syntax.ParamExp, quoted bool) {
-	a.arithm(st, p.Index)
+	if w, ok := p.Index.(*syntax.Word); !ok || w.Lit() != "@" && w.Lit() != "*" {
+		a.arithm(st, p.Index)
+	}
 	if p.Slice != nil {
 		a.arithm(st, p.Slice.Offset)
 		a.arithm(st, p.Slice.Length)
@@ -255,33 +198,35 @@ func (a *analysis) param(st *state, b *wordBuilder, p *syntax.ParamExp, quoted b
 		a.word(st, p.Exp.Word)
 		switch p.Exp.Op {
 		case syntax.OtherParamOps: // ${x@P} expands the value
-			a.unknown(a.written(p))
+			a.unknown(a.written(p), "it may evaluate the value of the variable")
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 			a.assigned(p.Param.Value, a.written(p))
 			st.set(p.Param.Value, text{})
 		}
 	}
-	plain := p.Param != nil && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Exp == nil &&
-		!p.Excl && !p.Length && !p.Width && p.Names == 0
-	if !plain {
-		b.unknown(a.written(p), quoted)
-		return
+	if p.Excl && p.Names == 0 {
+		a.unknown(a.written(p), "it evaluates the value of the variable as a name: name it")
 	}
 	name := p.Param.Value
 	value, ok := st.vars[name]
+	if value.with != "" {
+		b.with = appendNew(b.with, value.with)
+	}
+	plain := p.Index == nil && p.Slice == nil && p.Repl == nil && p.Exp == nil &&
+		!p.Excl && !p.Length && !p.Width && p.Names == 0
 	switch {
-	case ok:
+	case !plain, ok:
 	case name == "HOME" && a.home != "":
-		value = text{s: a.home, known: true}
-	case name == "PWD" && len(st.cwd) == 1:
-		value = text{s: st.cwd[0], known: true}
+		value = literal(a.home)
+	case name == "PWD" && st.cwd != "":
+		value = literal(st.cwd)
 	case name == "IFS" && !quoted:
 		b.active(" ")
 		b.t.split = true
 		return
 	}
-	if !value.known || b.s.Len()+len(value.s) > maxVariable {
-		b.unknown(a.written(p), quoted)
+	if !plain || !value.known || b.s.Len()+len(value.s) > maxVariable {
+		b.unknown(a.written(p), quoted || strings.Contains(special, name))
 		return
 	}
 	if quoted {
@@ -296,66 +241,77 @@ func (a *analysis) param(st *state, b *wordBuilder, p *syntax.ParamExp, quoted b
 
 // test looks at the words of [[ … ]].
 func (a *analysis) test(st *state, x syntax.TestExpr) {
-	switch x := x.(type) {
-	case *syntax.Word:
-		a.word(st, x)
-	case *syntax.ParenTest:
-		a.test(st, x.X)
-	case *syntax.UnaryTest:
-		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar {
-			a.arithmName(st, x.X)
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.UnaryTest:
+			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+				a.unknown("[[ -v", "it evaluates what stands in brackets: test the value")
+			}
+		case *syntax.BinaryTest:
+			switch n.Op {
+			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr: // both sides are arithmetic
+				a.arithm(st, n.X)
+				a.arithm(st, n.Y)
+				return false
+			}
+		case *syntax.Word:
+			a.word(st, n)
+			return false
 		}
-		a.test(st, x.X)
-	case *syntax.BinaryTest:
-		switch x.Op {
-		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-			a.arithmName(st, x.X) // both sides are arithmetic
-			a.arithmName(st, x.Y)
-		}
-		a.test(st, x.X)
-		a.test(st, x.Y)
-	}
-}
-
-// arithmName judges a word that is evaluated as arithmetic.
-func (a *analysis) arithmName(st *state, x syntax.TestExpr) {
-	if w, ok := x.(*syntax.Word); ok {
-		a.arithm(st, w)
-	}
+		return true
+	})
 }
 
 // number is a value that arithmetic takes as it is.
-var number = regexp.MustCompile(`^\s*[-+]?[0-9a-fA-FxX#]*\s*$`)
+var number = regexp.MustCompile(`^\s*[-+]?[0-9]+\s*$`)
+
+// isNumber reports whether the text is a number, whichever.
+func (t text) isNumber() bool { return t.number || t.known && number.MatchString(t.s) }
+
+const whyArithmetic = "arithmetic runs the commands in the text of a variable: use numbers, or variables that the line sets to numbers"
 
 // arithm looks at arithmetic. The value of a variable there is evaluated in
 // turn, and may run commands.
-func (a *analysis) arithm(st *state, x syntax.ArithmExpr) {
-	switch x := x.(type) {
-	case nil:
-	case *syntax.Word:
-		if x == nil {
-			return
+func (a *analysis) arithm(st *state, x syntax.Node) {
+	if x == nil || reflect.ValueOf(x).IsNil() {
+		return
+	}
+	set := map[syntax.Node]bool{} // variables that are not read
+	var targets []string
+	syntax.Walk(x, func(n syntax.Node) bool {
+		var target syntax.ArithmExpr
+		switch n := n.(type) {
+		case *syntax.BinaryArithm:
+			if op := n.Op.String(); strings.HasSuffix(op, "=") && strings.IndexByte("=!<>", op[0]) < 0 || op == "=" {
+				target, set[n.X] = n.X, op == "="
+			}
+		case *syntax.UnaryArithm:
+			if n.Op == syntax.Inc || n.Op == syntax.Dec {
+				target = n.X
+			}
+		case *syntax.Word:
+			t := a.word(st, n)
+			name := n.Lit()
+			p, _ := n.Parts[0].(*syntax.ParamExp)
+			if q, ok := n.Parts[0].(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
+				p, _ = q.Parts[0].(*syntax.ParamExp)
+			}
+			if p != nil && len(n.Parts) == 1 {
+				name = p.Param.Value
+				t.number = t.number || p.Length || p.Short && strings.Contains(special, name)
+			}
+			if !t.isNumber() && !number.MatchString(t.s) && !st.vars[name].isNumber() && !(set[n] && identifier.MatchString(name)) {
+				a.unknown(a.written(n), whyArithmetic)
+			}
+			return false
 		}
-		t := a.word(st, x)
-		name := strings.Trim(t.s, "${}")
-		value, set := st.vars[name]
-		switch {
-		case set && (!value.known || !number.MatchString(value.s)):
-			a.unknown(a.written(x))
-		case t.known && strings.ContainsAny(t.s, "[$`"):
-			a.unknown(a.written(x))
+		if w, ok := target.(*syntax.Word); ok {
+			targets = append(targets, w.Lit())
 		}
-	case *syntax.BinaryArithm:
-		a.arithm(st, x.X)
-		a.arithm(st, x.Y)
-		if w, ok := x.X.(*syntax.Word); ok && strings.HasSuffix(x.Op.String(), "=") && x.Op != syntax.Eql && x.Op != syntax.Neq && x.Op != syntax.Leq && x.Op != syntax.Geq {
-			a.assigned(w.Lit(), a.written(x))
-		}
-	case *syntax.UnaryArithm:
-		a.arithm(st, x.X)
-	case *syntax.ParenArithm:
-		a.arithm(st, x.X)
-	default:
-		a.unknown(a.written(x))
+		return true
+	})
+	for _, name := range targets {
+		a.assigned(name, a.written(x))
+		st.set(name, text{number: true})
 	}
 }

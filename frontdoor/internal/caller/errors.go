@@ -10,7 +10,7 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
-// Error is why there is no result, as a caller gets to see it. Its JSON is
+// Error says why a call has no result, as its caller sees it. Its JSON is
 // {"error":{"code":…,"message":…}}.
 type Error struct {
 	Status  int    `json:"-"` // of HTTP; NATS services use the same numbers
@@ -31,7 +31,7 @@ func (e *Error) Body() any {
 // The errors of [Pool.Begin].
 var (
 	ErrBusy   = &Error{http.StatusTooManyRequests, "busy", "as many calls run as this door lets in: try again later"}
-	ErrClosed = &Error{http.StatusServiceUnavailable, "shutting_down", "the worker is shutting down"}
+	ErrClosed = &Error{http.StatusServiceUnavailable, "shutting_down", taskt.ErrClosed.Error()}
 )
 
 // BadRequest is the error of a request that can't be read.
@@ -53,6 +53,10 @@ func Explain(err error, log *slog.Logger) *Error {
 		return known
 	case errors.As(err, &unknown):
 		return &Error{http.StatusUnprocessableEntity, "unknown_agent", err.Error()}
+	case errors.Is(err, taskt.ErrClosed):
+		return ErrClosed
+	case errors.Is(err, taskt.ErrLost):
+		return &Error{http.StatusServiceUnavailable, "lost", err.Error()}
 	case errors.Is(err, session.ErrNotFound):
 		return &Error{http.StatusNotFound, "not_found", err.Error()}
 	case errors.Is(err, session.ErrEnded):

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 )
 
@@ -46,7 +47,7 @@ func (e *Endpoint) Sent(kind model.ErrorKind, text string) *model.Error {
 	if strings.TrimSpace(text) == "" {
 		text = "an error without a message"
 	}
-	return &model.Error{Model: e.Model, Kind: kind, Message: e.message("in the midst of the answer: " + text)}
+	return &model.Error{Model: e.Model, Kind: kind, Message: e.message("in the middle of the answer: " + text)}
 }
 
 // message makes a message fit to be shown: one line, not long, without the key.
@@ -55,10 +56,7 @@ func (e *Endpoint) message(text string) string {
 	if e.Key != "" {
 		text = strings.ReplaceAll(text, e.Key, "[key]")
 	}
-	if runes := []rune(text); len(runes) > maxMessage {
-		text = string(runes[:maxMessage]) + "…"
-	}
-	return text
+	return termtext.Cut(text, maxMessage)
 }
 
 // IsStream reports whether a response has an answer. Servers that are not what

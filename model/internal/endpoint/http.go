@@ -32,6 +32,34 @@ type Retries struct {
 	MaxWait time.Duration // the longest Retry-After that is waited for
 }
 
+// NewRetries returns the retries of an adapter's options: how often, nil: twice;
+// and the longest wait, 0: a minute.
+func NewRetries(most *int, maxWait time.Duration) Retries {
+	r := Retries{Max: 2, MaxWait: time.Minute}
+	if most != nil {
+		r.Max = max(0, *most)
+	}
+	if maxWait > 0 {
+		r.MaxWait = maxWait
+	}
+	return r
+}
+
+// Telling returns a tell for [Retries.Middleware] that yields each further try,
+// on the goroutine of the call, on which the SDKs make their tries. Where the
+// range was left it cancels the call, and left reports so.
+func Telling(yield func(model.Part, error) bool, cancel func()) (tell func(model.Retry) bool, left func() bool) {
+	gone := false
+	tell = func(retry model.Retry) bool {
+		if !gone && !yield(retry, nil) {
+			gone = true
+			cancel()
+		}
+		return !gone
+	}
+	return tell, func() bool { return gone }
+}
+
 // Middleware returns what goes around each try of one call. It keeps the SDK
 // from waiting for a Retry-After that is longer than MaxWait, or that goes beyond
 // the deadline of the call: better say so at once. Where the server names no

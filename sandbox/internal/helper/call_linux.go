@@ -6,8 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/agentworker/worker/sandbox/internal/wire"
@@ -28,9 +31,11 @@ func (s *socket) send(m wire.Message) error {
 
 // call runs one command: as process 1 of its namespaces, or without any.
 func call(role wire.Role) error {
-	runtime.LockOSThread() // parent-death signals come when the thread ends
-	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
-		return err
+	runtime.LockOSThread()     // parent-death signals come when the thread ends
+	if role == wire.RoleInit { // the kernel ends its namespace with it; the other kind has to live to end what it started
+		if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+			return err
+		}
 	}
 	s := &socket{file: os.NewFile(wire.SocketFD, "worker")}
 	var job wire.Job
@@ -72,9 +77,7 @@ func perform(role wire.Role, job *wire.Job, s *socket) (unix.WaitStatus, error) 
 	if c.listener >= 0 {
 		go newSupervisor(c.listener, job, s, answers).run()
 	}
-	if err := s.send(wire.Message{Kind: wire.KindStarted}); err != nil {
-		return 0, err
-	}
+	_ = s.send(wire.Message{Kind: wire.KindStarted}) // it fails without the worker: then follow ends what runs, and wait collects it
 	return wait(c.pid)
 }
 
@@ -84,8 +87,10 @@ func follow(s *socket, pid int, answers chan<- wire.Message) {
 	for {
 		var m wire.Message
 		if err := wire.Read(s.file, &m); err != nil {
-			killAll()
-			os.Exit(1)
+			if ending.Store(true); !killAll() {
+				os.Exit(1)
+			}
+			return // wait collects them
 		}
 		switch m.Kind {
 		case wire.KindSignal:
@@ -119,6 +124,10 @@ func start(job *wire.Job) (child, error) {
 		c := child{listener: -1}
 		done <- func() (r result) {
 			defer func() { r.child = c }()
+			if job.Unheld {
+				c.pid, r.err = fork(path, job)
+				return r
+			}
 			if r.err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); r.err != nil {
 				return r
 			}
@@ -140,19 +149,26 @@ func start(job *wire.Job) (child, error) {
 			if job.Supervise {
 				c.listener = listener
 			}
-			c.pid, r.err = syscall.ForkExec(path, job.Args, &syscall.ProcAttr{
-				Dir: job.Dir, Env: job.Env, Files: []uintptr{0, 1, 2},
-				Sys: &syscall.SysProcAttr{Setsid: true},
-			})
-			if r.err != nil {
-				r.err = fmt.Errorf("starting %s in %s: %w", path, job.Dir, r.err)
-			}
+			c.pid, r.err = fork(path, job)
 			return r
 		}()
 		runtime.Goexit()
 	}()
 	r := <-done
 	return r.child, r.err
+}
+
+// fork starts the program of the command, in a session of its own: without a
+// terminal no program can stop and wait for a password there.
+func fork(path string, job *wire.Job) (pid int, err error) {
+	pid, err = syscall.ForkExec(path, job.Args, &syscall.ProcAttr{
+		Dir: job.Dir, Env: job.Env, Files: []uintptr{0, 1, 2},
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("starting %s in %s: %w", path, job.Dir, err)
+	}
+	return pid, nil
 }
 
 // lookup finds the program of the command in the command's PATH.
@@ -180,51 +196,107 @@ func lookup(job *wire.Job) (string, error) {
 	return "", fmt.Errorf("%s is not in PATH", name)
 }
 
-// wait collects processes until the command has ended, and then ends what it
-// has left.
-func wait(pid int) (unix.WaitStatus, error) {
+// ending says that nothing is to be left: the command has ended, or the worker is
+// gone.
+var ending atomic.Bool
+
+// wait collects processes until the command has ended and nothing is left of it.
+// Nobody else collects any: with each that is gone, those that it has started may
+// have become children of this process, and are ended then. What may not be ended,
+// since it runs as another user, is not waited for.
+func wait(pid int) (status unix.WaitStatus, err error) {
+	flags := 0
 	for {
-		var status unix.WaitStatus
+		var s unix.WaitStatus
 		var got int
-		err := retry(func() (err error) { got, err = unix.Wait4(-1, &status, 0, nil); return err })
-		if err != nil {
-			return 0, err
-		}
-		if got == pid {
-			killAll()
+		err := retry(func() (err error) { got, err = unix.Wait4(-1, &s, flags, nil); return err })
+		switch {
+		case errors.Is(err, unix.ECHILD), err == nil && got == 0:
 			return status, nil
+		case err != nil:
+			return status, err
+		case got == pid:
+			status = s
+			ending.Store(true)
+		}
+		if flags = 0; ending.Load() && !killAll() {
+			flags = unix.WNOHANG
 		}
 	}
 }
 
-// killAll ends all that runs in the namespace, or, without one, all that
-// descends from here: a subreaper inherits what sets itself apart.
-func killAll() {
+// killAll ends all that runs in the namespace, or, without one, the children of
+// this process: a subreaper inherits what sets itself apart. It reports false if
+// there is none that it may end.
+func killAll() bool {
+	if os.Getpid() == 1 {
+		_ = unix.Kill(-1, unix.SIGKILL)
+		return true
+	}
+	return killChildren()
+}
+
+// killChildren ends the children of this process; theirs become children then. It
+// reports false if it could end none.
+func killChildren() (killed bool) {
+	for _, pid := range children() {
+		if unix.Kill(pid, unix.SIGKILL) == nil {
+			killed = true
+		}
+	}
+	return killed
+}
+
+// children returns the children of this process, by the list that the kernel keeps
+// (CONFIG_PROC_CHILDREN), or else by looking at all processes. The list is one of
+// each thread, and those of a thread that ends go to another one, which may have been
+// looked at: then all are looked at again.
+func children() (pids []int) {
 	for {
-		if os.Getpid() == 1 {
-			_ = unix.Kill(-1, unix.SIGKILL)
-		} else {
-			killChildren()
+		before := threads()
+		pids = nil
+		for _, thread := range before {
+			list, err := os.ReadFile("/proc/self/task/" + thread + "/children")
+			if errors.Is(err, os.ErrNotExist) && thread == strconv.Itoa(os.Getpid()) {
+				return scanChildren()
+			}
+			for field := range strings.FieldsSeq(string(list)) {
+				if pid, err := strconv.Atoi(field); err == nil && pid > 1 {
+					pids = append(pids, pid)
+				}
+			}
 		}
-		if err := retry(func() error { _, err := unix.Wait4(-1, nil, 0, nil); return err }); err != nil {
-			return // ECHILD
+		after := threads()
+		if !slices.ContainsFunc(before, func(t string) bool { return !slices.Contains(after, t) }) {
+			return pids
 		}
 	}
 }
 
-// killChildren ends the children of this process; theirs become children then.
-func killChildren() {
+// threads returns the ids of this process's threads.
+func threads() (ids []string) {
 	tasks, _ := os.ReadDir("/proc/self/task")
 	for _, t := range tasks {
-		list, _ := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
-		for field := range strings.FieldsSeq(string(list)) {
-			pid := 0
-			for _, d := range field {
-				pid = pid*10 + int(d-'0')
-			}
-			if pid > 1 {
-				_ = unix.Kill(pid, unix.SIGKILL)
-			}
+		ids = append(ids, t.Name())
+	}
+	return ids
+}
+
+// scanChildren is children without the kernel's list.
+func scanChildren() (pids []int) {
+	all, _ := os.ReadDir("/proc")
+	self := strconv.Itoa(os.Getpid())
+	for _, p := range all {
+		pid, err := strconv.Atoi(p.Name())
+		if err != nil {
+			continue
+		}
+		stat, _ := os.ReadFile("/proc/" + p.Name() + "/stat")
+		// "PID (NAME) STATE PARENT …", and a name may contain anything.
+		fields := strings.Fields(string(stat[strings.LastIndex(string(stat), ")")+1:]))
+		if len(fields) > 1 && fields[1] == self {
+			pids = append(pids, pid)
 		}
 	}
+	return pids
 }

@@ -30,16 +30,14 @@ func run(role wire.Role) int {
 		return 2
 	}
 	unix.CloseOnExec(wire.SocketFD)
-	// None of its memory is anybody's to read, and nobody may trace it.
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return 1
-	}
 	var err error
 	switch role {
 	case wire.RoleHolder:
 		err = holder()
 	case wire.RoleInit, wire.RoleInner:
-		err = call(role)
+		if err = closeMemory(); err == nil {
+			err = call(role)
+		}
 	default:
 		err = fmt.Errorf("unknown role %q", role)
 	}
@@ -49,6 +47,10 @@ func run(role wire.Role) int {
 	}
 	return 0
 }
+
+// closeMemory sees to it that none of this process's memory is anybody's to
+// read, and that nobody may trace it.
+func closeMemory() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 // retry repeats f while a signal interrupts it.
 func retry(f func() error) error {

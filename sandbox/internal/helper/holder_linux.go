@@ -29,15 +29,23 @@ func holder() error {
 	if err := json.Unmarshal(buf[:n], &job); err != nil {
 		return err
 	}
+	if job.IDs != nil {
+		if err := mapIDs(*job.IDs); err != nil {
+			return fail(err)
+		}
+	}
+	if err := closeMemory(); err != nil {
+		return err
+	}
 	held, fds, err := hold(job)
 	if err != nil {
-		held.Error = err.Error()
+		return fail(err)
 	}
 	err = send(held, fds)
 	for _, fd := range fds {
 		unix.Close(fd)
 	}
-	if err != nil || held.Error != "" {
+	if err != nil {
 		return err
 	}
 	for {
@@ -59,6 +67,25 @@ func holder() error {
 			return err
 		}
 	}
+}
+
+// fail tells the worker why there is no holder.
+func fail(why error) error { return send(wire.Held{Error: why.Error()}, nil) }
+
+// mapIDs gives the user namespace its one user and its one group. This process
+// does it for itself: the worker could not, since the files below /proc of one
+// that nobody may trace belong to root.
+func mapIDs(ids wire.IDs) error {
+	for _, f := range []struct{ name, text string }{
+		{"setgroups", "deny"}, // else no group may be mapped
+		{"uid_map", fmt.Sprintf("%d %d 1\n", ids.User, ids.User)},
+		{"gid_map", fmt.Sprintf("%d %d 1\n", ids.Group, ids.Group)},
+	} {
+		if err := os.WriteFile("/proc/self/"+f.name, []byte(f.text), 0); err != nil {
+			return fmt.Errorf("mapping the ids of a user namespace: %w", err)
+		}
+	}
+	return nil
 }
 
 // hold makes what all commands of the session share.

@@ -34,9 +34,13 @@ const SocketFD = 3
 
 // Holder is the first document on a holder's socket.
 type Holder struct {
+	IDs      *IDs      `json:",omitempty"` // nil: they are mapped already
 	Overlays []Overlay `json:",omitempty"`
 	Proxy    bool      `json:",omitempty"` // listen on loopback for the proxy, and send the listener
 }
+
+// IDs are the user and the group that are mapped to themselves.
+type IDs struct{ User, Group int }
 
 // Overlay is a folder of which the session has a copy on write.
 type Overlay struct {
@@ -96,6 +100,10 @@ type Job struct {
 	NoInternet bool
 
 	Limits []Limit
+
+	// Unheld: nothing of the above holds the command. It is only ended with all
+	// that it has started.
+	Unheld bool
 }
 
 // Limit is a resource limit.

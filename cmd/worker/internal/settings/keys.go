@@ -28,7 +28,7 @@ const (
 	keyAge = 5 * time.Minute
 )
 
-// Provider is whom a model is asked of: where its API key comes from, and its
+// Provider is a server of models: where its API key comes from, and its
 // address. Hosts pass few variables on to what they start, so that each has a
 // setting.
 type Provider struct {
@@ -173,7 +173,7 @@ func readKey(path string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no regular file", path)
+		return "", fmt.Errorf("%s is not a regular file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -204,7 +204,7 @@ func oneKey(data []byte) (string, error) {
 	case key == "":
 		return "", errors.New("has no key: it is empty")
 	case len(data) > maxKeyBytes:
-		return "", fmt.Errorf("has more than %d bytes, which is no key", maxKeyBytes)
+		return "", fmt.Errorf("has more than %d bytes: too long for a key", maxKeyBytes)
 	case strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsGraphic(r) || r == ' ' }):
 		return "", errors.New("has something else than a key: it has to be one word of ASCII characters")
 	}

@@ -25,7 +25,7 @@ func TestReadKey(t *testing.T) {
 		{"a header", "sk-secret\nX: y", 0o600, "", "one word"},
 		{"an escape", "sk-secret\x1b[2J", 0o600, "", "one word"},
 		{"no ASCII", "sk-secret-ä", 0o600, "", "one word"},
-		{"large", strings.Repeat("sk-secret", 4000), 0o600, "", "no key"},
+		{"large", strings.Repeat("sk-secret", 4000), 0o600, "", "too long for a key"},
 	}
 	for _, tt := range tests {
 		path := filepath.Join(dir, tt.name)
@@ -43,7 +43,7 @@ func TestReadKey(t *testing.T) {
 			t.Errorf("%s: the error shows the key: %v", tt.name, err)
 		}
 	}
-	if _, err := readKey(dir); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := readKey(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a folder: %v", err)
 	}
 }
@@ -66,7 +66,7 @@ func TestCommandKey(t *testing.T) {
 		{"true", "is empty"},
 		{"echo sk-secret; exit 1", "exit status 1"},
 		{"echo sk-secret; echo more", "one word"},
-		{"yes sk-secret | head -c 1000000", "no key"},
+		{"yes sk-secret | head -c 1000000", "too long for a key"},
 	} {
 		p := &Provider{name: "openai", command: tt.command}
 		key, err := p.APIKey([]string{"PATH=" + os.Getenv("PATH")}, nil)

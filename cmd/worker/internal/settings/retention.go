@@ -64,7 +64,7 @@ func (b *byteSize) Set(text string) error {
 	}
 	n, err := strconv.ParseUint(number, 10, 63)
 	if err != nil || n<<shift>>shift != n {
-		return errors.New("it is no size: write bytes, or 500M, 2G")
+		return errors.New("not a size: write bytes, or 500M, 2G")
 	}
 	*b = byteSize(n << shift)
 	return nil

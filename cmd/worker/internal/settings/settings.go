@@ -46,8 +46,9 @@ type Settings struct {
 	Access   eventbus.Access // to nats
 	Replicas int             // there
 	LogLevel slog.Level
-	MaxDepth int
 	Timeout  time.Duration
+
+	limits
 
 	ModelTimeout time.Duration
 
@@ -55,38 +56,77 @@ type Settings struct {
 	// where somebody may answer, and no waiting where nobody is.
 	ApprovalTimeout time.Duration
 
+	Sandbox Sandbox
+
 	retention
+	storeSync
 	MCP mcpSettings
 
-	flags *pflag.FlagSet
+	groups []Group
+	flags  *pflag.FlagSet // of all groups
+}
+
+// Group is a group of settings, as help shows them.
+type Group struct {
+	Title string
+	Flags *pflag.FlagSet // in the order in which they are shown
+}
+
+// Groups returns all settings, the most common ones first.
+func (s *Settings) Groups() []Group { return s.groups }
+
+// group begins a group of settings.
+func (s *Settings) group(title string) *pflag.FlagSet {
+	flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
+	flags.SortFlags = false
+	s.groups = append(s.groups, Group{title, flags})
+	return flags
 }
 
 // Register adds the flags of all settings to those of a command. A setting is
 // one flag here; its variable and its key in the config file follow from its name.
 func (s *Settings) Register(command *pflag.FlagSet) {
-	s.flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
-	s.flags.SortFlags = false // as the config file's keys are listed
-	flags := s.flags
 	s.LogLevel = slog.LevelError
-	flags.StringVar(&s.Dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
-	flags.StringVar(&s.Workspace, "workspace", "", "name of the workspace (default: the folder's name and a hash of its path)")
-	flags.StringVar(&s.StateDir, "state-dir", "", "folder for sessions, events and permissions.jsonc (default: $XDG_STATE_HOME/agentworker/<workspace>)")
-	flags.StringVar(&s.Model, "model", "", "offline, host (the MCP host's own), anthropic/NAME, openai/NAME, replay/FILE or an alias (default: by the API key that is set, else offline)")
 	s.ModelAliases = ModelAliases{}
-	flags.Var(s.ModelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
+
+	flags := s.group("Common flags")
+	flags.StringVar(&s.Dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
+	flags.StringVar(&s.Model, "model", "", "offline, host (the MCP host's own), anthropic/NAME, openai/NAME, replay/FILE or an alias (default: by the API key that is set, else offline)")
+	flags.DurationVar(&s.Timeout, "timeout", 5*time.Minute, "how long a subagent may run, 1s to 24h")
+	flags.StringVar(&s.Workspace, "workspace", "", "name of the workspace (default: the folder's name and a hash of its path)")
+
+	flags = s.group("The workspace")
+	flags.StringVar(&s.StateDir, "state-dir", "", "folder for sessions, events and permissions.jsonc (default: $XDG_STATE_HOME/agentworker/<workspace>)")
 	flags.Var(&s.AgentsDirs, "agents-dir", "a further folder of agent files, read after the workspace's; can be given more than once")
 	flags.Var(&s.AgentsFrom, "agents-from", "tools whose folders of agent files are read too, with commas between, or all ("+strings.Join(agentdefs.Sources(), ", ")+")")
+	flags.TextVar(&s.LogLevel, "log-level", s.LogLevel, "debug, info, warn or error")
+
+	flags = s.group("Models")
+	flags.Var(s.ModelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
+	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
 	s.registerProviders(flags)
+
+	flags = s.group("Limits")
+	s.limits.register(flags)
+	flags.DurationVar(&s.ApprovalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
+
+	s.Sandbox.register(s.group("The sandbox"))
+	flags = s.group("What is kept")
+	s.retention.register(flags)
+	s.storeSync.register(flags)
+
+	flags = s.group("NATS")
 	flags.StringVar(&s.NATS, "nats", "", "URL of a NATS server with JetStream, several with commas between (default: a server within this process)")
 	s.registerAccess(flags)
-	flags.TextVar(&s.LogLevel, "log-level", s.LogLevel, "debug, info, warn or error")
-	flags.IntVar(&s.MaxDepth, "max-depth", 1, "how deep agents may call agents, 1 to 5; 1: subagents call none")
-	flags.DurationVar(&s.Timeout, "timeout", 5*time.Minute, "how long a subagent may run, 1s to 24h")
-	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
-	flags.DurationVar(&s.ApprovalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
-	s.retention.register(flags)
-	s.MCP.register(flags)
-	command.AddFlagSet(flags)
+
+	s.MCP.register(s.group("MCP hosts"))
+
+	s.flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	s.flags.SortFlags = false // as the config file's keys are listed
+	for _, group := range s.groups {
+		s.flags.AddFlagSet(group.Flags)
+	}
+	command.AddFlagSet(s.flags)
 }
 
 // all returns the flags of the settings, in order.
@@ -141,10 +181,8 @@ func (s *Settings) Load(getenv func(string) string) error {
 		return fmt.Errorf("model-timeout %s is not within 1s and 30m", errtext.Duration(s.ModelTimeout))
 	case s.ApprovalTimeout != 0 && (s.ApprovalTimeout < time.Second || s.ApprovalTimeout > 24*time.Hour):
 		return fmt.Errorf("approval-timeout %s is not within 1s and 24h", errtext.Duration(s.ApprovalTimeout))
-	case s.MaxDepth < 1 || s.MaxDepth > 5:
-		return fmt.Errorf("max-depth %d is not within 1 and 5", s.MaxDepth)
 	}
-	return nil
+	return s.limits.check()
 }
 
 // given reports whether a setting, or one in its place, is on the command line,

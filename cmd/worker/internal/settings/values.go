@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/timelimit"
 )
 
 // folders is a flag that names folders, one at a time. They are absolute; what
@@ -32,12 +33,12 @@ func (f *folders) Set(path string) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(abs)
+	info, err := timelimit.Do(func() (os.FileInfo, error) { return os.Stat(abs) })
 	switch {
 	case err != nil:
 		return fmt.Errorf("the folder can't be read: %w", err)
 	case !info.IsDir():
-		return fmt.Errorf("%s is no folder", abs)
+		return fmt.Errorf("%s is not a folder", abs)
 	}
 	*f = append(*f, abs)
 	return nil
@@ -111,6 +112,44 @@ func (s *sources) setConfig(value json.RawMessage, _ string) error {
 		return errors.New("write a list of names, or all")
 	}
 	return s.Set(strings.Join(names, ","))
+}
+
+// names is a flag that names variables of the environment, with commas between.
+type names []string
+
+// String implements [pflag.Value].
+func (n *names) String() string { return strings.Join(*n, ",") }
+
+// Type implements [pflag.Value].
+func (n *names) Type() string { return "names" }
+
+// Set implements [pflag.Value]. It adds to what is set.
+func (n *names) Set(list string) error {
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		switch {
+		case name == "":
+		case strings.ContainsAny(name, "= *"):
+			return fmt.Errorf("%q is not the name of a variable", name)
+		case strings.HasPrefix(strings.ToUpper(name), "WORKER_"):
+			return fmt.Errorf("%s is a setting of the worker, which no command gets", name)
+		default:
+			*n = append(*n, name)
+		}
+	}
+	return nil
+}
+
+// setConfig takes a text or a list of texts.
+func (n *names) setConfig(value json.RawMessage, _ string) error {
+	var list []string
+	var one string
+	if json.Unmarshal(value, &one) == nil {
+		list = []string{one}
+	} else if json.Unmarshal(value, &list) != nil {
+		return errors.New("write a list of names")
+	}
+	return n.Set(strings.Join(list, ","))
 }
 
 // file is a flag that names a file. It is absolute; what is relative on the

@@ -20,7 +20,7 @@ type client struct {
 	// Handler.mu guards the rest.
 
 	key      string             // empty: its session has not begun
-	session  *mcp.ServerSession // nil: none has begun, or there are none
+	session  *mcp.ServerSession // nil: no session has begun, or the protocol has none
 	requests int                // open ones
 	calls    map[string]bool    // running ones, by Client.CallID
 	busy     int                // requests without an answer, and running calls whether or not a request waits

@@ -43,7 +43,11 @@ type Options struct {
 	Grace time.Duration
 }
 
-func (o Options) withDefaults() Options {
+func (opts *Options) withDefaults() Options {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
 	if o.Clients == 0 {
 		o.Clients = 100
 	}
@@ -91,8 +95,9 @@ type Handler struct {
 
 var _ http.Handler = (*Handler)(nil)
 
-// New returns a handler for any number of clients. End it with Close.
-func New(backend Backend, opts Options, log *slog.Logger) *Handler {
+// New returns a handler for any number of clients; nil: the zero Options. End it with
+// Close.
+func New(backend Backend, opts *Options, log *slog.Logger) *Handler {
 	h := &Handler{backend: backend, opts: opts.withDefaults(), log: log, clients: make(map[*client]bool), keys: make(map[string]*client)}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	// The caller has checked address and origin: see Handler.

@@ -1,0 +1,143 @@
+package access
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/agentworker/worker/agentdefs/internal/agentfile"
+	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/glob"
+)
+
+// modes says what the words of permissionMode, and of Qwen's approvalMode, do.
+var modes = map[string]modeEffect{
+	"": modeNone, "default": modeNone, "manual": modeNone,
+	"plan": modePlan, "dontAsk": modeDontAsk,
+	"acceptEdits": modeWidens, "auto": modeWidens, "bypassPermissions": modeWidens,
+	"auto-edit": modeWidens, "auto_edit": modeWidens, "autoEdit": modeWidens, "yolo": modeWidens,
+}
+
+type modeEffect int
+
+const (
+	modeUnknown modeEffect = iota
+	modeNone
+	modePlan    // no writing and no commands
+	modeDontAsk // what would be asked about is denied
+	modeWidens  // is reported and changes nothing
+)
+
+// permissionMode applies the mode of a Claude Code or Qwen file.
+func (p *Reader) permissionMode(e agentfile.Entry, rules []permission.Rule) []permission.Rule {
+	effect, mode, at := modeUnknown, "", e.Node
+	if at != nil && at.Kind == yaml.ScalarNode && !agentfile.IsTagged(at) {
+		mode = strings.TrimSpace(at.Value)
+		effect = modes[mode]
+	}
+	switch effect {
+	case modePlan:
+		for _, tool := range []string{"write_file", "edit_file", "shell_exec"} {
+			rules = append(rules, p.rule(at, tool, permission.Deny))
+		}
+	case modeDontAsk:
+		out := []permission.Rule{p.rule(at, "*", permission.Deny)}
+		for _, r := range rules {
+			if r.Action == permission.Ask {
+				r.Action = permission.Deny
+			}
+			out = append(out, r)
+		}
+		return out
+	case modeWidens:
+		p.Report(diag.PermissionWidening, e.Line, e.Column, "remove it; the permissions of the workspace decide", "%s: %s would let the agent do more, and is ignored", e.Key, mode)
+	case modeUnknown:
+		p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "use default, plan or dontAsk", "%s is none that is known, so nothing of this file is served", e.Key)
+	}
+	return rules
+}
+
+// sandboxMode applies Codex's: read-only is readonly, workspace-write keeps file
+// tools and what commands are known to read and write within the workspace.
+func (p *Reader) sandboxMode(e agentfile.Entry, rules []permission.Rule) []permission.Rule {
+	mode := ""
+	if e.Node != nil && e.Node.Kind == yaml.ScalarNode && !agentfile.IsTagged(e.Node) {
+		mode = e.Node.Value
+	}
+	switch mode {
+	case "read-only":
+		p.Report(diag.RestrictionIgnored, e.Line, e.Column, "say what is allowed under permission", "%s: writing is denied and commands are asked about, but commands run without a sandbox of that mode", e.Key)
+		return p.changesNothing(e.Node, rules)
+	case "workspace-write":
+		p.Report(diag.RestrictionIgnored, e.Line, e.Column, "say what is allowed under permission", "%s: files outside the workspace are not written, but commands run without a sandbox of that mode", e.Key)
+		for _, tool := range []string{"write_file", "edit_file"} {
+			r := p.rule(e.Node, tool, permission.Deny)
+			r.Pattern = outsideFiles
+			rules = append(rules, r)
+		}
+	case "danger-full-access":
+		p.Report(diag.PermissionWidening, e.Line, e.Column, "remove it; the permissions of the workspace decide", "%s: %s would let the agent do more, and is ignored", e.Key, mode)
+	default:
+		p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "use read-only or workspace-write", "%s is none that is known, so nothing of this file is served", e.Key)
+	}
+	return rules
+}
+
+// readonly makes rules those of an agent that changes nothing: no writing, and
+// no command without a question. It takes away only, whatever rules said.
+func (p *Reader) readonly(e agentfile.Entry, rules []permission.Rule) []permission.Rule {
+	value, ok := p.Bool(e)
+	if !ok {
+		p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "write true or false", "%s cannot be read, so nothing of this file is served", e.Key)
+		return rules
+	}
+	if !value {
+		return rules
+	}
+	return p.changesNothing(e.Node, rules)
+}
+
+// changesNothing is readonly for rules; at is where it is asked for.
+func (p *Reader) changesNothing(at *yaml.Node, rules []permission.Rule) []permission.Rule {
+	out := []permission.Rule{p.rule(at, "shell_exec", permission.Ask)}
+	for _, r := range rules {
+		if r.Action != permission.Allow {
+			out = append(out, r)
+			continue
+		}
+		asked := r
+		asked.Tool, asked.Action = "shell_exec", permission.Ask
+		tools, err := glob.Compile(r.Tool)
+		switch {
+		case r.Tool == "shell_exec":
+			out = append(out, asked)
+		case err != nil: // the ruleset is refused for it
+			out = append(out, r)
+		case tools.Match("shell_exec"):
+			out = append(out, r, asked)
+		default:
+			out = append(out, r)
+		}
+	}
+	return append(out, p.rule(at, "write_file", permission.Deny), p.rule(at, "edit_file", permission.Deny))
+}
+
+// everyAgent reports whether a list of agents to call, which Copilot's files
+// have, allows them all. Limits to single agents cannot be enforced here, so
+// anything else means that the agent may call no other.
+func (p *Reader) everyAgent(e agentfile.Entry) bool {
+	if e.Node != nil && e.Node.Kind == yaml.SequenceNode {
+		for _, n := range e.Node.Content {
+			if n.Kind == yaml.ScalarNode && n.Value == "*" {
+				return true
+			}
+		}
+	}
+	p.Report(diag.FieldUnsupported, e.Line, e.Column, "limit them with permission: {task: {\"*\": deny, name: allow}}", "%s has no meaning here; the agent may call no other", e.Key)
+	return false
+}
+
+// outsideFiles matches every file outside of the workspace, whose values begin
+// with a slash, and, since the pattern does not, none within it.
+const outsideFiles = `\/**`

@@ -1,0 +1,201 @@
+package access
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/agentdefs/internal/dialect"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/glob"
+)
+
+// allow returns the rules that let s happen. What is not understood to the
+// last letter grants nothing.
+func (p *Reader) allow(s toolSpec) Clause {
+	c, kind := dialect.LookUp(s.name)
+	tools := c.Allow
+	line, column := s.at.Line, s.at.Column
+	switch {
+	case s.opaque && (kind == dialect.OwnTool || kind == dialect.MCPTool):
+		p.Report(diag.ToolUnknown, line, column, "name the tool alone", "%s says more than a tool's name, and is not allowed", s.text)
+		return nil
+	case s.name == "*" && !s.scoped:
+		tools = []string{"*"}
+	case kind == dialect.AbsentTool, kind == dialect.OwnTool && len(tools) == 0:
+		p.Report(diag.ToolNoCounterpart, line, column, "", "%s has no counterpart here", s.text)
+		return nil
+	case kind == dialect.EveryMCPTool:
+		p.Report(diag.ToolUnknown, line, column, "name the servers: mcp__server", "%s names no server, and allows nothing", s.text)
+		return nil
+	case kind == dialect.MCPTool && dialect.MatchesOwnTool(tools[0]):
+		p.Report(diag.ToolUnknown, line, column, "name the server's tools one by one", "%s would be %s, which is a built-in tool as well, and is not allowed", s.text, tools[0])
+		return nil
+	case kind == dialect.UnknownTool: // "*" with a limit
+		p.unknownTools([]toolSpec{s})
+		return nil
+	}
+	var rules Clause
+	for _, tool := range tools {
+		patterns, ok := s.patterns(tool, c.Only, permission.Allow)
+		if !ok {
+			p.Report(diag.ToolUnknown, line, column, "write the rule under permission, for example permission: {"+tool+": {\"pattern\": allow}}", "what %s limits the tool to has no counterpart, and is not allowed", s.text)
+			continue
+		}
+		for _, pattern := range patterns {
+			r := p.rule(s.at, tool, permission.Allow)
+			r.Pattern = pattern
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+var plainToolName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
+// deny returns the rules that forbid s, and more where it cannot be said
+// exactly.
+func (p *Reader) deny(s toolSpec) Clause {
+	c, kind := dialect.LookUp(s.name)
+	tools := c.Deny
+	line, column := s.at.Line, s.at.Column
+	switch {
+	case s.name == "*":
+		tools = []string{"*"}
+	case kind == dialect.AbsentTool:
+		p.Report(diag.ToolNoCounterpart, line, column, "", "%s has no counterpart here", s.text)
+		return nil
+	case kind == dialect.EveryMCPTool:
+		tools = []string{dialect.OtherTools}
+	case kind == dialect.UnknownTool && plainToolName.MatchString(s.name):
+		p.Report(diag.ToolUnknown, line, column, "use one of "+strings.Join(dialect.OwnTools, ", ")+", or mcp__server__tool", "%s is not a tool here; it is denied by that name", s.text)
+		tools = []string{s.name}
+	case kind == dialect.UnknownTool:
+		p.Refuse(diag.PermissionInvalid, line, column, "name tools one by one", "what %q forbids is not clear, so nothing of this file is served", s.text)
+		return nil
+	}
+	if s.scoped && c.Only == "" && (slices.Contains(tools, "write_file") || slices.Contains(tools, "edit_file")) {
+		tools = []string{"write_file", "edit_file"} // what may not be edited is not to be replaced either
+	}
+	var rules Clause
+	for _, tool := range tools {
+		patterns, ok := s.patterns(tool, c.Only, permission.Deny)
+		if !ok || s.opaque {
+			p.Report(diag.ToolUnknown, line, column, "write the rule under permission, for example permission: {"+tool+": {\"pattern\": deny}}", "what %s limits the tool to has no counterpart; all of %s is denied", s.text, tool)
+			patterns = []string{Anything}
+		}
+		for _, pattern := range patterns {
+			r := p.rule(s.at, tool, permission.Deny)
+			r.Pattern = pattern
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// patterns returns the patterns of a rule about tool that s stands for; only
+// are the files that s is about at all. false if no pattern says it.
+func (s toolSpec) patterns(tool, only string, action permission.Action) ([]string, bool) {
+	switch {
+	case !s.scoped && only == "":
+		return []string{Anything}, true
+	case !s.scoped:
+		return []string{only}, true
+	case only != "" && action == permission.Allow && !strings.HasSuffix(s.args, strings.TrimPrefix(only, Anything)):
+		return nil, false
+	}
+	patterns, ok := scope(tool, s.args, action)
+	// Other tools than Claude Code's take a command for the beginning of one.
+	if name := strings.ToLower(s.name); ok && tool == "shell_exec" && action == permission.Deny && name != "bash" && name != "powershell" {
+		for _, p := range slices.Clone(patterns) {
+			if !strings.HasSuffix(p, "*") && !slices.Contains(patterns, p+" *") {
+				patterns = append(patterns, p+" *")
+			}
+		}
+	}
+	return patterns, ok
+}
+
+// scope returns the patterns that mean what args means to tool; false if no
+// pattern does. Patterns to allow never match more, those to deny never less.
+func scope(tool, args string, action permission.Action) ([]string, bool) {
+	switch tool {
+	case "shell_exec":
+		return shellScope(args)
+	case "task":
+		return agentScope(args)
+	case "read_file", "write_file", "edit_file":
+		return fileScope(args, action)
+	}
+	return nil, false
+}
+
+// shellScope reads Bash(git:*), Bash(git *) and Bash(npm test). Only the star
+// is special there.
+func shellScope(args string) ([]string, bool) {
+	command, ok := strings.CutSuffix(args, ":*")
+	if !ok {
+		command, ok = strings.CutSuffix(args, " *")
+	}
+	command = quoteButStars(strings.TrimSpace(command))
+	switch {
+	case command == "":
+		return nil, false
+	case ok:
+		return []string{command, command + " *"}, true
+	}
+	return []string{command}, true
+}
+
+// quoteButStars is a pattern in which nothing but the stars of s is special.
+func quoteButStars(s string) string {
+	parts := strings.Split(s, "*")
+	for i, part := range parts {
+		parts[i] = glob.Quote(part)
+	}
+	return strings.Join(parts, "*")
+}
+
+// agentScope reads Agent(a, b).
+func agentScope(args string) ([]string, bool) {
+	var names []string
+	for name := range strings.SplitSeq(args, ",") {
+		name = strings.TrimSpace(name)
+		if name == "" || strings.Contains(name, "*") {
+			return nil, false
+		}
+		names = append(names, glob.Quote(name))
+	}
+	return names, true
+}
+
+var plainPath = regexp.MustCompile(`^[\p{L}\p{N}_.*/ ()@+=~,-]+$`)
+
+// fileScope reads Read(src/**), whose paths are those of a .gitignore: a star
+// there stays within its folder, a name without "/" counts in every folder, and
+// a folder covers what is in it.
+func fileScope(args string, action permission.Action) ([]string, bool) {
+	path := strings.TrimPrefix(args, "./")
+	if !plainPath.MatchString(path) || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || strings.Contains(path, "..") {
+		return nil, false
+	}
+	path = quoteButStars(path)
+	if action == permission.Allow {
+		for part := range strings.SplitSeq(path, "/") {
+			if part != "**" && strings.Contains(part, "*") && strings.Contains(path, "/") {
+				return nil, false // here a star crosses folders
+			}
+		}
+		return []string{path}, true
+	}
+	path = strings.TrimSuffix(path, "/")
+	if path == "" {
+		return nil, false
+	}
+	patterns := []string{path, path + "/**"}
+	if !strings.Contains(path, "/") {
+		patterns = append(patterns, "**/"+path, "**/"+path+"/**")
+	}
+	return patterns, true
+}

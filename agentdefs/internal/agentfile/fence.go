@@ -1,0 +1,113 @@
+package agentfile
+
+import (
+	"strings"
+)
+
+// OpenFence returns the line, from 0, and the fence of a fenced code block that
+// the Markdown in text does not close. The fence is empty if all are closed.
+//
+// It follows CommonMark: a fence is indented by at most three columns within
+// its list item, is closed by one of the same character that is at least as
+// long and has nothing behind it, and backticks are not followed by others. In
+// a block quote a fence ends where the quote does, so those are passed over.
+func OpenFence(text string) (line int, fence string) {
+	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
+		return 0, ""
+	}
+	var items []int // where the text of each open list item begins
+	within := 0     // the same, of the item that the open fence is in
+	for i := 0; text != ""; i++ {
+		var s string
+		s, text, _ = strings.Cut(text, "\n")
+		rest := strings.TrimLeft(s, " \t")
+		if rest == "" {
+			continue
+		}
+		indent := width(s[:len(s)-len(rest)])
+		if fence != "" {
+			if indent <= within+3 && closes(rest, fence) {
+				fence = ""
+			}
+			continue
+		}
+		for len(items) > 0 && indent < items[len(items)-1] {
+			items = items[:len(items)-1]
+		}
+		within = 0
+		if len(items) > 0 {
+			within = items[len(items)-1]
+		}
+		for indent <= within+3 {
+			n := listMarker(rest)
+			if n == 0 {
+				break
+			}
+			indent += width(rest[:n])
+			rest = rest[n:]
+			within = indent
+			items = append(items, within)
+		}
+		if indent <= within+3 {
+			if fence = opening(rest); fence != "" {
+				line = i
+			}
+		}
+	}
+	return line, fence
+}
+
+// listMarker returns the length of the "- " or "1. " that begins a list item at
+// the start of rest, with the blanks behind it. It is 0 if no item begins there.
+func listMarker(rest string) int {
+	n := 0
+	for n < len(rest) && n < 9 && rest[n] >= '0' && rest[n] <= '9' {
+		n++
+	}
+	marks := ".)"
+	if n == 0 {
+		marks = "-*+"
+	}
+	if n == len(rest) || strings.IndexByte(marks, rest[n]) < 0 {
+		return 0
+	}
+	n++
+	end := len(rest) - len(strings.TrimLeft(rest[n:], " \t"))
+	if end == n && end < len(rest) {
+		return 0
+	}
+	return end
+}
+
+// opening returns the fence that rest, a line without its indentation, opens, or
+// "".
+func opening(rest string) string {
+	if rest == "" || rest[0] != '`' && rest[0] != '~' {
+		return ""
+	}
+	info := strings.TrimLeft(rest, rest[:1])
+	n := len(rest) - len(info)
+	if n < 3 || rest[0] == '`' && strings.Contains(info, "`") {
+		return ""
+	}
+	return rest[:n]
+}
+
+// closes reports whether rest, a line without its indentation, closes fence.
+func closes(rest, fence string) bool {
+	rest = strings.TrimRight(rest, " \t\r")
+	return len(rest) >= len(fence) && strings.Trim(rest, fence[:1]) == ""
+}
+
+// width returns the columns of s, with tab stops of four.
+func width(s string) int {
+	n := 0
+	for _, r := range s {
+		if r == '\t' {
+			n += 4 - n%4
+		} else {
+			n++
+		}
+	}
+	return n
+}

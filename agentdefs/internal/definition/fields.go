@@ -1,0 +1,276 @@
+package definition
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"gopkg.in/yaml.v3"
+
+	"github.com/agentworker/worker/agentdefs/internal/access"
+	"github.com/agentworker/worker/agentdefs/internal/agentfile"
+	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/permission"
+)
+
+// A new field of agent files has its place in [Definition] and its row in fields,
+// both in this file.
+
+// Mode says where an agent may be used.
+type Mode string
+
+// The modes. A file that names none is a Subagent.
+const (
+	Primary  Mode = "primary"  // talks to a person; the task tool does not offer it
+	Subagent Mode = "subagent" // run by the task tool
+	All      Mode = "all"      // both
+)
+
+// Limits of the steps of one run, and what holds where a file is silent.
+const (
+	DefaultMaxSteps = 10
+	MaxMaxSteps     = 1000
+)
+
+// Definition is one agent. It is immutable after loading and may be shared:
+// a child keeps the definition it was started with while files change.
+type Definition struct {
+	Name        string
+	Description string // what it is good for, as the calling model reads it
+	Prompt      string // appended to the child's system prompt; may be empty
+	Mode        Mode
+
+	// Permission is never nil. Unless nesting is on, its last rule denies task.
+	Permission *permission.Ruleset
+
+	MaxSteps int    // 1 to MaxMaxSteps
+	Model    string // as the file names it; empty: the caller's model
+
+	Temperature     *float64      // nil: the model's default
+	TopP            *float64      // nil: the model's default
+	MaxOutputTokens int           // 0: the model's default
+	Timeout         time.Duration // of the whole run; 0: the worker's default
+	Effort          string        // reasoning effort, as written; empty: the model's default
+	Background      bool          // started in the background unless the call says otherwise
+	Hidden          bool          // left out of lists for people; a task call may name it
+	Aliases         []string      // other names a task call may use
+	Color           string        // for display, as written
+
+	// Callers are the agents that a task call must come from, in lower case;
+	// [Host] is a caller that is not one of our agents. nil: any caller.
+	Callers []string
+
+	// Inspectable says that the model that called the agent may look into the
+	// transcript of the run. People may always.
+	Inspectable bool
+
+	// Output is the JSON Schema that the result must satisfy; nil: any text.
+	Output json.RawMessage
+
+	// Fields holds what the file says beyond the above, in file order.
+	Fields []OtherField
+
+	File    string // as shown to people, slash-separated; empty: built in
+	Line    int    // where the frontmatter begins, 1-based; 0: built in
+	BuiltIn bool
+
+	// Shadows is the File of the definition of the same name that this one
+	// replaced, "built-in" for a built-in one, empty for none.
+	Shadows string
+
+	// Stale says that the file has since been changed to something that can't
+	// be served, and this is what it held before.
+	Stale bool
+}
+
+// field is a row of the table: how the field is written, what an editor should
+// know of it, and where its value goes.
+type field struct {
+	agentfile.Field
+	about  string
+	value  func() *jsonschema.Schema // a new one for each spelling: a schema is a tree; nil: not offered
+	preset any                       // the default; nil if a file cannot write it
+	set    func(p *parser, d *Definition, e agentfile.Entry)
+}
+
+// fields are in the order in which an editor should offer them.
+var fields = []*field{
+	{agentfile.Field{ID: "name", Spellings: []string{"name"}, Textual: true},
+		"The agent's name, which a task call uses. Without it the file's name counts.", nameSchema, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			p.name = e
+			if s, ok := p.Text(e); ok && s != "" {
+				d.Name = s
+			}
+		}},
+	{agentfile.Field{ID: "description", Spellings: []string{"description"}, Near: []string{"description"}, Textual: true},
+		"What the agent is good for, when to use it, and what comes back. The calling model chooses by this alone.", filledText, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			p.description = e
+			d.Description, _ = p.Text(e)
+		}},
+	{agentfile.Field{ID: "mode", Spellings: []string{"mode"}},
+		"subagent: run by the task tool. primary: run by a person. all: both.", words(string(Subagent), string(Primary), string(All)), string(Subagent),
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			if s, ok := p.Scalar(e, "primary, subagent or all"); ok {
+				switch m := Mode(strings.ToLower(s)); m {
+				case Primary, Subagent, All:
+					d.Mode = m
+				default:
+					p.WrongType(e, "primary, subagent or all")
+				}
+			}
+		}},
+	{agentfile.Field{ID: "maxSteps", Spellings: []string{"maxSteps", "maxTurns", "max_turns", "steps"}},
+		"Model calls that may use tools; then one more concludes.", whole(MaxMaxSteps), DefaultMaxSteps,
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			if n, ok := p.Int(e, 1, MaxMaxSteps); ok {
+				d.MaxSteps = n
+			}
+		}},
+	{agentfile.Field{ID: "permission", Spellings: []string{"permission"}, Mistaken: []string{"permissions"}, Near: []string{"permission", "permissions"}, Restricts: true, Line: "permissions?"},
+		"What the agent may do: tools, or globs of such, to actions, or to patterns with actions. The last rule that matches decides.", permissionSchema, nil,
+		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Permission = &e }},
+	{agentfile.Field{ID: "model", Spellings: []string{"model"}, Textual: true},
+		"The model, or several of which the first that is known counts. inherit: the caller's.", textOrList, "inherit",
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Model = p.model(e) }},
+	{agentfile.Field{ID: "temperature", Spellings: []string{"temperature"}},
+		"Sampling temperature.", upTo(2), nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Temperature = p.Float(e, 2) }},
+	{agentfile.Field{ID: "topP", Spellings: []string{"topP", "top_p"}},
+		"Nucleus sampling.", upTo(1), nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.TopP = p.Float(e, 1) }},
+	{agentfile.Field{ID: "maxOutputTokens", Spellings: []string{"maxOutputTokens"}},
+		"The most tokens of one answer of the model.", whole(1 << 30), nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.MaxOutputTokens, _ = p.Int(e, 1, 1<<30) }},
+	{agentfile.Field{ID: "effort", Spellings: []string{"effort", "reasoningEffort", "model_reasoning_effort"}, Textual: true},
+		"How much the model reasons, in the words of its provider.", text, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Effort, _ = p.Text(e) }},
+	{agentfile.Field{ID: "timeoutSeconds", Spellings: []string{"timeoutSeconds"}},
+		"Time limit of the whole run, in seconds.", whole(24 * 60 * 60), nil,
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			if n, ok := p.Int(e, 1, 24*60*60); ok {
+				d.Timeout = time.Duration(n) * time.Second
+			}
+		}},
+	{agentfile.Field{ID: "timeout_mins", Spellings: []string{"timeout_mins"}, Same: "timeoutSeconds"},
+		"Time limit of the whole run, in minutes.", whole(24 * 60), nil,
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			if n, ok := p.Int(e, 1, 24*60); ok {
+				d.Timeout = time.Duration(n) * time.Minute
+			}
+		}},
+	{agentfile.Field{ID: "aliases", Spellings: []string{"aliases"}},
+		"Other names that a task call may use: a list, or a text with commas.", textOrList, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Aliases = p.aliases(e) }},
+	{agentfile.Field{ID: "caller", Spellings: []string{"caller"}, Mistaken: []string{"callers"}, Near: []string{"caller", "callers"}, Restricts: true, Line: "callers?"},
+		"Who may call the agent: names of agents, or host for a caller that is none. Without it: anybody.", callerSchema, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Callers = p.callers(e) }},
+	{agentfile.Field{ID: "inspectable", Spellings: []string{"inspectable"}, Near: []string{"inspectable"}, TakenAs: "false"},
+		"Whether the model that called the agent may look into the transcript of the run.", yesNo, true,
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			value, ok := p.Bool(e)
+			d.Inspectable = value && ok
+		}},
+	{agentfile.Field{ID: "hidden", Spellings: []string{"hidden"}},
+		"Left out of lists and of what callers are offered; a call may name it.", yesNo, false,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Hidden, _ = p.Bool(e) }},
+	{agentfile.Field{ID: "output", Spellings: []string{"output"}},
+		"JSON Schema that the result must satisfy; it may not refer to itself.", mappingSchema, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Output = p.output(e) }},
+	{agentfile.Field{ID: "background", Spellings: []string{"background", "is_background"}},
+		"Started in the background unless the call says otherwise. Without effect yet.", yesNo, false,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Background, _ = p.Bool(e) }},
+	{agentfile.Field{ID: "color", Spellings: []string{"color"}, Textual: true},
+		"For display.", text, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Color, _ = p.Text(e) }},
+	{agentfile.Field{ID: promptID, Spellings: []string{"prompt", "instructions", "developer_instructions"}, Textual: true},
+		"The prompt, where there is no text below the frontmatter.", text, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			if s, ok := p.Text(e); ok && s != "" && d.Prompt == "" && !strings.HasPrefix(s, "file://") {
+				d.Prompt = s
+				p.Report(diag.BodyFromField, e.Line, e.Column, "write it below the frontmatter", "%s is taken as the agent's prompt", e.Key)
+			}
+		}},
+	{agentfile.Field{ID: "tools", Spellings: []string{"tools"}, Mistaken: []string{"allowedtools", "allowtools", "tool"}, Near: []string{"tools", "allowedtools"}, Restricts: true, Line: "tools|allowed-?[tT]ools"},
+		"The tools that the agent may use, and no others: names, also those of other programs; or a mapping of tools to true and false.", toolsSchema, nil,
+		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Tools = &e }},
+	{agentfile.Field{ID: "disallowedTools", Spellings: []string{"disallowedTools"},
+		Mistaken: []string{"denytools", "deniedtools", "excludetools", "excludedtools", "disabledtools", "blockedtools", "forbiddentools"},
+		Near:     []string{"disallowedtools"}, Restricts: true, Line: "disallowed-?[tT]ools"},
+		"Tools that the agent may not use.", toolListSchema, nil,
+		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.DisallowedTools = &e }},
+	{agentfile.Field{ID: "permissionMode", Spellings: []string{"permissionMode"}, Near: []string{"permissionmode"}, Restricts: true, Line: "permissionMode"},
+		"Claude Code's mode. plan denies writing and commands, dontAsk denies what would be asked about; modes that widen are ignored.",
+		words("default", "manual", "plan", "dontAsk", "acceptEdits", "auto", "bypassPermissions"), "default",
+		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.PermissionMode = &e }},
+	{agentfile.Field{ID: "approvalMode", Spellings: []string{"approvalMode"}, Near: []string{"approvalmode"}, Restricts: true, Line: "approvalMode"},
+		"Qwen Code's mode. plan denies writing and commands; modes that widen are ignored.", words("default", "plan", "auto-edit", "yolo"), "default",
+		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.ApprovalMode = &e }},
+	{agentfile.Field{ID: "sandbox_mode", Spellings: []string{"sandbox_mode"}, Near: []string{"sandboxmode"}, Restricts: true, Line: "sandbox_mode"},
+		"Codex's sandbox. read-only denies writing and asks about each command, workspace-write keeps writing within the workspace.",
+		words("read-only", "workspace-write", "danger-full-access"), nil,
+		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.SandboxMode = &e }},
+	{agentfile.Field{ID: "readonly", Spellings: []string{"readonly"}, Near: []string{"readonly"}, Restricts: true, Line: "readonly", Strict: true},
+		"Denies writing, and asks about each command.", yesNo, false,
+		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Readonly = &e }},
+	{agentfile.Field{ID: "agents", Spellings: []string{"agents"}, Restricts: true}, // too many other words are near it
+		"Copilot's list of agents to call. Without a \"*\" in it the agent may call none.", anyValue, nil,
+		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Agents = &e }},
+	{agentfile.Field{ID: "disable", Spellings: []string{"disable"}, Near: []string{"disable"}, Restricts: true, Line: "disable", TakenAs: "true"},
+		"Switches the agent off.", yesNo, false,
+		func(p *parser, _ *Definition, e agentfile.Entry) {
+			value, ok := p.Bool(e)
+			p.disabled = value || !ok
+		}},
+	{agentfile.Field{ID: "disable-model-invocation", Spellings: []string{"disable-model-invocation"}, Near: []string{"disablemodelinvocation"}, Restricts: true, Line: "disable-model-invocation", TakenAs: "true"},
+		"No model may call the agent: it is a primary.", yesNo, false,
+		func(p *parser, _ *Definition, e agentfile.Entry) {
+			if value, ok := p.Bool(e); value || !ok {
+				p.noModelCall = true
+			}
+		}},
+	{agentfile.Field{ID: "infer", Spellings: []string{"infer"}, Restricts: true, Line: "infer", TakenAs: "false"},
+		"false: no model may call the agent, it is a primary.", yesNo, true,
+		func(p *parser, _ *Definition, e agentfile.Entry) {
+			if value, ok := p.Bool(e); !value || !ok {
+				p.noModelCall = true
+			}
+		}},
+
+	// Kiro's allowedTools, beside its tools.
+	{Field: agentfile.Field{ID: access.PreapprovedID, Restricts: true},
+		set: func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Preapproved = &e }},
+	// YAML's merge key, which is not followed.
+	{Field: agentfile.Field{ID: "<<", Spellings: []string{"<<"}, Restricts: true},
+		set: func(p *parser, _ *Definition, e agentfile.Entry) {
+			p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "write the fields out", "merge keys (<<) are not followed, so what the agent may do is not clear")
+		}},
+	// Fields of other tools, without a meaning here.
+	{Field: agentfile.Field{ID: "known", Each: true, Spellings: []string{
+		"skills", "mcpServers", "mcp-servers", "mcp_servers", "hooks", "memory", "isolation", "initialPrompt",
+		"variant", "options", "target", "user-invocable", "handoffs", "argument-hint", "kind", "display_name",
+		"nickname_candidates", "approval_policy", "toolsSettings", "runConfig",
+	}}},
+}
+
+// promptID names the field whose text is the prompt of a file without a body.
+const promptID = "prompt"
+
+// OtherField is a field of a file that has no meaning here, as written.
+type OtherField struct {
+	Name         string
+	Line, Column int // of the name, 1-based
+
+	node *yaml.Node // nil: its value could not be read
+}
+
+// Decode stores the field's value in v, as package yaml decodes it. A value
+// that could not be read leaves v as it is.
+func (f OtherField) Decode(v any) error {
+	if f.node == nil {
+		return nil
+	}
+	return f.node.Decode(v)
+}

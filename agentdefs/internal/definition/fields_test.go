@@ -1,0 +1,169 @@
+package definition_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
+)
+
+func TestFields(t *testing.T) {
+	known := func(name string) bool { return name != "gpt-99" }
+	s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": `---
+name: Ä b
+description: Does it.
+model: [gpt-99, sonnet]
+temperature: 0.5
+top_p: 0.9
+maxOutputTokens: 4000
+maxTurns: "7"
+timeoutSeconds: 90
+effort: high
+background: yes
+hidden: true
+aliases: x, y
+color: red
+output: {type: object, required: [a]}
+skills: [s]
+vibe: calm
+---
+Work.
+`}, &agentdefs.Options{KnownModel: known})
+	d, ok := s.Agent("Ä b")
+	if !ok {
+		t.Fatal(s.Diagnostics())
+	}
+	if d.Model != "sonnet" || *d.Temperature != 0.5 || *d.TopP != 0.9 || d.MaxOutputTokens != 4000 || d.MaxSteps != 7 ||
+		d.Timeout != 90*time.Second || d.Effort != "high" || !d.Background || !d.Hidden || !slices.Equal(d.Aliases, []string{"x", "y"}) ||
+		d.Color != "red" || string(d.Output) != `{"type":"object","required":["a"]}` || d.Line != 2 {
+		t.Errorf("%+v", d)
+	}
+	var skills []string
+	if len(d.Fields) != 2 || d.Fields[0].Name != "skills" || d.Fields[0].Line != 16 || d.Fields[0].Decode(&skills) != nil || !slices.Equal(skills, []string{"s"}) {
+		t.Errorf("kept fields %+v, skills %v", d.Fields, skills)
+	}
+}
+
+func TestFieldValues(t *testing.T) {
+	for _, tt := range []struct {
+		field string
+		steps int
+		code  string // empty: none
+	}{
+		{"", 10, ""},
+		{"maxSteps: 1000", 1000, ""},
+		{"max_turns: 3", 3, ""},
+		{"steps: 3", 3, ""},
+		{"max-steps: 3", 3, "field-misspelled"},
+		{"maxSteps: 0", 10, "field-range"},
+		{"maxSteps: -3", 10, "field-range"},
+		{"maxSteps: 1001", 1000, "field-range"},
+		{"maxSteps: 99999999999999999999", 1000, "field-range"},
+		{"maxSteps: many", 10, "field-type"},
+		{"maxSteps: 1.5", 10, "field-type"},
+		{"maxSteps:", 10, "field-type"},
+		{"maxSteps: [1]", 10, "field-type"},
+		{"maxSteps: \"3", 10, "field-unparsed"},
+		{"mode: sideways", 10, "field-type"},
+		{"timeoutSeconds: 5\ntimeout_mins: 0", 10, "field-duplicate"},
+		{"temperature: 3", 10, "field-range"},
+		{"temperature: .nan", 10, "field-type"},
+		{"temperature: NaN", 10, "field-type"},
+		{"temperature: .inf", 10, "field-type"},
+		{"temperature: Infinity", 10, "field-range"},
+		{"temperature: -0.5", 10, "field-range"},
+		{"temperature: 1e999", 10, "field-type"},
+		{"top_p: .NaN", 10, "field-type"},
+		{"hidden: perhaps", 10, "field-type"},
+		{"model: inherit", 10, ""},
+		{"model: gpt-99", 10, "model-unknown"},
+		{"aliases: {a: b}", 10, "field-type"},
+	} {
+		opts := &agentdefs.Options{KnownModel: func(name string) bool { return name != "gpt-99" }}
+		s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\n" + tt.field + "\n---\nx"}, opts)
+		d, ok := s.Agent("a")
+		if !ok || d.MaxSteps != tt.steps || d.Model != "" {
+			t.Errorf("%q: served %v, %+v, want %d steps and no model", tt.field, ok, d, tt.steps)
+		}
+		if codes := agentdefstest.Codes(s); (tt.code == "") != (len(codes) == 0) || tt.code != "" && !slices.Contains(codes, tt.code) {
+			t.Errorf("%q: diagnostics %v, want %q", tt.field, s.Diagnostics(), tt.code)
+		}
+	}
+}
+
+func TestCallers(t *testing.T) {
+	for _, tt := range []struct {
+		caller string
+		want   []string // nil: refused
+	}{
+		{"host", []string{"host"}},
+		{"Planner, HOST ,planner", []string{"planner", "host"}},
+		{"[planner, 'Ä b', 7]", []string{"planner", "ä b", "7"}},
+		{"\n- planner\n- host", []string{"planner", "host"}},
+		{"", nil},
+		{"~", nil},
+		{"[]", nil},
+		{"[a, ~]", nil},
+		{"[a, [b]]", nil},
+		{"{a: b}", nil},
+		{"','", nil},
+		{"a,,b", nil},
+		{"'*'", nil},
+		{"\"a\\nb\"", nil},
+		{"!!binary YQ==", nil},
+		{"&x a\nz: *x", []string{"a"}},
+		{"*x\nz: &x a", nil},
+		{"a\ncallers: b", nil},
+		{"\"a", nil},
+	} {
+		s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\ncaller: " + tt.caller + "\n---\nx"}, nil)
+		d, ok := s.Agent("a")
+		if tt.want == nil {
+			if ok || !slices.Contains(agentdefstest.Codes(s), "permission-invalid") {
+				t.Errorf("%q: served %v, %v; want it refused", tt.caller, ok, s.Diagnostics())
+			}
+			continue
+		}
+		if !ok || !slices.Equal(d.Callers, tt.want) {
+			t.Errorf("%q: %+v, %v, want %q", tt.caller, d, s.Diagnostics(), tt.want)
+		}
+	}
+	s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": agentdefstest.Plain}, nil)
+	for _, d := range s.Agents() {
+		if d.Callers != nil || !d.Inspectable {
+			t.Errorf("%s: callers %v, inspectable %v; want any, and true", d.Name, d.Callers, d.Inspectable)
+		}
+	}
+}
+
+func TestInspectable(t *testing.T) {
+	for _, tt := range []struct {
+		field string
+		want  bool
+		code  string // empty: none
+	}{
+		{"inspectable: true", true, ""},
+		{"inspectable: no", false, ""},
+		{"inspectable: perhaps", false, "field-type"},
+		{"inspectable:", false, "field-type"},
+		{"inspectable: *x", false, "yaml-invalid"},
+		{"inspectible: false", false, "field-misspelled"},
+	} {
+		s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\n" + tt.field + "\n---\nx"}, nil)
+		d, ok := s.Agent("a")
+		if codes := agentdefstest.Codes(s); !ok || d.Inspectable != tt.want || (tt.code == "") != (len(codes) == 0) || tt.code != "" && !slices.Contains(codes, tt.code) {
+			t.Errorf("%q: %+v, %v, want %v and %q", tt.field, d, s.Diagnostics(), tt.want, tt.code)
+		}
+	}
+}
+
+func TestAliases(t *testing.T) {
+	s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\naliases: [b, B, \"c\\td\", " + strings.Repeat("e", 201) + ", f]\n---\nx"}, nil)
+	d, ok := s.Agent("a")
+	if codes := agentdefstest.Codes(s); !ok || !slices.Equal(d.Aliases, []string{"b", "f"}) || !slices.Equal(codes, []string{"field-type", "field-type"}) {
+		t.Errorf("%+v, %v; want the aliases b and f, and field-type twice", d, s.Diagnostics())
+	}
+}

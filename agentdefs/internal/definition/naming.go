@@ -1,0 +1,104 @@
+package definition
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/agentworker/worker/agentdefs/internal/agentfile"
+	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/agentdefs/internal/dialect"
+	"github.com/agentworker/worker/agentdefs/internal/spelling"
+)
+
+// maxName is the longest name of an agent, in characters; longer ones make no
+// usable enum value.
+const maxName = 200
+
+var slug = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// NameFault says what keeps name from being the name of an agent, and what to
+// do about it; empty: nothing.
+func NameFault(name string) (fault, fix string) {
+	switch {
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
+		return "holds control characters", "write it in one line of printable characters"
+	case strings.ContainsFunc(name, unseen):
+		return "holds characters that cannot be seen", "write it in printable characters"
+	case utf8.RuneCountInString(name) > maxName:
+		return fmt.Sprintf("has more than %d characters", maxName), "shorten it"
+	}
+	return "", ""
+}
+
+// unseen reports whether r has no form of its own, so that a name with it reads
+// like another one: a mark of direction, a space without width. The joiners are
+// left out, which some scripts and emoji need.
+func unseen(r rune) bool {
+	return unicode.Is(unicode.Cf, r) && r != '\u200C' && r != '\u200D'
+}
+
+// checkName judges the name of the agent.
+func (p *parser) checkName(name string) {
+	e := p.name
+	own := dialect.AgentName(p.File)
+	if fault, fix := NameFault(name); fault != "" {
+		p.Refuse(diag.NameInvalid, e.Line, e.Column, fix, "the name %q %s", spelling.Short(name), fault)
+	} else if !slug.MatchString(name) {
+		p.Report(diag.NameNotSlug, e.Line, e.Column, "", "the name %q is not of the form lower-case-words", name)
+	}
+	if name != own {
+		p.Report(diag.NameDiffers, e.Line, e.Column, "", "the name %q differs from the file's, %q", spelling.Short(name), own)
+	}
+}
+
+// aliases returns the other names of the agent, each once.
+func (p *parser) aliases(e agentfile.Entry) []string {
+	var out []string
+	for _, name := range p.Texts(e) {
+		if fault, fix := NameFault(name); fault != "" {
+			p.Report(diag.FieldType, e.Line, e.Column, fix, "%s: %q %s, and is ignored", e.Key, spelling.Short(name), fault)
+			continue
+		}
+		if !slices.ContainsFunc(out, func(have string) bool { return strings.EqualFold(have, name) }) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// callers returns the agents that may call this one, in lower case. What cannot
+// be read exactly refuses the file: it would open what its author closed.
+func (p *parser) callers(e agentfile.Entry) []string {
+	const fix = "name agents, or " + Host + " for a caller that is none, as in caller: [planner, host]; leave it out for any"
+	items, ok := []*yaml.Node{e.Node}, e.Node != nil && !agentfile.IsNull(e.Node) && !agentfile.IsTagged(e.Node)
+	if ok && e.Node.Kind == yaml.SequenceNode {
+		items = e.Node.Content
+	}
+	var out []string
+	for _, n := range items {
+		if ok = ok && n.Kind == yaml.ScalarNode && !agentfile.IsNull(n); !ok {
+			break
+		}
+		for name := range strings.SplitSeq(n.Value, ",") {
+			name = strings.ToLower(strings.TrimSpace(name))
+			fault, _ := NameFault(name)
+			if ok = ok && name != "" && fault == "" && !strings.ContainsAny(name, "*?"); ok && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	if !ok || len(out) == 0 {
+		p.Refuse(diag.PermissionInvalid, e.Line, e.Column, fix, "%s is not a list of names, so who may call the agent is not clear, and nothing of this file is served", e.Key)
+		return nil
+	}
+	return out
+}
+
+// Host is a caller that is not an agent: a connected host, or the command line.
+const Host = "host"

@@ -1,0 +1,24 @@
+package definition
+
+import (
+	"github.com/agentworker/worker/agentdefs/internal/access"
+	"github.com/agentworker/worker/agentdefs/internal/agentfile"
+)
+
+// parser holds the state of reading one file.
+type parser struct {
+	*access.Reader
+	knownModel func(name string) bool
+
+	name, description agentfile.Entry
+	access            access.Fields
+	disabled          bool // the file switches its agent off
+	noModelCall       bool // no model may call it
+}
+
+// Options says what the meaning of a file depends on beside its text.
+type Options struct {
+	Home       string                 // what "~/" and "$HOME/" stand for in patterns
+	Nesting    bool                   // no "task: deny" is added
+	KnownModel func(name string) bool // whether a file may name this model or alias; nil: any
+}

@@ -1,0 +1,161 @@
+package scan
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/agentdefs/internal/dialect"
+	"github.com/agentworker/worker/agentdefs/internal/disk"
+)
+
+// Options says which folders are read beside the workspace's.
+type Options struct {
+	UserDir   string   // with its subfolders, first; empty: no such folder
+	From      []string // names of dialects, or "all"
+	ToolsHome string   // the home folder of other tools' agents; empty: they are not read
+	Dirs      []string // with their subfolders, last
+}
+
+// Look finds the agent files of the workspace at root. It reads none of them.
+// enter, before and known may be nil.
+func Look(d *disk.Disk, root string, opts Options, enter EnterFunc, before *Scan, known func(key Key, real string) fs.FileInfo) *Scan {
+	s := &Scan{follower: newFollower(d, enter), before: before, known: known}
+	if opts.UserDir != "" {
+		s.further(opts.UserDir, true)
+	}
+	s.from = dialect.From(opts.From)
+	for _, o := range s.from {
+		s.dialect(root, o, opts.ToolsHome)
+	}
+	s.workspace(root)
+	for _, dir := range opts.Dirs {
+		s.further(dir, false)
+	}
+	s.before, s.known = nil, nil // they hold on to memory
+	return s
+}
+
+// workspace lists the folder of root that is served, if there is one, with a
+// diagnostic for one that is not because of it.
+func (s *Scan) workspace(root string) {
+	var l Listing
+	defer func() { s.Listings = append(s.Listings, l) }()
+	was := "" // the folder that was served
+	if s.before != nil {
+		was = s.before.Dir
+	}
+	real, info, err := s.resolveAbove(root)
+	switch {
+	case err == nil && !info.IsDir(), err != nil && disk.NotThere(err):
+		return
+	case err != nil:
+		s.Dir = was
+		s.lose(&l, ".", "", err)
+		return
+	}
+	s.root = real
+	l.read("")
+	for _, f := range dialect.WorkspaceFolders {
+		at, dir, err := s.follow(real, info, f.Shown)
+		switch {
+		case err == nil && !dir.IsDir(), err != nil && disk.NotThere(err):
+		case s.Dir != "" && s.also(f.Shown):
+		case s.Dir != "":
+			l.Diagnostics = append(l.Diagnostics, diag.OfFile(f.Shown, diag.DirectoryShadowed, "move its files to "+s.Dir+", remove that folder, or read both with --agents-from claude", "the folder is not read, because "+s.Dir+" exists"))
+		case err != nil && was != "": // which of the folders is to be served is not known
+			s.Dir = was
+			s.lose(&l, f.Shown, was, err)
+			return
+		case err != nil:
+			s.Dir = f.Shown
+			s.lose(&l, f.Shown, f.Shown, err)
+		default:
+			s.Dir = f.Shown
+			s.list(&l, f, at, dir)
+		}
+	}
+}
+
+// further lists a folder outside of the workspace.
+func (s *Scan) further(dir string, optional bool) {
+	var l Listing
+	defer func() { s.Listings = append(s.Listings, l) }()
+	f := dialect.Folder{Shown: filepath.ToSlash(dir), Nested: true}
+	abs, err := filepath.Abs(dir)
+	var info fs.FileInfo
+	if err == nil {
+		abs, info, err = s.resolveAbove(abs)
+	}
+	switch {
+	case err == nil && info.IsDir():
+		s.list(&l, f, abs, info)
+	case err != nil && !disk.NotThere(err):
+		s.lose(&l, f.Shown, f.Shown, err)
+	default:
+		if err == nil {
+			err, optional = syscall.ENOTDIR, false
+		}
+		if !optional {
+			l.Diagnostics = append(l.Diagnostics, unreadable(f.Shown, err))
+		}
+	}
+}
+
+// dialect lists the folders of o.
+func (s *Scan) dialect(root string, o dialect.Dialect, home string) {
+	if o.Home {
+		if home == "" {
+			s.Listings = append(s.Listings, Listing{})
+			return
+		}
+		s.further(filepath.Join(home, filepath.FromSlash(o.Folders[0].Shown)), true)
+		return
+	}
+	var l Listing
+	defer func() { s.Listings = append(s.Listings, l) }()
+	first := dialect.WorkspaceFolders[0].Shown
+	if o.Name == "claude" {
+		own, err := s.disk.IsFolder(filepath.Join(root, filepath.FromSlash(first)))
+		if err != nil {
+			s.lose(&l, first, o.Folders[0].Shown, err)
+		}
+		if !own {
+			return // it is the workspace's own
+		}
+	}
+	real, info, err := s.resolveAbove(root)
+	if err != nil && !disk.NotThere(err) {
+		s.lose(&l, ".", "", err)
+	}
+	if err != nil || !info.IsDir() {
+		return
+	}
+	l.read("")
+	folders := o.Folders
+	if o.Nested {
+		folders = packageFolders(s.disk, real, func(dir string, err error) {
+			if err == nil {
+				l.read(dir)
+			} else if s.before != nil && s.before.Listings[len(s.Listings)].folders[dir] {
+				s.lose(&l, dir, dir, err)
+			}
+		})
+	}
+	for _, f := range folders {
+		at, dir, err := s.follow(real, info, f.Shown)
+		switch {
+		case err == nil && dir.IsDir():
+			s.list(&l, f, at, dir)
+		case err != nil && !disk.NotThere(err):
+			s.lose(&l, f.Shown, f.Shown, err)
+		}
+	}
+}
+
+// also reports whether the workspace's folder is read as that of a dialect.
+func (s *Scan) also(shown string) bool {
+	return slices.ContainsFunc(s.from, func(o dialect.Dialect) bool { return o.Name == "claude" && o.Folders[0].Shown == shown })
+}

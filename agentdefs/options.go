@@ -1,0 +1,102 @@
+package agentdefs
+
+import (
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/agentworker/worker/agentdefs/internal/definition"
+	"github.com/agentworker/worker/agentdefs/internal/disk"
+	"github.com/agentworker/worker/agentdefs/internal/scan"
+	"github.com/agentworker/worker/agentdefs/internal/watch"
+)
+
+// Options configures loading. The zero value is ready to use.
+type Options struct {
+	// Nesting leaves out the rule "task: deny" that otherwise ends every
+	// agent's ruleset. Who runs agents then limits their depth.
+	Nesting bool
+
+	// Home is the folder that "~/" and "$HOME/" stand for in patterns; empty:
+	// the user's.
+	Home string
+
+	// UserDir is the user's own folder of agent files, read with its subfolders
+	// before the workspace's; it may be empty, or a folder that does not exist yet.
+	UserDir string
+
+	// Dirs are further folders, read with their subfolders after the
+	// workspace's; each must exist. One that vanishes from below a [Registry]
+	// is a diagnostic until it is back.
+	Dirs []string
+
+	// From names the folders of other tools that are read too, see [Sources]:
+	// after UserDir and before the workspace's, in this order. "all" is all.
+	From []string
+
+	// ToolsHome is the folder below which other tools keep the agents of the
+	// user, as in .claude/agents; empty: they are not looked for.
+	ToolsHome string
+
+	// KnownModel reports whether a file may name this model or alias; nil: any.
+	KnownModel func(name string) bool
+
+	// Tools names the tools that there are, which the built-in agents tell of;
+	// nil: not known, and nothing is said of them.
+	Tools []string
+
+	// PollEvery is how often a [Registry] looks for changes where the system
+	// cannot tell it of them; 0: 2 s.
+	PollEvery time.Duration
+
+	// RescanEvery is how often a [Registry] reads everything again, for what
+	// no event tells of: a file that is written to through a mapping of memory
+	// or a hard link, a file system mounted over a folder; 0: 30 s. It takes at
+	// most a hundredth of the time, and comes less often where it would take more.
+	RescanEvery time.Duration
+
+	// Logger gets each file that is not served or stale, once for each
+	// change of the file; nil: discard.
+	Logger *slog.Logger
+
+	disk  disk.System  // tests replace parts of it
+	watch watch.System // the same
+}
+
+// What holds where [Options] say nothing.
+const (
+	defaultPoll   = 2 * time.Second
+	defaultRescan = 30 * time.Second
+)
+
+// complete returns a copy of opts with its defaults filled in.
+func (opts *Options) complete() *Options {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Home == "" {
+		o.Home, _ = os.UserHomeDir() // without one, patterns with "~/" are refused
+	}
+	if o.PollEvery <= 0 {
+		o.PollEvery = defaultPoll
+	}
+	if o.RescanEvery <= 0 {
+		o.RescanEvery = defaultRescan
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.disk, o.watch = o.disk.Complete(), o.watch.Complete()
+	return &o
+}
+
+// folders is the part of opts about what is read.
+func (opts *Options) folders() scan.Options {
+	return scan.Options{UserDir: opts.UserDir, From: opts.From, ToolsHome: opts.ToolsHome, Dirs: opts.Dirs}
+}
+
+// files is the part of opts about what a file means.
+func (opts *Options) files() definition.Options {
+	return definition.Options{Home: opts.Home, Nesting: opts.Nesting, KnownModel: opts.KnownModel}
+}

@@ -1,0 +1,46 @@
+package agentdefs
+
+import (
+	"slices"
+
+	"github.com/agentworker/worker/agentdefs/internal/dialect"
+	"github.com/agentworker/worker/agentdefs/internal/scan"
+)
+
+// Unread is a folder of agent files that is there and not read.
+type Unread = scan.Unread
+
+// SayUnread says which folders are not read, in one sentence.
+func SayUnread(folders []Unread) string { return scan.SayUnread(folders) }
+
+// ReadHint says how to read folders that are not read.
+func ReadHint(folders []Unread) string { return scan.ReadHint(folders) }
+
+// Sources returns what [Options.From] may name, besides "all".
+func Sources() []string {
+	var names []string
+	for _, d := range dialect.All {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Folders returns the folders of a workspace in which agent files may be, of
+// whichever tool, relative to its root. Which of them are read, [Options] say.
+func Folders() []string {
+	var out []string
+	add := func(folders []dialect.Folder) {
+		for _, f := range folders {
+			if !slices.Contains(out, f.Shown) {
+				out = append(out, f.Shown)
+			}
+		}
+	}
+	add(dialect.WorkspaceFolders)
+	for _, o := range dialect.All {
+		if !o.Home && !o.Nested {
+			add(o.Folders)
+		}
+	}
+	return out
+}

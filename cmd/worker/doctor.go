@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/session"
+)
+
+func (p *program) doctorCommand() *cobra.Command {
+	var asJSON, rebuild bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the store, and make the index of sessions anew",
+		Long: `Shows what the event store holds, and compares the index of sessions with their logs.
+The exit status is 6 if they differ.
+
+With --rebuild it first makes the records of the index anew from the logs. Sessions of
+workers of before schema 3 have no such log: their records stay as they are.`,
+		Args:              usage.Args(cobra.NoArgs),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+				if rebuild {
+					changed, err := sessions.Rebuild(ctx)
+					if err != nil {
+						return err
+					}
+					fmt.Fprintf(p.stderr, "records made anew: %d\n", changed)
+				}
+				check, err := sessions.Check(ctx)
+				if err != nil {
+					return err
+				}
+				return p.printCheck(check, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON document")
+	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "make the index of sessions anew from their logs")
+	return cmd
+}
+
+// printCheck prints what was found in the store. What is wrong is an error.
+func (p *program) printCheck(check *session.Check, asJSON bool) error {
+	if asJSON {
+		if err := p.printJSON(check, true); err != nil {
+			return err
+		}
+	} else {
+		table := terminal.Table{Header: []string{"STREAM", "MESSAGES", "BYTES"}}
+		for _, s := range check.Streams {
+			table.Add(s.Name, strconv.FormatUint(s.Messages, 10), strconv.FormatUint(s.Bytes, 10))
+		}
+		if _, err := table.Print(p.stdout, p.outTerm, false); err != nil {
+			return err
+		}
+		fmt.Fprintf(p.stdout, "\nsessions: %d with a log, %d in the index\n", check.Logs, check.Records)
+	}
+	wrong := false
+	for _, found := range []struct {
+		what string
+		ids  []string
+	}{
+		{"not in the index", check.Missing},
+		{"ended, and not in the index", check.Behind},
+	} {
+		if len(found.ids) > 0 {
+			wrong = true
+			fmt.Fprintf(p.stderr, "%s: %d (%s)\n", found.what, len(found.ids), someOf(found.ids))
+		}
+	}
+	if !wrong {
+		return nil
+	}
+	fmt.Fprintln(p.stderr, "worker doctor --rebuild makes the index anew")
+	return exit.CheckFailed
+}
+
+// someOf names the first of many.
+func someOf(ids []string) string {
+	const most = 5
+	if len(ids) > most {
+		return strings.Join(ids[:most], ", ") + ", …"
+	}
+	return strings.Join(ids, ", ")
+}

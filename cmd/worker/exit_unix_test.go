@@ -1,0 +1,114 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestExitAtSignal: what is stopped by a signal ends with 0 where that is how it is
+// stopped, and with 130 where its work was interrupted, whenever the signal comes:
+// while the worker opens its store, or while it works.
+func TestExitAtSignal(t *testing.T) {
+	for _, tt := range []struct {
+		args    string
+		working string // what is read once it works
+		status  int
+	}{
+		{"task explore x", "started as", 130},
+		{"run x", "started as", 130},
+		{"mcp", `"result"`, 0},
+		{"serve --listen 127.0.0.1:0", "is served on", 0},
+	} {
+		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+			command, _, _ := strings.Cut(tt.args, " ")
+			t.Run(command+"/opening/"+sig.String(), func(t *testing.T) {
+				t.Parallel()
+				l, err := net.Listen("tcp", "127.0.0.1:0") // a NATS server that says nothing
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				cmd, _ := startWorker(t, tt.args+" --nats nats://"+l.Addr().String())
+				conn, err := l.Accept()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				endWorker(t, cmd, sig, tt.status)
+			})
+			t.Run(command+"/working/"+sig.String(), func(t *testing.T) {
+				t.Parallel()
+				cmd, out := startWorker(t, tt.args)
+				for lines := bufio.NewScanner(out); !strings.Contains(lines.Text(), tt.working); {
+					if !lines.Scan() {
+						t.Fatalf("it ended: %v", lines.Err())
+					}
+				}
+				go func() { _, _ = io.Copy(io.Discard, out) }() // it ends with the worker
+				endWorker(t, cmd, sig, tt.status)
+			})
+		}
+	}
+}
+
+// startWorker starts a worker whose model hangs, with a request of MCP on stdin,
+// and returns its output.
+func startWorker(t *testing.T, args string) (*exec.Cmd, io.Reader) {
+	t.Helper()
+	path, err := exec.LookPath("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := filepath.Join(dir, "replay.jsonl")
+	if err := os.WriteFile(script, []byte(`{"hang": true}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, send, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); send.Close() })
+	cmd := exec.Command(path, append(strings.Fields(args), "--dir", dir, "--state-dir", filepath.Join(dir, "state"), "--model", "replay/"+script)...)
+	cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH")}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, w, w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	in.Close()
+	w.Close()
+	if _, err := fmt.Fprintln(send, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, r
+}
+
+// endWorker sends a signal and checks the status.
+func endWorker(t *testing.T, cmd *exec.Cmd, sig syscall.Signal, want int) {
+	t.Helper()
+	if err := cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait() // the status tells
+	late.Stop()
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		t.Errorf("exit status %d (%s), want %d", got, cmd.ProcessState, want)
+	}
+}

@@ -1,0 +1,124 @@
+// Package models makes the models of a worker from their names.
+package models
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/settings"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/anthropicmodel"
+	"github.com/agentworker/worker/model/offlinemodel"
+	"github.com/agentworker/worker/model/openaimodel"
+	"github.com/agentworker/worker/model/replaymodel"
+)
+
+// Models makes the models of a worker.
+type Models struct {
+	environ  []string
+	getenv   func(string) string
+	provider func(name string) *settings.Provider
+	fallback string // the model of the empty name; empty: by the keys that are set
+	aliases  settings.ModelAliases
+}
+
+// New returns the models that settings name, with the keys and addresses in
+// environ.
+func New(set *settings.Settings, environ []string, getenv func(string) string) Models {
+	return Models{environ, getenv, set.Provider, set.Model, set.ModelAliases}
+}
+
+// Check returns an error if the default model does not exist or lacks its key.
+func (m Models) Check() error {
+	_, err := m.choose("")
+	return err
+}
+
+// Resolve returns the name of a model as "offline", "host" or PROVIDER/NAME. A
+// name that no model has is a wrong use, wherever it comes from.
+func (m Models) Resolve(name string) (string, error) {
+	name, err := m.aliases.Resolve(name)
+	if err != nil {
+		return "", exit.Usage(err)
+	}
+	return name, nil
+}
+
+// Known reports whether there is such a model here, and what it needs. It asks
+// nobody for a key.
+func (m Models) Known(name string) bool {
+	name, err := m.choose(name)
+	if err != nil {
+		return false
+	}
+	if script, ok := strings.CutPrefix(name, "replay/"); ok {
+		_, err = replaymodel.Load(script)
+	}
+	return err == nil
+}
+
+// Get returns the model of a name as --model takes it.
+func (m Models) Get(name string) (model.Model, error) {
+	named := cmp.Or(name, m.fallback) != ""
+	name, err := m.choose(name)
+	if err != nil {
+		return nil, err
+	}
+	at, rest, _ := strings.Cut(name, "/")
+	switch at {
+	case "offline":
+		return offlinemodel.New(), nil
+	case "replay":
+		return replaymodel.Load(rest)
+	}
+	p := m.provider(at)
+	key, err := p.APIKey(m.environ, m.getenv)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", name, err)
+	}
+	base := p.Base(m.getenv)
+	if at == "anthropic" {
+		return anthropicmodel.New(rest, &anthropicmodel.Options{APIKey: key, BaseURL: base}), nil
+	}
+	if !named && !p.HasKey(m.getenv) { // a server of one's own, which has models of its own
+		rest = cmp.Or(p.FirstModel(base), rest)
+	}
+	return openaimodel.New(rest, &openaimodel.Options{APIKey: key, BaseURL: base}), nil
+}
+
+// choose returns the model that a name stands for, as "offline" or
+// PROVIDER/NAME, if what it needs is set.
+func (m Models) choose(name string) (string, error) {
+	name, err := m.Resolve(cmp.Or(name, m.fallback, m.byKey()))
+	if err != nil {
+		return "", err
+	}
+	at, _, _ := strings.Cut(name, "/")
+	p := m.provider(at)
+	switch {
+	case name == settings.HostModel:
+		return "", errors.New("model host: this command has no MCP host whose model it could use; 'worker mcp' has one, and so has 'worker serve' over MCP")
+	case p == nil || p.HasKey(m.getenv):
+		return name, nil
+	case at == "anthropic":
+		return "", fmt.Errorf("model %s: ANTHROPIC_API_KEY is not set, nor is --anthropic-api-key-file or --anthropic-api-key-command", name)
+	case p.Base(m.getenv) == "": // a server of one's own may need none
+		return "", fmt.Errorf("model %s: neither OPENAI_API_KEY nor OPENAI_BASE_URL is set, nor is --openai-api-key-file, --openai-api-key-command or --openai-base-url", name)
+	}
+	return name, nil
+}
+
+// byKey returns the default model for the keys that are set.
+func (m Models) byKey() string {
+	switch {
+	case m.provider("anthropic").HasKey(m.getenv):
+		return "anthropic/" + settings.DefaultAnthropicModel
+	case m.provider("openai").HasKey(m.getenv), m.provider("openai").Base(m.getenv) != "":
+		return "openai/" + settings.DefaultOpenAIModel
+	default:
+		return "offline"
+	}
+}

@@ -1,0 +1,157 @@
+// Package progress shows to a person what a session and its children do.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session"
+)
+
+// Progress shows a stream to a person: a line for each tool call that ended and
+// for each session that began or ended. What goes on at the moment is on the
+// live line of a terminal, and elsewhere in a line every 10 s.
+type Progress struct {
+	w    io.Writer
+	on   terminal.Output  // w
+	live *terminal.Screen // nil: no live line
+
+	// Answered says that approvals are asked for on this terminal, or given
+	// without asking: no command is needed to give one.
+	Answered bool
+
+	start    time.Time                      // of the stream, by the store's clock
+	last     time.Time                      // of the latest line, by our own
+	calls    map[string]event.ToolCallStart // running, by session and call
+	active   []*activity                    // in the order in which they began
+	refusals []Refusal
+}
+
+// maxReason bounds what is shown of why a call was refused, in characters.
+const maxReason = 4000
+
+// quiet is the longest silence where there is no live line.
+const quiet = 10 * time.Second
+
+// New returns a progress that writes to w, and to the live line of a terminal; nil:
+// there is no live line. on says what w can show.
+func New(w io.Writer, on terminal.Output, live *terminal.Screen) *Progress {
+	if live != nil && !live.Redraws {
+		live = nil
+	}
+	return &Progress{w: w, on: on, live: live, calls: make(map[string]event.ToolCallStart)}
+}
+
+// Refusals returns the calls that were refused, as far as they were shown.
+func (p *Progress) Refusals() []Refusal { return p.refusals }
+
+// Show shows one delivery that has come now. It ignores what it
+// can't decode: the stream has it, and the display must not fail the call.
+func (p *Progress) Show(d eventbus.Delivery, now time.Time) {
+	around, ev, err := d.Event()
+	if err != nil {
+		return
+	}
+	agent, session := "", ""
+	if n := len(around); n > 0 {
+		agent, session = around[n-1].AgentType, around[n-1].SessionID
+	}
+	if p.start.IsZero() {
+		p.start = d.Time
+		p.last = now
+	}
+	p.note(agent, session, ev, now)
+	p.event(d.Time, now, agent, session, ev)
+}
+
+func (p *Progress) event(at, now time.Time, agent, session string, ev event.Event) {
+	key := session + " "
+	line := func(text string) { p.line(at.Sub(p.start), now, agent, text) }
+	switch ev := ev.(type) {
+	case event.SessionStart:
+		if ev.AgentType != "" {
+			p.line(at.Sub(p.start), now, ev.AgentType, fmt.Sprintf("started as %s on %s", ev.SessionID, ev.Model))
+		} else {
+			line("session " + ev.SessionID)
+		}
+	case event.StatusChange:
+		if ev.Retry != nil {
+			line(p.on.Paint(terminal.Yellow, ev.Retry.SummaryAfter(0)))
+		}
+	case event.ToolCallStart:
+		p.calls[key+ev.ToolCallID] = ev
+	case event.ToolCallEnd:
+		call := p.calls[key+ev.ToolCallID]
+		delete(p.calls, key+ev.ToolCallID)
+		if ev.Refused {
+			p.refusals = append(p.refusals, Refusal{agent, call.Summary(), ev.Result})
+		}
+		if ev.ToolName == "task" && (agent == "" || !ev.IsError) {
+			return // its child, or what comes after, tells all of it
+		}
+		line(fmt.Sprintf("step %d  %s  %s  %s", call.Step, call.Summary(), p.outcome(ev), ms(ev.DurationMs)))
+	case event.ToolApprovalRequired:
+		if p.Answered {
+			return
+		}
+		line(fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary()))
+	case event.AgentsChanged:
+		line(ev.Summary())
+	case event.SessionEnd:
+		if agent != "" {
+			line(p.on.Paint(StatusColor(ev.Status), ev.Status))
+		}
+	}
+}
+
+// line writes a line that stays.
+func (p *Progress) line(at time.Duration, now time.Time, agent, text string) {
+	p.last = now
+	if agent != "" {
+		text = agent + "  " + text
+	}
+	fmt.Fprintf(p.w, "%s %s\n", p.on.Paint(terminal.Dim, stamp(at)), text)
+}
+
+func stamp(at time.Duration) string { return fmt.Sprintf("[%7.2fs]", at.Seconds()) }
+
+// outcome says in a few words how a call ended; what a refusal says stands at
+// the end of the run.
+func (p *Progress) outcome(end event.ToolCallEnd) string {
+	switch {
+	case end.Refused:
+		reason, _, _ := strings.Cut(end.Result, session.RuleHint) // which the end of the run shows
+		return p.on.Paint(terminal.Yellow, "failed: "+termtext.OneLine(reason, maxReason))
+	case end.IsError:
+		return p.on.Paint(terminal.Red, "failed: "+termtext.OneLine(end.Result, 200))
+	}
+	lines := strings.Count(strings.TrimRight(end.Result, "\n"), "\n") + 1
+	return p.on.Paint(terminal.Green, "ok") + ", " + termtext.Plural(lines, "line")
+}
+
+// StatusColor is the colour of how a session stands.
+func StatusColor(status string) terminal.Color {
+	switch status {
+	case "completed", "approved", "ok":
+		return terminal.Green
+	case "failed", "timed_out", "interrupted":
+		return terminal.Red
+	case "cancelled", "waiting_approval":
+		return terminal.Yellow
+	default:
+		return ""
+	}
+}
+
+func ms(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%dms", n)
+	}
+	return fmt.Sprintf("%.1fs", float64(n)/1000)
+}

@@ -1,0 +1,37 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/internal/termtext"
+)
+
+// Refusal is a tool call that the gate has not let through.
+type Refusal struct{ agent, call, why string }
+
+// WriteRefusals says at the end of a run which calls were refused, why, and by
+// what rule they would be allowed. What is the same is said once.
+func WriteRefusals(w io.Writer, on terminal.Output, refusals []Refusal) {
+	if len(refusals) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%s\n", on.Paint(terminal.Yellow, termtext.Plural(len(refusals), "call was", "calls were")+" refused:"))
+	said := make(map[Refusal]bool)
+	for _, r := range refusals {
+		if said[r] {
+			continue
+		}
+		said[r] = true
+		who := termtext.OneLine(r.call, 200)
+		if r.agent != "" {
+			who = termtext.OneLine(r.agent, 60) + "  " + who
+		}
+		fmt.Fprintf(w, "  %s\n", who)
+		for line := range strings.SplitSeq(strings.TrimSpace(termtext.Printable(r.why)), "\n") {
+			fmt.Fprintf(w, "    %s\n", line)
+		}
+	}
+}

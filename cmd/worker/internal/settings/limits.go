@@ -1,0 +1,47 @@
+package settings
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
+
+// limits say how much may run, and how deep.
+type limits struct {
+	MaxDepth     int // of sessions
+	MaxChildren  int // that run at once
+	MaxPerParent int // likewise
+	MaxToolCalls int // of one step that run at once, but for those of task
+}
+
+// limit is one of them, which is at least 1.
+type limit struct {
+	flag            string
+	value           *int
+	otherwise, most int
+	help            string
+}
+
+func (l *limits) all() []limit {
+	return []limit{
+		{"max-depth", &l.MaxDepth, 1, 5, "how deep agents may call agents, 1 to 5; 1: subagents call none"},
+		{"max-children", &l.MaxChildren, 10, 10_000, "how many subagents run at once, at each depth, 1 to 10,000"},
+		{"max-per-parent", &l.MaxPerParent, 5, 10_000, "how many subagents of one parent run at once, 1 to 10,000"},
+		{"max-tool-calls", &l.MaxToolCalls, 16, 1_000, "how many other tool calls of one step run at once, 1 to 1,000"},
+	}
+}
+
+func (l *limits) register(flags *pflag.FlagSet) {
+	for _, limit := range l.all() {
+		flags.IntVar(limit.value, limit.flag, limit.otherwise, limit.help)
+	}
+}
+
+func (l *limits) check() error {
+	for _, limit := range l.all() {
+		if *limit.value < 1 || *limit.value > limit.most {
+			return fmt.Errorf("%s %d is not within 1 and %d", limit.flag, *limit.value, limit.most)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// closeMemory is for Linux alone.
+func closeMemory() error { return nil }

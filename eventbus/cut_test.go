@@ -1,0 +1,191 @@
+package eventbus_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+// line is a TCP proxy that can be cut: then it takes bytes and connections, and
+// forwards nothing any more, without a word to either side.
+type line struct {
+	listener net.Listener
+	to       string
+	running  sync.WaitGroup
+
+	mu    sync.Mutex
+	cut   bool
+	conns []net.Conn
+}
+
+func newLine(t *testing.T, to string) *line {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &line{listener: listener, to: to}
+	l.running.Go(l.accept)
+	t.Cleanup(func() {
+		listener.Close()
+		l.setCut(true)
+		for _, c := range l.conns {
+			c.Close()
+		}
+		l.running.Wait()
+	})
+	return l
+}
+
+func (l *line) accept() {
+	for {
+		near, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", l.to)
+		if err != nil {
+			near.Close()
+			continue
+		}
+		l.mu.Lock()
+		l.conns = append(l.conns, near, far)
+		l.mu.Unlock()
+		l.running.Go(func() { l.forward(near, far) })
+		l.running.Go(func() { l.forward(far, near) })
+	}
+}
+
+func (l *line) forward(to, from net.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		switch {
+		case l.isCut():
+			if err != nil {
+				return
+			}
+			continue // dropped; the end of either side is not told to the other
+		case err == nil:
+			_, err = to.Write(buf[:n])
+		}
+		if err != nil {
+			to.Close()
+			return
+		}
+	}
+}
+
+func (l *line) isCut() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut
+}
+
+// setCut cuts the line, or joins it for new connections: those that were there
+// while it was cut have lost bytes.
+func (l *line) setCut(cut bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = cut
+	if !cut {
+		for _, c := range l.conns {
+			c.Close()
+		}
+		l.conns = nil
+	}
+}
+
+// TestSilentCut: a worker whose line to a node of a cluster is cut without a word
+// goes on with another node: it publishes, reads, and uses buckets.
+func TestSilentCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three servers in processes of their own")
+	}
+	const ( // 6 s until the cut is noticed, and some for a slow machine
+		writing = 10 * time.Second
+		reading = writing + 10*time.Second // which the client library gives a request of a reader
+	)
+	c := newCluster(t)
+	var lines []*line
+	var urls []string
+	for _, n := range c.nodes {
+		l := newLine(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(n.Port)))
+		lines = append(lines, l)
+		urls = append(urls, "nats://"+l.listener.Addr().String())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	bus, err := eventbus.Open(ctx, "ws", &eventbus.Options{URL: strings.Join(urls, ","), Replicas: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	kv, err := bus.EnsureBucket(ctx, jetstream.KeyValueConfig{Bucket: "B"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, js := c.client()
+	c.healthy(ctx, js, eventbus.Stream, "KV_B")
+	path := event.Path{{SessionID: "r"}}
+	p := publisher(t, bus, path)
+	seen := make(chan int, 100)
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer cancel()
+	following.Go(func() {
+		for d, err := range bus.Follow(ctx, path, &eventbus.FollowOptions{Live: true}) {
+			if err != nil {
+				if ctx.Err() == nil {
+					t.Errorf("following: %v", err)
+				}
+				return
+			}
+			ev, err := event.Decode(d.Raw)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			seen <- ev.(event.ContentDelta).Offset
+		}
+	})
+	step := func(n int) (wrote, read time.Duration) {
+		t.Helper()
+		start := time.Now()
+		if _, err := kv.Put(ctx, "key", []byte("value")); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(p.Publish(ctx, delta(n)), p.Flush(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		wrote = time.Since(start)
+		for got := -1; got != n; {
+			select {
+			case got = <-seen:
+			case <-ctx.Done():
+				t.Fatalf("event %d is not read", n)
+			}
+		}
+		return wrote, time.Since(start)
+	}
+	step(0)
+	for i, l := range lines { // one of them has the connection, one that for publishing
+		l.setCut(true)
+		wrote, read := step(i + 1)
+		t.Logf("cut from node %d: an event is stored after %s and read after %s", i, wrote.Round(time.Millisecond), read.Round(time.Millisecond))
+		if wrote > writing || read > reading {
+			t.Errorf("cut from node %d: want %s and %s at most", i, writing, reading)
+		}
+		l.setCut(false)
+	}
+}

@@ -1,0 +1,105 @@
+package eventbus
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+// maxDelta bounds the text of deltas that are joined to one, in bytes.
+const maxDelta = 16 << 10
+
+// entry is one message of a publisher on its way to the store.
+type entry struct {
+	p       *Publisher
+	number  uint64 // among those of p, from 1
+	subject string
+	data    []byte // as it is stored; nil: delta is encoded when it is sent
+	delta   delta
+	last    bool // of its session: the store takes one
+	stored  bool // as far as a repair has found
+}
+
+// delta is an [event.ContentDelta] or an [event.ReasoningDelta], or several that
+// follow each other.
+type delta struct {
+	typ, messageID string
+	offset         int
+	text           string
+	joined         []byte // in place of text, once there are several
+}
+
+func newDelta(ev event.Event) (d delta, ok bool) {
+	switch ev := ev.(type) {
+	case event.ContentDelta:
+		return delta{typ: ev.Type(), messageID: ev.MessageID, offset: ev.Offset, text: ev.Delta}, true
+	case event.ReasoningDelta:
+		return delta{typ: ev.Type(), messageID: ev.MessageID, offset: ev.Offset, text: ev.Delta}, true
+	}
+	return delta{}, false
+}
+
+func (d *delta) len() int { return max(len(d.text), len(d.joined)) }
+
+// join appends next if it continues d.
+func (d *delta) join(next *delta) bool {
+	if next.typ != d.typ || next.messageID != d.messageID || next.offset != d.offset+d.len() || d.len()+len(next.text) > maxDelta {
+		return false
+	}
+	if d.joined == nil {
+		d.joined = append(make([]byte, 0, 4*(len(d.text)+len(next.text))), d.text...)
+		d.text = ""
+	}
+	d.joined = append(d.joined, next.text...)
+	return true
+}
+
+// size returns about how many bytes the entry has in memory, and on its way.
+func (e *entry) size() int {
+	return len(e.subject) + len(e.data) + e.delta.len() + len(e.p.before) + len(e.p.after) + 100
+}
+
+// message returns the content that is stored. It may be in buf, which it returns for
+// the next.
+func (e *entry) message(buf []byte) (data, next []byte) {
+	if e.data != nil {
+		return e.data, buf
+	}
+	d := &e.delta
+	buf = append(buf[:0], e.p.before...)
+	if d.joined != nil {
+		buf = event.AppendDelta(buf, d.typ, d.messageID, d.joined, d.offset)
+	} else {
+		buf = event.AppendDelta(buf, d.typ, d.messageID, d.text, d.offset)
+	}
+	buf = append(buf, e.p.after...)
+	return buf, buf
+}
+
+// header returns the headers that the entry needs: with an id, by which the store
+// drops a second copy, if ids are asked for. A session's end has one in any case, to
+// tell it from that of another process.
+func (e *entry) header(ids bool) nats.Header {
+	if !ids && !e.last {
+		return nil
+	}
+	h := nats.Header{jetstream.MsgIDHeader: {e.id()}}
+	if e.last { // only this session publishes this type on this subject: 0 means that none is stored
+		h[jetstream.ExpectedLastSubjSeqHeader] = []string{"0"}
+	}
+	return h
+}
+
+// id returns the entry's message id. It ends in the entry's number, so that a reader
+// can tell that none is missing.
+func (e *entry) id() string { return e.p.idPrefix() + strconv.FormatUint(e.number, 10) }
+
+// is reports whether the entry is stored as a message with this content.
+func (e *entry) is(data []byte) bool {
+	own, _ := e.message(nil)
+	return bytes.Equal(own, data)
+}

@@ -1,0 +1,150 @@
+package eventbus_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+// TestManyFollowers: 5,000 sessions of a process are followed live, all from their
+// start and at once. Each follower gets all events of its session.
+func TestManyFollowers(t *testing.T) {
+	const roots, each = 5_000, 2
+	bus := openBus(t, t.TempDir())
+	var following sync.WaitGroup
+	for i := range roots {
+		path := event.Path{{SessionID: fmt.Sprint("ses_", i)}}
+		if i%10 > 0 { // most of them are known to be new
+			if err := bus.Begin(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := publisher(t, bus, path)
+		for n := range each {
+			if err := p.Publish(t.Context(), delta(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		following.Go(func() {
+			seen := 0
+			for d, err := range bus.Follow(t.Context(), path, &eventbus.FollowOptions{Live: true}) {
+				if err != nil {
+					t.Errorf("session %d: %v", i, err)
+					return
+				}
+				if ev, err := event.Decode(d.Raw); err != nil || ev != event.Event(delta(seen)) {
+					t.Errorf("session %d: event %d is %s, %v", i, seen, d.Raw, err)
+				}
+				if seen++; seen == each {
+					return
+				}
+			}
+		})
+	}
+	following.Wait()
+	awaitConsumers(t, bus, 1)
+}
+
+// TestFollowersAnywhere: while sessions of several depths publish more than a
+// process keeps in memory, followers of all of them begin anywhere, at any pace.
+// Meanwhile the process that runs the store ends, and another one runs it. Each
+// follower sees exactly what is stored from where it began, once and in order, and no
+// entry of a log.
+func TestFollowersAnywhere(t *testing.T) {
+	const each, followers = 1_500, 20
+	dir := t.TempDir()
+	leading := openBus(t, dir)
+	bus, other := openBus(t, dir), openBus(t, dir) // other's events come from outside of the process
+	root := event.Path{{SessionID: "r"}}
+	child := root.Child("c", "explore")
+	paths := []event.Path{child.Child("g", "explore"), child, root.Child("d", "plan"), root, {{SessionID: "s"}}}
+	var publishing, following sync.WaitGroup
+	publishers := make([]*eventbus.Publisher, len(paths))
+	for i, path := range paths {
+		of := bus
+		if i%2 == 0 {
+			of = other
+		} else if err := bus.Begin(path); err != nil {
+			t.Fatal(err)
+		}
+		p := publisher(t, of, path)
+		publishers[i] = p
+		publishing.Go(func() {
+			for n := range each {
+				err := p.Publish(t.Context(), delta(n))
+				if err == nil && n%10 == 0 {
+					err = p.Append(t.Context(), "note", []byte(`{}`))
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	type sight struct {
+		path event.Path
+		from uint64
+		seqs []uint64
+	}
+	sights := make([]sight, followers)
+	for i := range sights {
+		s := &sights[i]
+		s.path, s.from = paths[i%len(paths)], uint64(rand.IntN(len(paths)*each))
+		if i%3 == 0 {
+			s.from = 0
+		}
+		begin, slow := rand.IntN(each), i%4 == 0
+		following.Go(func() {
+			pass(t, bus, paths[4], 0, begin)
+			for d, err := range bus.Follow(t.Context(), s.path, &eventbus.FollowOptions{From: s.from, Live: true}) {
+				if err != nil {
+					t.Errorf("follower %d: %v", i, err)
+					return
+				}
+				s.seqs = append(s.seqs, d.Seq)
+				if slow && len(s.seqs)%300 == 0 {
+					pass(t, bus, root, d.Seq, 200) // others get ahead of it
+				}
+				if d.Ends() {
+					return
+				}
+			}
+		})
+	}
+	pass(t, other, paths[4], 0, each/2)
+	if err := leading.Close(); err != nil {
+		t.Error(err)
+	}
+	publishing.Wait()
+	for _, p := range publishers { // each after those below it: its end is the last event of its stream
+		if err := p.End(t.Context(), event.SessionEnd{Status: "completed"}); err != nil {
+			t.Error(err)
+		}
+	}
+	following.Wait()
+	for i, s := range sights {
+		want := replay(t, bus, s.path, s.from)
+		if !slices.EqualFunc(s.seqs, want, func(seq uint64, d eventbus.Delivery) bool { return seq == d.Seq }) {
+			t.Errorf("follower %d of %v from %d saw %d events, want the %d that are stored: %v", i, s.path.IDs(), s.from, len(s.seqs), len(want), s.seqs)
+		}
+	}
+}
+
+// pass waits until n events of a session have passed, or its last one.
+func pass(t *testing.T, bus *eventbus.Bus, path event.Path, from uint64, n int) {
+	for d, err := range bus.Follow(t.Context(), path, &eventbus.FollowOptions{From: from, Live: true}) {
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if n--; n < 0 || d.Ends() {
+			return
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package natsstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/agentworker/worker/internal/termtext"
+)
+
+// election is a process's part in deciding which of the processes of a workspace
+// runs their store. One leads, and the others connect to it. When it ends, the
+// first of the others to get the lock leads, and the rest connect to that one. A
+// leader whose server has failed, as with a full disk, closes it and takes part
+// again, as the others do: each finds out by itself whether the disk has room.
+//
+// Dialling looks up where the store is at that moment; campaign sees to it that
+// it is somewhere. A nil election is that of an external store.
+type election struct {
+	dir     string
+	sync    Sync // where this process leads
+	log     *slog.Logger
+	leader  atomic.Pointer[leader]      // nil: another process leads, or none
+	failure atomic.Pointer[error]       // why this process could not lead the last time
+	request string                      // the file by which it requests the leader's address
+	place   atomic.Pointer[os.FileInfo] // of the lock's file; nil: the store was not open yet
+	looked  atomic.Pointer[look]        // whether the process that leads was stopped
+
+	// For the goroutine that campaigns.
+	reports   *repeated
+	failures  int       // in a row
+	notBefore time.Time // this process does not try to lead
+}
+
+// look is what was seen of the process that leads.
+type look struct {
+	at      time.Time
+	stopped bool
+}
+
+// openElection makes the folders. Resign when it is no longer needed.
+func openElection(dir string, sync Sync, log *slog.Logger) (*election, error) {
+	path := filepath.Join(dir, rendezvousDir)
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, err
+	}
+	return &election{dir: dir, sync: sync, log: log, reports: &repeated{log: log}, request: filepath.Join(path, rand.Text()+requestSuffix)}, nil
+}
+
+// campaign tries to lead, and requests the leader's address while another
+// process leads, until reached reports that the store was reached, ctx ends, or
+// the folder is not there any more. Only one campaign may run at a time.
+func (e *election) campaign(ctx context.Context, reached func() bool) error {
+	defer os.Remove(e.request)
+	for !reached() {
+		if err := e.moved(); err != nil {
+			return err
+		}
+		elected, err := e.step()
+		switch {
+		case elected:
+			continue
+		case err != nil:
+			e.reports.report(slog.LevelError, "opening the event store failed; trying again", err)
+		}
+		if !pause(ctx, ctx, electionInterval) {
+			return nil
+		}
+	}
+	e.failure.Store(nil)
+	return nil
+}
+
+// step tries once to lead, and reports whether this process has just become the
+// leader. Otherwise it requests the leader's address.
+func (e *election) step() (elected bool, err error) {
+	if l := e.leader.Load(); l != nil {
+		if l.srv.Running() && l.srvLog.failure() == nil {
+			return false, nil // this process leads: only the connection was lost
+		}
+		if err := e.retire(); err != nil {
+			return false, err
+		}
+	}
+	if !time.Now().Before(e.notBefore) {
+		var check func() error // who has just started may be here to make room
+		if e.place.Load() != nil {
+			check = func() error { return cmp.Or(e.moved(), checkRoom(e.dir)) }
+		}
+		l, err := openLeader(e.dir, e.sync, check, e.log)
+		if err != nil {
+			e.failed(err)
+			return false, err
+		}
+		e.failure.Store(nil)
+		if l != nil {
+			e.leader.Store(l)
+			if e.place.Load() != nil {
+				e.tellLosses()
+			}
+			return true, nil
+		}
+	}
+	// Repeat the request each time: a new leader removes those that it finds.
+	request, err := os.OpenFile(e.request, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return false, fmt.Errorf("requesting the event store from %s: %w", lockHolder(e.dir), err)
+	}
+	return false, request.Close()
+}
+
+// retire closes the store of this process, which has failed.
+func (e *election) retire() error {
+	l := e.leader.Swap(nil)
+	if l == nil {
+		return nil
+	}
+	if time.Since(l.opened) >= steadyTime {
+		e.failures = 0
+	}
+	if err := l.srvLog.failure(); err != nil {
+		e.failed(fmt.Errorf("the event store in %s has failed, and is opened anew: %w", e.dir, err))
+	}
+	return l.close()
+}
+
+// failed remembers why this process can't lead, and for how long it does not try.
+func (e *election) failed(err error) {
+	e.failure.Store(&err)
+	e.notBefore = time.Now().Add(min(openPause<<min(e.failures, 10), maxOpenPause))
+	e.failures++
+}
+
+// broken returns a channel that is closed when the server of this process has
+// failed; nil: this process does not lead.
+func (e *election) broken() <-chan struct{} {
+	if l := e.leader.Load(); l != nil {
+		return l.srvLog.failed
+	}
+	return nil
+}
+
+// resign closes the store if this process leads.
+func (e *election) resign() error {
+	if l := e.leader.Swap(nil); l != nil {
+		return l.close()
+	}
+	return nil
+}
+
+// tellLosses logs what is known to be missing in the store.
+func (e *election) tellLosses() {
+	losses, err := readLosses(e.dir)
+	if err != nil {
+		e.log.Error("event store", "err", err)
+	}
+	for _, l := range losses {
+		e.log.Error("the event store is damaged: "+l.String(), "told until you remove", filepath.Join(e.dir, lossesFile))
+	}
+}
+
+// settle remembers the folder in which the store was found, and tells what is
+// missing there.
+func (e *election) settle() error {
+	e.tellLosses()
+	info, err := os.Stat(filepath.Join(e.dir, lockFile))
+	if err == nil {
+		e.place.Store(&info)
+	}
+	return err
+}
+
+// moved returns an error that is an [ErrMoved] if the folder of the store was
+// removed, or another one is in its place.
+func (e *election) moved() error {
+	place := e.place.Load()
+	if place == nil {
+		return nil
+	}
+	now, err := os.Stat(filepath.Join(e.dir, lockFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s was removed while it was open", ErrMoved, e.dir)
+	case err != nil: // a disk that does not answer is no other folder
+		return nil
+	case !os.SameFile(*place, now):
+		return fmt.Errorf("%w: another folder was put in the place of %s while it was open", ErrMoved, e.dir)
+	}
+	return nil
+}
+
+// stopped reports whether another process leads, and is stopped. It looks again
+// after a stoppedInterval.
+func (e *election) stopped() bool {
+	if e == nil || e.leader.Load() != nil || e.failure.Load() != nil {
+		return false
+	}
+	now := time.Now()
+	if last := e.looked.Load(); last != nil && now.Sub(last.at) < stoppedInterval {
+		return last.stopped
+	}
+	look := &look{now, lockHolder(e.dir).stopped}
+	e.looked.Store(look)
+	return look.stopped
+}
+
+// watch looks after the store while it is open: it logs that the leader is
+// stopped, and returns an [ErrMoved] if the folder is gone.
+func (e *election) watch() error {
+	if e.stopped() {
+		e.reports.report(slog.LevelError, "waiting for the event store", e.err())
+	}
+	return e.moved()
+}
+
+// err returns why this process has no store.
+func (e *election) err() error {
+	if err := e.failure.Load(); err != nil {
+		return *err
+	}
+	h := lockHolder(e.dir)
+	if h.stopped {
+		return fmt.Errorf("%s has the event store in %s open and is stopped: %s: %w", h, e.dir, h.advice(), ErrNoLeader)
+	}
+	return fmt.Errorf("%s has the event store in %s open, and can't be reached: %w", h, e.dir, ErrNoLeader)
+}
+
+// diagnosis returns what is known to be wrong with the store, in the form of a
+// remark behind an error that does not say it.
+func (e *election) diagnosis() string {
+	if e == nil {
+		return ""
+	}
+	if l := e.leader.Load(); l != nil {
+		if last := l.srvLog.last.Load(); last != nil {
+			return " (the store says: " + termtext.OneLine(*last, 300) + ")"
+		}
+		return ""
+	}
+	return " (" + termtext.OneLine(e.err().Error(), 300) + ")"
+}
+
+// errorSince reports whether the server of this process has logged an error
+// since then: what it has not answered by now, it will not answer.
+func (e *election) errorSince(since time.Time) bool {
+	if e == nil {
+		return false
+	}
+	l := e.leader.Load()
+	return l != nil && l.srvLog.lastAt.Load() >= since.UnixNano()
+}
+
+// options returns the options of a connection to the store, wherever it is when
+// the connection dials.
+func (e *election) options() []nats.Option {
+	if e == nil {
+		return nil
+	}
+	d := &leaderDialer{dir: e.dir, leader: &e.leader}
+	return []nats.Option{
+		nats.SetCustomDialer(d), nats.TokenHandler(func() string { return d.token }), nats.SkipHostLookup(),
+		nats.IgnoreDiscoveredServers(), nats.IgnoreAuthErrorAbort(), nats.Timeout(dialTimeout),
+	}
+}
+
+// pause waits for d, and reports whether neither context ended before.
+func pause(ctx, closed context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-closed.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

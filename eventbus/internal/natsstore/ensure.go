@@ -1,0 +1,131 @@
+package natsstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Findings returns what is wrong with the streams and buckets of an external
+// server without keeping the worker from starting.
+func (s *Store) Findings() []Finding {
+	s.findingsMu.Lock()
+	defer s.findingsMu.Unlock()
+	return slices.Clone(s.findings)
+}
+
+// EnsureStream opens a stream, and makes it if it does not exist. In an external
+// server it gets the configured number of replicas. A stream that exists there
+// stays as its operator has set it up: it is refused with a [*StreamError] if it
+// would lose what is stored in it, and [Store.Findings] has the rest.
+func (s *Store) EnsureStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	cfg.Replicas = s.replicasOf(cfg.Replicas)
+	return s.js.stream(ensure(ctx, s, cfg,
+		func(ctx context.Context) (jetstream.Stream, error) { return s.js.JetStream.Stream(ctx, cfg.Name) },
+		func(ctx context.Context) (jetstream.Stream, error) { return s.createStream(ctx, cfg) }))
+}
+
+// createStream makes a stream. A server before 2.14 gets none of the settings that it
+// does not know: it refuses a request with them, or leaves them out.
+func (s *Store) createStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	stream, err := s.js.JetStream.CreateOrUpdateStream(ctx, cfg)
+	var refused *jetstream.APIError
+	if cfg.AllowBatchPublish && errors.As(err, &refused) && refused.ErrorCode == codeInvalidJSON {
+		old := cfg
+		old.AllowBatchPublish = false
+		stream, err = s.js.JetStream.CreateOrUpdateStream(ctx, old)
+	}
+	if err == nil && !s.Embedded() {
+		err = s.record(checkStream(stream.CachedInfo().Config, cfg))
+	}
+	return stream, err
+}
+
+// EnsureBucket does the same for a key-value bucket.
+func (s *Store) EnsureBucket(ctx context.Context, cfg jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
+	cfg.Replicas = s.replicasOf(cfg.Replicas)
+	return s.js.bucket(ensure(ctx, s, bucketStream(cfg),
+		func(ctx context.Context) (jetstream.KeyValue, error) { return s.js.JetStream.KeyValue(ctx, cfg.Bucket) },
+		func(ctx context.Context) (jetstream.KeyValue, error) {
+			return s.js.JetStream.CreateOrUpdateKeyValue(ctx, cfg)
+		}))
+}
+
+// EnsureObjects does the same for an object store.
+func (s *Store) EnsureObjects(ctx context.Context, cfg jetstream.ObjectStoreConfig) (jetstream.ObjectStore, error) {
+	cfg.Replicas = s.replicasOf(cfg.Replicas)
+	return ensure(ctx, s, objectStream(cfg),
+		func(ctx context.Context) (jetstream.ObjectStore, error) {
+			return s.js.JetStream.ObjectStore(ctx, cfg.Bucket)
+		},
+		func(ctx context.Context) (jetstream.ObjectStore, error) {
+			return s.js.JetStream.CreateOrUpdateObjectStore(ctx, cfg)
+		})
+}
+
+// replicasOf returns how many replicas the store asks for when it makes a stream;
+// 0: as many as the server likes.
+func (s *Store) replicasOf(asked int) int {
+	if s.Embedded() {
+		return asked
+	}
+	return cmp.Or(asked, s.replicas)
+}
+
+// ensure opens or makes what is kept in the stream want. A stream that exists in
+// an external server is checked, and stays as it is.
+func ensure[T any](ctx context.Context, s *Store, want jetstream.StreamConfig, open, create func(context.Context) (T, error)) (T, error) {
+	if s.Embedded() {
+		return retryDefault(ctx, s.retrier, create)
+	}
+	ctx, cancel := context.WithTimeout(ctx, clusterStartTimeout)
+	defer cancel()
+	want.Replicas = s.replicasOf(want.Replicas)
+	responders := time.Now().Add(noResponderTimeout)
+	got, err := retry(ctx, s.retrier, limits{attempt: clusterAttemptTimeout}, func(ctx context.Context) (got T, err error) {
+		has, err := s.js.JetStream.Stream(ctx, want.Name)
+		switch {
+		case err == nil:
+			if got, err = open(ctx); err == nil {
+				err = s.record(checkStream(has.CachedInfo().Config, want))
+			}
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+			got, err = create(ctx)
+		}
+		if errors.Is(err, nats.ErrNoResponders) && time.Now().After(responders) {
+			err = errNoJetStream
+		}
+		return got, err
+	})
+	if last := s.conn.LastError(); err != nil && Transient(err) && last != nil {
+		err = fmt.Errorf("%w (%w)", err, last) // the server reports a missing permission apart from the request
+	}
+	return got, explainJetStream(err)
+}
+
+// record keeps what is wrong with a stream for [Store.Findings], or returns a
+// [*StreamError] if any of it is fatal.
+func (s *Store) record(findings []Finding) error {
+	var fatal []Finding
+	for _, f := range findings {
+		if f.Fatal {
+			fatal = append(fatal, f)
+			continue
+		}
+		s.findingsMu.Lock()
+		if !slices.Contains(s.findings, f) {
+			s.findings = append(s.findings, f)
+		}
+		s.findingsMu.Unlock()
+	}
+	if len(fatal) > 0 {
+		return &StreamError{fatal}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package natsstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Fetch returns what a stream of the embedded store has on some subjects, in one
+// order, from a sequence number on: at most limit messages, and [readBytes] unless the
+// first one has more. pending is how many more it has. It makes a consumer, which is
+// gone when it returns.
+func (s *Store) Fetch(ctx context.Context, stream string, subjects []string, from uint64, limit int) (msgs []*Message, pending uint64, err error) {
+	return s.read(ctx, func(ctx context.Context) (batch, error) {
+		consumer, err := s.js.JetStream.CreateConsumer(ctx, stream, readFrom(subjects, from))
+		if err != nil {
+			return batch{}, err
+		}
+		name := consumer.CachedInfo().Name
+		defer s.forget(stream, name)
+		b, err := s.pull(ctx, stream, name, pull{limit, readBytes, true})
+		if errors.Is(err, errTooLarge) {
+			b, err = s.pull(ctx, stream, name, pull{1, 0, true})
+		}
+		return b, err
+	})
+}
+
+// pull is the request for messages of a consumer.
+type pull struct {
+	Batch    int  `json:"batch"`
+	MaxBytes int  `json:"max_bytes,omitempty"`
+	NoWait   bool `json:"no_wait"` // it ends with what is stored
+}
+
+// errTooLarge is returned if the first message does not fit in max_bytes.
+var errTooLarge = errors.New("the first message is too large")
+
+func (s *Store) pull(ctx context.Context, stream, consumer string, p pull) (batch, error) {
+	request, err := json.Marshal(p)
+	if err != nil {
+		return batch{}, err
+	}
+	answers, stop, err := s.ask("$JS.API.CONSUMER.MSG.NEXT."+stream+"."+consumer, request, p.Batch+1)
+	if err != nil {
+		return batch{}, err
+	}
+	defer stop()
+	return readPulled(ctx, answers, p.Batch)
+}
+
+// readPulled reads the answers to a [pull]. The consumer counts its messages; a
+// status ends them if there are fewer than asked for.
+func readPulled(ctx context.Context, answers <-chan *nats.Msg, limit int) (b batch, err error) {
+	for len(b.msgs) < limit {
+		m, err := receive(ctx, answers)
+		if err != nil {
+			return b, err
+		}
+		switch code, text := status(m); {
+		case code == "409" && len(b.msgs) == 0 && text == "Message Size Exceeds MaxBytes":
+			return b, errTooLarge
+		case code == "404", code != "" && code != "503" && len(b.msgs) > 0:
+			return b, nil // no more are there, or no more fit
+		case code != "":
+			return b, answerError(code, text)
+		}
+		msg, number, pending, err := delivery(m)
+		if err != nil {
+			return b, fmt.Errorf("reading an answer of the event store: %w", err)
+		}
+		if number != uint64(len(b.msgs))+1 {
+			return b, errGap
+		}
+		b.msgs, b.pending = append(b.msgs, msg), pending
+		if pending == 0 {
+			break
+		}
+	}
+	return b, nil
+}
+
+// readFrom is a consumer of what is stored on some subjects from a sequence number
+// on.
+func readFrom(subjects []string, from uint64) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		FilterSubjects:    subjects,
+		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:       max(from, 1),
+		AckPolicy:         jetstream.AckNonePolicy,
+		MemoryStorage:     true,
+		Replicas:          1,
+		InactiveThreshold: consumerTimeout,
+	}
+}
+
+// forget deletes a consumer without waiting. If that fails the server deletes it by
+// itself, later.
+func (s *Store) forget(stream, consumer string) {
+	_ = s.conn.Publish("$JS.API.CONSUMER.DELETE."+stream+"."+consumer, nil)
+}

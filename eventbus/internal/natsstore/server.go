@@ -1,0 +1,132 @@
+package natsstore
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// maxPayload bounds one message of the embedded server, in bytes. The server
+// warns about any larger limit.
+const maxPayload = 8 << 20
+
+// Sync says when the embedded store has the disk keep what it has written.
+type Sync struct {
+	Always   bool          // before each acknowledgement
+	Interval time.Duration // else this often; 0: [DefaultSync]
+}
+
+// startServer starts a server that keeps its streams in dir. It does not listen
+// until its AcceptLoop is called, which then takes a free port of loopback. Every
+// connection needs the token, one within the process too.
+func startServer(dir, token string, sync Sync, log *slog.Logger) (*server.Server, *serverLog, error) {
+	srv, err := server.NewServer(&server.Options{
+		DontListen:             true,
+		Host:                   "127.0.0.1",
+		Port:                   server.RANDOM_PORT,
+		Authorization:          token,
+		JetStream:              true,
+		StoreDir:               dir,
+		SyncInterval:           cmp.Or(sync.Interval, DefaultSync),
+		SyncAlways:             sync.Always,
+		MaxPayload:             maxPayload,
+		JetStreamMaxMemory:     256 << 20,
+		JetStreamMaxStore:      1 << 40, // the disk is the limit, and retention by age and size
+		DisableJetStreamBanner: true,
+		NoSigs:                 true,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	fatal := make(chan string, 1)
+	srvLog := &serverLog{log: log, fatal: fatal, failed: make(chan struct{})}
+	srv.SetLoggerV2(srvLog, false, false, false)
+	srv.Start() // without a listener the server has started when this returns
+	select {
+	case msg := <-fatal:
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		return nil, nil, errors.New(msg)
+	default:
+	}
+	if !srv.JetStreamEnabled() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		return nil, nil, errors.New("JetStream did not start")
+	}
+	return srv, srvLog, nil
+}
+
+// criticalErrors are parts of the lines that a server logs when it takes nothing
+// any more until it is started anew: after the first write error of a stream, for
+// one. It has no other way to say so while it does not listen.
+var criticalErrors = []string{
+	"critical write error", "Critical write error", "will be DISABLED", "disabling JetStream",
+}
+
+// serverLog forwards the server's log, and remembers its last error and its first
+// critical one.
+type serverLog struct {
+	log    *slog.Logger
+	fatal  chan string            // takes the first fatal message
+	last   atomic.Pointer[string] // the last error
+	lastAt atomic.Int64           // when it was logged, in ns of Unix time
+
+	once     sync.Once
+	critical string        // valid once failed is closed
+	failed   chan struct{} // closed with the first critical error
+}
+
+func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
+func (l *serverLog) Debugf(format string, v ...any)  { l.log.Debug(fmt.Sprintf(format, v...)) }
+func (l *serverLog) Tracef(format string, v ...any)  { l.log.Debug(fmt.Sprintf(format, v...)) }
+func (l *serverLog) Warnf(format string, v ...any) {
+	msg := fmt.Sprintf(format, v...)
+	l.log.Warn(msg)
+	l.watch(msg)
+}
+
+func (l *serverLog) Errorf(format string, v ...any) {
+	msg := fmt.Sprintf(format, v...)
+	l.last.Store(&msg)
+	l.lastAt.Store(time.Now().UnixNano())
+	l.log.Error(msg)
+	l.watch(msg)
+}
+
+func (l *serverLog) Fatalf(format string, v ...any) {
+	msg := fmt.Sprintf(format, v...)
+	l.log.Error(msg)
+	select {
+	case l.fatal <- msg:
+	default:
+	}
+}
+
+func (l *serverLog) watch(msg string) {
+	if slices.ContainsFunc(criticalErrors, func(part string) bool { return strings.Contains(msg, part) }) {
+		l.once.Do(func() {
+			l.critical = msg
+			close(l.failed)
+		})
+	}
+}
+
+// failure returns the critical error after which the server takes nothing any
+// more; nil: it works.
+func (l *serverLog) failure() error {
+	select {
+	case <-l.failed:
+		return errors.New(l.critical)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,287 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Options says where the store is. StoreDir or URL is required.
+type Options struct {
+	// StoreDir is the folder of the embedded server's JetStream store.
+	StoreDir string
+
+	// Sync is when what this process stores there as the leader is on the disk.
+	Sync Sync
+
+	// URL is an existing NATS server or cluster with JetStream, several with
+	// commas between them. Empty: the embedded store.
+	URL string
+
+	// Access holds the credentials for the server at URL.
+	Access Access
+
+	// Replicas is how many servers of a cluster keep what is stored; 0: 1 for
+	// what the store makes, and any number for what exists.
+	Replicas int
+
+	// Name is the name of the connections, which the server's tools show.
+	Name string
+
+	// Lost is called once if the connection is closed for good other than by
+	// [Store.Close]. nil: not called. It must not block.
+	Lost func(error)
+
+	Logger *slog.Logger // nil: discard
+}
+
+// Store is a connection to a NATS store.
+type Store struct {
+	target   *target
+	retrier  *retrier
+	conn     *nats.Conn
+	js       retryingJetStream
+	publish  *publishConns
+	reads    chan struct{} // has a value for each read that runs, see [Store.Get]
+	replicas int           // of streams that it makes; 0: not specified
+
+	ctx       context.Context // ends with the store
+	cancel    context.CancelCauseFunc
+	lost      func(error)
+	log       *slog.Logger
+	campaigns sync.WaitGroup
+
+	findingsMu sync.Mutex
+	findings   []Finding // of the streams in an external server
+}
+
+// Open connects to the store in opts.StoreDir, in this process or in the one that
+// leads, or to the server at opts.URL. It wants Close. [ErrNoLeader] is returned
+// if another process has the store open but can't be reached.
+func Open(ctx context.Context, opts *Options) (*Store, error) {
+	log := opts.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{replicas: opts.Replicas, lost: opts.Lost, log: log, reads: make(chan struct{}, maxReads)}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.retrier = &retrier{state: newConnState(), closed: s.ctx}
+	reports := &repeated{log: log}
+	s.target = &target{urls: opts.URL, access: opts.Access, main: s.retrier.state, options: []nats.Option{
+		nats.Name(opts.Name),
+		nats.ErrorHandler(func(conn *nats.Conn, _ *nats.Subscription, err error) {
+			s.retrier.state.failed(err)
+			reports.report(slog.LevelWarn, "event store", err)
+		}),
+	}}
+	s.publish = newPublishConns(s.target, s.retrier)
+	var err error
+	switch {
+	case opts.URL != "":
+		err = s.connect()
+	case opts.StoreDir != "":
+		err = s.openEmbedded(ctx, opts, log)
+	default:
+		err = errors.New("neither a store folder nor a URL is given")
+	}
+	if err == nil {
+		s.js.retrier = s.retrier
+		if s.js.JetStream, err = jetstream.New(s.conn); err != nil {
+			err = fmt.Errorf("using JetStream of %s: %w", s, err)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// openEmbedded takes part in the election for the store in dir until Close.
+func (s *Store) openEmbedded(ctx context.Context, opts *Options, log *slog.Logger) error {
+	dir := opts.StoreDir
+	e, err := openElection(dir, opts.Sync, log)
+	if err != nil {
+		return fmt.Errorf("opening the event store in %s: %w", dir, err)
+	}
+	s.target.election, s.retrier.election = e, e
+	if _, err := e.step(); err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, leaderTimeout)
+	defer cancel()
+	err = e.campaign(waiting, func() bool {
+		return s.connect(nats.ReconnectWait(electionInterval), nats.ReconnectJitter(0, 0)) == nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case s.conn == nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case s.conn == nil:
+		return e.err()
+	}
+	if err := e.settle(); err != nil {
+		return err
+	}
+	s.campaigns.Go(s.takePart)
+	return nil
+}
+
+// takePart takes part in the election until the store is closed.
+func (s *Store) takePart() {
+	e := s.target.election
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		var err error
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.retrier.state.lost:
+			err = e.campaign(s.ctx, s.conn.IsConnected)
+		case <-e.broken():
+			err = e.retire() // the connection is lost with it
+		case <-ticker.C:
+			err = e.watch()
+		}
+		if errors.Is(err, ErrMoved) {
+			s.end(err)
+			err = e.resign() // nothing more is written, there or here
+		}
+		if err != nil {
+			s.log.Warn("closing the event store failed", "err", err)
+		}
+	}
+}
+
+// connect makes the connection that is reconnected until the store is closed.
+func (s *Store) connect(opts ...nats.Option) (err error) {
+	opts = append(append(s.retrier.state.options(), nats.MaxReconnects(-1), nats.ClosedHandler(s.closed)), opts...)
+	if s.conn, err = s.target.connectMain(opts...); err != nil {
+		return fmt.Errorf("connecting to %s: %w", s, err)
+	}
+	s.retrier.state.connected()
+	return nil
+}
+
+// closed is called when the connection is closed. The library closes it for good
+// if the server refuses what was sent or, repeatedly, credentials in its URL.
+func (s *Store) closed(conn *nats.Conn) {
+	if s.ctx.Err() != nil || s.conn != conn { // closed by Close, or never the store's
+		return
+	}
+	err := ErrLost
+	if last := conn.LastError(); last != nil {
+		err = fmt.Errorf("%w: %w", ErrLost, last)
+	}
+	s.end(err)
+}
+
+// end ends the store for good.
+func (s *Store) end(err error) {
+	s.cancel(err)
+	if s.lost != nil {
+		s.lost(err)
+	}
+}
+
+// Close closes the connection and, if this process leads, the store: it is then
+// complete on disk, and another process that uses it leads.
+func (s *Store) Close() error {
+	s.cancel(ErrClosed)
+	s.campaigns.Wait()
+	s.publish.close()
+	if s.conn != nil {
+		s.conn.Close()
+	}
+	if e := s.target.election; e != nil {
+		return e.resign()
+	}
+	return nil
+}
+
+// String returns the store's address without passwords.
+func (s *Store) String() string { return redacted(s.target.urls) }
+
+// Context returns a context that ends when the store is closed or lost.
+func (s *Store) Context() context.Context { return s.ctx }
+
+// Conn returns the connection itself, for services on it. It alone shows that a
+// store has moved.
+func (s *Store) Conn() *nats.Conn { return s.conn }
+
+// JetStream returns a JetStream whose operations are repeated while the store is
+// away.
+func (s *Store) JetStream() jetstream.JetStream { return s.js }
+
+// PublishConn returns the connection to publish on. While the store is away it
+// waits until ctx ends.
+func (s *Store) PublishConn(ctx context.Context) (*PublishConn, error) { return s.publish.get(ctx) }
+
+// Embedded reports whether the store is the embedded one, in this process or in
+// another one of the user.
+func (s *Store) Embedded() bool { return s.retrier.embedded() }
+
+// Leads reports whether this process runs the embedded store at the moment.
+func (s *Store) Leads() bool { return s.Embedded() && s.retrier.election.leader.Load() != nil }
+
+// AckTimeout returns how long the store may take to acknowledge an event.
+func (s *Store) AckTimeout() time.Duration {
+	if s.Embedded() && s.retrier.election.stopped() {
+		return stoppedTimeout
+	}
+	return AckTimeout(s.Embedded())
+}
+
+// AckTimeout returns how long a store may take to acknowledge an event if the process
+// that leads is not stopped.
+func AckTimeout(embedded bool) time.Duration {
+	if embedded {
+		return embeddedAckTimeout
+	}
+	return externalAckTimeout
+}
+
+// Away reports whether err says that the store is away for a while.
+func (s *Store) Away(err error) bool { return s.retrier.away(err) }
+
+// Diagnosis returns what is known to be wrong with the store, in the form of a
+// remark behind an error that does not say it.
+func (s *Store) Diagnosis() string { return s.retrier.diagnosis() }
+
+// ErrorSince reports whether the server in this process has logged an error since
+// then: what it has not answered by now, it will not answer.
+func (s *Store) ErrorSince(since time.Time) bool { return s.retrier.election.errorSince(since) }
+
+// Retry calls f until it succeeds or fails for good, for as long as an operation
+// on the store may take plus extra. f must be safe to repeat.
+func Retry[T any](ctx context.Context, s *Store, extra time.Duration, f func(ctx context.Context) (T, error)) (T, error) {
+	return retry(ctx, s.retrier, limits{operationTimeout + extra, AttemptTimeout + extra}, f)
+}
+
+// Request sends data on a subject, and returns when somebody has answered. If the
+// connection is lost it sends the request again: it must be safe to repeat. If
+// nobody listens the error is [nats.ErrNoResponders].
+func (s *Store) Request(ctx context.Context, subject string, data []byte) error {
+	if err := checkSubject(subject); err != nil {
+		return err
+	}
+	for {
+		connected, end, err := s.retrier.state.await(ctx, s.ctx)
+		if err != nil {
+			return err
+		}
+		_, err = s.conn.RequestWithContext(connected, subject, data)
+		lost := connected.Err() != nil
+		end()
+		if err == nil || !lost || ctx.Err() != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package natsstore
+
+import "time"
+
+// minRoom is how many bytes the disk must take before a store that has failed is
+// opened anew: enough for what is waiting.
+const minRoom = 1 << 20
+
+// The election of the leader, in one state folder on one machine.
+const (
+	// electionInterval is how often a process without a store tries to become
+	// its leader, and how often its connection looks for the one there is. A try
+	// is one file lock and one small file, and all work waits for it: so it is
+	// short. See BenchmarkTakeover and BenchmarkJoin.
+	electionInterval = 10 * time.Millisecond
+
+	// leaderTimeout is how long Open waits for a leader that does not answer.
+	// Starting a server on a large store takes about a second; whoever started
+	// the worker waits in front of it.
+	leaderTimeout = 5 * time.Second
+
+	// openPause is the pause after the server could not be started, or has failed,
+	// and doubles with each failure up to maxOpenPause. Each try reads the store's
+	// folder, and a broken or full disk does not mend in milliseconds. Those who
+	// wait give up after embeddedAckTimeout.
+	openPause    = 250 * time.Millisecond
+	maxOpenPause = 2 * time.Second
+
+	// steadyTime is how long a server must have run for its failure to count as
+	// the first one.
+	steadyTime = 10 * time.Second
+
+	// stoppedTimeout is how long operations wait for a leader that is stopped, as
+	// by Ctrl-Z: nobody else can take its lock, and whoever has stopped it may
+	// continue it. stoppedInterval is how often they look whether it still is.
+	stoppedTimeout  = time.Hour
+	stoppedInterval = 500 * time.Millisecond
+
+	// watchInterval is how often a process looks whether its store folder is still
+	// where it was, and whether the leader is stopped: one stat, and two small
+	// files.
+	watchInterval = time.Second
+
+	// dialTimeout bounds one connection to the leader: it is on this machine, and
+	// the next try asks for its address again.
+	dialTimeout = time.Second
+
+	// requestInterval is how often the leader looks for requests where the folder
+	// can't be watched, or where answering one failed. It is well below
+	// leaderTimeout.
+	requestInterval = 250 * time.Millisecond
+
+	// DefaultSync is how much a power cut may lose, as docs/reference/events.md
+	// promises. A killed process loses nothing: what is acknowledged has been
+	// handed to the kernel. The server's default is 2 minutes.
+	DefaultSync = 10 * time.Second
+)
+
+// Operations on any store.
+const (
+	// operationTimeout is how long an operation whose context has no deadline is
+	// repeated while the store is away. A takeover takes a fraction of a second;
+	// a cluster needs up to 9 s to elect a new leader of a stream
+	// (maxElectionTimeout in nats-server's raft.go).
+	operationTimeout = 10 * time.Second
+
+	// AttemptTimeout bounds one attempt: a server that has gone may take the
+	// request with it. Three fit in operationTimeout.
+	AttemptTimeout = 3 * time.Second
+
+	// retryPause is the pause between two attempts: a cluster without a leader
+	// refuses at once, and is not to be asked in a loop.
+	retryPause = 50 * time.Millisecond
+
+	// deleteTimeout bounds the deletion of a consumer that is no longer needed.
+	// The server deletes it by itself later: nobody should wait for it.
+	deleteTimeout = time.Second
+
+	// readTimeout bounds one attempt to read stored messages of the embedded store.
+	// On a machine with too much to do the answer waits behind what else is sent,
+	// and asking again would make that worse. The end of the server ends the
+	// connection, and so the attempt.
+	readTimeout = 10 * time.Second
+
+	// consumerTimeout is how long the server keeps a consumer of a process that is
+	// gone. The process deletes those that it no longer needs.
+	consumerTimeout = 5 * time.Second
+
+	// tailHeartbeat is how often the consumer of new events shows that it is
+	// there. One that misses two is replaced. The end of the server ends the
+	// connection too: so this is for what else can happen to a consumer.
+	tailHeartbeat = 5 * time.Second
+
+	// SilenceTimeout is how long a reader of stored messages hears nothing before
+	// it checks whether the rest still exists, and requests it anew. Stored
+	// messages arrive within milliseconds.
+	SilenceTimeout = time.Second
+)
+
+// reportInterval is how often the same message is logged.
+const reportInterval = time.Minute
+
+// Publishing.
+const (
+	// publishConnInterval is how often a new publish connection is tried, and the
+	// shortest time between two: as electionInterval, since it waits for the same.
+	publishConnInterval = 10 * time.Millisecond
+
+	// fenceInterval is how often a store that does not answer is told that a batch
+	// has ended: an answer takes a round trip.
+	fenceInterval = 250 * time.Millisecond
+
+	// embeddedAckTimeout is how long the embedded store may take to acknowledge an
+	// event, a takeover included. docs/reference/state.md promises that sessions fail
+	// after it when the store can't be opened.
+	embeddedAckTimeout = 10 * time.Second
+
+	// externalAckTimeout is the same for an external store. A cluster that has
+	// lost a leader may take 9 s to vote (see operationTimeout), and may have to
+	// vote for the stream and for the cluster's own leader.
+	externalAckTimeout = 30 * time.Second
+
+	// DuplicateWindow is how long the event stream remembers message ids: as long
+	// as an event is sent again.
+	DuplicateWindow = externalAckTimeout
+)
+
+// Every connection to an external server.
+const (
+	// pingInterval is how often a connection asks its server for a sign of life,
+	// and maxPings how many questions may be open: a server that has gone without
+	// a word, as by a cut cable, is given up after 6 s at most. Within
+	// operationTimeout that leaves time for another server.
+	pingInterval = 2 * time.Second
+	maxPings     = 2
+
+	// writeTimeout bounds one write: the library asks for no sign of life while it
+	// waits for room in the system's send buffer. It leaves 5 s for a large
+	// message on a slow line.
+	writeTimeout = 5 * time.Second
+)
+
+// An external server or cluster.
+const (
+	// clusterStartTimeout is how long a cluster without a leader may take to
+	// elect one when the store is opened: two votes, and the start of a server.
+	clusterStartTimeout = 20 * time.Second
+
+	// clusterAttemptTimeout bounds one attempt meanwhile: creating a stream with
+	// three replicas takes longer than reading one. It is the client library's
+	// own default.
+	clusterAttemptTimeout = 5 * time.Second
+
+	// noResponderTimeout is how long nobody at all may listen to JetStream's
+	// requests before the server counts as one without JetStream. A server that
+	// starts takes connections a moment before it answers them.
+	noResponderTimeout = 2 * time.Second
+
+	// pullHeartbeat is how often a server confirms a pull request that has no
+	// messages. The client library requests anew after two that are missing, so
+	// that a request lost with its server costs 4 s.
+	pullHeartbeat = 2 * time.Second
+)

@@ -1,0 +1,122 @@
+package eventbus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+// Entry is one entry of a session's log: an event that the session has published
+// itself, or what [Publisher.Append] has stored between them.
+type Entry struct {
+	Seq  uint64    // its sequence number, as [Delivery] has it
+	Time time.Time // when it was stored
+
+	// Kind is the type of an event, or the kind of another entry.
+	Kind  string
+	Event bool            // it is an event
+	Data  json.RawMessage // its JSON, without envelopes
+}
+
+// Log yields the log of the session at the end of path as far as it is stored: its
+// own events, and the entries between them, in their order. The logs of the
+// sessions below it are apart. An error is the last value.
+func (b *Bus) Log(ctx context.Context, path event.Path) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if err := b.log(ctx, path, func(e Entry) bool { return yield(e, nil) }); err != nil {
+			yield(Entry{}, fmt.Errorf("reading the log of a session: %w", err))
+		}
+	}
+}
+
+func (b *Bus) log(ctx context.Context, path event.Path, yield func(Entry) bool) error {
+	subject, err := b.Subject(path)
+	if err != nil {
+		return err
+	}
+	logSubject, err := b.logSubject(path)
+	if err != nil {
+		return err
+	}
+	_, err = b.reader.replay(ctx, b.events, []string{subject + ".*", logSubject + ".*"}, 0, forever, func(m *stored) (bool, error) {
+		e := Entry{Seq: m.Seq, Time: m.Time, Kind: m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], Data: m.Data}
+		e.Event = !strings.HasPrefix(m.Subject, logSubject)
+		if e.Event {
+			raw, err := event.Strip(e.Data, len(path)-1)
+			if err != nil {
+				return false, fmt.Errorf("event %d: %w", m.Seq, err)
+			}
+			e.Data = raw
+		}
+		raw, err := b.payloads.resolve(ctx, e.Data)
+		if err != nil {
+			return false, fmt.Errorf("entry %d: %w", m.Seq, err)
+		}
+		e.Data = raw
+		return yield(e), nil
+	})
+	return err
+}
+
+// Entries yields the entries of one kind, no events, that the logs of all sessions of
+// the workspace have since a time, in the order in which they were stored. The zero
+// time: all. An error is the last value.
+func (b *Bus) Entries(ctx context.Context, kind string, since time.Time) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if err := b.entries(ctx, kind, since, func(e Entry) bool { return yield(e, nil) }); err != nil {
+			yield(Entry{}, fmt.Errorf("reading the logs of all sessions: %w", err))
+		}
+	}
+}
+
+func (b *Bus) entries(ctx context.Context, kind string, since time.Time, yield func(Entry) bool) error {
+	// One filter for all entries: the store is slow to find the next message for
+	// several, and most sessions have few entries.
+	subject := "agents.v1." + b.workspace + ".events.log.>"
+	last, err := lastSeq(ctx, b.events, subject)
+	if err != nil || last == 0 {
+		return err
+	}
+	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverAllPolicy}
+	if !since.IsZero() {
+		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &since
+	}
+	consumer, err := b.events.OrderedConsumer(ctx, cfg)
+	if err != nil || consumer.CachedInfo().NumPending == 0 {
+		return err
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for seq := uint64(0); seq < last; {
+		msg, err := nextMessage(ctx, messages, last)
+		if err != nil {
+			return err
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return err
+		}
+		seq = meta.Sequence.Stream
+		if !strings.HasSuffix(msg.Subject(), "."+kind) {
+			continue
+		}
+		raw, err := b.payloads.resolve(ctx, msg.Data())
+		if err != nil {
+			return fmt.Errorf("entry %d: %w", seq, err)
+		}
+		if !yield(Entry{Seq: seq, Time: meta.Timestamp, Kind: kind, Data: raw}) {
+			return nil
+		}
+	}
+	return nil
+}

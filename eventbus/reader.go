@@ -1,0 +1,210 @@
+package eventbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/internal/natsstore"
+)
+
+// stored is an event as the store has it: in the root's view.
+type stored = natsstore.Message
+
+// forever is the end of a range that does not end.
+const forever = math.MaxUint64
+
+// errSilent reports that nothing came for [natsstore.SilenceTimeout].
+var errSilent = errors.New("the event store is silent")
+
+// How many messages a reader of the embedded store asks for: at first few, without a
+// consumer, and then many at a time through one. A message costs less that way, and
+// the request more. See BenchmarkReplay.
+const (
+	firstPart = 256
+	nextPart  = 2048
+)
+
+// reader reads what is stored.
+type reader struct{ store *natsstore.Store }
+
+// replay delivers what a stream has on some subjects from one sequence number to
+// another, and no more than what is stored when it begins. more is false if deliver
+// wants no more.
+func (r reader) replay(ctx context.Context, stream jetstream.Stream, subjects []string, from, upTo uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
+	if r.store.Embedded() {
+		return r.parts(ctx, stream, subjects, from, upTo, deliver)
+	}
+	last, err := lastOf(ctx, stream, subjects)
+	if err != nil || last == 0 || last < from {
+		return err == nil, err
+	}
+	return r.consume(ctx, stream, subjects, from, min(last, upTo), deliver)
+}
+
+// parts is replay from the embedded store. Nothing is open there while deliver takes
+// its time.
+func (r reader) parts(ctx context.Context, stream jetstream.Stream, subjects []string, from, upTo uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
+	cfg := stream.CachedInfo().Config
+	direct := cfg.AllowDirect && len(subjects) == 1
+	left := uint64(forever) // how many are to come
+	for left > 0 && from <= upTo {
+		var part []*stored
+		var pending uint64
+		if direct {
+			part, pending, err = r.store.Get(ctx, cfg.Name, subjects[0], from, firstPart)
+		} else {
+			part, pending, err = r.store.Fetch(ctx, cfg.Name, subjects, from, nextPart)
+		}
+		if err != nil {
+			return false, err
+		}
+		direct = false
+		for _, m := range part {
+			if m.Seq > upTo {
+				return true, nil
+			}
+			if ctx.Err() != nil {
+				return false, context.Cause(ctx)
+			}
+			if more, err := deliver(m); err != nil || !more {
+				return false, err
+			}
+			from = m.Seq + 1
+		}
+		// Later ones may be stored meanwhile, and some may be deleted.
+		left = min(pending, left-min(left, uint64(len(part))))
+	}
+	return true, nil
+}
+
+// contents yields the content of the messages that a stream has on a subject, the
+// oldest first. An error is the last value.
+func (r reader) contents(ctx context.Context, stream jetstream.Stream, subject string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		_, err := r.replay(ctx, stream, []string{subject}, 0, forever, func(m *stored) (bool, error) { return yield(m.Data, nil), nil })
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// lastSeq returns the sequence number of the last message that a stream has on a
+// subject; 0: it has none.
+func lastSeq(ctx context.Context, stream jetstream.Stream, subject string) (uint64, error) {
+	last, err := stream.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return last.Sequence, nil
+}
+
+// lastOf is [lastSeq] for several subjects.
+func lastOf(ctx context.Context, stream jetstream.Stream, subjects []string) (uint64, error) {
+	var last uint64
+	for _, subject := range subjects {
+		seq, err := lastSeq(ctx, stream, subject)
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, seq)
+	}
+	return last, nil
+}
+
+// newest returns the sequence number of the last message of a stream; 0: it has
+// none yet.
+func newest(ctx context.Context, stream jetstream.Stream) (uint64, error) {
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("looking for the newest event: %w", err)
+	}
+	return info.State.LastSeq, nil
+}
+
+// consume delivers what a stream has on some subjects from one sequence number to
+// another.
+func (r reader) consume(ctx context.Context, stream jetstream.Stream, subjects []string, from, upTo uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
+	for {
+		from, more, err = r.consumeOnce(ctx, stream, subjects, from, upTo, deliver)
+		if !errors.Is(err, errSilent) {
+			return more, err
+		}
+		// The rest was deleted, or the request for it was lost with a server.
+		if last, err := lastOf(ctx, stream, subjects); err != nil || last == 0 || last < from {
+			return err == nil, err
+		}
+	}
+}
+
+// consumeOnce is consume with a single consumer. next is the sequence number to
+// continue with.
+func (r reader) consumeOnce(ctx context.Context, stream jetstream.Stream, subjects []string, from, upTo uint64, deliver func(*stored) (bool, error)) (next uint64, more bool, err error) {
+	cfg := jetstream.OrderedConsumerConfig{
+		FilterSubjects: subjects,
+		DeliverPolicy:  jetstream.DeliverAllPolicy,
+	}
+	if from > 1 {
+		cfg.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
+		cfg.OptStartSeq = from
+	}
+	consumer, err := stream.OrderedConsumer(ctx, cfg)
+	if err != nil {
+		return from, false, err
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxBytes(r.ahead()))
+	if err != nil {
+		return from, false, err
+	}
+	defer messages.Stop()
+	for {
+		msg, err := nextMessage(ctx, messages, upTo)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return from, false, context.Cause(ctx)
+		case errors.Is(err, context.DeadlineExceeded):
+			return from, false, errSilent
+		case errors.Is(err, jetstream.ErrMsgIteratorClosed):
+			return from, false, natsstore.ErrClosed
+		default:
+			return from, false, err
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return from, false, err
+		}
+		from = meta.Sequence.Stream + 1
+		if more, err := deliver(&stored{Subject: msg.Subject(), Seq: meta.Sequence.Stream, Time: meta.Timestamp, Data: msg.Data()}); err != nil || !more {
+			return from, false, err
+		}
+		if from > upTo {
+			return from, true, nil
+		}
+	}
+}
+
+// readAhead bounds what a consumer holds for a reader that takes its time, in bytes.
+const readAhead = 4 << 20
+
+// ahead is readAhead, or more if a message may be larger: a request that is too small
+// for the next message gets none.
+func (r reader) ahead() int { return max(readAhead, int(r.store.Conn().MaxPayload())+messageOverhead) }
+
+// nextMessage waits for the next message; if the messages are to end, up to
+// [natsstore.SilenceTimeout].
+func nextMessage(ctx context.Context, messages jetstream.MessagesContext, upTo uint64) (jetstream.Msg, error) {
+	if upTo != forever {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, natsstore.SilenceTimeout)
+		defer stop()
+	}
+	return messages.Next(jetstream.NextContext(ctx))
+}

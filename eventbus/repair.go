@@ -1,0 +1,306 @@
+package eventbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/eventbus/internal/natsstore"
+)
+
+// ErrEnded is returned for an event of a session whose last event is stored.
+var ErrEnded = errors.New("the session's stream has ended")
+
+// endSuffix ends the subject of a session's last event.
+var endSuffix = "." + event.SessionEnd{}.Type()
+
+// errBehind reports that a server of a cluster does not know yet what is stored.
+var errBehind = errors.New("a server of the event store is behind the others")
+
+// repairPause is the pause between two attempts to send what the store has refused
+// because it is away: it answers at once, and is not to be asked in a loop.
+const repairPause = 20 * time.Millisecond
+
+// repair brings a writer back to order after a lost connection, a lost batch or a
+// refused entry: what has not arrived yet is kept from it, what is stored is found
+// out, and the rest is queued again.
+type repair struct {
+	done chan struct{}
+	err  error // once done: why the store is given up
+}
+
+// failed reports whether the repair is done and has given up.
+func (r *repair) failed() bool {
+	select {
+	case <-r.done:
+		return r.err != nil
+	default:
+		return false
+	}
+}
+
+// lost is called when a connection has ended.
+func (w *writer) lost(conn *natsstore.PublishConn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.conn == conn {
+		w.fail()
+	}
+}
+
+// fail keeps everything from being sent until a repair. The caller holds mu, as for
+// the methods below.
+func (w *writer) fail() {
+	if w.refusing.IsZero() {
+		w.refusing = time.Now()
+	}
+	w.broken = true
+	if !w.sending && (w.flight != nil || len(w.queue) > 0) {
+		w.repair()
+	}
+}
+
+// repair returns the repair that runs, or starts one.
+func (w *writer) repair() *repair {
+	if w.repairing != nil {
+		return w.repairing
+	}
+	r := &repair{done: make(chan struct{})}
+	if w.closed {
+		r.err = context.Cause(w.ctx)
+		close(r.done)
+		return r
+	}
+	w.repairing = r
+	w.running.Go(func() { w.mend(r) })
+	return r
+}
+
+// mend is the goroutine of a repair.
+func (w *writer) mend(r *repair) {
+	ctx, cancel := context.WithTimeout(w.ctx, w.store.AckTimeout())
+	defer cancel()
+	w.mu.Lock()
+	for w.sending {
+		w.idle.Wait()
+	}
+	w.mu.Unlock()
+	err := w.mendOnce(ctx)
+	for err != nil && ctx.Err() == nil && w.mayPass(err) {
+		pause(ctx, repairPause)
+		err = w.mendOnce(ctx)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.repairing = nil
+	if err != nil {
+		r.err = fmt.Errorf("%w%s", err, w.store.Diagnosis())
+		w.giveUp(r.err)
+	} else {
+		w.broken = false
+		w.pump()
+	}
+	close(r.done)
+}
+
+// mayPass reports whether err says nothing of what was sent, so that it is sent
+// again.
+func (w *writer) mayPass(err error) bool {
+	return errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, errBehind) || w.store.Away(err) || natsstore.Unordered(err)
+}
+
+// mendOnce queues again what is on its way and not stored. It is called without mu.
+func (w *writer) mendOnce(ctx context.Context) error {
+	w.mu.Lock()
+	conn, f, refusing := w.conn, w.flight, w.refusing
+	w.mu.Unlock()
+	if f != nil && f.result.Err != nil && w.mayPass(f.result.Err) {
+		if since := time.Since(refusing); since > w.store.AckTimeout() {
+			return fmt.Errorf("the event store has accepted nothing for %s: %w", since.Round(time.Second), f.result.Err)
+		}
+		pause(ctx, repairPause)
+	}
+	if conn == nil || conn.Ended() {
+		var err error
+		if conn, err = w.store.PublishConn(ctx); err != nil {
+			return err
+		}
+	}
+	if f == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.connect(conn)
+		return nil
+	}
+	if err := conn.Fence(ctx, f.batch, f.entries[0].subject); err != nil {
+		return fmt.Errorf("ending a batch: %w", err)
+	}
+	last, ended, err := w.find(ctx, f)
+	if err == nil && IsConflict(f.result.Err) {
+		err = w.findEnd(ctx, f.refused(), ended)
+	}
+	if err != nil {
+		return fmt.Errorf("looking for the last event: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.judge(f)
+	for p, byOther := range ended {
+		if byOther { // which considered this process gone
+			_ = p.end(ErrEnded)
+		}
+	}
+	w.again(f, last)
+	w.connect(conn)
+	return nil
+}
+
+// judge ends the publisher of an entry that the store has refused.
+func (w *writer) judge(f *flight) {
+	if natsstore.NoBatches(f.result.Err) {
+		w.batches = false
+	}
+	if e := f.refused(); e != nil && !e.stored && !IsConflict(f.result.Err) && !w.mayPass(f.result.Err) {
+		_ = e.p.end(e.p.storing(e.number, f.result.Err))
+	}
+}
+
+// refused returns the entry that the store has refused; nil: none, or it is unknown.
+func (f *flight) refused() *entry {
+	if at := f.result.At; at > 0 && at <= len(f.entries) {
+		return f.entries[at-1]
+	}
+	return nil
+}
+
+// again acknowledges what is stored of a flight, and queues the rest again.
+func (w *writer) again(f *flight, last uint64) {
+	var rest []*entry
+	for _, e := range f.entries {
+		switch {
+		case e.stored:
+			e.p.acknowledge(e)
+			w.refusing = time.Time{}
+		case e.p.err == nil:
+			rest = append(rest, e)
+			w.bytes += e.size()
+		}
+	}
+	w.queue = append(rest, w.queue...)
+	w.flight = nil
+	w.acked = max(w.acked, last)
+}
+
+// connect makes conn the connection to send on.
+func (w *writer) connect(conn *natsstore.PublishConn) {
+	if conn == w.conn {
+		return
+	}
+	w.disconnect()
+	w.conn = conn
+	w.leave = conn.OnEnd(func(context.Context) { w.lost(conn) })
+	if conn.Ended() { // perhaps before OnEnd
+		w.running.Go(func() { w.lost(conn) })
+	}
+}
+
+func (w *writer) disconnect() {
+	if w.conn != nil {
+		w.leave()
+		w.conn, w.leave = nil, nil
+	}
+}
+
+// giveUp ends the publishers of all that is not known to be stored.
+func (w *writer) giveUp(err error) {
+	lost := w.queue
+	if w.flight != nil {
+		lost = slices.Concat(w.flight.entries, lost)
+	}
+	for _, e := range lost {
+		_ = e.p.end(e.p.storing(e.number, err))
+	}
+	w.flight, w.spare, w.refusing, w.broken = nil, nil, time.Time{}, true
+	w.take(len(w.queue), w.bytes)
+	if conn := w.conn; conn != nil {
+		w.disconnect()
+		conn.End()
+	}
+}
+
+func (w *writer) unanswered(waited time.Duration) error {
+	return fmt.Errorf("the event store did not acknowledge it within %s%s", waited.Round(time.Second), w.store.Diagnosis())
+}
+
+// find marks which entries of a flight are stored: of each publisher the first ones.
+// It returns the sequence number of the last one, and the publishers whose session
+// somebody else has ended.
+func (w *writer) find(ctx context.Context, f *flight) (last uint64, ended map[*Publisher]bool, err error) {
+	ended = make(map[*Publisher]bool)
+	left := make(map[*Publisher][]*entry)
+	of := make(map[string][]*Publisher) // by subject
+	add := func(subject string, p *Publisher) {
+		if !slices.Contains(of[subject], p) {
+			of[subject] = append(of[subject], p)
+		}
+	}
+	for _, e := range f.entries {
+		e.stored = false
+		left[e.p] = append(left[e.p], e)
+		add(e.subject, e.p)
+		add(e.p.subject+endSuffix, e.p)
+	}
+	_, err = w.reader.replay(ctx, w.events, []string{w.filter}, w.acked+1, forever, func(m *stored) (bool, error) {
+		for _, p := range of[m.Subject] {
+			next := left[p]
+			switch {
+			case len(next) == 0 || next[0].subject != m.Subject || !next[0].is(m.Data):
+				ended[p] = ended[p] || m.Subject == p.subject+endSuffix
+				continue
+			case next[0].last:
+				if err := w.findEnd(ctx, next[0], ended); err != nil {
+					return false, err
+				}
+				if ended[p] {
+					continue
+				}
+			}
+			next[0].stored, left[p], last = true, next[1:], m.Seq
+			return true, nil
+		}
+		return true, nil
+	})
+	return last, ended, err
+}
+
+// findEnd finds out whose the stored end of a session is: others may have ended it
+// with the same words.
+func (w *writer) findEnd(ctx context.Context, e *entry, ended map[*Publisher]bool) error {
+	if e == nil || !e.last {
+		return nil
+	}
+	m, err := w.events.GetLastMsgForSubject(ctx, e.subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return errBehind
+	}
+	if err != nil {
+		return err
+	}
+	e.stored = m.Header.Get(jetstream.MsgIDHeader) == e.id()
+	ended[e.p] = !e.stored
+	return nil
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,106 @@
+package eventbus_test
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/eventbus/natstest"
+)
+
+// TestSlowReaders: readers that stop at their first event hold little of what follows,
+// whether they replay it or it comes while they stand still.
+func TestSlowReaders(t *testing.T) {
+	const (
+		readers = 10
+		events  = 100
+		size    = 900_000
+	)
+	for name, opts := range map[string]*eventbus.Options{
+		"embedded": {StoreDir: t.TempDir()},
+		"external": {URL: natstest.Start(t, server.Options{}).ClientURL()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bus, err := eventbus.Open(t.Context(), "ws", opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer bus.Close()
+			path := event.Path{{SessionID: "ses_slow"}}
+			p, err := bus.Publisher(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			large := event.TurnComplete{Message: event.TurnMessage{Text: strings.Repeat("x", size)}}
+			publish := func(n int) {
+				t.Helper()
+				for range n {
+					if err := p.Publish(t.Context(), large); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := p.Flush(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			publish(events / 2)
+			before := heap()
+
+			// The client library drops what is ahead by too much, and then it takes minutes.
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			release := make(chan struct{})
+			var stand, done sync.WaitGroup
+			counts := make([]int, readers)
+			stand.Add(readers)
+			for i := range readers {
+				done.Go(func() {
+					for _, err := range bus.Follow(ctx, path, &eventbus.FollowOptions{Live: true}) {
+						if err != nil {
+							t.Errorf("reader %d: %v", i, err)
+							return
+						}
+						if counts[i]++; counts[i] == 1 {
+							stand.Done()
+							<-release
+						}
+						if counts[i] == events {
+							return
+						}
+					}
+				})
+			}
+			stand.Wait()
+			publish(events / 2)
+			held := heap() - before
+			close(release)
+			done.Wait()
+			for i, n := range counts {
+				if n != events {
+					t.Errorf("reader %d got %d events, want %d", i, n, events)
+				}
+			}
+			// A few events each, and what the server of this process has in its caches.
+			if limit := int64(readers*8<<20 + 64<<20); held > limit {
+				t.Errorf("%d slow readers hold %d MiB, want at most %d", readers, held>>20, limit>>20)
+			}
+			t.Logf("%d MiB are held", held>>20)
+		})
+	}
+}
+
+// heap returns how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

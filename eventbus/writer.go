@@ -1,0 +1,349 @@
+package eventbus
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/internal/natsstore"
+)
+
+// Limits of a batch. The first entry may be larger.
+const (
+	batchEntries = 256
+	batchBytes   = 1 << 20
+)
+
+// Limits of what waits to be sent, of all sessions of a process. The first entry may
+// be larger.
+const (
+	queueEntries = 16 << 10
+	queueBytes   = 16 << 20
+)
+
+// checkInterval is how often a writer looks whether a batch has been on its way for too
+// long.
+const checkInterval = natsstore.AttemptTimeout / 3
+
+// writer stores the entries of all publishers of a process in the order of the calls.
+// What has been queued while a batch is on its way goes out as the next one: the
+// slower the store is, the larger the batches are, and the more deltas join.
+type writer struct {
+	store  *natsstore.Store
+	reader reader
+	events jetstream.Stream
+	filter string        // of all that it publishes
+	limit  time.Duration // for an acknowledgement, unless the process that leads is stopped
+
+	ctx     context.Context // ends with the bus
+	running sync.WaitGroup  // what it has started
+
+	mu       sync.Mutex
+	closed   bool
+	queue    []*entry
+	bytes    int       // of the queue
+	flight   *flight   // on its way; nil: none is
+	sending  bool      // somebody sends, and takes what is queued meanwhile
+	idle     sync.Cond // nobody does any more
+	scratch  []byte    // of whoever sends
+	room     chan struct{}
+	batches  bool      // the stream accepts batches
+	acked    uint64    // sequence number in the stream: the flight is behind it
+	refusing time.Time // since when nothing has been acknowledged; zero: all is well
+	watching bool      // a timer runs
+
+	conn      *natsstore.PublishConn
+	leave     func()   // conn's end no longer calls lost
+	broken    bool     // the flight is to be repaired, or conn to be replaced, before anything is sent
+	repairing *repair  // the one that runs
+	spare     []*entry // memory for the next flight
+}
+
+// flight is a batch on its way.
+type flight struct {
+	batch   *natsstore.Batch
+	entries []*entry
+	since   time.Time
+	waited  time.Duration    // in which this process ran: it may be stopped too
+	result  natsstore.Result // if it has failed
+}
+
+func newWriter(ctx context.Context, reader reader, events jetstream.Stream, filter string) *writer {
+	store := reader.store
+	w := &writer{store: store, reader: reader, events: events, filter: filter, ctx: ctx, broken: true}
+	w.idle.L = &w.mu
+	w.limit = natsstore.AckTimeout(store.Embedded())
+	info := events.CachedInfo()
+	w.batches, w.acked = info.Config.AllowBatchPublish, info.State.LastSeq
+	return w
+}
+
+// wait ends the writer, whose context must have ended.
+func (w *writer) wait() {
+	w.mu.Lock()
+	w.closed = true
+	conn := w.conn
+	w.mu.Unlock()
+	if conn != nil {
+		conn.End() // whoever sends does not wait any more
+	}
+	w.running.Wait()
+}
+
+// put queues an entry, and sends it if nothing is on its way. It waits while the
+// store is away, or too much is queued.
+func (w *writer) put(ctx context.Context, e entry) error {
+	p := e.p
+	began := time.Time{}
+	w.mu.Lock()
+	for {
+		if p.err != nil || p.ending != 0 && !e.last {
+			defer w.mu.Unlock()
+			return cmp.Or(p.err, ErrEnded)
+		}
+		if w.ctx.Err() != nil {
+			defer w.mu.Unlock()
+			return p.end(p.storing(p.count+1, context.Cause(w.ctx)))
+		}
+		if !w.away() && len(w.queue) < queueEntries && w.bytes < queueBytes {
+			break
+		}
+		if began.IsZero() {
+			began = time.Now()
+		}
+		if err := w.hold(ctx, p, began); err != nil {
+			return err
+		}
+	}
+	defer w.mu.Unlock()
+	w.queued(e)
+	w.pump()
+	return nil
+}
+
+// queued adds an entry to the queue, or to the delta before it.
+func (w *writer) queued(e entry) {
+	p := e.p
+	switch {
+	case e.last && p.ending != 0: // its sender has stopped waiting for it, and begins again
+		return
+	case e.data == nil && p.tail != nil && p.tail.delta.join(&e.delta):
+		w.bytes += e.delta.len()
+		return
+	}
+	p.count++
+	added := new(entry) // not the parameter itself: what joins needs no memory
+	*added = e
+	added.number = p.count
+	if p.tail = nil; e.data == nil {
+		p.tail = added
+	}
+	if e.last {
+		p.ending = added.number
+	}
+	w.queue = append(w.queue, added)
+	w.bytes += added.size()
+}
+
+// away reports whether there is no connection on which more can be sent.
+func (w *writer) away() bool { return w.broken || w.conn == nil }
+
+// hold waits until there may be room for another entry of p. It is called with mu,
+// and returns without it if there is an error.
+func (w *writer) hold(ctx context.Context, p *Publisher, began time.Time) error {
+	var changed <-chan struct{}
+	var r *repair
+	if w.away() {
+		r = w.repair()
+		changed = r.done
+	} else {
+		if w.room == nil {
+			w.room = make(chan struct{})
+		}
+		changed = w.room
+	}
+	w.mu.Unlock()
+	select {
+	case <-changed:
+	case <-ctx.Done():
+	case <-w.ctx.Done():
+	}
+	w.mu.Lock()
+	switch {
+	case ctx.Err() != nil: // nothing is lost: the next call continues
+		defer w.mu.Unlock()
+		return p.storing(p.count+1, context.Cause(ctx))
+	case r != nil && r.failed() && time.Since(began) >= w.store.AckTimeout()/2: // else it began long before
+		defer w.mu.Unlock()
+		return p.end(p.storing(p.count+1, r.err))
+	}
+	return nil
+}
+
+// pump sends what is queued, as far as it may be on its way. The caller holds mu,
+// which is free while it sends.
+func (w *writer) pump() {
+	if w.sending {
+		return
+	}
+	w.sending = true
+	for f := w.next(); f != nil; f = w.next() {
+		w.mu.Unlock()
+		if at, err := w.send(f); err != nil {
+			w.answered(f, natsstore.Result{Err: err, At: at})
+		}
+		w.mu.Lock()
+	}
+	w.sending = false
+	if w.broken {
+		w.idle.Broadcast()
+		if w.flight != nil || len(w.queue) > 0 {
+			w.repair()
+		}
+	}
+}
+
+// next takes the next batch from the queue; nil: there is none, or not yet. Only one
+// is on its way at a time, so that nothing is stored behind what the store refuses.
+func (w *writer) next() *flight {
+	if w.away() || w.flight != nil {
+		return nil
+	}
+	limit := batchEntries
+	if !w.batches {
+		limit = 1
+	}
+	entries := w.spare[:0]
+	taken, size := 0, 0
+	for _, e := range w.queue {
+		if len(entries) == limit || len(entries) > 0 && size+e.size() > batchBytes {
+			break
+		}
+		taken++
+		size += e.size()
+		if e.p.tail == e { // it is as it is from now on
+			e.p.tail = nil
+		}
+		if e.p.err == nil {
+			entries = append(entries, e)
+		}
+	}
+	w.take(taken, size)
+	w.spare = entries
+	if len(entries) == 0 {
+		return nil
+	}
+	f := &flight{entries: entries, since: time.Now()}
+	f.batch = w.conn.Begin(len(entries), func(r natsstore.Result) { w.answered(f, r) })
+	w.flight = f
+	w.watch()
+	return f
+}
+
+// take removes the first n entries from the queue.
+func (w *writer) take(n, size int) {
+	w.bytes -= size
+	if rest := w.queue[n:]; len(rest) < n {
+		copy(w.queue, rest)
+		clear(w.queue[len(rest):])
+		w.queue = w.queue[:len(rest)]
+	} else {
+		clear(w.queue[:n])
+		w.queue = rest
+	}
+	if w.room != nil {
+		close(w.room)
+		w.room = nil
+	}
+}
+
+// send puts a batch on the connection; at is the message that was not sent.
+func (w *writer) send(f *flight) (at int, err error) {
+	var data []byte
+	// On a connection to another process, what has been given up may arrive behind
+	// what was sent in its place.
+	ids := !w.store.Leads()
+	for i, e := range f.entries {
+		data, w.scratch = e.message(w.scratch)
+		if err := f.batch.Send(e.subject, e.header(ids), data); err != nil {
+			return i + 1, err
+		}
+	}
+	return 0, nil
+}
+
+// answered is called when the store has answered a batch.
+func (w *writer) answered(f *flight, r natsstore.Result) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken || w.flight != f { // a repair finds out what is stored
+		return
+	}
+	if r.Err != nil {
+		f.result = r
+		w.fail()
+		return
+	}
+	w.flight = nil
+	w.acked = max(w.acked, r.Seq)
+	w.refusing = time.Time{}
+	for _, e := range f.entries {
+		e.p.acknowledge(e)
+	}
+	clear(f.entries)
+	w.pump()
+}
+
+// watch starts the timer that looks after what is on its way.
+func (w *writer) watch() {
+	if w.watching || w.closed {
+		return
+	}
+	w.watching = true
+	w.running.Go(func() {
+		tick := time.NewTicker(checkInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-w.ctx.Done():
+				return
+			case <-tick.C:
+				if !w.check() {
+					return
+				}
+			}
+		}
+	})
+}
+
+// check ends what has been on its way for too long, and reports whether anything
+// still is.
+func (w *writer) check() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.flight == nil {
+		w.watching = false
+		return false
+	}
+	if w.broken {
+		return true
+	}
+	f := w.flight
+	f.waited += checkInterval
+	switch limit := w.store.AckTimeout(); {
+	case limit > w.limit: // the process that leads is stopped: that time does not count
+		if f.waited = 0; time.Since(f.since) >= limit {
+			w.giveUp(w.unanswered(time.Since(f.since)))
+		}
+	case !w.store.Embedded():
+		if f.waited >= natsstore.AttemptTimeout { // the leader of the stream may be lost, and the batch with it
+			w.conn.End()
+		}
+	case f.waited >= limit, f.waited >= natsstore.AttemptTimeout && w.store.ErrorSince(f.since):
+		w.giveUp(w.unanswered(f.waited))
+	}
+	return true
+}

@@ -1,0 +1,107 @@
+package mcpserver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+)
+
+// caller returns the root session. The first call opens it, in the name of the
+// client, and follows its stream; where it has ended, the next call opens
+// another one.
+func (c *connection) caller(client *mcp.Implementation) (*session.Session, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.root != nil && !c.root.Record().Status.Ended() {
+		return c.root, nil
+	}
+	c.client = describeClient(client)
+	var model session.Model
+	if c.hostModel != nil {
+		model = c.hostModel(c.sample)
+	}
+	root, err := c.tasks.OpenCallerOn(c.ctx, c.client, model)
+	if err != nil {
+		return nil, fmt.Errorf("opening a session for the host: %w", err)
+	}
+	c.root = root
+	c.roots = append(slices.Clip(c.roots), root.ID())
+	c.owned.Go(func() { c.follow(root.Path()) })
+	return root, nil
+}
+
+// follow hands the events of a root's stream to the progress of its children. If it
+// fails the calls go on, and their progress tells the time alone.
+func (c *connection) follow(path event.Path) {
+	for d, err := range c.bus.Follow(c.ctx, path, &eventbus.FollowOptions{Live: true}) {
+		if err != nil {
+			if c.ctx.Err() == nil {
+				c.log.Warn("following the host's session for progress", "err", err)
+			}
+			return
+		}
+		if f, required := c.progress.event(d); required != nil && c.sessions != nil {
+			f.ask(c.approval(required))
+		}
+	}
+}
+
+// start begins a call of task in the connection's root session. A root that
+// another process has ended is replaced by a new one. A result is that of a
+// call which has ended without a child.
+func (c *connection) start(client *mcp.Implementation, in taskt.Input) (*child, *taskt.Result) {
+	root, err := c.caller(client)
+	if err != nil {
+		return nil, failure(in.AgentType, err)
+	}
+	c.starts.RLock()
+	defer c.starts.RUnlock()
+	run := c.tasks.Start(c.ctx, root, in)
+	if run.SessionID() == "" && errors.Is(run.Result().Err, session.ErrEnded) && root.Record().Status.Ended() {
+		if root, err = c.caller(client); err != nil {
+			return nil, failure(in.AgentType, err)
+		}
+		run = c.tasks.Start(c.ctx, root, in)
+	}
+	id := run.SessionID()
+	if id == "" {
+		return nil, run.Result()
+	}
+	child := &child{Run: run, begun: time.Now(), progress: c.progress.of(id)}
+	c.mu.Lock()
+	c.children[id] = child
+	c.mu.Unlock()
+	c.owned.Go(func() {
+		<-run.Done()
+		c.retire(child)
+		c.progress.forget(id)
+	})
+	return child, nil
+}
+
+// maxEnded is how many children that have ended a connection can list.
+const maxEnded = 20
+
+// retire moves a child that has ended to those that have.
+func (c *connection) retire(child *child) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := child.SessionID()
+	delete(c.children, id)
+	c.settle(id)
+	if len(c.children) == 0 {
+		clear(c.handed)
+	}
+	c.ended = append(c.ended, &ended{id, child.Agent(), child.Result().Status, child.told, !child.lost.IsZero()})
+	if len(c.ended) > maxEnded {
+		c.ended = slices.Delete(c.ended, 0, 1)
+	}
+}

@@ -1,0 +1,140 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// host is one whose messages a test writes to in, and which reads from out.
+type host struct {
+	mcp.Connection
+	in  *io.PipeWriter
+	out *io.PipeReader
+}
+
+func connect(t *testing.T) *host {
+	t.Helper()
+	in, write := io.Pipe()
+	read, out := io.Pipe()
+	log := slog.New(slog.DiscardHandler)
+	conn, err := (&Draining{&Stdio{In: in, Out: out, Logger: log}, t.Context(), func() {}, new(GivenUp), log}).Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(); _ = out.Close(); _ = write.Close() })
+	return &host{conn, write, read}
+}
+
+func request(id, size int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"x":"%s"}}`+"\n", id, strings.Repeat("x", size))
+}
+
+// TestHostThatReadsNothing: it may send so many requests, by number and by bytes,
+// and then nothing more is read of it.
+func TestHostThatReadsNothing(t *testing.T) {
+	for _, tt := range []struct{ size, requests int }{{0, maxPending}, {1 << 20, maxPendingBytes >> 20}} {
+		synctest.Test(t, func(t *testing.T) {
+			h := connect(t)
+			var sent, seen atomic.Int64
+			var both sync.WaitGroup
+			both.Go(func() {
+				for id := 1; ; id++ {
+					if _, err := io.WriteString(h.in, request(id, tt.size)); err != nil {
+						return
+					}
+					sent.Add(1)
+				}
+			})
+			both.Go(func() {
+				for {
+					if _, err := h.Read(context.Background()); err != nil {
+						return
+					}
+					seen.Add(1)
+				}
+			})
+			synctest.Wait()
+			if got := seen.Load(); got > int64(tt.requests) || got < int64(tt.requests)/2 {
+				t.Errorf("%d requests of %d bytes were taken, want up to %d", got, tt.size, tt.requests)
+			}
+			// What is on its way: a refusal that is not taken, and what the buffer of
+			// the input holds.
+			if got := sent.Load() - seen.Load(); got > 3000 || tt.size > 0 && got > 4 {
+				t.Errorf("%d more were read", got)
+			}
+			_ = h.Close()
+			both.Wait()
+		})
+	}
+}
+
+// TestFullQueue: a request too many is refused, cancellations and answers of the
+// host get through, and with an answer there is room again.
+func TestFullQueue(t *testing.T) {
+	h := connect(t)
+	lines := bufio.NewReader(h.out)
+	send := func(text string) {
+		t.Helper()
+		if _, err := io.WriteString(h.in, text); err != nil {
+			t.Error(err)
+		}
+	}
+	next := func() jsonrpc.Message {
+		t.Helper()
+		msg, err := h.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return msg
+	}
+	go func() {
+		for id := 1; id <= maxPending; id++ {
+			send(request(id, 0))
+		}
+	}()
+	for range maxPending {
+		next()
+	}
+	refused := make(chan string, 2)
+	go func() {
+		line, _ := lines.ReadString('\n')
+		refused <- line
+	}()
+	go func() {
+		send(request(maxPending+1, 0))
+		send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}` + "\n")
+		send(`{"jsonrpc":"2.0","id":3,"result":{}}` + "\n")
+	}()
+	if req, ok := next().(*jsonrpc.Request); !ok || req.Method != "notifications/cancelled" {
+		t.Errorf("%+v, want the cancellation", req)
+	}
+	if res, ok := next().(*jsonrpc.Response); !ok {
+		t.Errorf("%+v, want the answer", res)
+	}
+	if line := <-refused; !strings.Contains(line, `"id":10001`) || !strings.Contains(line, "10000 requests wait") {
+		t.Errorf("%s", line)
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	id, err := jsonrpc.MakeID(float64(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Write(t.Context(), &jsonrpc.Response{ID: id, Result: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	go send(request(maxPending+2, 0))
+	if req, ok := next().(*jsonrpc.Request); !ok || req.Method != "tools/call" {
+		t.Errorf("%+v, want the request that there is room for", req)
+	}
+}

@@ -1,0 +1,116 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// waited is what a call waits for.
+type waited struct {
+	id       string // of the one child; empty: all that run
+	children []*child
+	progress *childProgress
+	done     <-chan struct{} // closed: all of them have ended
+	leave    func()          // ends what waitedAll has begun
+}
+
+func waitedChild(one *child) *waited {
+	return &waited{id: one.SessionID(), children: []*child{one}, progress: one.progress, done: one.Done(), leave: func() {}}
+}
+
+// waitedAll is several children, waited for as one.
+func waitedAll(children []*child) *waited {
+	parts := make([]*childProgress, 0, len(children))
+	for _, child := range children {
+		parts = append(parts, child.progress)
+	}
+	joined, part := join(parts)
+	done, left := make(chan struct{}), make(chan struct{})
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for _, child := range children {
+			select {
+			case <-child.Done():
+			case <-left:
+				return
+			}
+		}
+		close(done)
+	}()
+	leave := func() {
+		close(left)
+		<-over
+		part()
+	}
+	return &waited{children: children, progress: joined, done: done, leave: leave}
+}
+
+// stop ends the children and returns when they have.
+func (on *waited) stop(reason string) {
+	for _, child := range on.children {
+		child.Cancel(reason)
+	}
+	<-on.done
+}
+
+// report sends progress notifications for a call until stop is called, if the host
+// gave a token for them: what the child does, at once, and the last message again
+// after a silence. The host is not told the first heard messages.
+func (c *connection) report(ctx context.Context, req *mcp.CallToolRequest, on *waited, heard int) (stop func()) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.reportUntil(ctx, req.Session, token, on, heard)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (c *connection) reportUntil(ctx context.Context, host *mcp.ServerSession, token any, on *waited, heard int) {
+	told := 0.0
+	tell := func(text string) bool {
+		told++
+		err := host.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: token,
+			Progress:      told, // it has to rise; how much there is to do nobody knows
+			Message:       fmt.Sprintf("%s (%s)", text, on.children[0].age()),
+		})
+		if err != nil && ctx.Err() == nil {
+			c.log.Debug("sending progress", "err", err)
+		}
+		return err == nil
+	}
+	text := "starting"
+	silence := time.NewTicker(c.silence)
+	defer silence.Stop()
+	for {
+		now := on.progress.since(heard)
+		heard = now.n
+		for _, text = range now.said {
+			if !tell(text) {
+				return
+			}
+			silence.Reset(c.silence)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-now.changed:
+		case <-silence.C:
+			if !tell(text) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package program
+
+import (
+	"strings"
+	"testing"
+)
+
+// A subcommand of git that may print what files hold is not on the list, in
+// whatever form its options are.
+func TestPrintsNone(t *testing.T) {
+	git := Lookup("git")
+	for line, want := range map[string]bool{
+		"log": true, "log --oneline -5": true, "log --until=x --parents": true, "branch --contains x": true, "log --remotes": true, "log --stat": true,
+		"log -p": false, "log -1p": false, "log -U3": false, "log --patch-with-stat": false, "log --pat": false, "log --unified=1": false, "log -L1,2:x": false,
+		"status -s": true, "status -v": false, "commit -m v": true, "commit -am x": true, "commit -v": false, "commit -vm x": false,
+		"add -v .": true, "add -p": false, "add -i": false, "stash push -m x": true, "stash -p": false, "stash list -p": false, "stash show": false,
+		"clone https://x/y": true, "clone git@x:y": true, "clone .": false, "clone file:///x": false, "worktree list": true, "worktree add x": false,
+		"for-each-ref --format=%(contents)": false, "diff": false, "show": false, "nope": false, "reset --hard": true, "reset -p": false, "restore -p": false,
+	} {
+		words := strings.Fields(line)
+		if got := git.PrintsNone(words[0], words[1:]); got != want {
+			t.Errorf("git %s: got %t, want %t", line, got, want)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// entry is a key of this workspace in a bucket, as it was when it was read.
+type entry struct {
+	key     string
+	value   []byte
+	rev     uint64
+	created time.Time // when it was stored
+}
+
+// bucketSilence is how long a bucket may say nothing while it is read.
+const bucketSilence = 10 * time.Second
+
+// bucketBatch is how many messages of a bucket are on their way at once.
+const bucketBatch = 5000
+
+// entries returns what a bucket holds of this workspace: every key that is there
+// all the while, however often it changes meanwhile.
+func (s *Store) entries(ctx context.Context, bucket jetstream.KeyValue) ([]entry, error) {
+	stream, err := s.js.Stream(ctx, "KV_"+bucket.Bucket())
+	if err != nil {
+		return nil, err
+	}
+	before := stream.CachedInfo().State.LastSeq
+	entries, err := s.content(ctx, stream, bucket)
+	if err != nil {
+		return nil, err
+	}
+	info, err := stream.Info(ctx)
+	if err != nil || info.State.LastSeq == before {
+		return entries, err
+	}
+	// A key that has changed meanwhile may have moved behind the end of what was read.
+	missing, err := s.keys(ctx, stream, bucket)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		delete(missing, e.key)
+	}
+	for key := range missing {
+		e, err := bucket.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry{key, e.Value(), e.Revision(), e.Created()})
+	}
+	return entries, nil
+}
+
+// keys returns the keys of this workspace in a bucket, deleted ones too.
+func (s *Store) keys(ctx context.Context, stream jetstream.Stream, bucket jetstream.KeyValue) (map[string]bool, error) {
+	prefix := "$KV." + bucket.Bucket() + "."
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(prefix+s.key("*")))
+	if err != nil {
+		return nil, err
+	}
+	keys := make(map[string]bool, len(info.State.Subjects))
+	for subject := range info.State.Subjects {
+		keys[strings.TrimPrefix(subject, prefix)] = true
+	}
+	return keys, nil
+}
+
+// content reads the stream below a bucket once. Each key comes once.
+func (s *Store) content(ctx context.Context, stream jetstream.Stream, bucket jetstream.KeyValue) ([]entry, error) {
+	prefix := "$KV." + bucket.Bucket() + "."
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{prefix + s.key("*")}, DeliverPolicy: jetstream.DeliverAllPolicy,
+	})
+	if err != nil {
+		return nil, err
+	}
+	pending := consumer.CachedInfo().NumPending
+	if pending == 0 {
+		return nil, nil
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(bucketBatch))
+	if err != nil {
+		return nil, err
+	}
+	defer messages.Stop()
+	all := make([]entry, 0, pending)
+	at := make(map[string]int, pending)
+	for pending > 0 {
+		msg, err := nextOf(ctx, messages)
+		if err != nil {
+			return nil, err
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		pending = meta.NumPending
+		e := entry{strings.TrimPrefix(msg.Subject(), prefix), msg.Data(), meta.Sequence.Stream, meta.Timestamp}
+		if headers := msg.Headers(); headers.Get("KV-Operation") != "" || headers.Get("Nats-Marker-Reason") != "" {
+			e.value = nil // deleted
+		}
+		if i, again := at[e.key]; again {
+			all[i] = e
+			continue
+		}
+		at[e.key] = len(all)
+		all = append(all, e)
+	}
+	return slices.DeleteFunc(all, func(e entry) bool { return e.value == nil }), nil
+}
+
+func nextOf(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
+	bounded, cancel := context.WithTimeout(ctx, bucketSilence)
+	defer cancel()
+	msg, err := messages.Next(jetstream.NextContext(bounded))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, jetstream.ErrMsgIteratorClosed):
+		return nil, errClosed
+	}
+	return msg, err
+}
+
+var errClosed = errors.New("the connection to the event store was closed")
+
+// decodeRecords decodes the records of entries, in their order, on all processors.
+func decodeRecords(entries []entry) ([]*Record, error) {
+	const least = 500 // for each
+	records := make([]*Record, len(entries))
+	parts := max(1, min(runtime.GOMAXPROCS(0), len(entries)/least))
+	errs := make([]error, parts)
+	var running sync.WaitGroup
+	for part := range parts {
+		from, to := len(entries)*part/parts, len(entries)*(part+1)/parts
+		running.Go(func() {
+			for i := from; i < to && errs[part] == nil; i++ {
+				records[i], errs[part] = decodeRecord(entries[i].value)
+			}
+		})
+	}
+	running.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+func decodeRecord(data []byte) (*Record, error) {
+	r := new(Record)
+	if json.Unmarshal(data, r) == nil && r.Schema == recordSchema {
+		return r, nil
+	}
+	r = new(Record)
+	return r, migrate(recordKind, data, r)
+}

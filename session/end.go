@@ -1,0 +1,129 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/tool"
+)
+
+// End publishes how the session ended, and returns when all of its events are
+// stored; nothing is published after it. status is one that [Status.Ended]
+// reports. A session ends once; later calls return [ErrEnded]. If an event before
+// could not be stored, the session has failed whatever status says, and End
+// returns why.
+func (s *Session) End(status Status, why error) error {
+	if !status.Ended() {
+		return fmt.Errorf("session %s cannot end as %q", s.id, status)
+	}
+	s.mu.Lock()
+	if s.ending {
+		s.mu.Unlock()
+		return fmt.Errorf("session %s: %w", s.id, ErrEnded)
+	}
+	s.ending = true
+	s.mu.Unlock()
+	defer func() {
+		s.m.forget(s.id)
+		s.life.end(ErrEnded)
+		s.endTools()
+		close(s.done)
+	}()
+
+	incomplete := s.endAs(status, why)
+	if incomplete == nil || errors.Is(incomplete, ErrEnded) {
+		return incomplete
+	}
+	s.note(incomplete)
+	if status == Completed {
+		status, why = Failed, incomplete
+	}
+	s.stream().Close() // nothing of it may come after the end
+	s.mu.Lock()
+	s.shown = "" // it may be among what was not stored
+	s.mu.Unlock()
+	if err := s.newStream(); err != nil {
+		return errors.Join(incomplete, err)
+	}
+	if err := s.endAs(status, why); err != nil {
+		// Its end is found missing, and made up for, when this process has gone.
+		s.mu.Lock()
+		s.m.index.put(s, s.record)
+		s.mu.Unlock()
+		return errors.Join(incomplete, err)
+	}
+	return incomplete
+}
+
+// endAs ends the session in one wait: for its session_end, which is stored behind
+// all that is on its way. Of two processes that end a session the one wins whose
+// session_end comes first; that of the other is [ErrEnded].
+func (s *Session) endAs(status Status, why error) error {
+	if s.taken.Load() {
+		return &TakenError{s.id, s.Record().Status}
+	}
+	s.mu.Lock()
+	s.record.end(status, why, time.Now().UTC())
+	ended := s.record.ended()
+	s.mu.Unlock()
+	switch status {
+	case Failed, TimedOut:
+		s.status(event.StatusError)
+		s.publish(errorEvent(status, why))
+	case Cancelled, Interrupted:
+		s.status(event.StatusAborted)
+	}
+	s.append(endedKind, ended)
+	ctx, cancel := s.storeContext()
+	defer cancel()
+	err := s.stream().End(ctx, event.SessionEnd{Status: string(status)})
+	if errors.Is(err, eventbus.ErrEnded) {
+		return s.endedElsewhere(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Closed = true
+	s.m.index.put(s, s.record)
+	return nil
+}
+
+// endedElsewhere takes the end that another process has given the session.
+func (s *Session) endedElsewhere(ctx context.Context) error {
+	state, err := s.m.store.fold(ctx, s.path)
+	if err != nil {
+		return errors.Join(ErrEnded, err)
+	}
+	return s.lose(&state.Record)
+}
+
+// endTools ends what tool calls of the session have left.
+func (s *Session) endTools() {
+	for _, t := range s.tools.byName {
+		if t, ok := t.(tool.Sandboxed); ok {
+			if err := t.EndSession(s.id); err != nil {
+				s.m.log.Error("ending what a session's commands have left", "session", s.id, "err", err)
+			}
+		}
+	}
+}
+
+func errorEvent(status Status, why error) event.Error {
+	ev := event.Error{Code: string(status), Message: string(status)}
+	if why != nil {
+		ev.Message = errtext.Of(why)
+	}
+	var modelErr *model.Error
+	if errors.As(why, &modelErr) {
+		ev.Code = "model_" + string(modelErr.Kind)
+	}
+	return ev
+}

@@ -1,0 +1,304 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
+)
+
+// State is what the log of a session says.
+type State struct {
+	// Record is the session's record. Its path is empty if the log does not say
+	// it: logs do since schema 3.
+	Record Record
+
+	// Messages is the conversation as far as it is complete: of a message that was
+	// cut off, and of results of which some are missing, nothing is there.
+	Messages []*Message
+
+	// Open are the calls without an outcome, in their order.
+	Open []model.ToolCall
+
+	// Pending are the ids of the approvals without an outcome, in their order.
+	Pending []string
+
+	logged  bool // the log holds the conversation: it has its first entry
+	shown   event.Status
+	started bool // the log has its session_start
+}
+
+// Fold makes of the entries of a log, from the first on, what they say. It does
+// not matter where the log ends. What is behind its session_end does not count,
+// nor do kinds of entries that are not known. An error is one of an entry that
+// can't be read, or was written by a newer worker.
+func Fold(entries iter.Seq[eventbus.Entry]) (*State, error) {
+	f := &fold{groups: make(map[string]*group), calls: make(map[string]*group)}
+	f.Record = Record{Schema: recordSchema, Status: Queued}
+	for e := range entries {
+		if f.Record.Closed {
+			break
+		}
+		if err := f.add(e); err != nil {
+			return nil, fmt.Errorf("entry %d (%s) of the log: %w", e.Seq, e.Kind, err)
+		}
+	}
+	f.finish()
+	return &f.State, nil
+}
+
+// fold is a State on its way.
+type fold struct {
+	State
+	draft  *draft            // what the model is saying; nil: nothing
+	groups map[string]*group // by the message that has the calls
+	calls  map[string]*group // by the call
+	order  []*group
+	told   bool   // the log has said how the session ends
+	said   string // by the last error event
+}
+
+// draft is a message of the model that is not complete.
+type draft struct {
+	id        string
+	text      strings.Builder
+	at, last  int // where the last delta began, and its length
+	reasoning []model.Reasoning
+}
+
+// group is the calls of one message, and their results.
+type group struct {
+	message *Message
+	results map[string]model.ToolResult
+	answer  *Message // has the results; nil: one is missing
+}
+
+func (f *fold) add(e eventbus.Entry) error {
+	if !e.Event {
+		return f.addEntry(e)
+	}
+	if e.Kind == (event.SubagentEvent{}).Type() {
+		return nil
+	}
+	ev, err := event.Decode(e.Data)
+	if err != nil {
+		return err
+	}
+	f.addEvent(ev, e.Time)
+	return nil
+}
+
+// addEntry takes an entry that is no event.
+func (f *fold) addEntry(e eventbus.Entry) error {
+	r := &f.Record
+	switch e.Kind {
+	case openedKind:
+		var entry openedEntry
+		if err := json.Unmarshal(e.Data, &entry); err != nil {
+			return err
+		}
+		if entry.Schema > recordSchema {
+			return newer("the log", entry.Schema, recordSchema)
+		}
+		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
+		if n := len(r.Path); n > 0 {
+			r.ID, r.Agent, r.Depth = r.Path[n-1].SessionID, r.Path[n-1].AgentType, n-1
+			if n > 1 {
+				r.ParentID = r.Path[n-2].SessionID
+			}
+		}
+		f.logged = true
+	case messageKind:
+		var entry messageEntry
+		if err := json.Unmarshal(e.Data, &entry); err != nil {
+			return err
+		}
+		f.addMessage(&entry, e.Time)
+	case endedKind:
+		var entry endedEntry
+		if err := json.Unmarshal(e.Data, &entry); err != nil {
+			return err
+		}
+		r.StartedAt, r.EndedAt, r.Error, r.EndedBy = entry.StartedAt, entry.EndedAt, entry.Error, entry.EndedBy
+		f.told = true
+	}
+	return nil
+}
+
+func (f *fold) addMessage(entry *messageEntry, at time.Time) {
+	if entry.Role == model.Assistant {
+		f.drafted(entry.ID).reasoning = entry.Reasoning
+		return
+	}
+	f.draft = nil // whatever it was, the conversation goes on without it
+	if g := f.groups[entry.Answers]; g != nil && g.answer != nil {
+		g.answer.Text = entry.Text
+		return
+	}
+	f.append(entry.ID, at, model.Message{Role: entry.Role, Text: entry.Text})
+}
+
+// addEvent takes an event of the session.
+func (f *fold) addEvent(ev event.Event, at time.Time) {
+	r := &f.Record
+	switch ev := ev.(type) {
+	case event.SessionStart:
+		f.started = true
+		r.ID, r.Agent, r.ParentID, r.ParentMessageID = ev.SessionID, ev.AgentType, ev.ParentID, ev.ParentMessageID
+		r.Description, r.Model, r.Depth = ev.Description, ev.Model, ev.Depth
+		if r.CreatedAt.IsZero() {
+			r.CreatedAt = at
+		}
+	case event.StatusChange:
+		f.shown = ev.Status
+		if status := recordStatus[ev.Status]; status != "" {
+			r.Status = status
+			if status != Queued && r.StartedAt.IsZero() {
+				r.StartedAt = at
+			}
+		}
+	case event.ContentDelta:
+		f.drafted(ev.MessageID).add(ev.Offset, ev.Delta)
+	case event.ReasoningDelta:
+		f.drafted(ev.MessageID)
+	case event.Usage:
+		f.complete(at)
+		r.Steps++
+		r.Usage = r.Usage.Add(model.Usage(ev))
+	case event.ToolCallStart:
+		f.called(ev, at)
+	case event.ToolCallEnd:
+		f.answered(ev, at)
+	case event.ToolApprovalRequired:
+		if !slices.Contains(f.Pending, ev.ApprovalID) {
+			f.Pending = append(f.Pending, ev.ApprovalID)
+		}
+	case event.ToolApprovalResolved:
+		f.Pending = slices.DeleteFunc(f.Pending, func(id string) bool { return id == ev.ApprovalID })
+	case event.Error:
+		f.said = ev.Message
+	case event.SessionEnd:
+		f.end(Status(ev.Status), at)
+	}
+}
+
+// recordStatus is the state of a session that a status_change tells of; none for
+// those that its end follows.
+var recordStatus = map[event.Status]Status{
+	event.StatusQueued:          Queued,
+	event.StatusIdle:            Running,
+	event.StatusStreaming:       Running,
+	event.StatusExecutingTool:   Running,
+	event.StatusWaitingApproval: WaitingApproval,
+}
+
+func (f *fold) end(status Status, at time.Time) {
+	r := &f.Record
+	if !status.Ended() {
+		status = Interrupted
+	}
+	r.Status, r.Closed = status, true
+	if f.told {
+		return
+	}
+	r.EndedAt = at
+	if status != Completed {
+		r.Error = f.said
+	}
+}
+
+// drafted returns the draft of a message. A message before it that was not
+// complete never will be.
+func (f *fold) drafted(id string) *draft {
+	if f.draft == nil || f.draft.id != id {
+		f.draft = &draft{id: id}
+	}
+	return f.draft
+}
+
+// add takes a piece of text. One that was stored twice counts once.
+func (d *draft) add(offset int, text string) {
+	if offset < d.at || offset == d.at && d.last > 0 {
+		return
+	}
+	d.at, d.last = offset, len(text)
+	d.text.WriteString(text)
+}
+
+// complete ends the draft as a message.
+func (f *fold) complete(at time.Time) {
+	d := f.draft
+	if d == nil {
+		return
+	}
+	f.draft = nil
+	f.groups[d.id] = &group{message: f.append(d.id, at, model.Message{
+		Role: model.Assistant, Text: d.text.String(), Reasoning: d.reasoning,
+	})}
+}
+
+func (f *fold) append(id string, at time.Time, m model.Message) *Message {
+	stored := &Message{Schema: messageSchema, ID: id, CreatedAt: at, Message: m}
+	f.Messages = append(f.Messages, stored)
+	return stored
+}
+
+// called adds a call to its message.
+func (f *fold) called(ev event.ToolCallStart, at time.Time) {
+	if f.calls[ev.ToolCallID] != nil {
+		return
+	}
+	g := f.groups[ev.MessageID]
+	if g == nil || g.answer != nil {
+		g = &group{message: f.append(ev.MessageID, at, model.Message{Role: model.Assistant})}
+		f.groups[ev.MessageID] = g
+	}
+	if g.results == nil {
+		g.results = make(map[string]model.ToolResult)
+		f.order = append(f.order, g)
+	}
+	g.message.ToolCalls = append(g.message.ToolCalls, model.ToolCall{ID: ev.ToolCallID, Name: ev.ToolName, Arguments: ev.Arguments})
+	f.calls[ev.ToolCallID] = g
+	if f.Record.Agent == "" { // a caller's calls are its steps
+		f.Record.Steps = max(f.Record.Steps, ev.Step)
+	}
+}
+
+// answered takes the outcome of a call. The last one completes the message that
+// has them all.
+func (f *fold) answered(ev event.ToolCallEnd, at time.Time) {
+	g := f.calls[ev.ToolCallID]
+	if g == nil || g.answer != nil {
+		return
+	}
+	g.results[ev.ToolCallID] = model.ToolResult{ToolCallID: ev.ToolCallID, Text: ev.Result, IsError: ev.IsError}
+	calls := g.message.ToolCalls
+	if len(g.results) < len(calls) {
+		return
+	}
+	results := make([]model.ToolResult, len(calls))
+	for i, call := range calls {
+		results[i] = g.results[call.ID]
+	}
+	g.answer = f.append(resultsID(g.message.ID), at, model.Message{Role: model.User, ToolResults: results})
+}
+
+// finish makes what only the end of the log tells.
+func (f *fold) finish() {
+	for _, m := range f.Messages {
+		m.SessionID = f.Record.ID
+	}
+	for _, g := range f.order {
+		for _, call := range g.message.ToolCalls {
+			if _, ended := g.results[call.ID]; !ended {
+				f.Open = append(f.Open, call)
+			}
+		}
+	}
+}

@@ -1,0 +1,344 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+const (
+	// indexInterval is how often the record of a session that runs is written at
+	// most: its steps and tokens. A new state is written after stateDelay. How it
+	// begins and ends is written at once, and that somebody is asked.
+	indexInterval = time.Second
+	stateDelay    = 50 * time.Millisecond
+
+	// indexWriters is how many records are written at once to an external store,
+	// where each takes a round trip.
+	indexWriters = 16
+)
+
+// index writes the records of a process's sessions to their bucket, behind the
+// sessions: what counts is in their logs. One write of a record is on its way at
+// most, and the newest form of it wins.
+type index struct {
+	store *Store
+	log   *slog.Logger
+	wake  chan struct{} // has a value if there may be something to do
+	stop  context.CancelFunc
+	done  chan struct{}
+
+	mu      sync.Mutex
+	rows    map[string]*indexRow // of the sessions that run, or are not stored as they are
+	ready   []*indexRow          // to be written now
+	later   map[string]*indexRow // to be written, but not yet
+	rounds  int                  // of writing, so far
+	ended   chan struct{}        // closed at the end of a round, then another
+	closing bool
+}
+
+// indexRow is the record of one session.
+type indexRow struct {
+	session *Session
+	rev     uint64    // of what is stored; 0: nothing is. The writer's alone
+	next    *Record   // what is to be written; nil: nothing
+	ready   bool      // it is among those to be written now
+	writing bool      // it is being written
+	status  Status    // as it was written last
+	wrote   time.Time // when that was, or should have been
+	failing time.Time // since when it can't be; zero: it can
+}
+
+// startIndex begins to write, until close or until the connection is closed.
+func startIndex(s *Store, log *slog.Logger) *index {
+	x := &index{
+		store: s, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		rows: make(map[string]*indexRow), later: make(map[string]*indexRow), ended: make(chan struct{}),
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	x.stop = stop
+	go x.run(ctx, s.bus.Conn().StatusChanged(nats.CLOSED))
+	return x
+}
+
+// close returns when all records are stored, or ctx has ended.
+func (x *index) close(ctx context.Context) error {
+	x.mu.Lock()
+	x.closing = true
+	for _, row := range x.later {
+		x.queue(row, true)
+	}
+	x.mu.Unlock()
+	x.signal()
+	select {
+	case <-x.done:
+	case <-ctx.Done():
+	}
+	x.stop()
+	<-x.done
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, row := range x.rows {
+		if row.next != nil && !x.store.bus.Conn().IsClosed() {
+			return fmt.Errorf("the record of session %s could not be stored; the next worker makes it from the session's log", row.next.ID)
+		}
+	}
+	return nil
+}
+
+// put has a record of a session written.
+func (x *index) put(s *Session, r Record) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	row := x.rows[r.ID]
+	if row == nil {
+		row = &indexRow{session: s}
+		x.rows[r.ID] = row
+	}
+	row.next = &r
+	x.queue(row, false)
+}
+
+// left is how long what is to be written of a row has time.
+func (row *indexRow) left() time.Duration {
+	status, since := row.next.Status, time.Since(row.wrote)
+	switch {
+	case !row.failing.IsZero():
+		return indexInterval - since
+	case status.Ended(), status == WaitingApproval && row.status != status:
+		return 0
+	case status != row.status:
+		return stateDelay - since
+	default:
+		return indexInterval - since
+	}
+}
+
+// queue has what is to be written of a row written: now, or once its time has
+// come. The caller holds x.mu.
+func (x *index) queue(row *indexRow, now bool) {
+	if row.ready || row.writing {
+		return
+	}
+	if now || x.closing || row.left() <= 0 {
+		row.ready = true
+		x.ready = append(x.ready, row)
+		delete(x.later, row.session.id)
+	} else {
+		x.later[row.session.id] = row
+	}
+	x.signal()
+}
+
+func (x *index) signal() {
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run writes what is due, in rounds.
+func (x *index) run(ctx context.Context, closed <-chan nats.Status) {
+	defer close(x.done)
+	defer x.stop()
+	timer := time.NewTimer(indexInterval)
+	defer timer.Stop()
+	for {
+		rows, wait, over := x.due()
+		switch {
+		case over, ctx.Err() != nil, x.store.bus.Conn().IsClosed():
+			return
+		case len(rows) > 0:
+			x.round(ctx, rows)
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-x.wake:
+		case <-timer.C:
+		case <-closed:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// due returns the rows to write now or, if there are none, how long to wait for
+// some. over: none will come.
+func (x *index) due() (rows []*indexRow, wait time.Duration, over bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	wait = time.Hour
+	if len(x.ready) == 0 {
+		for _, row := range x.later {
+			left := row.left()
+			if left <= 0 {
+				x.queue(row, true)
+				continue
+			}
+			wait = min(wait, left)
+		}
+	}
+	rows, x.ready = x.ready, nil
+	return rows, wait, x.closing && len(rows) == 0 && len(x.later) == 0
+}
+
+// round writes rows, and returns when all of them are done with.
+func (x *index) round(ctx context.Context, rows []*indexRow) {
+	writers := 1
+	if !x.store.bus.Embedded() {
+		writers = min(indexWriters, len(rows))
+	}
+	todo := make(chan *indexRow, len(rows))
+	for _, row := range rows {
+		todo <- row
+	}
+	close(todo)
+	work := func() {
+		for row := range todo {
+			x.write(ctx, row)
+		}
+	}
+	var others sync.WaitGroup
+	for range writers - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.rounds++
+	close(x.ended)
+	x.ended = make(chan struct{})
+}
+
+// write stores the newest form of a row's record.
+func (x *index) write(ctx context.Context, row *indexRow) {
+	x.mu.Lock()
+	next := row.next
+	row.next, row.ready, row.writing = nil, false, true
+	x.mu.Unlock()
+
+	bounded, cancel := context.WithTimeout(ctx, storeTimeout)
+	kept, err := x.store.writeRow(bounded, row, next)
+	cancel()
+
+	x.mu.Lock()
+	now := time.Now()
+	row.writing, row.status, row.wrote = false, next.Status, now
+	hidden := false
+	switch {
+	case err == nil:
+		row.failing = time.Time{}
+	case row.failing.IsZero():
+		row.failing = now
+		x.log.Warn("the record of a session could not be stored; that is tried again", "session", next.ID, "err", err)
+	default:
+		hidden = now.Sub(row.failing) > storeTimeout
+	}
+	if err != nil && row.next == nil {
+		row.next = next
+	}
+	switch {
+	case !kept, row.next == nil && next.Status.Ended():
+		row.next = nil
+		delete(x.rows, next.ID)
+	case err != nil:
+		x.later[next.ID] = row
+	case row.next != nil:
+		x.queue(row, false)
+	}
+	x.mu.Unlock()
+	if hidden { // nobody would find it: see [Store.unindexed]
+		row.session.note(err)
+	}
+}
+
+// settle has what is known of a session written now, and returns when it is, or
+// when that has failed. id empty: of all sessions.
+func (x *index) settle(ctx context.Context, id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for until := x.rounds + 2; x.rounds < until && x.unsettled(id); { // the round of now may be past it
+		ended := x.ended
+		x.mu.Unlock()
+		select {
+		case <-ended:
+		case <-x.done:
+			until = 0
+		case <-ctx.Done():
+			until = 0
+		}
+		x.mu.Lock()
+	}
+}
+
+// unsettled reports whether something of a session is not written, and has it
+// written now. The caller holds x.mu.
+func (x *index) unsettled(id string) bool {
+	rows := x.rows
+	if id != "" {
+		row := x.rows[id]
+		if row == nil {
+			return false
+		}
+		rows = map[string]*indexRow{id: row}
+	}
+	found := false
+	for _, row := range rows {
+		found = found || row.writing || row.next != nil
+		if row.next != nil {
+			x.queue(row, true)
+		}
+	}
+	return found
+}
+
+// writeRow stores a form of a session's record by compare-and-set. kept false:
+// the record is not this process's any more, as its session has learnt.
+func (s *Store) writeRow(ctx context.Context, row *indexRow, next *Record) (kept bool, err error) {
+	rev, err := s.update(ctx, next, row.rev)
+	if err == nil {
+		row.rev = rev
+	}
+	if !errors.Is(err, errConflict) {
+		return true, err
+	}
+	// Ours, stored, and its acknowledgement lost; or another process's.
+	stored, current, err := s.read(ctx, next.ID)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound): // deleted with its log, or with its bucket
+		if gone, err := s.deleted(ctx, next); gone || err != nil {
+			return !gone, err
+		}
+		current = 0
+	case err != nil:
+		return true, err
+	case stored.EndedBy != "" || stored.BootID != next.BootID || stored.Status.Ended() && !next.Status.Ended():
+		row.session.lose(stored)
+		return false, nil
+	}
+	if rev, err = s.update(ctx, next, current); err == nil {
+		row.rev = rev
+	}
+	return true, err
+}
+
+// deleted reports whether a session was deleted, which only one can be that has
+// ended.
+func (s *Store) deleted(ctx context.Context, r *Record) (bool, error) {
+	if !r.Closed {
+		return false, nil
+	}
+	end, err := s.bus.LastSeq(ctx, r.Path, event.SessionEnd{}.Type())
+	return end == 0, err
+}

@@ -1,0 +1,93 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+// fold returns what the log of the session at the end of path says.
+func (s *Store) fold(ctx context.Context, path event.Path) (*State, error) {
+	var failed error
+	state, err := Fold(func(yield func(eventbus.Entry) bool) {
+		for e, err := range s.bus.Log(ctx, path) {
+			if err != nil {
+				failed = err
+				return
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	})
+	if failed != nil {
+		err = failed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", path[len(path)-1].SessionID, err)
+	}
+	return state, nil
+}
+
+// recordOr returns the record that the log gives. Of a log of before schema 3, or
+// of which the beginning is gone, that is the stored one with the end that is in
+// the log.
+func (st *State) recordOr(stored *Record) *Record {
+	if st.logged {
+		return &st.Record
+	}
+	r := *stored
+	if st.Record.Closed {
+		if !r.Status.Ended() {
+			r.Status, r.Error, r.EndedAt = st.Record.Status, st.Record.Error, st.Record.EndedAt
+		}
+		r.Closed = true
+	}
+	return &r
+}
+
+// Messages returns the conversation of a session, the oldest message first.
+func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
+	if !event.ValidID(id) {
+		return nil, &NotFoundError{"session", id}
+	}
+	r, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.fold(ctx, r.Path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the messages of %w", err)
+	}
+	if state.logged {
+		return state.Messages, nil
+	}
+	return s.oldMessages(ctx, r.ID)
+}
+
+// LastAnswer returns the answer of the last turn of a session, as its
+// turn_complete event has it: the result, where the agent's answers are checked.
+// A session without an answer is an error.
+func (s *Store) LastAnswer(ctx context.Context, r *Record) (string, error) {
+	raw, err := s.bus.Last(ctx, r.Path, event.TurnComplete{}.Type())
+	if err != nil {
+		return "", fmt.Errorf("reading the answer of session %s: %w", r.ID, err)
+	}
+	if raw == nil {
+		return "", fmt.Errorf("reading the answer of session %s: it is not stored", r.ID)
+	}
+	ev, err := event.Decode(raw)
+	if err != nil {
+		return "", fmt.Errorf("reading the answer of session %s: %w", r.ID, err)
+	}
+	turn, ok := ev.(event.TurnComplete)
+	if !ok {
+		return "", fmt.Errorf("reading the answer of session %s: its event is a %s", r.ID, ev.Type())
+	}
+	if turn.Message.Text == "" { // its place is known, but the place is empty
+		return "", fmt.Errorf("reading the answer of session %s: it is not stored any more", r.ID)
+	}
+	return turn.Message.Text, nil
+}

@@ -1,0 +1,120 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+// storeTimeout bounds a write to the store that has to happen even though the
+// session's own context has ended.
+const storeTimeout = 10 * time.Second
+
+// brokenTimeout is the same once the store has failed the session: it is tried,
+// and not waited for again.
+const brokenTimeout = time.Second
+
+// storeContext bounds a write to the store, whatever has become of the
+// session's own context.
+func (s *Session) storeContext() (context.Context, context.CancelFunc) {
+	timeout := storeTimeout
+	if s.brokenBy() != nil {
+		timeout = brokenTimeout
+	}
+	return context.WithTimeout(s.background, timeout)
+}
+
+func (s *Session) stream() *eventbus.Publisher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.publisher
+}
+
+func (s *Session) newStream() error {
+	p, err := s.m.bus.Publisher(s.path)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.publisher = p
+	return nil
+}
+
+// status publishes what the session does now, if that is something else.
+func (s *Session) status(status event.Status) {
+	s.mu.Lock()
+	same := s.shown == status
+	s.shown = status
+	s.mu.Unlock()
+	if !same {
+		s.publish(event.StatusChange{Status: status})
+	}
+}
+
+// publish hands an event to the stream. Where that fails the session is
+// broken, and ends.
+func (s *Session) publish(ev event.Event) {
+	if s.m.keeper.away() { // somebody may have ended the session meanwhile
+		s.m.keeper.renew(s.background)
+	}
+	if s.taken.Load() {
+		return // its last event is stored
+	}
+	s.note(s.stream().Publish(s.background, ev))
+}
+
+// note takes an error of the store: the session can't go on.
+func (s *Session) note(err error) {
+	if err == nil || errors.Is(err, ErrEnded) || errors.Is(err, eventbus.ErrEnded) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken != nil {
+		return
+	}
+	s.broken = err
+	if s.clock != nil {
+		s.clock.cancel(err)
+	}
+}
+
+func (s *Session) brokenBy() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}
+
+// append hands an entry of the log that is no event to the stream. Where that
+// fails the session is broken, and ends.
+func (s *Session) append(kind string, entry any) {
+	if !s.taken.Load() {
+		s.note(s.stream().Append(s.background, kind, encodeEntry(entry)))
+	}
+}
+
+// flush waits until all that the session, and those above it, have said so far is
+// stored.
+func (s *Session) flush() error {
+	for at := s; at != nil; at = at.parent {
+		if err := at.stream().Flush(s.background); err != nil {
+			at.note(err)
+			return err
+		}
+	}
+	return nil
+}
+
+// storing runs f, which writes to the store, whatever has become of the
+// session's own context. Where that fails the session is broken.
+func (s *Session) storing(f func(context.Context) error) error {
+	ctx, cancel := s.storeContext()
+	defer cancel()
+	err := f(ctx)
+	s.note(err)
+	return err
+}

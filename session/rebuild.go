@@ -1,0 +1,156 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+// Check is what [Store.Check] finds. Its JSON is camelCase.
+type Check struct {
+	Streams []StreamUse `json:"streams"`
+	Logs    int         `json:"logs"`    // sessions of the workspace that have a log
+	Records int         `json:"records"` // of the workspace, in the bucket
+	Missing []string    `json:"missing"` // ids of logs without a record
+	Behind  []string    `json:"behind"`  // ids of records that do not tell of the end that is in the log
+}
+
+// StreamUse is what a stream of the store holds, of all workspaces.
+type StreamUse struct {
+	Name     string `json:"name"` // KV_… that of a bucket, OBJ_… that of an object store
+	Messages uint64 `json:"messages"`
+	Bytes    uint64 `json:"bytes"`
+}
+
+// Check compares the records in the bucket with the logs of the sessions. Sessions
+// of before schema 3 have no log that it counts.
+func (s *Store) Check(ctx context.Context) (*Check, error) {
+	s.settle(ctx, "")
+	stored, err := s.stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := &Check{Records: len(stored), Missing: []string{}, Behind: []string{}}
+	if found.Streams, err = s.streams(ctx); err != nil {
+		return nil, err
+	}
+	for e, err := range s.bus.Entries(ctx, openedKind, time.Time{}) {
+		if err != nil {
+			return nil, err
+		}
+		r, err := decodeOpened(e)
+		if err != nil {
+			return nil, err
+		}
+		found.Logs++
+		row, ok := stored[r.ID]
+		switch {
+		case !ok:
+			found.Missing = append(found.Missing, r.ID)
+		case !row.Closed:
+			end, err := s.bus.LastSeq(ctx, row.Path, event.SessionEnd{}.Type())
+			if err != nil {
+				return nil, err
+			}
+			if end > 0 {
+				found.Behind = append(found.Behind, r.ID)
+			}
+		}
+	}
+	return found, nil
+}
+
+// streams returns what the streams that exist hold.
+func (s *Store) streams(ctx context.Context) (uses []StreamUse, err error) {
+	for _, name := range []string{
+		eventbus.Stream, "KV_" + recordBucket, "KV_" + approvalBucket, "KV_" + leaseBucket, eventbus.PayloadStream, messageStream,
+	} {
+		stream, err := s.js.Stream(ctx, name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("measuring the stream %s: %w", name, err)
+		}
+		state := stream.CachedInfo().State
+		uses = append(uses, StreamUse{name, state.Msgs, state.Bytes})
+	}
+	return uses, nil
+}
+
+// Rebuild makes the records in the bucket anew from the logs of the sessions, and
+// returns how many it has changed or added. Of a session that runs the record
+// stays its process's. It leaves alone what has no log of schema 3.
+func (s *Store) Rebuild(ctx context.Context) (changed int, err error) {
+	s.settle(ctx, "")
+	stored, err := s.stored(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for e, err := range s.bus.Entries(ctx, openedKind, time.Time{}) {
+		if err != nil {
+			return changed, err
+		}
+		r, err := decodeOpened(e)
+		if err != nil {
+			return changed, err
+		}
+		done, err := s.rebuild(ctx, r, stored[r.ID])
+		switch {
+		case errors.Is(err, errConflict): // its process has written it meanwhile
+		case err != nil:
+			return changed, fmt.Errorf("rebuilding the record of session %s: %w", r.ID, err)
+		case done:
+			changed++
+		}
+	}
+	return changed, nil
+}
+
+// rebuild makes the record of one session from its log. has is what is stored.
+func (s *Store) rebuild(ctx context.Context, opened *Record, has orphan) (changed bool, err error) {
+	state, err := s.fold(ctx, opened.Path)
+	if err != nil {
+		return false, err
+	}
+	r := &state.Record
+	if has.Record != nil && !r.Closed {
+		return false, nil
+	}
+	if has.Record != nil {
+		is, err := json.Marshal(has.Record)
+		if err != nil {
+			return false, err
+		}
+		if want, err := json.Marshal(r); err != nil || bytes.Equal(is, want) {
+			return false, err
+		}
+	}
+	_, err = s.update(ctx, r, has.rev)
+	return err == nil, err
+}
+
+// stored returns the records in the bucket, by id.
+func (s *Store) stored(ctx context.Context) (map[string]orphan, error) {
+	entries, err := s.entries(ctx, s.records)
+	if err != nil {
+		return nil, fmt.Errorf("listing sessions: %w", err)
+	}
+	stored := make(map[string]orphan, len(entries))
+	records, err := decodeRecords(entries)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range records {
+		stored[r.ID] = orphan{r, entries[i].rev}
+	}
+	return stored, nil
+}

@@ -1,0 +1,76 @@
+package session
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool"
+)
+
+// ToolSet is the tools of a session. It is immutable and safe for concurrent
+// use: sessions that have the same tools share it, and what is made of them.
+type ToolSet struct {
+	byName map[string]tool.Tool
+	names  []string // in the order in which the model sees them
+	last   atomic.Pointer[offer]
+}
+
+// offer is what the model is offered of a set at a moment. It is immutable.
+type offer struct {
+	rulesets []*permission.Ruleset
+	specs    []tool.Spec // of all tools of the set
+	offered  []model.ToolSpec
+}
+
+// NewToolSet returns a set of tools. It refuses two of one name.
+func NewToolSet(tools ...tool.Tool) (*ToolSet, error) {
+	ts := &ToolSet{byName: make(map[string]tool.Tool, len(tools)), names: make([]string, 0, len(tools))}
+	for _, t := range tools {
+		name := t.Spec().Name
+		if name == "" || strings.ContainsAny(name, " \t\n") {
+			return nil, fmt.Errorf("%q is not a tool name", name)
+		}
+		if ts.byName[name] != nil {
+			return nil, fmt.Errorf("there are two tools named %s", name)
+		}
+		ts.byName[name] = t
+		ts.names = append(ts.names, name)
+	}
+	return ts, nil
+}
+
+// offered describes the tools that the model may call: those that are there at
+// the moment, and not denied whatever their arguments. It is made again only
+// where something has changed. Nobody changes the result.
+func (ts *ToolSet) offered(rulesets []*permission.Ruleset) []model.ToolSpec {
+	if last := ts.last.Load(); last != nil && slices.Equal(last.rulesets, rulesets) && last.holds(ts) {
+		return last.offered
+	}
+	o := &offer{rulesets: rulesets}
+	for _, name := range ts.names {
+		spec := ts.byName[name].Spec()
+		o.specs = append(o.specs, spec)
+		if !spec.Unavailable && !deniesAll(rulesets, name) {
+			o.offered = append(o.offered, model.ToolSpec{Name: spec.Name, Description: spec.Description, InputSchema: spec.InputSchema})
+		}
+	}
+	o.offered = slices.Clip(o.offered)
+	ts.last.Store(o)
+	return o.offered
+}
+
+// holds reports whether the tools of the set are as the offer has them.
+func (o *offer) holds(ts *ToolSet) bool {
+	for i, name := range ts.names {
+		was, is := &o.specs[i], ts.byName[name].Spec()
+		if was.Unavailable != is.Unavailable || was.Description != is.Description || !bytes.Equal(was.InputSchema, is.InputSchema) {
+			return false
+		}
+	}
+	return true
+}

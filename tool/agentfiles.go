@@ -1,0 +1,70 @@
+package tool
+
+import (
+	"io"
+	"path"
+	"strings"
+
+	"github.com/agentworker/worker/permission"
+)
+
+// AgentFiles are the files that say what agents may do. A person is asked
+// before an agent writes one, whatever the rules allow.
+type AgentFiles struct {
+	// Folders hold them. Absolute, or relative to the workspace.
+	Folders []string
+
+	// Change says what a change of a file does to the rights of agents, in a
+	// sentence for the person who is asked. before is nil where there is no file.
+	// nil: it is not said.
+	Change func(file string, before, after []byte) string
+}
+
+// isAgentFile reports whether a path, relative to the workspace or absolute, is
+// in a folder of agent files, or is one.
+func (ws *Workspace) isAgentFile(name string) bool {
+	for _, dir := range ws.opts.AgentFiles.Folders {
+		if rel, ok := ws.relAbs(dir); ok {
+			dir = rel
+		}
+		if dir = path.Clean(dir); strings.EqualFold(name, dir) || len(name) > len(dir) && strings.EqualFold(name[:len(dir)+1], dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// withAgentFiles adds to the values of a call those that a person is asked about
+// since the call writes an agent file. after returns what the file at a path
+// holds then; nil: that is not known.
+func (ws *Workspace) withAgentFiles(values []permission.Value, after func(real string) ([]byte, error)) []permission.Value {
+	for _, v := range values {
+		if v.Tool != "write_file" && v.Tool != "edit_file" || v.OnlyDenies() || !ws.isAgentFile(v.Text) {
+			continue
+		}
+		v.Certainty = permission.Unknown
+		v.Why = "it is a file of agents, which says what they may do"
+		if change := ws.opts.AgentFiles.Change; change != nil && after != nil {
+			if content, err := after(v.Text); err == nil {
+				v.Why += "; " + change(v.Text, ws.contentOf(v.Text), content)
+			}
+		}
+		values = append(values, v)
+	}
+	return values
+}
+
+// contentOf returns what a file holds now; nil: there is none, or none that can
+// be read.
+func (ws *Workspace) contentOf(real string) []byte {
+	f, _, err := ws.openFile(real)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, ws.opts.MaxFileBytes))
+	if err != nil {
+		return nil
+	}
+	return content
+}

@@ -1,0 +1,6 @@
+package tool
+
+import "github.com/agentworker/worker/sandbox"
+
+// runPlain is for the systems on which nothing ends what a command starts.
+func (c *command) runPlain() error { return sandbox.ErrNotHeld }
