@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"model":              nil,
 	"sandbox":            {"permission", "permission/glob"},
 	"internal/workspace": nil,
+	"internal/worktree":  nil,
 	"agentdefs": {
 		"agentdefs/internal/access", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
 		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
