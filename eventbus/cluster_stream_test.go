@@ -228,7 +228,7 @@ type storedDelta struct {
 }
 
 // published returns the deltas of all stored sessions. It checks that of each session
-// no message id is missing, if there are any.
+// no message id is missing, if there are any, and that the stream itself has no hole.
 func published(t *testing.T, ctx context.Context, js jetstream.JetStream) map[string][]storedDelta {
 	t.Helper()
 	consumer, err := js.OrderedConsumer(ctx, eventbus.Stream, jetstream.OrderedConsumerConfig{})
@@ -241,17 +241,27 @@ func published(t *testing.T, ctx context.Context, js jetstream.JetStream) map[st
 	}
 	defer messages.Stop()
 	deltas, last := make(map[string][]storedDelta), make(map[string]int)
-	for {
+	for seq := uint64(1); ; seq++ {
 		msg, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
 			t.Fatal(err)
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if meta.Sequence.Stream != seq {
+			t.Errorf("the stream goes on with message %d behind %d", meta.Sequence.Stream, seq-1)
+			seq = meta.Sequence.Stream
 		}
 		tokens := strings.Split(msg.Subject(), ".")
 		session := tokens[len(tokens)-2]
 		last[session]++
 		if id := msg.Headers().Get(jetstream.MsgIDHeader); id != "" {
-			if n, err := strconv.Atoi(id[strings.LastIndexByte(id, '.')+1:]); err != nil || n != last[session] {
-				t.Errorf("session %s: event %s is number %d", session, id, last[session])
+			n, err := strconv.Atoi(id[strings.LastIndexByte(id, '.')+1:])
+			if err != nil || n != last[session] {
+				t.Errorf("session %s: event %s is number %d, and number %d of the stream", session, id, last[session], seq)
+				last[session] = n
 			}
 		}
 		if deltas[session] == nil {
@@ -261,7 +271,7 @@ func published(t *testing.T, ctx context.Context, js jetstream.JetStream) map[st
 			_, ev := open(t, msg.Data())
 			deltas[session] = append(deltas[session], storedDelta{last[session], ev.(event.ContentDelta)})
 		}
-		if meta, err := msg.Metadata(); err != nil || meta.NumPending == 0 {
+		if meta.NumPending == 0 {
 			return deltas
 		}
 	}

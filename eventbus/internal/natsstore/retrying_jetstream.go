@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -53,7 +56,7 @@ func (j retryingJetStream) stream(s jetstream.Stream, err error) (jetstream.Stre
 	if err != nil {
 		return nil, err
 	}
-	return retryingStream{s, j.retrier}, nil
+	return retryingStream{s, j.JetStream.Conn(), j.retrier}, nil
 }
 
 func (j retryingJetStream) KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error) {
@@ -84,6 +87,7 @@ func (j retryingJetStream) CreateOrUpdateObjectStore(ctx context.Context, cfg je
 // retryingStream is a stream of a [retryingJetStream].
 type retryingStream struct {
 	jetstream.Stream
+	conn    *nats.Conn
 	retrier *retrier
 }
 
@@ -95,13 +99,57 @@ func (s retryingStream) GetMsg(ctx context.Context, seq uint64, opts ...jetstrea
 	return retryDefault(ctx, s.retrier, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return s.Stream.GetMsg(ctx, seq, opts...) })
 }
 
+// GetLastMsgForSubject returns what was last stored when it was called: in a cluster
+// the leader of the stream is asked. The library asks any server that has a copy,
+// which may be behind.
 func (s retryingStream) GetLastMsgForSubject(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
 	if err := checkSubject(subject); err != nil {
 		return nil, err
 	}
-	return retryDefault(ctx, s.retrier, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
-		return s.Stream.GetLastMsgForSubject(ctx, subject)
-	})
+	get := s.Stream.GetLastMsgForSubject
+	if s.CachedInfo().Config.Replicas > 1 {
+		get = s.lastOfLeader
+	}
+	return retryDefault(ctx, s.retrier, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return get(ctx, subject) })
+}
+
+func (s retryingStream) lastOfLeader(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
+	request, err := json.Marshal(struct {
+		LastBySubject string `json:"last_by_subj"`
+	}{subject})
+	if err != nil {
+		return nil, err
+	}
+	reply, err := s.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+s.CachedInfo().Config.Name, request)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message struct {
+			Subject string    `json:"subject"`
+			Seq     uint64    `json:"seq"`
+			Time    time.Time `json:"time"`
+			Header  []byte    `json:"hdrs"`
+			Data    []byte    `json:"data"`
+		} `json:"message"`
+	}
+	err = json.Unmarshal(reply.Data, &answer)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading an answer of the event store: %w", err)
+	case answer.Error != nil && answer.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound:
+		return nil, jetstream.ErrMsgNotFound
+	case answer.Error != nil:
+		return nil, answer.Error
+	}
+	m := &jetstream.RawStreamMsg{Subject: answer.Message.Subject, Sequence: answer.Message.Seq, Time: answer.Message.Time, Data: answer.Message.Data}
+	if len(answer.Message.Header) > 0 {
+		if m.Header, err = nats.DecodeHeadersMsg(answer.Message.Header); err != nil {
+			return nil, fmt.Errorf("reading an answer of the event store: %w", err)
+		}
+	}
+	return m, nil
 }
 
 // Purge is safe to repeat.
