@@ -1,12 +1,15 @@
 package eventbus
 
-import "github.com/agentworker/worker/eventbus/internal/natsstore"
+import (
+	"github.com/agentworker/worker/eventbus/internal/embedded"
+	"github.com/agentworker/worker/eventbus/internal/natsstore"
+)
 
 // Access holds the credentials for an external server, all as paths of files.
 type Access = natsstore.Access
 
 // Sync says when the embedded store has the disk keep what it has written.
-type Sync = natsstore.Sync
+type Sync = embedded.Sync
 
 // Finding is one setting of a stream in an external server that workers need to
 // be different.
@@ -22,7 +25,7 @@ var (
 
 	// ErrNoLeader is returned if another process has the store open but can't be
 	// reached.
-	ErrNoLeader = natsstore.ErrNoLeader
+	ErrNoLeader = embedded.ErrNoLeader
 )
 
 // IsConflict reports whether a write was refused because the stored value has

@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"permission/internal/program":  nil, // what is known of programs, apart from what an analysis makes of it
 	"permission/internal/gitindex": nil, // git's index without git
 
-	"eventbus":           {"eventbus/event", "eventbus/internal/natsstore"},
+	"eventbus":           {"eventbus/event", "eventbus/internal/embedded", "eventbus/internal/natsstore"},
 	"eventbus/event":     nil,
 	"model":              nil,
 	"sandbox":            {"permission", "permission/glob"},
@@ -44,7 +44,9 @@ var mayImport = map[string][]string{
 	"taskt":     {"agentdefs", "session", "eventbus", "eventbus/event", "tool", "permission"},
 	"frontdoor": {"taskt", "session", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
 
-	"eventbus/internal/natsstore":          nil, // below the bus: it knows no events
+	"eventbus/internal/natsstore":          {"eventbus/internal/embedded", "eventbus/internal/oncelog"}, // below the bus: it knows no events
+	"eventbus/internal/embedded":           {"eventbus/internal/oncelog"},
+	"eventbus/internal/oncelog":            nil,
 	"frontdoor/mcpserver/internal/mcphttp": nil,
 
 	// An agent file is read in this order, and found apart from that.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/agentworker/worker/eventbus/internal/embedded"
 	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
@@ -60,12 +61,12 @@ func TestFolderIsGone(t *testing.T) {
 			}
 			before := listing(t, dir)
 			for range stores {
-				if err := <-lost; !errors.Is(err, natsstore.ErrMoved) || !strings.Contains(err.Error(), tt.says) {
+				if err := <-lost; !errors.Is(err, embedded.ErrMoved) || !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("%v, want that the folder %s", err, tt.says)
 				}
 			}
 			for _, s := range stores {
-				if _, err := s.JetStream().Publish(t.Context(), "s", []byte("text")); !errors.Is(err, natsstore.ErrMoved) {
+				if _, err := s.JetStream().Publish(t.Context(), "s", []byte("text")); !errors.Is(err, embedded.ErrMoved) {
 					t.Errorf("a later operation: %v", err)
 				}
 				if err := s.Close(); err != nil {

@@ -9,13 +9,15 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/internal/embedded"
 )
 
 // retrier is what an operation needs to outlast a connection.
 type retrier struct {
 	state    *connState
-	election *election       // nil: the store is external
-	closed   context.Context // ends with the store
+	election *embedded.Election // nil: the store is external
+	closed   context.Context    // ends with the store
 }
 
 // limits bound an operation.
@@ -42,7 +44,7 @@ func retry[T any](ctx context.Context, r *retrier, lim limits, f func(ctx contex
 		v, err := retryUntil(limited, r, lim.attempt, f)
 		late := limited.Err() != nil && ctx.Err() == nil
 		cancel()
-		if err == nil || !late || !r.election.stopped() || time.Since(began) > stoppedTimeout {
+		if err == nil || !late || !r.election.Stopped() || time.Since(began) > embedded.StoppedTimeout {
 			return v, err
 		}
 	}
@@ -65,8 +67,8 @@ func retryUntil[T any](ctx context.Context, r *retrier, limit time.Duration, f f
 		if err == nil || ctx.Err() != nil || !unanswered && !r.away(err) {
 			return v, err
 		}
-		if unanswered && r.election.errorSince(began) {
-			return v, fmt.Errorf("%w%s", err, r.election.diagnosis())
+		if unanswered && r.election.ErrorSince(began) {
+			return v, fmt.Errorf("%w%s", err, r.election.Diagnosis())
 		}
 		if !pause(ctx, r.closed, retryPause) {
 			if errors.Is(err, context.Canceled) { // by the end of the store
@@ -94,9 +96,21 @@ func (r *retrier) away(err error) bool {
 // remark behind an error that does not say it.
 func (r *retrier) diagnosis() string {
 	if r.embedded() {
-		return r.election.diagnosis()
+		return r.election.Diagnosis()
 	}
 	return r.state.diagnosis()
 }
 
 func (r *retrier) embedded() bool { return r.election != nil }
+
+// pause waits for d, and reports whether neither context ended before.
+func pause(ctx, closed context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-closed.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

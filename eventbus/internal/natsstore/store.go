@@ -10,6 +10,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/internal/embedded"
+	"github.com/agentworker/worker/eventbus/internal/oncelog"
 )
 
 // Options says where the store is. StoreDir or URL is required.
@@ -18,7 +21,7 @@ type Options struct {
 	StoreDir string
 
 	// Sync is when what this process stores there as the leader is on the disk.
-	Sync Sync
+	Sync embedded.Sync
 
 	// URL is an existing NATS server or cluster with JetStream, several with
 	// commas between them. Empty: the embedded store.
@@ -62,7 +65,7 @@ type Store struct {
 }
 
 // Open connects to the store in opts.StoreDir, in this process or in the one that
-// leads, or to the server at opts.URL. It wants Close. [ErrNoLeader] is returned
+// leads, or to the server at opts.URL. It wants Close. [embedded.ErrNoLeader] is returned
 // if another process has the store open but can't be reached.
 func Open(ctx context.Context, opts *Options) (*Store, error) {
 	log := opts.Logger
@@ -72,12 +75,12 @@ func Open(ctx context.Context, opts *Options) (*Store, error) {
 	s := &Store{replicas: opts.Replicas, lost: opts.Lost, log: log, reads: make(chan struct{}, maxReads)}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.retrier = &retrier{state: newConnState(), closed: s.ctx}
-	reports := &repeated{log: log}
+	reports := oncelog.New(log)
 	s.target = &target{urls: opts.URL, access: opts.Access, main: s.retrier.state, options: []nats.Option{
 		nats.Name(opts.Name),
 		nats.ErrorHandler(func(conn *nats.Conn, _ *nats.Subscription, err error) {
 			s.retrier.state.failed(err)
-			reports.report(slog.LevelWarn, "event store", err)
+			reports.Report(slog.LevelWarn, "event store", err)
 		}),
 	}}
 	s.publish = newPublishConns(s.target, s.retrier)
@@ -86,7 +89,7 @@ func Open(ctx context.Context, opts *Options) (*Store, error) {
 	case opts.URL != "":
 		err = s.connect()
 	case opts.StoreDir != "":
-		err = s.openEmbedded(ctx, opts, log)
+		err = s.openEmbedded(ctx, opts)
 	default:
 		err = errors.New("neither a store folder nor a URL is given")
 	}
@@ -102,67 +105,35 @@ func Open(ctx context.Context, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// openEmbedded takes part in the election for the store in dir until Close.
-func (s *Store) openEmbedded(ctx context.Context, opts *Options, log *slog.Logger) error {
-	dir := opts.StoreDir
-	e, err := openElection(dir, opts.Sync, log)
+// openEmbedded takes part in the election for the store in opts.StoreDir until
+// Close.
+func (s *Store) openEmbedded(ctx context.Context, opts *Options) error {
+	e, err := embedded.Open(opts.StoreDir, opts.Sync, s.log)
 	if err != nil {
-		return fmt.Errorf("opening the event store in %s: %w", dir, err)
+		return err
 	}
 	s.target.election, s.retrier.election = e, e
-	if _, err := e.step(); err != nil {
-		return err
-	}
-	waiting, cancel := context.WithTimeout(ctx, leaderTimeout)
-	defer cancel()
-	err = e.campaign(waiting, func() bool {
-		return s.connect(nats.ReconnectWait(electionInterval), nats.ReconnectJitter(0, 0)) == nil
-	})
-	switch {
-	case err != nil:
-		return err
-	case s.conn == nil && ctx.Err() != nil:
-		return context.Cause(ctx)
-	case s.conn == nil:
-		return e.err()
-	}
-	if err := e.settle(); err != nil {
+	if err := e.Join(ctx, s.connect); err != nil {
 		return err
 	}
 	s.campaigns.Go(s.takePart)
 	return nil
 }
 
-// takePart takes part in the election until the store is closed.
+// takePart takes part in the election until the store is closed, or is gone.
 func (s *Store) takePart() {
 	e := s.target.election
-	ticker := time.NewTicker(watchInterval)
-	defer ticker.Stop()
-	for {
-		var err error
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-s.retrier.state.lost:
-			err = e.campaign(s.ctx, s.conn.IsConnected)
-		case <-e.broken():
-			err = e.retire() // the connection is lost with it
-		case <-ticker.C:
-			err = e.watch()
-		}
-		if errors.Is(err, ErrMoved) {
-			s.end(err)
-			err = e.resign() // nothing more is written, there or here
-		}
-		if err != nil {
+	if err := e.Run(s.ctx, s.retrier.state.lost, s.conn.IsConnected); err != nil {
+		s.end(err)
+		if err := e.Resign(); err != nil { // nothing more is written, there or here
 			s.log.Warn("closing the event store failed", "err", err)
 		}
 	}
 }
 
 // connect makes the connection that is reconnected until the store is closed.
-func (s *Store) connect(opts ...nats.Option) (err error) {
-	opts = append(append(s.retrier.state.options(), nats.MaxReconnects(-1), nats.ClosedHandler(s.closed)), opts...)
+func (s *Store) connect() (err error) {
+	opts := append(s.retrier.state.options(), nats.MaxReconnects(-1), nats.ClosedHandler(s.closed))
 	if s.conn, err = s.target.connectMain(opts...); err != nil {
 		return fmt.Errorf("connecting to %s: %w", s, err)
 	}
@@ -201,7 +172,7 @@ func (s *Store) Close() error {
 		s.conn.Close()
 	}
 	if e := s.target.election; e != nil {
-		return e.resign()
+		return e.Resign()
 	}
 	return nil
 }
@@ -229,20 +200,20 @@ func (s *Store) PublishConn(ctx context.Context) (*PublishConn, error) { return 
 func (s *Store) Embedded() bool { return s.retrier.embedded() }
 
 // Leads reports whether this process runs the embedded store at the moment.
-func (s *Store) Leads() bool { return s.Embedded() && s.retrier.election.leader.Load() != nil }
+func (s *Store) Leads() bool { return s.retrier.election.Leads() }
 
 // AckTimeout returns how long the store may take to acknowledge an event.
 func (s *Store) AckTimeout() time.Duration {
-	if s.Embedded() && s.retrier.election.stopped() {
-		return stoppedTimeout
+	if s.retrier.election.Stopped() {
+		return embedded.StoppedTimeout
 	}
 	return AckTimeout(s.Embedded())
 }
 
 // AckTimeout returns how long a store may take to acknowledge an event if the process
 // that leads is not stopped.
-func AckTimeout(embedded bool) time.Duration {
-	if embedded {
+func AckTimeout(isEmbedded bool) time.Duration {
+	if isEmbedded {
 		return embeddedAckTimeout
 	}
 	return externalAckTimeout
@@ -257,7 +228,7 @@ func (s *Store) Diagnosis() string { return s.retrier.diagnosis() }
 
 // ErrorSince reports whether the server in this process has logged an error since
 // then: what it has not answered by now, it will not answer.
-func (s *Store) ErrorSince(since time.Time) bool { return s.retrier.election.errorSince(since) }
+func (s *Store) ErrorSince(since time.Time) bool { return s.retrier.election.ErrorSince(since) }
 
 // Retry calls f until it succeeds or fails for good, for as long as an operation
 // on the store may take plus extra. f must be safe to repeat.

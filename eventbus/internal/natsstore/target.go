@@ -5,15 +5,17 @@ import (
 	"slices"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/agentworker/worker/eventbus/internal/embedded"
 )
 
 // target is what connections are made to.
 type target struct {
-	urls     string        // of external servers; empty: the embedded store
-	access   Access        // to external servers
-	election *election     // nil: the servers are external
-	options  []nats.Option // of every connection
-	main     *connState    // of the connection that is reconnected
+	urls     string             // of external servers; empty: the embedded store
+	access   Access             // to external servers
+	election *embedded.Election // nil: the servers are external
+	options  []nats.Option      // of every connection
+	main     *connState         // of the connection that is reconnected
 }
 
 // connect makes a connection beside the main one. It wants Close. An external
@@ -32,8 +34,8 @@ func (t *target) connectMain(opts ...nats.Option) (*nats.Conn, error) {
 		// The system ends a connection within a machine when either process ends,
 		// and not before. One to a process that is stopped must stay: what was sent
 		// on it is stored when that process continues, and would be stored twice.
-		forever := []nats.Option{nats.PingInterval(0), nats.FlusherTimeout(stoppedTimeout)}
-		conn, err := nats.Connect("", slices.Concat(t.options, forever, opts, t.election.options())...)
+		forever := []nats.Option{nats.PingInterval(0), nats.FlusherTimeout(embedded.StoppedTimeout)}
+		conn, err := nats.Connect("", slices.Concat(t.options, forever, opts, t.election.Options())...)
 		return conn, explainConnect(err)
 	}
 	opts = slices.Concat(t.options, []nats.Option{

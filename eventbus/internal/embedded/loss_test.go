@@ -1,4 +1,4 @@
-package natsstore_test
+package embedded_test
 
 import (
 	"bytes"
@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
 // TestLosses: whoever opens a store of which blocks were cut off or removed is told
@@ -32,10 +30,10 @@ func TestLosses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			open := func() (*natsstore.Store, string) {
+			open := func() (*member, string) {
 				t.Helper()
 				var log bytes.Buffer
-				store, err := natsstore.Open(t.Context(), &natsstore.Options{StoreDir: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				store, err := join(t, dir, slog.New(slog.NewTextHandler(&log, nil)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -43,16 +41,16 @@ func TestLosses(t *testing.T) {
 			}
 			cfg := jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}
 			store, _ := open()
-			if _, err := store.EnsureStream(t.Context(), cfg); err != nil {
+			if _, err := store.js.CreateOrUpdateStream(t.Context(), cfg); err != nil {
 				t.Fatal(err)
 			}
 			for range messages {
-				if _, err := store.JetStream().PublishAsync("s", make([]byte, size)); err != nil {
+				if _, err := store.js.PublishAsync("s", make([]byte, size)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			<-store.JetStream().PublishAsyncComplete()
-			if err := store.Close(); err != nil {
+			<-store.js.PublishAsyncComplete()
+			if err := store.close(); err != nil {
 				t.Fatal(err)
 			}
 			blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "$G", "streams", "S", "msgs", "*.blk"))
@@ -75,7 +73,7 @@ func TestLosses(t *testing.T) {
 						}
 					}
 				}
-				stream, err := store.EnsureStream(t.Context(), cfg)
+				stream, err := store.js.CreateOrUpdateStream(t.Context(), cfg)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,8 +91,8 @@ func TestLosses(t *testing.T) {
 				if info.State.Msgs+lost != messages {
 					t.Errorf("%d messages are there, %d are said to be lost, want %d together", info.State.Msgs, lost, messages)
 				}
-				for _, s := range []*natsstore.Store{beside, store} {
-					if err := s.Close(); err != nil {
+				for _, s := range []*member{beside, store} {
+					if err := s.close(); err != nil {
 						t.Error(err)
 					}
 				}

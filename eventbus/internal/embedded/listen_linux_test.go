@@ -1,4 +1,4 @@
-package natsstore_test
+package embedded_test
 
 import (
 	"os"
@@ -12,11 +12,11 @@ import (
 func TestListens(t *testing.T) {
 	dir := t.TempDir()
 	before := listeners(t)
-	openStore(t, dir)
+	open(t, dir)
 	if now := listeners(t); len(now) != len(before) {
 		t.Errorf("alone it listens on %v, before on %v", now, before)
 	}
-	openStore(t, dir)
+	open(t, dir)
 	now := listeners(t)
 	if len(now) != len(before)+1 {
 		t.Errorf("with a follower it listens on %v, before on %v", now, before)

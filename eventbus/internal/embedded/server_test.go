@@ -1,4 +1,4 @@
-package natsstore
+package embedded
 
 import (
 	"log/slog"

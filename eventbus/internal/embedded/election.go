@@ -1,4 +1,4 @@
-package natsstore
+package embedded
 
 import (
 	"cmp"
@@ -15,18 +15,20 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/agentworker/worker/eventbus/internal/oncelog"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
-// election is a process's part in deciding which of the processes of a workspace
+// Election is a process's part in deciding which of the processes of a workspace
 // runs their store. One leads, and the others connect to it. When it ends, the
 // first of the others to get the lock leads, and the rest connect to that one. A
 // leader whose server has failed, as with a full disk, closes it and takes part
 // again, as the others do: each finds out by itself whether the disk has room.
 //
 // Dialling looks up where the store is at that moment; campaign sees to it that
-// it is somewhere. A nil election is that of an external store.
-type election struct {
+// it is somewhere. A nil Election is that of an external store: nobody leads, and
+// nothing is known to be wrong.
+type Election struct {
 	dir     string
 	sync    Sync // where this process leads
 	log     *slog.Logger
@@ -37,7 +39,7 @@ type election struct {
 	looked  atomic.Pointer[look]        // whether the process that leads was stopped
 
 	// For the goroutine that campaigns.
-	reports   *repeated
+	reports   *oncelog.Logger
 	failures  int       // in a row
 	notBefore time.Time // this process does not try to lead
 }
@@ -48,19 +50,76 @@ type look struct {
 	stopped bool
 }
 
-// openElection makes the folders. Resign when it is no longer needed.
-func openElection(dir string, sync Sync, log *slog.Logger) (*election, error) {
+// Open takes part in the election for the store in dir, and leads if no other
+// process does. It makes the folders that are missing. The Election wants Resign.
+func Open(dir string, sync Sync, log *slog.Logger) (*Election, error) {
 	path := filepath.Join(dir, rendezvousDir)
 	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("opening the event store in %s: %w", dir, err)
+	}
+	e := &Election{dir: dir, sync: sync, log: log, reports: oncelog.New(log), request: filepath.Join(path, rand.Text()+requestSuffix)}
+	if _, err := e.step(); err != nil {
 		return nil, err
 	}
-	return &election{dir: dir, sync: sync, log: log, reports: &repeated{log: log}, request: filepath.Join(path, rand.Text()+requestSuffix)}, nil
+	return e, nil
 }
+
+// Join calls connect until it succeeds, while this process tries to lead or
+// requests the leader's address. An [ErrNoLeader] reports that no process has
+// answered for some seconds. Call it once, before Run.
+func (e *Election) Join(ctx context.Context, connect func() error) error {
+	waiting, cancel := context.WithTimeout(ctx, leaderTimeout)
+	defer cancel()
+	joined := false
+	err := e.campaign(waiting, func() bool {
+		joined = connect() == nil
+		return joined
+	})
+	switch {
+	case err != nil:
+		return err
+	case !joined && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !joined:
+		return e.err()
+	}
+	return e.settle()
+}
+
+// Run takes part until ctx ends, or until the store's folder is gone: that is an
+// [ErrMoved]. lost has a value when the connection to the store was lost, and
+// connected reports whether it is there.
+func (e *Election) Run(ctx context.Context, lost <-chan struct{}, connected func() bool) error {
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-lost:
+			err = e.campaign(ctx, connected)
+		case <-e.broken():
+			err = e.retire() // the connection is lost with it
+		case <-ticker.C:
+			err = e.watch()
+		}
+		switch {
+		case errors.Is(err, ErrMoved):
+			return err
+		case err != nil:
+			e.log.Warn("closing the event store failed", "err", err)
+		}
+	}
+}
+
+// Leads reports whether this process runs the store at the moment.
+func (e *Election) Leads() bool { return e != nil && e.leader.Load() != nil }
 
 // campaign tries to lead, and requests the leader's address while another
 // process leads, until reached reports that the store was reached, ctx ends, or
 // the folder is not there any more. Only one campaign may run at a time.
-func (e *election) campaign(ctx context.Context, reached func() bool) error {
+func (e *Election) campaign(ctx context.Context, reached func() bool) error {
 	defer os.Remove(e.request)
 	for !reached() {
 		if err := e.moved(); err != nil {
@@ -71,10 +130,12 @@ func (e *election) campaign(ctx context.Context, reached func() bool) error {
 		case elected:
 			continue
 		case err != nil:
-			e.reports.report(slog.LevelError, "opening the event store failed; trying again", err)
+			e.reports.Report(slog.LevelError, "opening the event store failed; trying again", err)
 		}
-		if !pause(ctx, ctx, electionInterval) {
+		select {
+		case <-ctx.Done():
 			return nil
+		case <-time.After(electionInterval):
 		}
 	}
 	e.failure.Store(nil)
@@ -83,7 +144,7 @@ func (e *election) campaign(ctx context.Context, reached func() bool) error {
 
 // step tries once to lead, and reports whether this process has just become the
 // leader. Otherwise it requests the leader's address.
-func (e *election) step() (elected bool, err error) {
+func (e *Election) step() (elected bool, err error) {
 	if l := e.leader.Load(); l != nil {
 		if l.srv.Running() && l.srvLog.failure() == nil {
 			return false, nil // this process leads: only the connection was lost
@@ -120,7 +181,7 @@ func (e *election) step() (elected bool, err error) {
 }
 
 // retire closes the store of this process, which has failed.
-func (e *election) retire() error {
+func (e *Election) retire() error {
 	l := e.leader.Swap(nil)
 	if l == nil {
 		return nil
@@ -135,7 +196,7 @@ func (e *election) retire() error {
 }
 
 // failed remembers why this process can't lead, and for how long it does not try.
-func (e *election) failed(err error) {
+func (e *Election) failed(err error) {
 	e.failure.Store(&err)
 	e.notBefore = time.Now().Add(min(openPause<<min(e.failures, 10), maxOpenPause))
 	e.failures++
@@ -143,15 +204,16 @@ func (e *election) failed(err error) {
 
 // broken returns a channel that is closed when the server of this process has
 // failed; nil: this process does not lead.
-func (e *election) broken() <-chan struct{} {
+func (e *Election) broken() <-chan struct{} {
 	if l := e.leader.Load(); l != nil {
 		return l.srvLog.failed
 	}
 	return nil
 }
 
-// resign closes the store if this process leads.
-func (e *election) resign() error {
+// Resign ends this process's part: if it leads, it closes the store, which is then
+// complete on disk, and another process that uses it leads. Run must have returned.
+func (e *Election) Resign() error {
 	if l := e.leader.Swap(nil); l != nil {
 		return l.close()
 	}
@@ -159,7 +221,7 @@ func (e *election) resign() error {
 }
 
 // tellLosses logs what is known to be missing in the store.
-func (e *election) tellLosses() {
+func (e *Election) tellLosses() {
 	losses, err := readLosses(e.dir)
 	if err != nil {
 		e.log.Error("event store", "err", err)
@@ -171,7 +233,7 @@ func (e *election) tellLosses() {
 
 // settle remembers the folder in which the store was found, and tells what is
 // missing there.
-func (e *election) settle() error {
+func (e *Election) settle() error {
 	e.tellLosses()
 	info, err := os.Stat(filepath.Join(e.dir, lockFile))
 	if err == nil {
@@ -182,7 +244,7 @@ func (e *election) settle() error {
 
 // moved returns an error that is an [ErrMoved] if the folder of the store was
 // removed, or another one is in its place.
-func (e *election) moved() error {
+func (e *Election) moved() error {
 	place := e.place.Load()
 	if place == nil {
 		return nil
@@ -199,9 +261,9 @@ func (e *election) moved() error {
 	return nil
 }
 
-// stopped reports whether another process leads, and is stopped. It looks again
+// Stopped reports whether another process leads, and is stopped. It looks again
 // after a stoppedInterval.
-func (e *election) stopped() bool {
+func (e *Election) Stopped() bool {
 	if e == nil || e.leader.Load() != nil || e.failure.Load() != nil {
 		return false
 	}
@@ -216,15 +278,15 @@ func (e *election) stopped() bool {
 
 // watch looks after the store while it is open: it logs that the leader is
 // stopped, and returns an [ErrMoved] if the folder is gone.
-func (e *election) watch() error {
-	if e.stopped() {
-		e.reports.report(slog.LevelError, "waiting for the event store", e.err())
+func (e *Election) watch() error {
+	if e.Stopped() {
+		e.reports.Report(slog.LevelError, "waiting for the event store", e.err())
 	}
 	return e.moved()
 }
 
 // err returns why this process has no store.
-func (e *election) err() error {
+func (e *Election) err() error {
 	if err := e.failure.Load(); err != nil {
 		return *err
 	}
@@ -235,9 +297,9 @@ func (e *election) err() error {
 	return fmt.Errorf("%s has the event store in %s open, and can't be reached: %w", h, e.dir, ErrNoLeader)
 }
 
-// diagnosis returns what is known to be wrong with the store, in the form of a
+// Diagnosis returns what is known to be wrong with the store, in the form of a
 // remark behind an error that does not say it.
-func (e *election) diagnosis() string {
+func (e *Election) Diagnosis() string {
 	if e == nil {
 		return ""
 	}
@@ -250,9 +312,9 @@ func (e *election) diagnosis() string {
 	return " (" + termtext.OneLine(e.err().Error(), 300) + ")"
 }
 
-// errorSince reports whether the server of this process has logged an error
+// ErrorSince reports whether the server of this process has logged an error
 // since then: what it has not answered by now, it will not answer.
-func (e *election) errorSince(since time.Time) bool {
+func (e *Election) ErrorSince(since time.Time) bool {
 	if e == nil {
 		return false
 	}
@@ -260,27 +322,13 @@ func (e *election) errorSince(since time.Time) bool {
 	return l != nil && l.srvLog.lastAt.Load() >= since.UnixNano()
 }
 
-// options returns the options of a connection to the store, wherever it is when
+// Options returns the options of a connection to the store, wherever it is when
 // the connection dials.
-func (e *election) options() []nats.Option {
-	if e == nil {
-		return nil
-	}
+func (e *Election) Options() []nats.Option {
 	d := &leaderDialer{dir: e.dir, leader: &e.leader}
 	return []nats.Option{
 		nats.SetCustomDialer(d), nats.TokenHandler(func() string { return d.token }), nats.SkipHostLookup(),
 		nats.IgnoreDiscoveredServers(), nats.IgnoreAuthErrorAbort(), nats.Timeout(dialTimeout),
-	}
-}
-
-// pause waits for d, and reports whether neither context ended before.
-func pause(ctx, closed context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-closed.Done():
-		return false
-	case <-time.After(d):
-		return true
+		nats.ReconnectWait(electionInterval), nats.ReconnectJitter(0, 0),
 	}
 }

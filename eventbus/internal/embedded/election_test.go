@@ -1,8 +1,9 @@
-package natsstore_test
+package embedded_test
 
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,15 +11,15 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/agentworker/worker/eventbus/internal/natsstore"
+	"github.com/agentworker/worker/eventbus/internal/embedded"
 )
 
 // TestNoLeader: if another process holds the lock and can't be reached, or if the
 // address is not its own, Open says so.
 func TestNoLeader(t *testing.T) {
 	strangerDir := t.TempDir()
-	openStore(t, strangerDir)
-	openStore(t, strangerDir)
+	open(t, strangerDir)
+	open(t, strangerDir)
 	url, token := readAddress(t, strangerDir)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -53,12 +54,12 @@ func TestNoLeader(t *testing.T) {
 			} else if err := os.WriteFile(filepath.Join(dir, "rendezvous", "address.json"), data, 0o600); at != nil && err != nil {
 				t.Fatal(err)
 			}
-			store, err := natsstore.Open(t.Context(), &natsstore.Options{StoreDir: dir})
-			if !errors.Is(err, natsstore.ErrNoLeader) {
-				t.Errorf("%v, want %v", err, natsstore.ErrNoLeader)
+			store, err := join(t, dir, slog.New(slog.DiscardHandler))
+			if !errors.Is(err, embedded.ErrNoLeader) {
+				t.Errorf("%v, want %v", err, embedded.ErrNoLeader)
 			}
 			if err == nil {
-				store.Close()
+				store.close()
 			}
 			if asks, err := filepath.Glob(filepath.Join(dir, "rendezvous", "*.request")); err != nil || len(asks) > 0 {
 				t.Errorf("%v, %v are left", asks, err)
@@ -73,8 +74,8 @@ func TestNoLock(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "leader.lock"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if store, err := natsstore.Open(t.Context(), &natsstore.Options{StoreDir: dir}); err == nil {
-		store.Close()
+	if store, err := join(t, dir, slog.New(slog.DiscardHandler)); err == nil {
+		store.close()
 		t.Error("a store without a lock was opened")
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package natsstore
+package embedded
 
 import (
 	"os/exec"

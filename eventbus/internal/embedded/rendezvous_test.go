@@ -1,10 +1,11 @@
-package natsstore_test
+package embedded_test
 
 import (
 	"bufio"
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats.go"
 
-	"github.com/agentworker/worker/eventbus/internal/natsstore"
+	"github.com/agentworker/worker/eventbus/internal/embedded"
 )
 
 // TestRendezvousFiles: no other user can read the token, and no file stays behind.
@@ -30,11 +31,11 @@ func TestRendezvousFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	leading := openStore(t, dir)
+	leading := open(t, dir)
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
 		t.Errorf("before the first follower: %v, %v, want nothing", entries, err)
 	}
-	openStore(t, dir)
+	open(t, dir)
 	entries, err := os.ReadDir(folder)
 	if err != nil || len(entries) != 2 || filepath.Ext(entries[0].Name()) != ".listen" || entries[1].Name() != "address.json" {
 		t.Fatalf("the folder has %v, %v, want the lock and the address alone", entries, err)
@@ -50,7 +51,7 @@ func TestRendezvousFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := leading.Close(); err != nil {
+	if err := leading.close(); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadFile(filepath.Join(folder, "address.json")); err == nil && string(left) == string(old) {
@@ -63,8 +64,8 @@ func TestRendezvousFiles(t *testing.T) {
 func TestAddressIsPublishedAgain(t *testing.T) {
 	for _, gone := range []string{"address.json", "*.listen", "*"} {
 		dir := t.TempDir()
-		openStore(t, dir)
-		openStore(t, dir)
+		open(t, dir)
+		open(t, dir)
 		paths, err := filepath.Glob(filepath.Join(dir, "rendezvous", gone))
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s: %v, %v", gone, paths, err)
@@ -74,7 +75,7 @@ func TestAddressIsPublishedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		openStore(t, dir)
+		open(t, dir)
 	}
 }
 
@@ -82,8 +83,10 @@ func TestAddressIsPublishedAgain(t *testing.T) {
 // its greeting, learns nothing.
 func TestImpostor(t *testing.T) {
 	dir := t.TempDir()
-	leading := openStore(t, dir)
-	openStore(t, dir).Close()
+	leading := open(t, dir)
+	if err := open(t, dir).close(); err != nil {
+		t.Fatal(err)
+	}
 	url, _ := readAddress(t, dir)
 	at := strings.TrimPrefix(url, "nats://")
 	conn, err := net.Dial("tcp", at)
@@ -96,7 +99,7 @@ func TestImpostor(t *testing.T) {
 	}
 	files := os.DirFS(filepath.Join(dir, "rendezvous"))
 	left := t.TempDir() // as if the leader was killed
-	if err := errors.Join(os.CopyFS(left, files), leading.Close()); err != nil {
+	if err := errors.Join(os.CopyFS(left, files), leading.close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.CopyFS(filepath.Join(dir, "rendezvous"), os.DirFS(left)); err != nil {
@@ -126,10 +129,10 @@ func TestImpostor(t *testing.T) {
 			conn.Close()
 		}
 	})
-	if store, err := natsstore.Open(t.Context(), &natsstore.Options{StoreDir: dir}); !errors.Is(err, natsstore.ErrNoLeader) {
-		t.Errorf("%v, want %v", err, natsstore.ErrNoLeader)
+	if store, err := join(t, dir, slog.New(slog.DiscardHandler)); !errors.Is(err, embedded.ErrNoLeader) {
+		t.Errorf("%v, want %v", err, embedded.ErrNoLeader)
 		if err == nil {
-			store.Close()
+			store.close()
 		}
 	}
 	impostor.Close()
@@ -139,8 +142,8 @@ func TestImpostor(t *testing.T) {
 // TestToken: the server refuses a connection without the token.
 func TestToken(t *testing.T) {
 	dir := t.TempDir()
-	openStore(t, dir)
-	openStore(t, dir)
+	open(t, dir)
+	open(t, dir)
 	url, _ := readAddress(t, dir)
 	for _, opts := range [][]nats.Option{nil, {nats.Token("wrong")}, {nats.UserInfo("a", "b")}} {
 		if conn, err := nats.Connect(url, opts...); err == nil {
