@@ -16,8 +16,9 @@ import (
 
 const (
 	// indexInterval is how often the record of a session that runs is written at
-	// most: its steps and tokens. A new state is written after stateDelay. How it
-	// begins and ends is written at once, and that somebody is asked.
+	// most: its steps and tokens. A new state is written after stateDelay, its first
+	// one too: most of the sessions that are over by then are written once. How a
+	// session ends is written at once, and that somebody is asked.
 	indexInterval = time.Second
 	stateDelay    = 50 * time.Millisecond
 
@@ -40,6 +41,7 @@ type index struct {
 	rows    map[string]*indexRow // of the sessions that run, or are not stored as they are
 	ready   []*indexRow          // to be written now
 	later   map[string]*indexRow // to be written, but not yet
+	dueAt   time.Time            // when the first of later may be due; zero: later is empty
 	rounds  int                  // of writing, so far
 	ended   chan struct{}        // closed at the end of a round, then another
 	closing bool
@@ -53,7 +55,7 @@ type indexRow struct {
 	ready   bool      // it is among those to be written now
 	writing bool      // it is being written
 	status  Status    // as it was written last
-	wrote   time.Time // when that was, or should have been
+	wrote   time.Time // when that was, or should have been; at first when it was made
 	failing time.Time // since when it can't be; zero: it can
 }
 
@@ -100,7 +102,7 @@ func (x *index) put(s *Session, r Record) {
 	defer x.mu.Unlock()
 	row := x.rows[r.ID]
 	if row == nil {
-		row = &indexRow{session: s}
+		row = &indexRow{session: s, wrote: time.Now()}
 		x.rows[r.ID] = row
 	}
 	row.next = &r
@@ -128,14 +130,23 @@ func (x *index) queue(row *indexRow, now bool) {
 	if row.ready || row.writing {
 		return
 	}
-	if now || x.closing || row.left() <= 0 {
-		row.ready = true
-		x.ready = append(x.ready, row)
-		delete(x.later, row.session.id)
-	} else {
-		x.later[row.session.id] = row
+	if left := row.left(); left > 0 && !now && !x.closing {
+		x.delay(row, left)
+		return
 	}
+	row.ready = true
+	x.ready = append(x.ready, row)
+	delete(x.later, row.session.id)
 	x.signal()
+}
+
+// delay has what is to be written of a row written later. The caller holds x.mu.
+func (x *index) delay(row *indexRow, left time.Duration) {
+	x.later[row.session.id] = row
+	if at := time.Now().Add(left); x.dueAt.IsZero() || at.Before(x.dueAt) {
+		x.dueAt = at
+		x.signal()
+	}
 }
 
 func (x *index) signal() {
@@ -177,16 +188,15 @@ func (x *index) run(ctx context.Context, closed <-chan nats.Status) {
 func (x *index) due() (rows []*indexRow, wait time.Duration, over bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	wait = time.Hour
-	if len(x.ready) == 0 {
+	if len(x.ready) == 0 && !x.dueAt.After(time.Now()) {
+		x.dueAt = time.Time{}
 		for _, row := range x.later {
-			left := row.left()
-			if left <= 0 {
-				x.queue(row, true)
-				continue
-			}
-			wait = min(wait, left)
+			x.queue(row, false)
 		}
+	}
+	wait = time.Hour
+	if !x.dueAt.IsZero() {
+		wait = time.Until(x.dueAt)
 	}
 	rows, x.ready = x.ready, nil
 	return rows, wait, x.closing && len(rows) == 0 && len(x.later) == 0
@@ -253,7 +263,7 @@ func (x *index) write(ctx context.Context, row *indexRow) {
 		row.next = nil
 		delete(x.rows, next.ID)
 	case err != nil:
-		x.later[next.ID] = row
+		x.delay(row, indexInterval)
 	case row.next != nil:
 		x.queue(row, false)
 	}
