@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"sync"
 
 	"github.com/agentworker/worker/bench/scen"
 	"github.com/agentworker/worker/model"
@@ -80,11 +81,13 @@ func (e echo) Run(_ context.Context, c *tool.Call) (tool.Result, error) {
 	return tool.Result{Text: e.script.Echo(in.Text)}, err
 }
 
-// allowAll are the workspace's rules.
+// allowAll are the workspace's rules. Like those of a file they are read once.
 type allowAll struct{}
 
-func (allowAll) Rules() (*permission.Ruleset, error) {
+func (allowAll) Rules() (*permission.Ruleset, error) { return allRules() }
+
+var allRules = sync.OnceValues(func() (*permission.Ruleset, error) {
 	return permission.NewRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})
-}
+})
 
 func (allowAll) Allow(string, []string) error { return nil }
