@@ -19,6 +19,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -154,12 +155,12 @@ func TestClusterFailures(t *testing.T) {
 	stopped := time.Now()
 	running.Wait()
 	t.Logf("all tasks ended after %s", time.Since(stopped).Round(time.Millisecond))
-	if err := root.End(session.Completed, nil); err != nil {
+	if err := root.End(store.Completed, nil); err != nil {
 		t.Error(err)
 	}
 	said := 0
 	for i, r := range results {
-		if r.Status != session.Completed {
+		if r.Status != store.Completed {
 			t.Errorf("task %d is %s: %v", i, r.Status, r.Err)
 			continue
 		}

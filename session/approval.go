@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+
+	"github.com/agentworker/worker/session/store"
 )
 
 // ApprovalRequest is a tool call that waits for somebody's answer.
@@ -17,39 +19,22 @@ type ApprovalRequest struct {
 	AlwaysPatterns []string // what "always" would allow
 }
 
-// Verdict is what somebody answers.
-type Verdict uint8
-
-// The verdicts. The zero Verdict denies.
-const (
-	DenyCall      Verdict = iota
-	ApproveOnce           // this call
-	ApproveAlways         // and whatever matches the request's AlwaysPatterns
-)
-
-// Answer is somebody's answer to an approval request.
-type Answer struct {
-	Verdict  Verdict
-	Feedback string // with DenyCall: what the model is told
-	By       string // who answers, for people
-}
-
 // Approver answers approval requests. Approve may block until ctx ends; an
 // error denies the call. It is safe for concurrent use.
 type Approver interface {
-	Approve(ctx context.Context, req *ApprovalRequest) (Answer, error)
+	Approve(ctx context.Context, req *ApprovalRequest) (store.Answer, error)
 }
 
 // ApproverFunc is a function as an [Approver].
-type ApproverFunc func(ctx context.Context, req *ApprovalRequest) (Answer, error)
+type ApproverFunc func(ctx context.Context, req *ApprovalRequest) (store.Answer, error)
 
 // Approve implements [Approver].
-func (f ApproverFunc) Approve(ctx context.Context, req *ApprovalRequest) (Answer, error) {
+func (f ApproverFunc) Approve(ctx context.Context, req *ApprovalRequest) (store.Answer, error) {
 	return f(ctx, req)
 }
 
 // AlwaysYes approves every request, once. Calls that a rule denies never reach
 // it.
-var AlwaysYes Approver = ApproverFunc(func(context.Context, *ApprovalRequest) (Answer, error) {
-	return Answer{Verdict: ApproveOnce, By: "the caller"}, nil
+var AlwaysYes Approver = ApproverFunc(func(context.Context, *ApprovalRequest) (store.Answer, error) {
+	return store.Answer{Verdict: store.ApproveOnce, By: "the caller"}, nil
 })

@@ -18,6 +18,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -83,15 +84,15 @@ func (w *waiting) finish() map[string]event.ApprovalOutcome {
 func TestAnswerFromElsewhere(t *testing.T) {
 	tests := []struct {
 		name   string
-		answer session.Answer
+		answer store.Answer
 		want   event.ApprovalOutcome
 		told   string
 		added  int
 	}{
-		{"approved", session.Answer{Verdict: session.ApproveOnce, By: "somebody"}, event.Approved, "touch {", 0},
-		{"always", session.Answer{Verdict: session.ApproveAlways}, event.Approved, "touch {", 1},
-		{"denied", session.Answer{}, event.Denied, "The user denied touch.", 0},
-		{"denied with a reason", session.Answer{Feedback: "use the copy"}, event.Denied, "The user denied touch: use the copy", 0},
+		{"approved", store.Answer{Verdict: store.ApproveOnce, By: "somebody"}, event.Approved, "touch {", 0},
+		{"always", store.Answer{Verdict: store.ApproveAlways}, event.Approved, "touch {", 1},
+		{"denied", store.Answer{}, event.Denied, "The user denied touch.", 0},
+		{"denied with a reason", store.Answer{Feedback: "use the copy"}, event.Denied, "The user denied touch: use the copy", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -116,11 +117,11 @@ func TestAnswerFromElsewhere(t *testing.T) {
 			if outcomes := w.finish(); outcomes[p.ID] != tt.want || len(w.static.added) != tt.added {
 				t.Errorf("outcomes %v, rules added %v", outcomes, w.static.added)
 			}
-			var late *session.AnsweredError
-			if _, err := w.Store().Answer(t.Context(), p.ID, session.Answer{}); !errors.As(err, &late) || late.Approval.Outcome != tt.want {
+			var late *store.AnsweredError
+			if _, err := w.Store().Answer(t.Context(), p.ID, store.Answer{}); !errors.As(err, &late) || late.Approval.Outcome != tt.want {
 				t.Errorf("a late answer: %v", err)
 			}
-			if _, err := w.Store().Answer(t.Context(), "apr_none", session.Answer{}); !errors.Is(err, session.ErrNotFound) {
+			if _, err := w.Store().Answer(t.Context(), "apr_none", store.Answer{}); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("an answer to nothing: %v", err)
 			}
 		})
@@ -136,17 +137,17 @@ func TestFirstAnswerWins(t *testing.T) {
 	var answers sync.WaitGroup
 	for i := range n {
 		answers.Go(func() {
-			verdict := session.ApproveOnce
+			verdict := store.ApproveOnce
 			if i%2 == 0 {
-				verdict = session.DenyCall
+				verdict = store.DenyCall
 			}
-			_, errs[i] = w.Store().Answer(t.Context(), w.asked[0].ApprovalID, session.Answer{Verdict: verdict})
+			_, errs[i] = w.Store().Answer(t.Context(), w.asked[0].ApprovalID, store.Answer{Verdict: verdict})
 		})
 	}
 	answers.Wait()
 	won := -1
 	for i, err := range errs {
-		var late *session.AnsweredError
+		var late *store.AnsweredError
 		switch {
 		case err == nil && won < 0:
 			won = i
@@ -168,10 +169,10 @@ func TestAlwaysResolvesOthers(t *testing.T) {
 	for _, a := range w.asked {
 		byValue[a.Patterns[0]] = append(byValue[a.Patterns[0]], a.ApprovalID)
 	}
-	if _, err := w.Store().Answer(t.Context(), byValue["x"][1], session.Answer{Verdict: session.ApproveAlways}); err != nil {
+	if _, err := w.Store().Answer(t.Context(), byValue["x"][1], store.Answer{Verdict: store.ApproveAlways}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store().Answer(t.Context(), byValue["y"][0], session.Answer{}); err != nil {
+	if _, err := w.Store().Answer(t.Context(), byValue["y"][0], store.Answer{}); err != nil {
 		t.Fatal(err)
 	}
 	told := <-w.results
@@ -206,8 +207,8 @@ func TestAbortCancelsApprovals(t *testing.T) {
 		if outcomes[a.ApprovalID] != event.Cancelled {
 			t.Errorf("outcomes %v", outcomes)
 		}
-		var late *session.AnsweredError
-		if _, err := w.Store().Answer(t.Context(), a.ApprovalID, session.Answer{Verdict: session.ApproveOnce}); !errors.As(err, &late) {
+		var late *store.AnsweredError
+		if _, err := w.Store().Answer(t.Context(), a.ApprovalID, store.Answer{Verdict: store.ApproveOnce}); !errors.As(err, &late) {
 			t.Errorf("an answer after the end: %v", err)
 		}
 	}
@@ -240,18 +241,18 @@ func TestRecoverCancelsApprovals(t *testing.T) {
 // elsewhere.
 func TestApproverLearns(t *testing.T) {
 	asked, left := make(chan string, 1), make(chan struct{})
-	approver := session.ApproverFunc(func(ctx context.Context, req *session.ApprovalRequest) (session.Answer, error) {
+	approver := session.ApproverFunc(func(ctx context.Context, req *session.ApprovalRequest) (store.Answer, error) {
 		asked <- req.ID
 		<-ctx.Done()
 		close(left)
-		return session.Answer{}, ctx.Err()
+		return store.Answer{}, ctx.Err()
 	})
 	e := newEnv(t, turns{calls(call("1", "touch", "x")), say("ok")}, func(o *session.Options) { o.Approver = approver })
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
 	s := e.open(session.Spec{Tools: []tool.Tool{echo("touch")}})
 	out := make(chan session.Outcome, 1)
 	go func() { out <- s.Prompt(t.Context(), "go") }()
-	if _, err := e.Store().Answer(t.Context(), <-asked, session.Answer{Verdict: session.ApproveOnce}); err != nil {
+	if _, err := e.Store().Answer(t.Context(), <-asked, store.Answer{Verdict: store.ApproveOnce}); err != nil {
 		t.Fatal(err)
 	}
 	<-left
@@ -268,7 +269,7 @@ func TestAudit(t *testing.T) {
 		call("1", "touch", "free"), call("2", "touch", "never"), call("3", "touch", "perhaps"),
 		model.ToolCall{ID: "4", Name: "touch", Arguments: `{}`},
 	), say("ok")}
-	approver := &answers{answer: session.Answer{Verdict: session.ApproveOnce, By: "somebody"}}
+	approver := &answers{answer: store.Answer{Verdict: store.ApproveOnce, By: "somebody"}}
 	e := newEnv(t, m, func(o *session.Options) { o.Approver, o.Audit = approver, log })
 	e.static.rules = permission.MustRuleset(rule("touch", "free", permission.Allow), rule("touch", "never", permission.Deny))
 	s := e.open(session.Spec{Tools: []tool.Tool{echo("touch")}})

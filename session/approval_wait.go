@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/store"
 )
 
 // recheckEvery is how often a waiting call is judged again, for rules that
@@ -17,20 +18,20 @@ const byRules = "the rules"
 
 // ask stores the request as one that waits, publishes it, waits for the first
 // answer, and publishes the outcome. Answers come from the session's approver,
-// from [Store.Answer] in whatever process, and from rules that meanwhile allow
+// from [store.Store.Answer] in whatever process, and from rules that meanwhile allow
 // the call, which allowed reports. Meanwhile the session's clock stands still.
 // An error means that the store has failed.
-func (s *Session) ask(ctx context.Context, req *ApprovalRequest, allowed func() bool) (*Approval, error) {
+func (s *Session) ask(ctx context.Context, req *ApprovalRequest, allowed func() bool) (*store.Approval, error) {
 	s.waitForApproval(+1)
 	defer s.waitForApproval(-1)
 	now := time.Now().UTC()
-	a := &Approval{
-		Schema: approvalSchema, ID: req.ID, SessionID: req.SessionID, Path: s.path, Agent: req.Agent,
+	a := &store.Approval{
+		ID: req.ID, SessionID: req.SessionID, Path: s.path, Agent: req.Agent,
 		ToolCallID: req.ToolCallID, Tool: req.Tool, Arguments: req.Arguments,
 		Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,
 		CreatedAt: now, ExpiresAt: now.Add(s.m.limits.Approval),
 	}
-	if err := s.storing(func(ctx context.Context) error { return s.m.store.openApproval(ctx, a) }); err != nil {
+	if err := s.storing(func(ctx context.Context) error { return s.m.store.OpenApproval(ctx, a) }); err != nil {
 		return nil, err
 	}
 	s.publish(event.ToolApprovalRequired{
@@ -61,36 +62,34 @@ func (s *Session) ask(ctx context.Context, req *ApprovalRequest, allowed func() 
 func (s *Session) look() {
 	ctx, cancel := s.storeContext()
 	defer cancel()
-	r, _, err := s.m.store.read(ctx, s.id)
-	if err == nil && r.EndedBy != "" {
+	if r, err := s.m.store.Taken(ctx, s.id); err == nil && r != nil {
 		_ = s.lose(r) // whoever runs the session is told
 	}
 }
 
 // await returns the approval with the answer that counts. It returns when all
 // that it has started has ended.
-func (s *Session) await(ctx context.Context, req *ApprovalRequest, a *Approval, allowed func() bool) (*Approval, error) {
+func (s *Session) await(ctx context.Context, req *ApprovalRequest, a *store.Approval, allowed func() bool) (*store.Approval, error) {
 	waiting, stop := context.WithCancel(ctx)
 	var askers sync.WaitGroup
 	defer askers.Wait()
 	defer stop()
 
-	resolve := func(outcome event.ApprovalOutcome, answer Answer) (answered *Approval, err error) {
-		err = s.storing(func(ctx context.Context) error {
-			won, err := s.m.store.resolve(ctx, a.ID, outcome, answer)
-			answered = won.Approval
+	resolve := func(outcome event.ApprovalOutcome, answer store.Answer) (answered *store.Approval, err error) {
+		err = s.storing(func(ctx context.Context) (err error) {
+			answered, _, err = s.m.store.Resolve(ctx, a.ID, outcome, answer)
 			return err
 		})
 		return answered, err
 	}
 	// Whoever comes first stores the answer; all learn of it here.
 	type outcome struct {
-		answered *Approval
+		answered *store.Approval
 		err      error
 	}
 	outcomes := make(chan outcome, 2)
 	askers.Go(func() {
-		answered, err := s.m.store.awaitAnswer(waiting, a.ID)
+		answered, err := s.m.store.AwaitAnswer(waiting, a.ID)
 		outcomes <- outcome{answered, err}
 	})
 	if s.approver != nil {
@@ -100,11 +99,11 @@ func (s *Session) await(ctx context.Context, req *ApprovalRequest, a *Approval, 
 			case waiting.Err() != nil:
 				return
 			case err != nil: // whoever sat there has gone
-				answered, err := resolve(event.Cancelled, Answer{Feedback: err.Error()})
+				answered, err := resolve(event.Cancelled, store.Answer{Feedback: err.Error()})
 				outcomes <- outcome{answered, err}
 				return
 			}
-			answered, err := resolve(answer.outcome(), answer)
+			answered, err := resolve(answer.Outcome(), answer)
 			outcomes <- outcome{answered, err}
 		})
 	}
@@ -118,18 +117,18 @@ func (s *Session) await(ctx context.Context, req *ApprovalRequest, a *Approval, 
 		select {
 		case o := <-outcomes:
 			if o.err != nil && ctx.Err() != nil {
-				return resolve(event.Cancelled, Answer{})
+				return resolve(event.Cancelled, store.Answer{})
 			}
 			return o.answered, o.err
 		case <-ctx.Done():
-			return resolve(event.Cancelled, Answer{})
+			return resolve(event.Cancelled, store.Answer{})
 		case <-expiry.C:
-			return resolve(event.Expired, Answer{})
+			return resolve(event.Expired, store.Answer{})
 		case <-recheck:
 		case <-look.C:
 		}
 		if allowed() {
-			return resolve(event.Approved, Answer{Verdict: ApproveOnce, By: byRules})
+			return resolve(event.Approved, store.Answer{Verdict: store.ApproveOnce, By: byRules})
 		}
 	}
 }
@@ -145,9 +144,9 @@ func (s *Session) waitForApproval(delta int) {
 	case before == 0:
 		s.resumeTime = s.HoldTime()
 		s.status(event.StatusWaitingApproval)
-		s.note(s.become(WaitingApproval, nil))
+		s.note(s.become(store.WaitingApproval, nil))
 	case s.waiting == 0:
-		s.note(s.become(Running, nil))
+		s.note(s.become(store.Running, nil))
 		s.status(event.StatusExecutingTool)
 		s.resumeTime()
 	}

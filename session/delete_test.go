@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // left counts what the store holds of a workspace's sessions.
@@ -54,10 +55,10 @@ func TestDelete(t *testing.T) {
 		}
 	}
 	for _, s := range []*session.Session{root, child} {
-		if _, err := e.Store().Get(t.Context(), s.ID()); !errors.Is(err, session.ErrNotFound) {
+		if _, err := e.Store().Get(t.Context(), s.ID()); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("Get of a deleted session: %v", err)
 		}
-		if n, err := e.Store().Delete(t.Context(), s.ID()); n != 0 || !errors.Is(err, session.ErrNotFound) {
+		if n, err := e.Store().Delete(t.Context(), s.ID()); n != 0 || !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a second Delete: %d, %v", n, err)
 		}
 	}
@@ -69,10 +70,10 @@ func TestDeleteRefusesRunning(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	root := e.open(session.Spec{})
 	child := e.open(session.Spec{Parent: root})
-	e.end(root, session.Outcome{Status: session.Completed}) // before its child
+	e.end(root, session.Outcome{Status: store.Completed}) // before its child
 	before := e.left()
 	for _, s := range []*session.Session{root, child} {
-		if n, err := e.Store().Delete(t.Context(), s.ID()); n != 0 || !errors.Is(err, session.ErrRunning) {
+		if n, err := e.Store().Delete(t.Context(), s.ID()); n != 0 || !errors.Is(err, store.ErrRunning) {
 			t.Errorf("Delete: %d, %v, want ErrRunning", n, err)
 		}
 	}
@@ -93,7 +94,7 @@ func TestExpire(t *testing.T) {
 	r.EndedAt = r.EndedAt.Add(-48 * time.Hour)
 	e.store(r)
 	e.tree()
-	expire := func(keep session.Retention, now time.Time) int {
+	expire := func(keep store.Retention, now time.Time) int {
 		t.Helper()
 		n, err := e.Store().Expire(t.Context(), keep, now)
 		if err != nil {
@@ -103,17 +104,17 @@ func TestExpire(t *testing.T) {
 	}
 	now := time.Now()
 	for _, tt := range []struct {
-		keep session.Retention
+		keep store.Retention
 		at   time.Time
 		want int
 	}{
-		{session.Retention{}, now.AddDate(10, 0, 0), 0},
-		{session.Retention{Age: 72 * time.Hour}, now, 0},
-		{session.Retention{Bytes: 1 << 40}, now, 0},
-		{session.Retention{Age: 24 * time.Hour}, now, 2},
-		{session.Retention{Age: 24 * time.Hour}, now, 0},
-		{session.Retention{Bytes: 1}, now, 2}, // what is left does not fit; none can go
-		{session.Retention{Age: time.Hour, Bytes: 1}, now.AddDate(10, 0, 0), 0},
+		{store.Retention{}, now.AddDate(10, 0, 0), 0},
+		{store.Retention{Age: 72 * time.Hour}, now, 0},
+		{store.Retention{Bytes: 1 << 40}, now, 0},
+		{store.Retention{Age: 24 * time.Hour}, now, 2},
+		{store.Retention{Age: 24 * time.Hour}, now, 0},
+		{store.Retention{Bytes: 1}, now, 2}, // what is left does not fit; none can go
+		{store.Retention{Age: time.Hour, Bytes: 1}, now.AddDate(10, 0, 0), 0},
 	} {
 		if got := expire(tt.keep, tt.at); got != tt.want {
 			t.Errorf("Expire(%+v): %d sessions, want %d", tt.keep, got, tt.want)
@@ -142,31 +143,6 @@ func TestDeleteIsTakenUp(t *testing.T) {
 	for name, n := range e.left() {
 		if n != 0 {
 			t.Errorf("%s still holds %d messages", name, n)
-		}
-	}
-}
-
-// TestRecordIsArchived: by the time since the end, and by nothing else.
-func TestRecordIsArchived(t *testing.T) {
-	now := time.Now()
-	for _, tt := range []struct {
-		status session.Status
-		ago    time.Duration
-		after  time.Duration
-		want   bool
-	}{
-		{session.Completed, time.Hour, time.Hour, true},
-		{session.Interrupted, 2 * time.Hour, time.Hour, true},
-		{session.Completed, time.Minute, time.Hour, false},
-		{session.Completed, 1000 * time.Hour, 0, false},
-		{session.Running, 1000 * time.Hour, time.Hour, false},
-	} {
-		r := &session.Record{Status: tt.status}
-		if tt.status.Ended() {
-			r.EndedAt = now.Add(-tt.ago)
-		}
-		if got := r.Archived(tt.after, now); got != tt.want {
-			t.Errorf("%s, %s ago, after %s: archived %v, want %v", tt.status, tt.ago, tt.after, got, tt.want)
 		}
 	}
 }

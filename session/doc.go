@@ -1,5 +1,5 @@
 // Package session runs agents. A session is one run of an agent, and it is its log:
-// what it does is appended to the event stream, in order, without waiting. [Fold]
+// what it does is appended to the event stream, in order, without waiting. [store.Fold]
 // says what a log says: the record, the conversation, what is open.
 //
 // A [Manager] opens sessions. A root session stands for a caller or runs a
@@ -21,7 +21,6 @@
 // log, when the next process opens the store: a session that ran becomes
 // interrupted, and every stream gets its one session_end.
 //
-// The package has more files than others: the loop, the gate with its approvals,
-// and the stored form of a session change its state together, and a border
-// between them would have to hand out that state.
+// What is stored of sessions, and can be asked without running one, is in
+// package store below.
 package session

@@ -10,39 +10,40 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
 // End publishes how the session ended, and returns when all of its events are
-// stored; nothing is published after it. status is one that [Status.Ended]
-// reports. A session ends once; later calls return [ErrEnded]. If an event before
+// stored; nothing is published after it. status is one that [store.Status.Ended]
+// reports. A session ends once; later calls return [store.ErrEnded]. If an event before
 // could not be stored, the session has failed whatever status says, and End
 // returns why.
-func (s *Session) End(status Status, why error) error {
+func (s *Session) End(status store.Status, why error) error {
 	if !status.Ended() {
 		return fmt.Errorf("session %s cannot end as %q", s.id, status)
 	}
 	s.mu.Lock()
 	if s.ending {
 		s.mu.Unlock()
-		return fmt.Errorf("session %s: %w", s.id, ErrEnded)
+		return fmt.Errorf("session %s: %w", s.id, store.ErrEnded)
 	}
 	s.ending = true
 	s.mu.Unlock()
 	defer func() {
 		s.m.forget(s.id)
-		s.life.end(ErrEnded)
+		s.life.end(store.ErrEnded)
 		s.endTools()
 		close(s.done)
 	}()
 
 	incomplete := s.endAs(status, why)
-	if incomplete == nil || errors.Is(incomplete, ErrEnded) {
+	if incomplete == nil || errors.Is(incomplete, store.ErrEnded) {
 		return incomplete
 	}
 	s.note(incomplete)
-	if status == Completed {
-		status, why = Failed, incomplete
+	if status == store.Completed {
+		status, why = store.Failed, incomplete
 	}
 	s.stream().Close() // nothing of it may come after the end
 	s.mu.Lock()
@@ -54,7 +55,7 @@ func (s *Session) End(status Status, why error) error {
 	if err := s.endAs(status, why); err != nil {
 		// Its end is found missing, and made up for, when this process has gone.
 		s.mu.Lock()
-		s.m.index.put(s, s.record)
+		s.m.index.Put(indexed{s}, s.record)
 		s.mu.Unlock()
 		return errors.Join(incomplete, err)
 	}
@@ -63,23 +64,23 @@ func (s *Session) End(status Status, why error) error {
 
 // endAs ends the session in one wait: for its session_end, which is stored behind
 // all that is on its way. Of two processes that end a session the one wins whose
-// session_end comes first; that of the other is [ErrEnded].
-func (s *Session) endAs(status Status, why error) error {
+// session_end comes first; that of the other is [store.ErrEnded].
+func (s *Session) endAs(status store.Status, why error) error {
 	if s.taken.Load() {
 		return &TakenError{s.id, s.Record().Status}
 	}
 	s.mu.Lock()
-	s.record.end(status, why, time.Now().UTC())
-	ended := s.record.ended()
+	s.record.End(status, why, time.Now().UTC())
+	ended := s.record.EndedEntry()
 	s.mu.Unlock()
 	switch status {
-	case Failed, TimedOut:
+	case store.Failed, store.TimedOut:
 		s.status(event.StatusError)
 		s.publish(errorEvent(status, why))
-	case Cancelled, Interrupted:
+	case store.Cancelled, store.Interrupted:
 		s.status(event.StatusAborted)
 	}
-	s.append(endedKind, ended)
+	s.append(ended)
 	ctx, cancel := s.storeContext()
 	defer cancel()
 	err := s.stream().End(ctx, event.SessionEnd{Status: string(status)})
@@ -92,15 +93,15 @@ func (s *Session) endAs(status Status, why error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record.Closed = true
-	s.m.index.put(s, s.record)
+	s.m.index.Put(indexed{s}, s.record)
 	return nil
 }
 
 // endedElsewhere takes the end that another process has given the session.
 func (s *Session) endedElsewhere(ctx context.Context) error {
-	state, err := s.m.store.fold(ctx, s.path)
+	state, err := s.m.store.State(ctx, s.path)
 	if err != nil {
-		return errors.Join(ErrEnded, err)
+		return errors.Join(store.ErrEnded, err)
 	}
 	return s.lose(&state.Record)
 }
@@ -116,7 +117,7 @@ func (s *Session) endTools() {
 	}
 }
 
-func errorEvent(status Status, why error) event.Error {
+func errorEvent(status store.Status, why error) event.Error {
 	ev := event.Error{Code: string(status), Message: string(status)}
 	if why != nil {
 		ev.Message = errtext.Of(why)

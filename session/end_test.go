@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -40,25 +41,25 @@ func TestEnds(t *testing.T) {
 		name   string
 		model  turns
 		limit  time.Duration
-		status session.Status
+		status store.Status
 		text   string // of the answer or the error
 		code   string // of the error event
 	}{
-		{name: "a tool's error", model: turns{calls(call("1", "broken", "x")), result("it is broken")}, status: session.Completed, text: "fine"},
-		{name: "a tool's panic", model: turns{calls(call("1", "boom", "x")), result("internal error: boom")}, status: session.Completed, text: "fine"},
-		{name: "a tool's time limit", model: turns{calls(call("1", "stuck", "x")), result("time limit of 20ms")}, status: session.Completed, text: "fine"},
-		{name: "an unknown tool", model: turns{calls(call("1", "nosuch", "x")), result("the tools are: boom, broken, stuck, a")}, status: session.Completed, text: "fine"},
-		{name: "arguments that are no JSON", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{"v":`}), result("not a JSON object")}, status: session.Completed, text: "fine"},
-		{name: "arguments that are null", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `null`}), result("not a JSON object")}, status: session.Completed, text: "fine"},
-		{name: "arguments the tool refuses", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{}`}), result("v is missing")}, status: session.Completed, text: "fine"},
-		{name: "a model error", model: turns{fail(&model.Error{Model: "m", Kind: model.ErrRateLimited, Message: "slow down", Status: 429})}, status: session.Failed, text: "slow down", code: "model_rate_limited"},
-		{name: "no stop", model: turns{parts(model.TextDelta{Text: "x"})}, status: session.Failed, text: "without a stop reason", code: "model_protocol"},
-		{name: "no answer", model: turns{parts(model.Stop{Reason: model.StopEnd})}, status: session.Failed, text: "without an answer", code: "failed"},
-		{name: "a refusal", model: turns{parts(model.TextDelta{Text: "no."}, model.Stop{Reason: model.StopRefusal})}, status: session.Failed, text: "refused to answer: no.", code: "failed"},
-		{name: "an answer cut off", model: turns{parts(model.TextDelta{Text: "so"}, model.Stop{Reason: model.StopMaxTokens})}, status: session.Completed, text: "so\n\n[The answer was cut off here"},
-		{name: "the model call's limit", model: turns{hang}, status: session.Failed, text: "no complete answer within 50ms", code: "model_timeout"},
-		{name: "the session's limit in a model call", model: turns{hang}, limit: 5 * time.Millisecond, status: session.TimedOut, text: "time limit of 5ms", code: "timed_out"},
-		{name: "the session's limit in a tool", model: turns{calls(call("1", "stuck", "x")), say("no")}, limit: 5 * time.Millisecond, status: session.TimedOut, text: "time limit of 5ms", code: "timed_out"},
+		{name: "a tool's error", model: turns{calls(call("1", "broken", "x")), result("it is broken")}, status: store.Completed, text: "fine"},
+		{name: "a tool's panic", model: turns{calls(call("1", "boom", "x")), result("internal error: boom")}, status: store.Completed, text: "fine"},
+		{name: "a tool's time limit", model: turns{calls(call("1", "stuck", "x")), result("time limit of 20ms")}, status: store.Completed, text: "fine"},
+		{name: "an unknown tool", model: turns{calls(call("1", "nosuch", "x")), result("the tools are: boom, broken, stuck, a")}, status: store.Completed, text: "fine"},
+		{name: "arguments that are no JSON", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{"v":`}), result("not a JSON object")}, status: store.Completed, text: "fine"},
+		{name: "arguments that are null", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `null`}), result("not a JSON object")}, status: store.Completed, text: "fine"},
+		{name: "arguments the tool refuses", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{}`}), result("v is missing")}, status: store.Completed, text: "fine"},
+		{name: "a model error", model: turns{fail(&model.Error{Model: "m", Kind: model.ErrRateLimited, Message: "slow down", Status: 429})}, status: store.Failed, text: "slow down", code: "model_rate_limited"},
+		{name: "no stop", model: turns{parts(model.TextDelta{Text: "x"})}, status: store.Failed, text: "without a stop reason", code: "model_protocol"},
+		{name: "no answer", model: turns{parts(model.Stop{Reason: model.StopEnd})}, status: store.Failed, text: "without an answer", code: "failed"},
+		{name: "a refusal", model: turns{parts(model.TextDelta{Text: "no."}, model.Stop{Reason: model.StopRefusal})}, status: store.Failed, text: "refused to answer: no.", code: "failed"},
+		{name: "an answer cut off", model: turns{parts(model.TextDelta{Text: "so"}, model.Stop{Reason: model.StopMaxTokens})}, status: store.Completed, text: "so\n\n[The answer was cut off here"},
+		{name: "the model call's limit", model: turns{hang}, status: store.Failed, text: "no complete answer within 50ms", code: "model_timeout"},
+		{name: "the session's limit in a model call", model: turns{hang}, limit: 5 * time.Millisecond, status: store.TimedOut, text: "time limit of 5ms", code: "timed_out"},
+		{name: "the session's limit in a tool", model: turns{calls(call("1", "stuck", "x")), say("no")}, limit: 5 * time.Millisecond, status: store.TimedOut, text: "time limit of 5ms", code: "timed_out"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,10 +105,10 @@ func TestCancel(t *testing.T) {
 		<-ctx.Done()
 		return tool.Result{}, ctx.Err()
 	}}
-	asked := session.ApproverFunc(func(ctx context.Context, _ *session.ApprovalRequest) (session.Answer, error) {
+	asked := session.ApproverFunc(func(ctx context.Context, _ *session.ApprovalRequest) (store.Answer, error) {
 		started <- struct{}{}
 		<-ctx.Done()
-		return session.Answer{}, ctx.Err()
+		return store.Answer{}, ctx.Err()
 	})
 	for name, tt := range map[string]struct {
 		model turns
@@ -129,7 +130,7 @@ func TestCancel(t *testing.T) {
 			cancel()
 			out := <-ended
 			e.end(s, out)
-			if out.Status != session.Cancelled {
+			if out.Status != store.Cancelled {
 				t.Errorf("outcome %+v", out)
 			}
 			if got := types(e.events(s)); !strings.HasSuffix(got, "=aborted session_end") {
@@ -145,17 +146,17 @@ func TestEndedStaysEnded(t *testing.T) {
 	if _, live := e.Live(s.ID()); !live {
 		t.Error("the session is not live")
 	}
-	e.end(s, session.Outcome{Status: session.Completed})
+	e.end(s, session.Outcome{Status: store.Completed})
 	if _, live := e.Live(s.ID()); live {
 		t.Error("the session is live after its end")
 	}
-	if err := s.End(session.Failed, nil); !errors.Is(err, session.ErrEnded) {
+	if err := s.End(store.Failed, nil); !errors.Is(err, store.ErrEnded) {
 		t.Errorf("a second end: %v", err)
 	}
-	if out := s.Prompt(t.Context(), "go"); out.Status != session.Failed || !errors.Is(out.Err, session.ErrEnded) {
+	if out := s.Prompt(t.Context(), "go"); out.Status != store.Failed || !errors.Is(out.Err, store.ErrEnded) {
 		t.Errorf("a prompt after the end: %+v", out)
 	}
-	if _, err := s.Call(t.Context(), "a", json.RawMessage(`{"v":"x"}`)); !errors.Is(err, session.ErrEnded) {
+	if _, err := s.Call(t.Context(), "a", json.RawMessage(`{"v":"x"}`)); !errors.Is(err, store.ErrEnded) {
 		t.Errorf("a call after the end: %v", err)
 	}
 	if got := types(e.events(s)); got != "session_start =queued session_end" {
@@ -172,7 +173,7 @@ func TestBrokenStore(t *testing.T) {
 	e = newEnv(t, turns{calls(call("1", "breaks", "x")), say("done")}, nil)
 	s := e.open(session.Spec{Tools: []tool.Tool{breaks}})
 	out := s.Prompt(t.Context(), "go")
-	if out.Status != session.Failed || out.Err == nil {
+	if out.Status != store.Failed || out.Err == nil {
 		t.Errorf("outcome %+v", out)
 	}
 	if err := s.End(out.Status, out.Err); err == nil {
@@ -194,10 +195,10 @@ func TestRecover(t *testing.T) {
 	}
 	for _, s := range []*session.Session{root, child} {
 		r, err := e.Store().Get(t.Context(), s.ID())
-		if err != nil || r.Status != session.Interrupted || r.Error == "" || r.EndedAt.IsZero() {
+		if err != nil || r.Status != store.Interrupted || r.Error == "" || r.EndedAt.IsZero() {
 			t.Errorf("after recovery: %+v, %v", r, err)
 		}
-		if err := s.End(session.Completed, nil); err == nil {
+		if err := s.End(store.Completed, nil); err == nil {
 			t.Error("an interrupted session was completed")
 		}
 	}

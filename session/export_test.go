@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"time"
+
+	"github.com/agentworker/worker/session/store"
 )
 
 // Clock is the clock of a session's time, for its test.
@@ -24,17 +26,17 @@ func LeaseRound(ctx context.Context, m *Manager) { m.keeper.renew(ctx) }
 // RecoverAs ends what processes that have gone left, as the manager's process
 // does now and then.
 func RecoverAs(ctx context.Context, m *Manager) (int, error) {
-	return m.store.recover(ctx, m.bootID)
+	return m.store.RecoverAs(ctx, m.bootID)
 }
 
 // BootID is the boot id of the manager's process.
 func BootID(m *Manager) string { return m.bootID }
 
 // PutLease stores a lease of a process of this machine.
-func PutLease(ctx context.Context, s *Store, bootID string, pid int) error {
-	l := s.newLease(bootID)
+func PutLease(ctx context.Context, s *store.Store, bootID string, pid int) error {
+	l := s.NewLease(bootID)
 	l.PID = pid
-	_, err := s.takeLease(ctx, l)
+	_, err := s.TakeLease(ctx, l)
 	return err
 }
 
@@ -44,11 +46,8 @@ func Sleep(m *Manager, d time.Duration) {
 	m.keeper.sign.Store(&past)
 }
 
-// The times of a lease.
-const (
-	LeaseTTL     = leaseTTL
-	LeaseRenewal = leaseRenewal
-)
+// LeaseRenewal is how often a lease is renewed.
+const LeaseRenewal = leaseRenewal
 
 // NextSweep is when m looks for sessions whose process has gone, and whether it
 // does not before, whatever it sees.
@@ -59,7 +58,7 @@ func NextSweep(m *Manager) (at time.Time, patient bool) {
 }
 
 // SweepNow has the next round do it.
-func SweepNow(m *Manager) { m.keeper.sweepLater(-leaseTTL, false) }
+func SweepNow(m *Manager) { m.keeper.sweepLater(-store.LeaseTTL, false) }
 
 // BoundAudit has a file of the audit log take no more than max bytes.
 func BoundAudit(l *AuditLog, max int64) { l.max = max }

@@ -16,11 +16,12 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
 // store writes a record as another process, or a lost acknowledgement, would.
-func (e *env) store(r session.Record) {
+func (e *env) store(r store.Record) {
 	e.t.Helper()
 	e.stored(r.ID) // what the session has still to write is written
 	data, err := json.Marshal(r)
@@ -36,7 +37,7 @@ func (e *env) store(r session.Record) {
 	}
 }
 
-func (e *env) stored(id string) *session.Record {
+func (e *env) stored(id string) *store.Record {
 	e.t.Helper()
 	r, err := e.Store().Get(e.t.Context(), id)
 	if err != nil {
@@ -68,7 +69,7 @@ func TestRefusedEvent(t *testing.T) {
 	if err := s.End(out.Status, out.Err); err == nil {
 		t.Error("End did not tell of the refused event")
 	}
-	if r := e.stored(s.ID()); r.Status != session.Failed || !r.Closed {
+	if r := e.stored(s.ID()); r.Status != store.Failed || !r.Closed {
 		t.Errorf("record %+v", r)
 	}
 	if got := types(e.events(s)); !strings.HasSuffix(got, "=error error session_end") {
@@ -88,8 +89,8 @@ func TestLargePayloads(t *testing.T) {
 	s := e.open(session.Spec{Parent: root, Tools: []tool.Tool{big}})
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
-	e.end(root, session.Outcome{Status: session.Completed})
-	if out.Status != session.Completed {
+	e.end(root, session.Outcome{Status: store.Completed})
+	if out.Status != store.Completed {
 		t.Fatalf("outcome %+v", out)
 	}
 	var got string
@@ -134,7 +135,7 @@ func TestConflict(t *testing.T) {
 	e.store(s.Record()) // the revision is another now
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
-	if r := e.stored(s.ID()); out.Text != "ok" || r.Status != session.Completed || r.Steps != 1 {
+	if r := e.stored(s.ID()); out.Text != "ok" || r.Status != store.Completed || r.Steps != 1 {
 		t.Errorf("outcome %+v, record %+v", out, r)
 	}
 
@@ -142,7 +143,7 @@ func TestConflict(t *testing.T) {
 	r := *e.stored(taken.ID())
 	r.BootID = "another"
 	e.store(r)
-	if out := taken.Prompt(t.Context(), "go"); out.Status != session.Failed || !errors.Is(out.Err, session.ErrEnded) {
+	if out := taken.Prompt(t.Context(), "go"); out.Status != store.Failed || !errors.Is(out.Err, store.ErrEnded) {
 		t.Errorf("a session of another process went on: %+v", out)
 	}
 }
@@ -154,7 +155,7 @@ func TestModelPanics(t *testing.T) {
 	s := e.open(session.Spec{})
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
-	if out.Status != session.Failed || !strings.Contains(out.Err.Error(), "boom") {
+	if out.Status != store.Failed || !strings.Contains(out.Err.Error(), "boom") {
 		t.Errorf("outcome %+v", out)
 	}
 	if got := types(e.events(s)); !strings.HasSuffix(got, "error session_end") {
@@ -166,15 +167,15 @@ func TestModelPanics(t *testing.T) {
 // session comes to have one session_end, and stays as it ended.
 func TestKilledAtTheEnd(t *testing.T) {
 	for name, tt := range map[string]struct {
-		status    session.Status // as stored
-		published bool           // the session_end is on the stream
-		want      session.Status
+		status    store.Status // as stored
+		published bool         // the session_end is on the stream
+		want      store.Status
 	}{
-		"before the record":                      {session.Running, false, session.Interrupted},
-		"between the record and session_end":     {session.Completed, false, session.Completed},
-		"between session_end and the note of it": {session.Completed, true, session.Completed},
-		"in the recovery, before session_end":    {session.Interrupted, false, session.Interrupted},
-		"in the recovery, behind session_end":    {session.Interrupted, true, session.Interrupted},
+		"before the record":                      {store.Running, false, store.Interrupted},
+		"between the record and session_end":     {store.Completed, false, store.Completed},
+		"between session_end and the note of it": {store.Completed, true, store.Completed},
+		"in the recovery, before session_end":    {store.Interrupted, false, store.Interrupted},
+		"in the recovery, behind session_end":    {store.Interrupted, true, store.Interrupted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t, turns{say("ok")}, nil)
@@ -232,7 +233,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		_, _ = s.Call(t.Context(), "slow", json.RawMessage(`{"v":"x"}`)) // how it ends is not the point
 	}()
 	<-started
-	if err := s.End(session.Cancelled, nil); err != nil {
+	if err := s.End(store.Cancelled, nil); err != nil {
 		t.Fatal(err)
 	}
 	close(ended)
@@ -240,7 +241,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 	if got := types(e.events(s)); !strings.HasSuffix(got, " session_end") || strings.Count(got, "session_end") != 1 {
 		t.Errorf("events %s", got)
 	}
-	if err := s.End(session.Running, nil); err == nil {
+	if err := s.End(store.Running, nil); err == nil {
 		t.Error("a session ended as running")
 	}
 }
@@ -251,9 +252,9 @@ func TestCancelledQuestion(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	e := newEnv(t, turns{calls(call("1", "a", "x"), call("2", "a", "y")), say("no")}, func(o *session.Options) {
-		o.Approver = session.ApproverFunc(func(context.Context, *session.ApprovalRequest) (session.Answer, error) {
+		o.Approver = session.ApproverFunc(func(context.Context, *session.ApprovalRequest) (store.Answer, error) {
 			cancel()
-			return session.Answer{Verdict: session.ApproveOnce}, nil
+			return store.Answer{Verdict: store.ApproveOnce}, nil
 		})
 	})
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
@@ -263,7 +264,7 @@ func TestCancelledQuestion(t *testing.T) {
 	}}}})
 	out := s.Prompt(ctx, "go")
 	e.end(s, out)
-	if out.Status != session.Cancelled {
+	if out.Status != store.Cancelled {
 		t.Errorf("outcome %+v", out)
 	}
 	messages, err := e.Store().Messages(t.Context(), s.ID())
@@ -296,12 +297,12 @@ func TestParentsTimeStandsStill(t *testing.T) {
 			t.Error("the parent's time went on")
 		}
 		resume()
-		return tool.Result{Text: "done"}, s.End(session.Completed, nil)
+		return tool.Result{Text: "done"}, s.End(store.Completed, nil)
 	}}
 	s := e.open(session.Spec{Tools: []tool.Tool{child}, TimeLimit: limit})
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
-	if out.Status != session.Completed {
+	if out.Status != store.Completed {
 		t.Errorf("outcome %+v (%v)", out, context.Cause(parentCtx))
 	}
 }

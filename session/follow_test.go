@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -50,7 +51,7 @@ func TestFollowNew(t *testing.T) {
 			t.Fatal(err)
 		}
 		if q, ok := ev.(event.ToolApprovalRequired); ok && q.ApprovalID == pending[0].ID {
-			if _, err := e.Store().Answer(t.Context(), q.ApprovalID, session.Answer{Verdict: session.ApproveOnce}); err != nil {
+			if _, err := e.Store().Answer(t.Context(), q.ApprovalID, store.Answer{Verdict: store.ApproveOnce}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -71,7 +72,7 @@ func TestFollowNew(t *testing.T) {
 		last = d.Seq
 		types = append(types, innerType(t, d.Raw))
 		if len(types) == 1 { // the question: only now it is answered
-			if _, err := e.Store().Answer(t.Context(), pending[1].ID, session.Answer{Verdict: session.ApproveOnce}); err != nil {
+			if _, err := e.Store().Answer(t.Context(), pending[1].ID, store.Answer{Verdict: store.ApproveOnce}); err != nil {
 				t.Fatal(err)
 			}
 			o := <-out

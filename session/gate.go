@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -253,7 +254,7 @@ func (s *Session) judge(ctx context.Context, rules *layers, inv *invocation, val
 		return err == nil && rules.decide(values).Action == permission.Allow
 	}
 	answered, err := s.ask(ctx, &ApprovalRequest{
-		ID:             newID("apr"),
+		ID:             store.NewID("apr"),
 		SessionID:      s.id,
 		ToolCallID:     call.ID,
 		Agent:          s.agent,
@@ -301,7 +302,7 @@ func (s *Session) judge(ctx context.Context, rules *layers, inv *invocation, val
 }
 
 // unapproved refuses a call that was asked about, and says why.
-func (s *Session) unapproved(ctx context.Context, call model.ToolCall, decision permission.Decision, answered *Approval) CallResult {
+func (s *Session) unapproved(ctx context.Context, call model.ToolCall, decision permission.Decision, answered *store.Approval) CallResult {
 	switch {
 	case answered.Outcome == event.Cancelled && ctx.Err() != nil:
 		return refuse("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -14,7 +15,7 @@ import (
 // the bucket has; and its messages.
 func TestIndexBehind(t *testing.T) {
 	e := newEnv(t, turns{calls(call("1", "a", "x")), say("ok")}, nil)
-	other, err := session.OpenStore(t.Context(), e.bus)
+	other, err := store.Open(t.Context(), e.bus)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func TestIndexBehind(t *testing.T) {
 		}
 		e.end(s, s.Prompt(t.Context(), "go"))
 		r, err := other.Get(t.Context(), s.ID())
-		if err != nil || !r.Closed || r.Status != session.Completed || r.Steps != 2 {
+		if err != nil || !r.Closed || r.Status != store.Completed || r.Steps != 2 {
 			t.Fatalf("a session that has ended just now: %+v, %v", r, err)
 		}
 		if messages, err := other.Messages(t.Context(), s.ID()); err != nil || len(messages) != 4 {
@@ -53,7 +54,7 @@ func TestIndexBehind(t *testing.T) {
 // their sessions were last.
 func TestIndexIsComplete(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
-	want := make(map[string]session.Record)
+	want := make(map[string]store.Record)
 	for i := range 200 {
 		s := e.open(session.Spec{})
 		if i%2 == 0 {
@@ -87,10 +88,10 @@ func TestIndexIsLost(t *testing.T) {
 	e.stored(kept.ID())
 	e.clear("KV_AGENT_SESSIONS")
 	e.end(kept, kept.Prompt(t.Context(), "go"))
-	if r := e.stored(kept.ID()); !r.Closed || r.Status != session.Completed {
+	if r := e.stored(kept.ID()); !r.Closed || r.Status != store.Completed {
 		t.Errorf("record %+v", r)
 	}
-	e.end(deleted, session.Outcome{Status: session.Completed})
+	e.end(deleted, session.Outcome{Status: store.Completed})
 	if n, err := e.Store().Delete(t.Context(), deleted.ID()); n != 1 || err != nil {
 		t.Errorf("Delete: %d, %v", n, err)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/store/storetest"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -69,10 +71,10 @@ func recordRun(t *testing.T) *killed {
 	k.stored = e.content(eventbus.Stream)
 	for _, r := range records {
 		opened := *r
-		opened.Status, opened.Closed, opened.Steps, opened.Error = session.Queued, false, 0, ""
+		opened.Status, opened.Closed, opened.Steps, opened.Error = store.Queued, false, 0, ""
 		late := opened
-		late.Status = session.Running
-		for _, r := range []session.Record{opened, late} {
+		late.Status = store.Running
+		for _, r := range []store.Record{opened, late} {
 			data, err := json.Marshal(r)
 			if err != nil {
 				t.Fatal(err)
@@ -172,15 +174,15 @@ func (k *killed) begun(stored []*nats.Msg) (begun []event.Path) {
 
 // checkRecovery recovers the sessions of paths, twice, and checks what is left.
 func (e *env) checkRecovery(t *testing.T, paths []event.Path) {
-	store, err := session.OpenStore(t.Context(), e.bus)
+	sessions, err := store.Open(t.Context(), e.bus)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Recover(t.Context()); err != nil {
+	if _, err := sessions.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	before := len(e.content(eventbus.Stream))
-	if n, err := store.Recover(t.Context()); n != 0 || err != nil {
+	if n, err := sessions.Recover(t.Context()); n != 0 || err != nil {
 		t.Errorf("a second Recover: %d, %v", n, err)
 	}
 	if after := len(e.content(eventbus.Stream)); after != before {
@@ -207,15 +209,15 @@ func (e *env) checkRecovery(t *testing.T, paths []event.Path) {
 		if ends != 1 || starts != 1 || entries[len(entries)-1].Kind != "session_end" {
 			t.Errorf("%s has %d starts and %d ends", id, starts, ends)
 		}
-		st, err := session.Fold(slices.Values(entries))
+		st, err := store.Fold(slices.Values(entries))
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkLegal(t, st)
+		storetest.CheckLegal(t, st)
 		if len(st.Pending) > 0 {
 			t.Errorf("%s still asks %v", id, st.Pending)
 		}
-		r, err := store.Get(t.Context(), id)
+		r, err := sessions.Get(t.Context(), id)
 		if err != nil || !r.Closed || r.Status != st.Record.Status || r.Steps != st.Record.Steps {
 			t.Errorf("the record %+v, %v; its log: %+v", r, err, st.Record)
 		}
@@ -235,11 +237,11 @@ func (e *env) checkRecovery(t *testing.T, paths []event.Path) {
 func TestRebuild(t *testing.T) {
 	e := newEnv(t, turns{calls(call("1", "a", "x")), say("ok")}, nil)
 	root := e.open(session.Spec{Agent: "primary", Description: "a root"})
-	for _, status := range []session.Status{session.Completed, session.Failed, session.Cancelled, session.TimedOut} {
+	for _, status := range []store.Status{store.Completed, store.Failed, store.Cancelled, store.TimedOut} {
 		s := e.open(session.Spec{Parent: root, ParentMessageID: "msg_1", Tools: []tool.Tool{echo("a")}})
 		s.Prompt(t.Context(), "go")
 		var why error
-		if status != session.Completed {
+		if status != store.Completed {
 			why = fmt.Errorf("it is %s", status)
 		}
 		e.end(s, session.Outcome{Status: status, Err: why})
@@ -253,21 +255,21 @@ func TestRebuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e.end(caller, session.Outcome{Status: session.Completed})
-	e.end(root, session.Outcome{Status: session.Interrupted})
-	all := func(store *session.Store) string {
-		records, err := store.List(t.Context())
+	e.end(caller, session.Outcome{Status: store.Completed})
+	e.end(root, session.Outcome{Status: store.Interrupted})
+	all := func(sessions *store.Store) string {
+		records, err := sessions.List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		var b strings.Builder
 		for _, r := range records {
-			messages, err := store.Messages(t.Context(), r.ID)
+			messages, err := sessions.Messages(t.Context(), r.ID)
 			data, jsonErr := json.Marshal(r)
 			if err != nil || jsonErr != nil {
 				t.Fatal(err, jsonErr)
 			}
-			fmt.Fprintf(&b, "%s\n%s\n", data, session.Markdown(r, messages))
+			fmt.Fprintf(&b, "%s\n%s\n", data, store.Markdown(r, messages))
 		}
 		return b.String()
 	}
@@ -278,18 +280,18 @@ func TestRebuild(t *testing.T) {
 	if err := e.bus.JetStream().DeleteKeyValue(t.Context(), "AGENT_SESSIONS"); err != nil {
 		t.Fatal(err)
 	}
-	store, err := session.OpenStore(t.Context(), e.bus)
+	sessions, err := store.Open(t.Context(), e.bus)
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := store.Check(t.Context())
+	check, err := sessions.Check(t.Context())
 	if err != nil || check.Logs != 6 || check.Records != 0 || len(check.Missing) != 6 {
 		t.Errorf("Check: %+v, %v", check, err)
 	}
-	if n, err := store.Rebuild(t.Context()); n != 6 || err != nil {
+	if n, err := sessions.Rebuild(t.Context()); n != 6 || err != nil {
 		t.Errorf("Rebuild: %d, %v", n, err)
 	}
-	if after := all(store); after != before {
+	if after := all(sessions); after != before {
 		t.Errorf("after the rebuild:\n%s\nbefore:\n%s", after, before)
 	}
 }

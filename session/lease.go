@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,14 +15,10 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/session/store"
 )
 
 const (
-	// leaseTTL is how long a process counts as alive after its last sign. It is
-	// the time to live of the keys in [leaseBucket].
-	leaseTTL = 10 * time.Second
-
 	// leaseRenewal is how often a process gives one: two may fail.
 	leaseRenewal = 3 * time.Second
 
@@ -31,69 +27,16 @@ const (
 	sweepEvery = time.Minute
 )
 
-// lease is the sign that a process is alive, stored under its boot id.
-type lease struct {
-	Worker
-	Machine string `json:"machine"` // where PID means something
-}
-
-func (s *Store) newLease(bootID string) *lease {
-	now := time.Now().UTC()
-	host, _ := os.Hostname() // for people
-	return &lease{
-		Worker: Worker{
-			Schema: workerSchema, BootID: bootID, Workspace: s.workspace, Host: host, PID: os.Getpid(), StartedAt: now, RenewedAt: now,
-		},
-		Machine: machine(),
-	}
-}
-
-// over reports whether the lease's process is known to have ended: one of this
-// machine that is not there any more. Of all others only time can tell.
-func (l *lease) over() bool {
-	return l.PID > 0 && l.Machine != "" && l.Machine == machine() && processGone(l.PID)
-}
-
-// takeLease stores l and returns its revision.
-func (s *Store) takeLease(ctx context.Context, l *lease) (uint64, error) {
-	data, err := json.Marshal(l)
-	if err != nil {
-		return 0, fmt.Errorf("taking the lease of this process: %w", err)
-	}
-	rev, err := s.leases.Create(ctx, s.key(l.BootID), data)
-	if err != nil {
-		return 0, fmt.Errorf("taking the lease of this process: %w", err)
-	}
-	return rev, nil
-}
-
-// alive reports whether the process of a boot id has a lease, and is not known
-// to have ended.
-func (s *Store) alive(ctx context.Context, bootID string) (bool, error) {
-	entry, err := s.leases.Get(ctx, s.key(bootID))
-	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("looking for the process %s: %w", bootID, err)
-	}
-	var l lease
-	if err := json.Unmarshal(entry.Value(), &l); err != nil {
-		return true, nil // the form of a later version counts as alive
-	}
-	return !l.over(), nil
-}
-
 // keeper renews the lease of a manager's process, and ends the sessions of
 // processes whose lease has ended.
 type keeper struct {
 	m     *Manager
-	lease *lease
+	lease *store.Lease
 	stop  context.CancelFunc
 	done  chan struct{}
 
 	mu       sync.Mutex // held while the lease is renewed, or given back
-	load     func() WorkerLoad
+	load     func() store.WorkerLoad
 	rev      uint64    // of the stored lease; 0: not stored
 	doubtful time.Time // until then the live sessions are looked at: somebody may have ended them
 	closed   bool
@@ -109,20 +52,20 @@ type keeper struct {
 // seen is the lease of another process, and when it was last renewed, by the
 // clock of this one.
 type seen struct {
-	lease
+	store.Lease
 	at time.Time
 }
 
 // startKeeper takes the lease of m's process and keeps it until close, or until
 // the bus is closed.
 func startKeeper(ctx context.Context, m *Manager) (*keeper, error) {
-	k := &keeper{m: m, lease: m.store.newLease(m.bootID), done: make(chan struct{}), others: make(map[string]*seen)}
+	k := &keeper{m: m, lease: m.store.NewLease(m.bootID), done: make(chan struct{}), others: make(map[string]*seen)}
 	var err error
-	if k.rev, err = m.store.takeLease(ctx, k.lease); err != nil {
+	if k.rev, err = m.store.TakeLease(ctx, k.lease); err != nil {
 		return nil, err
 	}
 	// Those that have been away as long as this process have a chance to come back.
-	k.sweepLater(leaseTTL, true)
+	k.sweepLater(store.LeaseTTL, true)
 	k.signed()
 	ctx, k.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go k.run(ctx, m.bus.Conn().StatusChanged(nats.CLOSED))
@@ -139,7 +82,7 @@ func (k *keeper) close(ctx context.Context) error {
 		return nil
 	}
 	k.closed = true
-	if err := k.m.store.leases.Delete(ctx, k.m.store.key(k.lease.BootID)); err != nil {
+	if err := k.m.store.DropLease(ctx, k.lease.BootID); err != nil {
 		return fmt.Errorf("giving back the lease of this process: %w", err)
 	}
 	return nil
@@ -186,7 +129,7 @@ func (k *keeper) run(ctx context.Context, closed <-chan nats.Status) {
 }
 
 func (k *keeper) watch(ctx context.Context) jetstream.KeyWatcher {
-	watch, err := k.m.store.leases.Watch(ctx, k.m.store.key("*"))
+	watch, err := k.m.store.WatchLeases(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			k.m.log.Warn("the leases of other processes can't be watched", "err", err)
@@ -198,7 +141,7 @@ func (k *keeper) watch(ctx context.Context) jetstream.KeyWatcher {
 
 // note takes a change of somebody's lease.
 func (k *keeper) note(e jetstream.KeyValueEntry) {
-	if e == nil || e.Key() == k.m.store.key(k.lease.BootID) {
+	if e == nil || strings.HasSuffix(e.Key(), "."+k.lease.BootID) {
 		return
 	}
 	if e.Operation() != jetstream.KeyValuePut { // given back, or expired
@@ -209,8 +152,8 @@ func (k *keeper) note(e jetstream.KeyValueEntry) {
 		return
 	}
 	s := &seen{at: time.Now()}
-	if json.Unmarshal(e.Value(), &s.lease) != nil {
-		s.lease = lease{} // of a later version: it counts until it is not renewed
+	if json.Unmarshal(e.Value(), &s.Lease) != nil {
+		s.Lease = store.Lease{} // of a later version: it counts until it is not renewed
 	}
 	k.others[e.Key()] = s
 }
@@ -218,7 +161,7 @@ func (k *keeper) note(e jetstream.KeyValueEntry) {
 // sweepDue reports whether to look for sessions whose process has gone.
 func (k *keeper) sweepDue(now time.Time) bool {
 	maps.DeleteFunc(k.others, func(_ string, s *seen) bool {
-		gone := now.Sub(s.at) > leaseTTL || s.over()
+		gone := now.Sub(s.at) > store.LeaseTTL || s.Over()
 		if gone {
 			k.sweepSoon()
 		}
@@ -267,7 +210,7 @@ func (k *keeper) renew(ctx context.Context) {
 	if k.silent() > 2*leaseRenewal {
 		// The store was out of reach, for others too: their leases may have run
 		// out with them alive. They have time to come back.
-		k.sweepLater(leaseTTL, true)
+		k.sweepLater(store.LeaseTTL, true)
 	}
 	if !k.doubtful.IsZero() {
 		if err := k.m.dropEnded(ctx); err != nil {
@@ -288,7 +231,7 @@ func (k *keeper) signed() {
 
 // away reports whether others may take this process for gone: its last sign is
 // older than the lease.
-func (k *keeper) away() bool { return k.silent() > leaseTTL }
+func (k *keeper) away() bool { return k.silent() > store.LeaseTTL }
 
 // silent is how long ago the last sign was, by the time that has passed for the
 // machine or by the clock on the wall: the first stands still while the machine
@@ -304,31 +247,18 @@ func (k *keeper) extend(ctx context.Context) error {
 	if k.load != nil {
 		k.lease.WorkerLoad = k.load()
 	}
-	data, err := json.Marshal(k.lease)
-	if err != nil {
-		return err
-	}
-	key := k.m.store.key(k.lease.BootID)
-	rev, err := k.m.store.leases.Update(ctx, key, data, k.rev)
-	if !eventbus.IsConflict(err) {
+	rev, err := k.m.store.RenewLease(ctx, k.lease, k.rev)
+	if !errors.Is(err, store.ErrNoLease) {
 		if err == nil {
 			k.rev = rev
 		}
 		return err
 	}
-	entry, err := k.m.store.leases.Get(ctx, key)
-	switch {
-	case err == nil: // renewed, and its acknowledgement lost
-		k.rev = entry.Revision()
-		return nil
-	case !errors.Is(err, jetstream.ErrKeyNotFound):
-		return err
-	}
 	k.m.log.Warn("the lease of this process had run out: it was stopped, asleep, or cut off from the store")
 	// What kept this process away may have kept all: they have time to come back.
-	k.doubtful = time.Now().Add(leaseTTL)
-	k.sweepLater(leaseTTL, true)
-	k.rev, err = k.m.store.takeLease(ctx, k.lease)
+	k.doubtful = time.Now().Add(store.LeaseTTL)
+	k.sweepLater(store.LeaseTTL, true)
+	k.rev, err = k.m.store.TakeLease(ctx, k.lease)
 	return err
 }
 
@@ -336,7 +266,7 @@ func (k *keeper) extend(ctx context.Context) error {
 // are kept no longer.
 func (k *keeper) sweep(ctx context.Context) {
 	k.sweepLater(sweepEvery, false)
-	n, err := k.m.store.recover(ctx, k.lease.BootID)
+	n, err := k.m.store.RecoverAs(ctx, k.lease.BootID)
 	if ctx.Err() != nil {
 		return
 	}

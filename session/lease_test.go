@@ -19,6 +19,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // process returns a manager on e's bus with a lease of its own, as another
@@ -92,7 +93,7 @@ func TestLeaseHolds(t *testing.T) {
 		t.Errorf("the live process ended %d sessions of the one that has gone, want 2", n)
 	}
 	for _, s := range []*session.Session{root, child} {
-		if r := e.stored(s.ID()); r.Status != session.Interrupted || !r.Closed || r.EndedBy != session.BootID(b.Manager) {
+		if r := e.stored(s.ID()); r.Status != store.Interrupted || !r.Closed || r.EndedBy != session.BootID(b.Manager) {
 			t.Errorf("record %+v", r)
 		}
 	}
@@ -184,24 +185,24 @@ func TestBackFromSleep(t *testing.T) {
 	session.LeaseRound(t.Context(), asleep.Manager)
 	o := <-out
 	var why *session.TakenError
-	if o.Status != session.Failed || !errors.As(o.Err, &why) || !errors.Is(o.Err, session.ErrEnded) || !strings.Contains(o.Err.Error(), "no sign of life") {
+	if o.Status != store.Failed || !errors.As(o.Err, &why) || !errors.Is(o.Err, store.ErrEnded) || !strings.Contains(o.Err.Error(), "no sign of life") {
 		t.Errorf("outcome of the session that was ended: %+v", o)
 	}
-	if err := taken.End(o.Status, o.Err); !errors.Is(err, session.ErrEnded) {
+	if err := taken.End(o.Status, o.Err); !errors.Is(err, store.ErrEnded) {
 		t.Errorf("ending it again: %v, want ErrEnded", err)
 	}
 	events := e.events(taken)
 	if last := events[len(events)-1]; ends(events) != 1 || last.Type() != "session_end" {
 		t.Errorf("its stream: %s", types(events))
 	}
-	if r := e.stored(taken.ID()); r.Status != session.Interrupted {
+	if r := e.stored(taken.ID()); r.Status != store.Interrupted {
 		t.Errorf("its record: %+v", r)
 	}
 	// The lease is there again.
 	if n, err := e.Store().Recover(t.Context()); n != 0 || err != nil {
 		t.Errorf("Recover after it came back: %d, %v", n, err)
 	}
-	if err := kept.End(session.Completed, nil); err != nil {
+	if err := kept.End(store.Completed, nil); err != nil {
 		t.Errorf("the session that nobody had ended: %v", err)
 	}
 }
@@ -215,13 +216,13 @@ func TestOutage(t *testing.T) {
 		patient bool
 	}{
 		{session.LeaseRenewal, false},
-		{session.LeaseTTL - session.LeaseRenewal, true},
+		{store.LeaseTTL - session.LeaseRenewal, true},
 	} {
 		session.SweepNow(e.Manager)
 		session.Sleep(e.Manager, tt.silent)
 		session.LeaseRound(t.Context(), e.Manager)
 		at, patient := session.NextSweep(e.Manager)
-		if patient != tt.patient || patient && time.Until(at) < session.LeaseTTL-time.Second {
+		if patient != tt.patient || patient && time.Until(at) < store.LeaseTTL-time.Second {
 			t.Errorf("after %s: the next look in %s, patient %v", tt.silent, time.Until(at), patient)
 		}
 	}
@@ -242,7 +243,7 @@ func TestNothingAfterSleep(t *testing.T) {
 	out := make(chan session.Outcome)
 	go func() { out <- s.Prompt(t.Context(), "go") }()
 	<-begun
-	session.Sleep(asleep.Manager, 2*session.LeaseTTL)
+	session.Sleep(asleep.Manager, 2*store.LeaseTTL)
 	e.expire(asleep.Manager)
 	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
 		t.Fatalf("Recover: %d, %v", n, err)
@@ -279,7 +280,7 @@ func TestManyRecoverOne(t *testing.T) {
 		if !strings.HasSuffix(got, "=queued =aborted session_end") {
 			t.Errorf("events %s", got)
 		}
-		if r := e.stored(s.ID()); r.Status != session.Interrupted || !r.Closed {
+		if r := e.stored(s.ID()); r.Status != store.Interrupted || !r.Closed {
 			t.Errorf("record %+v", r)
 		}
 	}
@@ -291,7 +292,7 @@ func TestTakerDies(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	s := e.open(session.Spec{})
 	r := s.Record()
-	r.Status, r.EndedBy = session.Interrupted, "boot_taker"
+	r.Status, r.EndedBy = store.Interrupted, "boot_taker"
 	e.store(r)
 	if err := session.PutLease(t.Context(), e.Store(), "boot_taker", 1); err != nil {
 		t.Fatal(err)
@@ -305,7 +306,7 @@ func TestTakerDies(t *testing.T) {
 	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
 		t.Fatalf("after its death: %d, %v", n, err)
 	}
-	if r := e.stored(s.ID()); !r.Closed || r.Status != session.Interrupted {
+	if r := e.stored(s.ID()); !r.Closed || r.Status != store.Interrupted {
 		t.Errorf("record %+v", r)
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // TestListWhileTheyChange: a list has every session once, however busily they
 // change at the moment.
 func TestListWhileTheyChange(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
-	var all []session.Record
+	var all []store.Record
 	for range 4 {
 		all = append(all, e.open(session.Spec{}).Record())
 	}

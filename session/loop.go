@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/store"
 )
 
 // concludeNow is what the model reads when its steps are used up.
@@ -39,9 +40,9 @@ func (e *UnacceptedError) Unwrap() error { return e.Err }
 
 // Outcome is how a turn of a session ended.
 type Outcome struct {
-	Status Status // Completed, Failed, Cancelled or TimedOut
-	Text   string // the answer; empty unless Completed
-	Err    error  // why; nil if Completed
+	Status store.Status // Completed, Failed, Cancelled or TimedOut
+	Text   string       // the answer; empty unless Completed
+	Err    error        // why; nil if Completed
 }
 
 // Prompt gives the session a prompt and runs the loop until the model has
@@ -94,12 +95,12 @@ func (t *Turn) open() error {
 	if err := t.bond.ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.become(Running, nil); err != nil {
+	if err := s.become(store.Running, nil); err != nil {
 		return err
 	}
 	s.tell(t.prompt)
 	s.status(event.StatusStreaming)
-	t.next = newID("msg")
+	t.next = store.NewID("msg")
 	return nil
 }
 
@@ -120,23 +121,23 @@ func (t *Turn) Run() Outcome {
 // outcome tells how the turn has ended.
 func (t *Turn) outcome(text string, err error) Outcome {
 	if err == nil {
-		return Outcome{Status: Completed, Text: text}
+		return Outcome{Status: store.Completed, Text: text}
 	}
-	out := Outcome{Status: Failed, Err: err}
+	out := Outcome{Status: store.Failed, Err: err}
 	var limit *TimeLimitError
 	if t.bond.ctx.Err() != nil {
 		out.Err = context.Cause(t.bond.ctx)
 		switch {
 		case errors.As(out.Err, &limit):
-			out.Status = TimedOut
+			out.Status = store.TimedOut
 		case out.Err == context.Canceled: // without a reason
-			out.Status, out.Err = Cancelled, errors.New("the task was cancelled")
+			out.Status, out.Err = store.Cancelled, errors.New("the task was cancelled")
 		case errors.Is(out.Err, context.Canceled):
-			out.Status, out.Err = Cancelled, fmt.Errorf("the task was cancelled: %w", out.Err)
+			out.Status, out.Err = store.Cancelled, fmt.Errorf("the task was cancelled: %w", out.Err)
 		}
 	}
 	if broken := t.s.brokenBy(); broken != nil {
-		out = Outcome{Status: Failed, Err: broken}
+		out = Outcome{Status: store.Failed, Err: broken}
 	}
 	return out
 }
@@ -164,7 +165,7 @@ func (t *Turn) loop() (string, error) {
 			return text, err
 		}
 		t.s.status(event.StatusStreaming)
-		t.next = newID("msg")
+		t.next = store.NewID("msg")
 	}
 }
 
@@ -190,7 +191,7 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 	message := model.Message{Role: model.User, ToolResults: results}
 	if step == s.maxSteps {
 		message.Text = concludeNow
-		s.append(messageKind, messageEntry{ID: resultsID(a.id), Role: model.User, Text: message.Text, Answers: a.id})
+		s.append(store.ResultsEntry(a.id, message.Text))
 	}
 	s.messages = append(s.messages, message)
 	return "", false, t.bond.ctx.Err()
@@ -312,11 +313,11 @@ func (s *Session) complete(a *answer) error {
 		a.message.ToolCalls = nil // none was to be made, and none will be answered
 	}
 	s.messages = append(s.messages, a.message)
-	if entry := unsaid(a.id, &a.message); entry != nil {
-		s.append(messageKind, entry)
+	if entry, needed := store.SaidEntry(a.id, &a.message); needed {
+		s.append(entry)
 	}
 	s.publish(event.Usage(a.usage)) // completes the message in the log
-	return s.change(func(r *Record) error {
+	return s.change(func(r *store.Record) error {
 		r.Steps++
 		r.Usage = r.Usage.Add(a.usage)
 		return nil
@@ -327,7 +328,7 @@ func (s *Session) complete(a *answer) error {
 // before in this session.
 func (s *Session) named(call model.ToolCall) model.ToolCall {
 	if call.ID == "" || s.callIDs[call.ID] {
-		call.ID = newID("call")
+		call.ID = store.NewID("call")
 	}
 	s.callIDs[call.ID] = true
 	return call
@@ -395,5 +396,5 @@ func (s *Session) startAll(ctx context.Context, calls []*invocation, running *sy
 // tell adds a message to the conversation that the session has for its model.
 func (s *Session) tell(text string) {
 	s.messages = append(s.messages, model.Message{Role: model.User, Text: text})
-	s.append(messageKind, messageEntry{ID: newID("msg"), Role: model.User, Text: text})
+	s.append(store.ToldEntry(store.NewID("msg"), text))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/shell"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -62,7 +63,7 @@ type Options struct {
 	// Model returns the model of a name; the empty name is the default's.
 	Model func(name string) (model.Model, error)
 
-	// Approver answers what the rules ask, as does whoever calls [Store.Answer],
+	// Approver answers what the rules ask, as does whoever calls [store.Store.Answer],
 	// from whatever process; nil: only they do.
 	Approver Approver
 
@@ -74,7 +75,7 @@ type Options struct {
 	Audit *AuditLog
 
 	// Retention says when ended sessions are deleted; the zero value: never.
-	Retention Retention
+	Retention store.Retention
 
 	Limits Limits
 	Logger *slog.Logger // nil: discard
@@ -83,7 +84,7 @@ type Options struct {
 // Manager opens sessions and knows those that run in this process.
 type Manager struct {
 	bus        *eventbus.Bus
-	store      *Store
+	store      *store.Store
 	paths      permission.Workspace
 	static     StaticRules
 	rulesFile  string
@@ -92,11 +93,11 @@ type Manager struct {
 	unattended bool
 	audit      *AuditLog
 	limits     Limits
-	retention  Retention
+	retention  store.Retention
 	log        *slog.Logger
 	bootID     string
 	keeper     *keeper
-	index      *index
+	index      *store.Index
 	rechecks   rechecks
 	stops      *stops
 
@@ -114,13 +115,13 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	if err := limits.check(); err != nil {
 		return nil, err
 	}
-	store, err := OpenStore(ctx, opts.Bus)
+	sessions, err := store.Open(ctx, opts.Bus)
 	if err != nil {
 		return nil, err
 	}
 	m := &Manager{
 		bus:        opts.Bus,
-		store:      store,
+		store:      sessions,
 		paths:      opts.Workspace,
 		static:     opts.Static,
 		rulesFile:  opts.RulesFile,
@@ -131,7 +132,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		limits:     limits,
 		retention:  opts.Retention,
 		log:        opts.Logger,
-		bootID:     newID("boot"),
+		bootID:     store.NewID("boot"),
 		live:       make(map[string]*Session),
 	}
 	if m.log == nil {
@@ -140,8 +141,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	if m.keeper, err = startKeeper(ctx, m); err != nil {
 		return nil, err
 	}
-	m.index = startIndex(store, m.log)
-	store.index = m.index
+	m.index = sessions.StartIndex(m.log)
 	if m.stops, err = startStops(m); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -155,15 +155,15 @@ func (m *Manager) Close() error {
 	if m.stops != nil {
 		m.stops.close()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), store.WriteTimeout)
 	defer cancel()
 	// The records before the lease: without it their sessions count as lost.
-	return errors.Join(m.index.close(ctx), m.keeper.close(ctx))
+	return errors.Join(m.index.Close(ctx), m.keeper.close(ctx))
 }
 
 // Report has load's answer stored with the lease, now and at each renewal, for
 // who lists workers.
-func (m *Manager) Report(ctx context.Context, load func() WorkerLoad) {
+func (m *Manager) Report(ctx context.Context, load func() store.WorkerLoad) {
 	m.keeper.mu.Lock()
 	m.keeper.load = load
 	m.keeper.mu.Unlock()
@@ -234,13 +234,13 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	m.live[s.id] = s
 	m.mu.Unlock()
 	s.mu.Lock()
-	m.index.put(s, s.record)
+	m.index.Put(indexed{s}, s.record)
 	s.mu.Unlock()
-	s.append(openedKind, s.record.opened())
-	s.publish(s.record.started())
+	s.append(s.record.OpenedEntry())
+	s.publish(s.record.StartEvent())
 	s.status(event.StatusQueued)
 	if err := s.brokenBy(); err != nil {
-		return nil, errors.Join(err, s.End(Failed, err))
+		return nil, errors.Join(err, s.End(store.Failed, err))
 	}
 	return s, nil
 }
@@ -254,7 +254,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	}
 	s := &Session{
 		m:        m,
-		identity: identity{parent: spec.Parent, id: newID("ses"), agent: spec.Agent},
+		identity: identity{parent: spec.Parent, id: store.NewID("ses"), agent: spec.Agent},
 		behavior: behavior{
 			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, tools: spec.ToolSet,
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, approver: spec.Approver,
@@ -265,13 +265,13 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	if s.approver == nil {
 		s.approver = m.approver
 	}
-	s.record = Record{
-		Schema:          recordSchema,
+	s.record = store.Record{
+		Schema:          store.RecordSchema,
 		ID:              s.id,
 		ParentMessageID: spec.ParentMessageID,
 		Agent:           spec.Agent,
 		Description:     spec.Description,
-		Status:          Queued,
+		Status:          store.Queued,
 		CreatedAt:       time.Now().UTC(),
 		BootID:          m.bootID,
 	}
@@ -309,7 +309,7 @@ func (m *Manager) Live(id string) (*Session, bool) {
 }
 
 // Store returns the stored sessions.
-func (m *Manager) Store() *Store { return m.store }
+func (m *Manager) Store() *store.Store { return m.store }
 
 func (m *Manager) forget(id string) {
 	m.mu.Lock()

@@ -11,11 +11,12 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // stores puts what was stored, a subject and its JSON a line, into e's store, as a
 // worker of before schema 3 has left it, and returns that.
-func (e *env) stores(lines string) *session.Store {
+func (e *env) stores(lines string) *store.Store {
 	e.t.Helper()
 	if _, err := e.bus.EnsureStream(e.t.Context(), jetstream.StreamConfig{Name: "AGENT_MESSAGES", Subjects: []string{"agents.v1.*.messages.*"}}); err != nil {
 		e.t.Fatal(err)
@@ -27,11 +28,11 @@ func (e *env) stores(lines string) *session.Store {
 			e.t.Fatal(err)
 		}
 	}
-	store, err := session.OpenStore(e.t.Context(), e.bus)
+	sessions, err := store.Open(e.t.Context(), e.bus)
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	return store
+	return sessions
 }
 
 // TestSchema1: what workers of before the fields closed, endedBy and payloadRef
@@ -42,7 +43,7 @@ func TestSchema1(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := newEnv(t, turns{say("ok")}, nil)
-	store := e.stores(string(stored))
+	sessions := e.stores(string(stored))
 	// The same, killed while it ran.
 	running := strings.NewReplacer(`"completed"`, `"running"`, "ses_6xrawitmui6joh45", "ses_killed")
 	e.stores(running.Replace(strings.SplitAfter(string(stored), "\n")[1]))
@@ -50,24 +51,24 @@ func TestSchema1(t *testing.T) {
 	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
 		t.Errorf("Recover: %d, %v, want the running one alone", n, err)
 	}
-	for id, want := range map[string]session.Record{
-		"ses_5yuflut6vxzv26br": {Status: session.Completed, Agent: "explore", Steps: 3, Depth: 1},
-		"ses_6xrawitmui6joh45": {Status: session.Completed, Steps: 1},
-		"ses_killed":           {Status: session.Interrupted, Steps: 1},
+	for id, want := range map[string]store.Record{
+		"ses_5yuflut6vxzv26br": {Status: store.Completed, Agent: "explore", Steps: 3, Depth: 1},
+		"ses_6xrawitmui6joh45": {Status: store.Completed, Steps: 1},
+		"ses_killed":           {Status: store.Interrupted, Steps: 1},
 	} {
 		r := e.stored(id)
 		if r.Status != want.Status || r.Agent != want.Agent || r.Steps != want.Steps || r.Depth != want.Depth || !r.Closed || r.Schema != 3 {
 			t.Errorf("%s: %+v", id, r)
 		}
 	}
-	messages, err := store.Messages(t.Context(), "ses_5yuflut6vxzv26br")
+	messages, err := sessions.Messages(t.Context(), "ses_5yuflut6vxzv26br")
 	if err != nil || len(messages) != 6 {
 		t.Fatalf("%d messages, %v, want 6", len(messages), err)
 	}
 	if first, last := messages[0], messages[5]; first.Text != "Where is the retry delay?" || last.Role != model.Assistant || !strings.HasPrefix(last.Text, "The best match is `a.go:1`") {
 		t.Errorf("messages %+v … %+v", first, last)
 	}
-	if _, err := store.Delete(t.Context(), "ses_6xrawitmui6joh45"); err != nil {
+	if _, err := sessions.Delete(t.Context(), "ses_6xrawitmui6joh45"); err != nil {
 		t.Fatal(err)
 	}
 	if messages, err := e.bus.JetStream().Stream(t.Context(), "AGENT_MESSAGES"); err != nil || messages.CachedInfo().State.Msgs != 0 {
@@ -92,18 +93,18 @@ func TestForeignSchema(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t, turns{say("ok")}, nil)
 			sound := e.stored(e.open(session.Spec{}).ID())
-			store := e.stores(fmt.Sprintf("agents.v1.ws.messages.%s %s", sound.ID, tt.message))
+			sessions := e.stores(fmt.Sprintf("agents.v1.ws.messages.%s %s", sound.ID, tt.message))
 			if err := e.bus.Purge(t.Context(), sound.Path); err != nil { // no log has the messages
 				t.Fatal(err)
 			}
-			if _, err := store.Messages(t.Context(), sound.ID); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := sessions.Messages(t.Context(), sound.ID); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Messages: %v, want %q", err, tt.want)
 			}
 			e.stores("$KV.AGENT_SESSIONS.ws.ses_x " + tt.record)
 			_, get := e.Store().Get(t.Context(), "ses_x")
 			_, list := e.Store().List(t.Context())
 			_, recover := e.Store().Recover(t.Context())
-			_, expire := e.Store().Expire(t.Context(), session.Retention{Age: 1}, time.Now())
+			_, expire := e.Store().Expire(t.Context(), store.Retention{Age: 1}, time.Now())
 			for what, err := range map[string]error{"Get": get, "List": list, "Recover": recover, "Expire": expire} {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("%s: %v, want %q", what, err, tt.want)

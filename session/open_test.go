@@ -7,6 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // TestOpenCutShort: a caller that goes away while its session is opened leaves
@@ -28,7 +29,7 @@ func TestOpenCutShort(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cut <- cancel
 		if s, err := e.Open(ctx, session.Spec{Agent: "agent"}); err == nil {
-			e.end(s, session.Outcome{Status: session.Cancelled, Err: context.Canceled})
+			e.end(s, session.Outcome{Status: store.Cancelled, Err: context.Canceled})
 		}
 		cancel()
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // TestServerRestarts: while a session streams, the external server goes, and
@@ -82,13 +83,13 @@ func TestServerRestarts(t *testing.T) {
 	out := s.Prompt(t.Context(), "go")
 	restarting.Wait()
 	e.end(s, out)
-	if out.Status != session.Completed || len(strings.Fields(out.Text)) != deltas {
+	if out.Status != store.Completed || len(strings.Fields(out.Text)) != deltas {
 		t.Fatalf("%s with %d words, %v", out.Status, len(strings.Fields(out.Text)), out.Err)
 	}
 	if text := <-followed; strings.TrimSpace(text) != strings.TrimSpace(out.Text) {
 		t.Errorf("the reader got %q", text)
 	}
-	if r := e.stored(s.ID()); r.Status != session.Completed || !r.Closed {
+	if r := e.stored(s.ID()); r.Status != store.Completed || !r.Closed {
 		t.Errorf("record %+v", r)
 	}
 }
@@ -106,10 +107,10 @@ func TestDiskFull(t *testing.T) {
 	}}
 	e := newEnvOn(t, eventbus.Options{URL: natstest.Start(t, server.Options{StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 20}).ClientURL()}, m, nil)
 	small := e.open(session.Spec{})
-	e.end(small, session.Outcome{Status: session.Completed})
+	e.end(small, session.Outcome{Status: store.Completed})
 	s := e.open(session.Spec{})
 	out := s.Prompt(t.Context(), "go")
-	if out.Status != session.Failed || out.Err == nil || !strings.Contains(out.Err.Error(), "resource") {
+	if out.Status != store.Failed || out.Err == nil || !strings.Contains(out.Err.Error(), "resource") {
 		t.Errorf("outcome %s, %v", out.Status, out.Err)
 	}
 	if err := s.End(out.Status, out.Err); err == nil {
@@ -168,20 +169,20 @@ func TestDamagedStore(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s is damaged: %v", name, err)
 		}
-		store, err := session.OpenStore(t.Context(), bus)
+		sessions, err := store.Open(t.Context(), bus)
 		if err != nil {
 			t.Fatalf("%s is damaged: %v", name, err)
 		}
-		if _, err := store.Recover(t.Context()); err != nil {
+		if _, err := sessions.Recover(t.Context()); err != nil {
 			t.Errorf("%s is damaged: Recover: %v", name, err)
 		}
 		blocks := func(stream string) bool {
 			return strings.Contains(name, string(filepath.Separator)+stream+string(filepath.Separator)) && strings.HasSuffix(name, ".blk")
 		}
-		if _, err := store.Get(t.Context(), id); err != nil && !blocks("KV_AGENT_SESSIONS") {
+		if _, err := sessions.Get(t.Context(), id); err != nil && !blocks("KV_AGENT_SESSIONS") {
 			t.Errorf("%s is damaged: the record: %v", name, err)
 		}
-		if messages, err := store.Messages(t.Context(), id); err != nil || len(messages) != 2 && !blocks(eventbus.Stream) {
+		if messages, err := sessions.Messages(t.Context(), id); err != nil || len(messages) != 2 && !blocks(eventbus.Stream) {
 			t.Errorf("%s is damaged: %d messages, %v", name, len(messages), err)
 		}
 		if err := bus.Close(); err != nil {
@@ -219,7 +220,7 @@ func storeOne(t *testing.T, dir string) string {
 // time, and is not archived before it is.
 func TestClockSetBack(t *testing.T) {
 	now := time.Now()
-	r := &session.Record{Status: session.Completed, StartedAt: now, EndedAt: now.Add(-time.Hour)}
+	r := &store.Record{Status: store.Completed, StartedAt: now, EndedAt: now.Add(-time.Hour)}
 	if d := r.Duration(now); d != 0 {
 		t.Errorf("it ran for %s", d)
 	}

@@ -7,20 +7,17 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/store"
 )
 
-// storeTimeout bounds a write to the store that has to happen even though the
-// session's own context has ended.
-const storeTimeout = 10 * time.Second
-
-// brokenTimeout is the same once the store has failed the session: it is tried,
-// and not waited for again.
+// brokenTimeout is [store.WriteTimeout] once the store has failed the session: it
+// is tried, and not waited for again.
 const brokenTimeout = time.Second
 
 // storeContext bounds a write to the store, whatever has become of the
 // session's own context.
 func (s *Session) storeContext() (context.Context, context.CancelFunc) {
-	timeout := storeTimeout
+	timeout := store.WriteTimeout
 	if s.brokenBy() != nil {
 		timeout = brokenTimeout
 	}
@@ -69,7 +66,7 @@ func (s *Session) publish(ev event.Event) {
 
 // note takes an error of the store: the session can't go on.
 func (s *Session) note(err error) {
-	if err == nil || errors.Is(err, ErrEnded) || errors.Is(err, eventbus.ErrEnded) {
+	if err == nil || errors.Is(err, store.ErrEnded) || errors.Is(err, eventbus.ErrEnded) {
 		return
 	}
 	s.mu.Lock()
@@ -91,9 +88,9 @@ func (s *Session) brokenBy() error {
 
 // append hands an entry of the log that is no event to the stream. Where that
 // fails the session is broken, and ends.
-func (s *Session) append(kind string, entry any) {
+func (s *Session) append(entry store.LogEntry) {
 	if !s.taken.Load() {
-		s.note(s.stream().Append(s.background, kind, encodeEntry(entry)))
+		s.note(entry.AppendTo(s.background, s.stream()))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -70,7 +71,7 @@ type progress struct {
 	idle      chan struct{} // closed when none does any more; nil: nobody waits for that
 	publisher *eventbus.Publisher
 	ending    bool // End has been called
-	record    Record
+	record    store.Record
 	runtime   *permission.Ruleset
 	clock     *clock // nil: no turn has begun
 	shown     event.Status
@@ -94,7 +95,7 @@ func (s *Session) Agent() string { return s.agent }
 func (s *Session) Path() event.Path { return s.path }
 
 // Record returns a copy of the session's record.
-func (s *Session) Record() Record {
+func (s *Session) Record() store.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.record
@@ -110,8 +111,8 @@ func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (
 // people see it. With nil it is prepared from args.
 func (s *Session) Do(ctx context.Context, name string, args json.RawMessage, prepared tool.Prepared) (CallResult, error) {
 	inv := &invocation{
-		ToolCall:  model.ToolCall{ID: newID("call"), Name: name, Arguments: string(args)},
-		messageID: newID("msg"),
+		ToolCall:  model.ToolCall{ID: store.NewID("call"), Name: name, Arguments: string(args)},
+		messageID: store.NewID("msg"),
 		prepared:  prepared,
 	}
 	if err := s.begin(); err != nil {
@@ -125,7 +126,7 @@ func (s *Session) Do(ctx context.Context, name string, args json.RawMessage, pre
 		return CallResult{}, err
 	}
 	res := s.invoke(ctx, inv)
-	s.publish(event.TurnComplete{Message: event.TurnMessage{ID: resultsID(inv.messageID), Text: res.Text}})
+	s.publish(event.TurnComplete{Message: event.TurnMessage{ID: store.ResultsID(inv.messageID), Text: res.Text}})
 	if last() {
 		s.status(event.StatusIdle)
 	}
@@ -135,10 +136,10 @@ func (s *Session) Do(ctx context.Context, name string, args json.RawMessage, pre
 // announce publishes a call of a caller as a step of the session.
 func (s *Session) announce(inv *invocation) error {
 	var step int
-	err := s.change(func(r *Record) error {
+	err := s.change(func(r *store.Record) error {
 		r.Steps++
 		step = r.Steps
-		return r.transition(Running, nil, time.Now().UTC())
+		return r.Transition(store.Running, nil, time.Now().UTC())
 	})
 	if err != nil {
 		return err
@@ -149,12 +150,12 @@ func (s *Session) announce(inv *invocation) error {
 }
 
 // become changes the session's state.
-func (s *Session) become(to Status, why error) error {
-	return s.change(func(r *Record) error { return r.transition(to, why, time.Now().UTC()) })
+func (s *Session) become(to store.Status, why error) error {
+	return s.change(func(r *store.Record) error { return r.Transition(to, why, time.Now().UTC()) })
 }
 
-// change changes the record. Others see that a little later: see [index].
-func (s *Session) change(f func(*Record) error) error {
+// change changes the record. Others see that a little later: see [store.Index].
+func (s *Session) change(f func(*store.Record) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.taken.Load() {
@@ -169,7 +170,7 @@ func (s *Session) change(f func(*Record) error) error {
 	}
 	s.record = next
 	if !s.ending { // then its end is written
-		s.m.index.put(s, next)
+		s.m.index.Put(indexed{s}, next)
 	}
 	return nil
 }

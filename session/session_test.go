@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -29,7 +30,7 @@ func TestTurn(t *testing.T) {
 	s := e.open(session.Spec{System: "be good", Tools: []tool.Tool{echo("a"), echo("b")}})
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
-	if out.Status != session.Completed || out.Text != "done" || out.Err != nil {
+	if out.Status != store.Completed || out.Text != "done" || out.Err != nil {
 		t.Fatalf("outcome %+v", out)
 	}
 	want := []model.Message{
@@ -56,7 +57,7 @@ func TestTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Status != session.Completed || r.Steps != 2 || r.Usage.InputTokens != 15 || r.Usage.OutputTokens != 3 ||
+	if r.Status != store.Completed || r.Steps != 2 || r.Usage.InputTokens != 15 || r.Usage.OutputTokens != 3 ||
 		r.StartedAt.IsZero() || r.EndedAt.Before(r.StartedAt) || r.BootID == "" {
 		t.Errorf("record %+v", r)
 	}
@@ -146,7 +147,7 @@ func TestStoreGet(t *testing.T) {
 		t.Errorf("by a start that two ids have: %v", err)
 	}
 	for _, id := range []string{"", "nope", "a.b", "*", ">", "a b"} {
-		if r, err := e.Store().Get(t.Context(), id); !errors.Is(err, session.ErrNotFound) {
+		if r, err := e.Store().Get(t.Context(), id); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("Get(%q) = %v, %v, want ErrNotFound", id, r, err)
 		}
 	}

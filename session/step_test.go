@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -103,7 +104,7 @@ func TestPrepared(t *testing.T) {
 			t.Errorf("%s: %+v, %v", value, res, err)
 		}
 	}
-	if err := caller.End(session.Completed, nil); err != nil {
+	if err := caller.End(store.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 	if r.read.Load() != 2 {

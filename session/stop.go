@@ -6,19 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/nats-io/nats.go"
-)
 
-const (
-	// stopTimeout bounds [Store.Stop]. A process that has gone without a word is
-	// known to have after [leaseTTL].
-	stopTimeout = 30 * time.Second
-
-	// stopRetry is the pause before a process is asked again that does not listen,
-	// or does not know the session yet.
-	stopRetry = 100 * time.Millisecond
+	"github.com/agentworker/worker/session/store"
 )
 
 // StoppedError is why the work of a session ended: somebody has stopped it. It
@@ -31,86 +22,6 @@ func (e *StoppedError) Error() string { return "stopped by " + e.By }
 
 // Is reports whether target is [context.Canceled].
 func (e *StoppedError) Is(target error) bool { return target == context.Canceled }
-
-// EndedError tells that the session to stop had ended before. It is an
-// [ErrEnded].
-type EndedError struct{ Record *Record }
-
-func (e *EndedError) Error() string {
-	r := e.Record
-	return fmt.Sprintf("session %s does not run: it is %s since %s", r.ID, r.Status, r.EndedAt.Local().Format(time.DateTime))
-}
-
-// Is reports whether target is [ErrEnded].
-func (e *EndedError) Is(target error) bool { return target == ErrEnded }
-
-// ErrNotStopped is returned for a session that has not ended in time. It may
-// still do: what it was told counts.
-var ErrNotStopped = errors.New("it has not ended in time")
-
-// stopRequest is what the process of a session is asked.
-type stopRequest struct {
-	SessionID string `json:"sessionId"`
-	By        string `json:"by"`
-}
-
-// stopSubject is where the process of a boot id takes requests to stop sessions.
-func (s *Store) stopSubject(bootID string) string {
-	return "agents.v1." + s.workspace + ".workers." + bootID + ".stop"
-}
-
-// Stop ends a session and all below it, in whatever process they run. It
-// returns the record once all of their events are stored. The status is
-// cancelled, or however else it has ended meanwhile; interrupted if its process
-// is gone. by tells people who stops it.
-//
-// Its errors are those of Get, an [*EndedError] for a session that had ended
-// before, and [ErrNotStopped] for one that has not ended within 30 s, or before
-// ctx has.
-func (s *Store) Stop(ctx context.Context, id, by string) (*Record, error) {
-	r, err := s.Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if r.Status.Ended() {
-		return r, &EndedError{r}
-	}
-	data, err := json.Marshal(stopRequest{r.ID, by})
-	if err != nil {
-		return nil, fmt.Errorf("stopping session %s: %w", r.ID, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
-	defer cancel()
-	said := "its process, " + r.BootID + ", does not answer"
-	for {
-		there, err := s.alive(ctx, r.BootID)
-		if err == nil && !there {
-			err = s.recoverBelow(ctx, r.ID)
-		}
-		if err == nil && there {
-			if err = s.bus.Request(ctx, s.stopSubject(r.BootID), data); errors.Is(err, nats.ErrNoResponders) {
-				said, err = "its process takes no requests to stop", nil
-			}
-		}
-		if ctx.Err() != nil {
-			return r, fmt.Errorf("stopping session %s: %w: %s", r.ID, ErrNotStopped, said)
-		}
-		if err != nil {
-			return r, fmt.Errorf("stopping session %s: %w", r.ID, err)
-		}
-		current, err := s.Get(ctx, r.ID)
-		if err != nil {
-			return r, fmt.Errorf("stopping session %s: %w", r.ID, err)
-		}
-		if current.Closed {
-			return current, nil
-		}
-		select { // it has only just been opened, or is not closed by whoever ends it
-		case <-ctx.Done():
-		case <-time.After(stopRetry):
-		}
-	}
-}
 
 // stops takes the requests to stop sessions of this process.
 type stops struct {
@@ -128,7 +39,7 @@ func startStops(m *Manager) (*stops, error) {
 	st := &stops{m: m}
 	st.ctx, st.cancel = context.WithCancel(context.Background())
 	var err error
-	st.sub, err = m.bus.Conn().Subscribe(m.store.stopSubject(m.bootID), st.take)
+	st.sub, err = m.bus.Conn().Subscribe(m.store.StopSubject(m.bootID), st.take)
 	if err != nil {
 		st.cancel()
 		return nil, fmt.Errorf("listening for sessions to stop: %w", err)
@@ -148,7 +59,7 @@ func (st *stops) close() {
 
 // take is called for one request at a time; what takes long happens elsewhere.
 func (st *stops) take(msg *nats.Msg) {
-	var req stopRequest
+	var req store.StopRequest
 	if err := json.Unmarshal(msg.Data, &req); err != nil {
 		st.m.log.Warn("a request to stop a session is not understood", "err", err)
 		return
@@ -178,7 +89,7 @@ func (s *Session) stop(ctx context.Context, why *StoppedError) error {
 		if err := s.drained(ctx); err != nil {
 			return err
 		}
-		if err := s.End(Cancelled, why); err != nil && !errors.Is(err, ErrEnded) {
+		if err := s.End(store.Cancelled, why); err != nil && !errors.Is(err, store.ErrEnded) {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -73,7 +74,7 @@ func TestStop(t *testing.T) {
 				outcome <- out
 			}
 			stopped := make(chan struct{})
-			var record *session.Record
+			var record *store.Record
 			var err error
 			stop := func() {
 				defer close(stopped)
@@ -91,17 +92,17 @@ func TestStop(t *testing.T) {
 				prompt()
 				<-stopped
 			}
-			if err != nil || record.Status != session.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice") {
+			if err != nil || record.Status != store.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice") {
 				t.Fatalf("record %+v, %v, want it cancelled by alice", record, err)
 			}
-			if out := <-outcome; out.Status != session.Cancelled {
+			if out := <-outcome; out.Status != store.Cancelled {
 				t.Errorf("outcome %+v", out)
 			}
 			if events := e.events(s); ends(events) != 1 || events[len(events)-1] != (event.SessionEnd{Status: "cancelled"}) {
 				t.Errorf("events %v", events)
 			}
-			ended := new(session.EndedError)
-			if _, err = other.Store().Stop(t.Context(), s.ID(), "bob"); !errors.As(err, &ended) || !errors.Is(err, session.ErrEnded) || ended.Record.ID != s.ID() {
+			ended := new(store.EndedError)
+			if _, err = other.Store().Stop(t.Context(), s.ID(), "bob"); !errors.As(err, &ended) || !errors.Is(err, store.ErrEnded) || ended.Record.ID != s.ID() {
 				t.Errorf("a second stop: %v, want that it has ended", err)
 			}
 		})
@@ -128,7 +129,7 @@ func TestStopCaller(t *testing.T) {
 	}()
 	<-runs
 	record, err := e.Store().Stop(t.Context(), root.ID(), "alice")
-	if err != nil || record.Status != session.Cancelled || !record.Closed {
+	if err != nil || record.Status != store.Cancelled || !record.Closed {
 		t.Fatalf("record %+v, %v", record, err)
 	}
 	if res := <-result; !res.IsError || !strings.Contains(res.Text, "stopped by alice") {
@@ -142,7 +143,7 @@ func TestStopCaller(t *testing.T) {
 // TestStopUnknown: what can't be stopped is told apart.
 func TestStopUnknown(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
-	if _, err := e.Store().Stop(t.Context(), "ses_none", "alice"); !errors.Is(err, session.ErrNotFound) {
+	if _, err := e.Store().Stop(t.Context(), "ses_none", "alice"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown session: %v", err)
 	}
 	gone := e.process(turns{say("ok")})
@@ -151,10 +152,10 @@ func TestStopUnknown(t *testing.T) {
 	other := gone.open(session.Spec{})
 	e.expire(gone.Manager)
 	record, err := e.Store().Stop(t.Context(), root.ID(), "alice")
-	if err != nil || record.Status != session.Interrupted || !record.Closed {
+	if err != nil || record.Status != store.Interrupted || !record.Closed {
 		t.Errorf("one whose process has gone: %+v, %v, want it interrupted", record, err)
 	}
-	if r := e.stored(child.ID()); r.Status != session.Interrupted {
+	if r := e.stored(child.ID()); r.Status != store.Interrupted {
 		t.Errorf("its child: %+v", r)
 	}
 	if r := e.stored(other.ID()); r.Status.Ended() {

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -54,16 +55,16 @@ func testStoredBefore(t *testing.T, at eventbus.Options) {
 		calls(call("of the parent", "delegate", "x"))(ctx, req, yield)
 	}, say("ok")}
 	e = newEnvOn(t, at, m, func(o *session.Options) {
-		o.Approver = session.ApproverFunc(func(_ context.Context, req *session.ApprovalRequest) (session.Answer, error) {
+		o.Approver = session.ApproverFunc(func(_ context.Context, req *session.ApprovalRequest) (store.Answer, error) {
 			stored(child.Path(), "tool_approval_required", req.ID)
-			return session.Answer{Verdict: session.ApproveOnce}, nil
+			return store.Answer{Verdict: store.ApproveOnce}, nil
 		})
 	})
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Allow), rule("touch", "*", permission.Ask))
 	parent = e.open(session.Spec{Tools: []tool.Tool{delegating{delegate}}})
 	out := parent.Prompt(t.Context(), "go")
 	e.end(parent, out)
-	if out.Status != session.Completed {
+	if out.Status != store.Completed {
 		t.Errorf("outcome %+v", out)
 	}
 }

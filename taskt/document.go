@@ -5,23 +5,23 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // Document is a result as programs read it: the JSON of the command line's
 // --json, of the answers over HTTP and of those over NATS.
 type Document struct {
-	Type       string         `json:"type"` // task_result, task_error, run_result or run_error
-	Agent      string         `json:"agent"`
-	SessionID  string         `json:"sessionId,omitempty"` // empty if no session was opened
-	ParentID   string         `json:"parentId,omitempty"`
-	Status     session.Status `json:"status"`
-	Text       string         `json:"text,omitempty"`   // the answer
-	Error      string         `json:"error,omitempty"`  // what went wrong
-	Result     string         `json:"result,omitempty"` // the XML element of a task
-	Usage      event.Usage    `json:"usage"`
-	Steps      int            `json:"steps"`
-	DurationMs int64          `json:"durationMs"`
+	Type       string       `json:"type"` // task_result, task_error, run_result or run_error
+	Agent      string       `json:"agent"`
+	SessionID  string       `json:"sessionId,omitempty"` // empty if no session was opened
+	ParentID   string       `json:"parentId,omitempty"`
+	Status     store.Status `json:"status"`
+	Text       string       `json:"text,omitempty"`   // the answer
+	Error      string       `json:"error,omitempty"`  // what went wrong
+	Result     string       `json:"result,omitempty"` // the XML element of a task
+	Usage      event.Usage  `json:"usage"`
+	Steps      int          `json:"steps"`
+	DurationMs int64        `json:"durationMs"`
 }
 
 // Document returns the result as programs read it.

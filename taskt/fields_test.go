@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -112,7 +112,7 @@ func TestTimeouts(t *testing.T) {
 	})
 	for agent, want := range map[string]string{"brief": "the time limit of 1s has passed", "plain": "the time limit of 1.5s has passed"} {
 		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: agent})
-		if res.Status != session.TimedOut || res.Text != want {
+		if res.Status != store.TimedOut || res.Text != want {
 			t.Errorf("%s: %s, %s, want %s", agent, res.Status, res.Text, want)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -180,9 +181,9 @@ func TestJudgedIsRun(t *testing.T) {
 					return answer("done")(ctx, req, yield)
 				}),
 				static: static{{Tool: "*", Pattern: "*", Action: permission.Ask}},
-				approver: session.ApproverFunc(func(context.Context, *session.ApprovalRequest) (session.Answer, error) {
+				approver: session.ApproverFunc(func(context.Context, *session.ApprovalRequest) (store.Answer, error) {
 					now.Store(after) // the call has been judged, and has not run
-					return session.Answer{Verdict: session.ApproveOnce}, nil
+					return store.Answer{Verdict: store.ApproveOnce}, nil
 				}),
 				agents: agentsFunc(now.Load),
 			}.open(t)

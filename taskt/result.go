@@ -10,17 +10,18 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // Result is the outcome of a task.
 type Result struct {
 	Agent     string
 	SessionID string // the child's; empty if no session was opened
-	Status    session.Status
+	Status    store.Status
 	Text      string // the answer, or what went wrong
 	Err       error  // nil: the task has completed
 	Refused   bool   // the gate did not let the call through
-	Record    session.Record
+	Record    store.Record
 	Duration  time.Duration
 }
 
@@ -29,7 +30,7 @@ type Result struct {
 func (r *Result) fail(ctx context.Context, err error) {
 	r.Err, r.Text = err, errtext.Of(err)
 	if ctx.Err() != nil && r.SessionID == "" {
-		r.Status = session.Cancelled
+		r.Status = store.Cancelled
 	}
 	var unaccepted *session.UnacceptedError
 	if errors.As(err, &unaccepted) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // Run is a task call that has begun, and goes on whether or not anybody waits
@@ -91,9 +92,9 @@ func (c *call) of(ctx context.Context, caller *session.Session) *Result {
 	case err == nil:
 		err = errors.New(res.Text)
 	}
-	result := &Result{Agent: c.agent, Status: session.Failed, Text: err.Error(), Err: err, Refused: res.Refused}
+	result := &Result{Agent: c.agent, Status: store.Failed, Text: err.Error(), Err: err, Refused: res.Refused}
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) { // or the caller's session is stopped
-		result.Status = session.Cancelled
+		result.Status = store.Cancelled
 	}
 	return result
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -59,11 +59,11 @@ func TestStartWithoutChild(t *testing.T) {
 	if r := run.Result(); run.SessionID() != "" || !r.Refused || r.Err == nil {
 		t.Errorf("session %q, result %+v, want it refused", run.SessionID(), r)
 	}
-	if err := e.root.End(session.Cancelled, nil); err != nil {
+	if err := e.root.End(store.Cancelled, nil); err != nil {
 		t.Fatal(err)
 	}
-	if run = e.Start(t.Context(), e.root, look); run.SessionID() != "" || !errors.Is(run.Result().Err, session.ErrEnded) {
-		t.Errorf("below a root that has ended: session %q, %v, want %v", run.SessionID(), run.Result().Err, session.ErrEnded)
+	if run = e.Start(t.Context(), e.root, look); run.SessionID() != "" || !errors.Is(run.Result().Err, store.ErrEnded) {
+		t.Errorf("below a root that has ended: session %q, %v, want %v", run.SessionID(), run.Result().Err, store.ErrEnded)
 	}
 }
 
@@ -79,11 +79,11 @@ func TestRunCancel(t *testing.T) {
 	<-first.Done()
 	for run, reason := range map[*taskt.Run]string{first: ": the host has gone", queued: ": enough"} {
 		// Either may have had the one slot.
-		if r := run.Result(); r.Status != session.Cancelled || !strings.HasPrefix(r.Text, "the task was cancelled") || !strings.HasSuffix(r.Text, reason) {
+		if r := run.Result(); r.Status != store.Cancelled || !strings.HasPrefix(r.Text, "the task was cancelled") || !strings.HasSuffix(r.Text, reason) {
 			t.Errorf("%+v, want it cancelled%s", r, reason)
 		}
 		stored, err := e.Result(t.Context(), e.root.ID(), run.SessionID())
-		if err != nil || stored.XML() != run.Result().XML() || stored.Status != session.Cancelled || stored.Err == nil {
+		if err != nil || stored.XML() != run.Result().XML() || stored.Status != store.Cancelled || stored.Err == nil {
 			t.Errorf("stored %+v, %v, want %+v", stored, err, run.Result())
 		}
 	}
@@ -128,7 +128,7 @@ func TestStored(t *testing.T) {
 			{other.ID(), got.SessionID}, {e.root.ID(), got.SessionID[:10]}, {"", got.SessionID[:10]}, {e.root.ID(), ""},
 			{e.root.ID(), "ses_"}, {e.root.ID(), e.root.ID()}, {"", e.root.ID()}, {e.root.ID(), "a.b"},
 		} {
-			if r, err := e.Result(t.Context(), tt.caller, tt.id); !errors.Is(err, session.ErrNotFound) || strings.Contains(err.Error(), got.SessionID) && tt.id != got.SessionID {
+			if r, err := e.Result(t.Context(), tt.caller, tt.id); !errors.Is(err, store.ErrNotFound) || strings.Contains(err.Error(), got.SessionID) && tt.id != got.SessionID {
 				t.Errorf("%s: %q of %q: %v, %v, want it not found", prompt, tt.id, tt.caller, r, err)
 			}
 		}
@@ -183,17 +183,17 @@ func TestStop(t *testing.T) {
 	for _, tt := range []struct{ caller, id string }{
 		{other.ID(), run.SessionID()}, {"", run.SessionID()[:10]}, {"", e.root.ID()}, {"", "ses_none"}, {e.root.ID(), strings.Repeat("x", 5000)},
 	} {
-		if _, err := e.Stop(t.Context(), tt.caller, tt.id, "alice"); !errors.Is(err, session.ErrNotFound) {
+		if _, err := e.Stop(t.Context(), tt.caller, tt.id, "alice"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("stopping %.20q of %q: %v, want it not found", tt.id, tt.caller, err)
 		}
 	}
 	for _, r := range []*taskt.Run{queued, run} {
 		record, err := e.Stop(t.Context(), e.root.ID(), r.SessionID(), "alice")
-		if err != nil || record.Status != session.Cancelled || !record.Closed {
+		if err != nil || record.Status != store.Cancelled || !record.Closed {
 			t.Fatalf("record %+v, %v", record, err)
 		}
 		<-r.Done()
-		if got := r.Result(); got.Status != session.Cancelled || !strings.HasSuffix(got.Text, "stopped by alice") {
+		if got := r.Result(); got.Status != store.Cancelled || !strings.HasSuffix(got.Text, "stopped by alice") {
 			t.Errorf("result %+v", got)
 		}
 	}
@@ -202,7 +202,7 @@ func TestStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		if r.Depth == 2 && (r.Status != session.Cancelled || !r.Closed) {
+		if r.Depth == 2 && (r.Status != store.Cancelled || !r.Closed) {
 			t.Errorf("the one below: %+v", r)
 		}
 	}
@@ -219,14 +219,14 @@ func TestStopRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := e.Start(t.Context(), root, look)
-	if record, err := e.sessions.Store().Stop(t.Context(), root.ID(), "alice"); err != nil || record.Status != session.Cancelled {
+	if record, err := e.sessions.Store().Stop(t.Context(), root.ID(), "alice"); err != nil || record.Status != store.Cancelled {
 		t.Fatalf("record %+v, %v", record, err)
 	}
 	<-run.Done()
-	if r := run.Result(); r.Status != session.Cancelled {
+	if r := run.Result(); r.Status != store.Cancelled {
 		t.Errorf("result %+v", r)
 	}
-	if r := e.Call(t.Context(), root, look); r.Status != session.Cancelled || r.SessionID != "" {
+	if r := e.Call(t.Context(), root, look); r.Status != store.Cancelled || r.SessionID != "" {
 		t.Errorf("a call after it: %+v", r)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // ErrRunning is the error of [Service.Result] for a child that has not ended.
@@ -16,7 +16,7 @@ var ErrRunning = errors.New("it has not ended yet")
 // from the store: the whole answer, or why the child failed. callerID is the
 // root session that must have called the child. An empty callerID accepts any
 // caller; it is for people alone. A session of another caller, and part of an
-// id, are [session.ErrNotFound]. A child that still runs is [ErrRunning].
+// id, are [store.ErrNotFound]. A child that still runs is [ErrRunning].
 func (s *Service) Result(ctx context.Context, callerID, sessionID string) (*Result, error) {
 	record, err := s.child(ctx, callerID, sessionID)
 	switch {
@@ -32,7 +32,7 @@ func (s *Service) Result(ctx context.Context, callerID, sessionID string) (*Resu
 		Record:    *record,
 		Duration:  record.Duration(time.Now()),
 	}
-	if record.Status != session.Completed {
+	if record.Status != store.Completed {
 		text := record.Error
 		if text == "" {
 			text = "the session is " + string(record.Status)
@@ -48,9 +48,9 @@ func (s *Service) Result(ctx context.Context, callerID, sessionID string) (*Resu
 // the record once the child has ended: cancelled, or however else it has ended
 // meanwhile; interrupted if its process is gone. callerID, and the errors for
 // another caller's session and for part of an id, are those of
-// [Service.Result]; the other errors are those of [session.Store.Stop]. by
+// [Service.Result]; the other errors are those of [store.Store.Stop]. by
 // tells people who stops it: "the host's user".
-func (s *Service) Stop(ctx context.Context, callerID, sessionID, by string) (*session.Record, error) {
+func (s *Service) Stop(ctx context.Context, callerID, sessionID, by string) (*store.Record, error) {
 	record, err := s.child(ctx, callerID, sessionID)
 	if err != nil {
 		return nil, err
@@ -59,12 +59,12 @@ func (s *Service) Stop(ctx context.Context, callerID, sessionID, by string) (*se
 }
 
 // child returns the record of a child that the root session callerID has called.
-func (s *Service) child(ctx context.Context, callerID, sessionID string) (*session.Record, error) {
+func (s *Service) child(ctx context.Context, callerID, sessionID string) (*store.Record, error) {
 	record, err := s.sessions.Store().Get(ctx, sessionID)
 	switch {
-	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrAmbiguous),
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrAmbiguous),
 		err == nil && (callerID != "" && record.ParentID != callerID || record.ID != sessionID || record.ParentID == ""):
-		return nil, &session.NotFoundError{What: "session", ID: sessionID}
+		return nil, &store.NotFoundError{What: "session", ID: sessionID}
 	}
 	return record, err
 }

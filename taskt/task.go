@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -111,7 +112,7 @@ func (c *call) Values() ([]permission.Value, error) {
 // Begin implements [tool.Beginner]: it opens the child, and starts its turn if it
 // has a slot.
 func (c *call) Begin(ctx context.Context, call *tool.Call) {
-	c.result = &Result{Agent: c.agent, Status: session.Failed}
+	c.result = &Result{Agent: c.agent, Status: store.Failed}
 	if err := c.open(ctx, call); err != nil {
 		c.result.fail(ctx, err)
 		return
@@ -168,7 +169,7 @@ func (c *call) prompt() session.Outcome {
 	if c.slot == nil {
 		if err := c.wait(); err != nil {
 			c.turn.Release()
-			return session.Outcome{Status: session.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
+			return session.Outcome{Status: store.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
 		}
 	}
 	defer c.slot.release()
@@ -187,7 +188,7 @@ func (c *call) finish(ctx context.Context, out *session.Outcome) {
 	if err := c.child.End(out.Status, out.Err); err != nil {
 		c.service.log.Error("ending a session", "session", c.child.ID(), "err", err)
 		if out.Err == nil { // the answer must not be handed out with events missing
-			*out = session.Outcome{Status: session.Failed, Err: err}
+			*out = session.Outcome{Status: store.Failed, Err: err}
 		}
 	}
 	r := c.result

@@ -20,6 +20,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -78,7 +79,7 @@ func TestTask(t *testing.T) {
 		"reviewer.md": "---\ndescription: Reviews.\nmaxSteps: 3\n---\nBe strict.\n",
 	})
 	res := e.Call(t.Context(), e.root, taskt.Input{Description: "a look", Prompt: "look", AgentType: "reviewer"})
-	if res.Err != nil || res.Status != session.Completed || res.XML() != "<task_result agent=\"reviewer\">\nfound it\n</task_result>" {
+	if res.Err != nil || res.Status != store.Completed || res.XML() != "<task_result agent=\"reviewer\">\nfound it\n</task_result>" {
 		t.Errorf("result %+v\n%s", res, res.XML())
 	}
 	if !strings.HasSuffix(strings.TrimSpace(system), "Be strict.") || !strings.Contains(system, `subagent "reviewer"`) {
@@ -90,7 +91,7 @@ func TestTask(t *testing.T) {
 	}
 	// All of the child's events stand before the tool result on the root's stream.
 	// The end of the root waits until its own events are stored as well.
-	if err := e.root.End(session.Completed, nil); err != nil {
+	if err := e.root.End(store.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 	var order []string
@@ -348,7 +349,7 @@ func TestOneStep(t *testing.T) {
 		if out := <-out; out.Err != nil {
 			t.Error(out.Err)
 		}
-		if err := root.End(session.Completed, nil); err != nil {
+		if err := root.End(store.Completed, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -373,7 +374,7 @@ func TestCancelQueued(t *testing.T) {
 	go call()
 	cancel()
 	for range 2 {
-		if res := <-results; res.Err == nil || res.SessionID != "" && res.Status != session.Cancelled {
+		if res := <-results; res.Err == nil || res.SessionID != "" && res.Status != store.Cancelled {
 			t.Errorf("result %+v", res)
 		}
 	}
@@ -386,7 +387,7 @@ func TestChildTime(t *testing.T) {
 	})
 	e := newEnv(t, m, taskt.Limits{ChildTime: time.Second}, nil)
 	res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "explore"})
-	if res.Status != session.TimedOut || !strings.Contains(res.XML(), "<task_error agent=\"explore\">\nthe time limit of 1s has passed") {
+	if res.Status != store.TimedOut || !strings.Contains(res.XML(), "<task_error agent=\"explore\">\nthe time limit of 1s has passed") {
 		t.Errorf("result %+v", res)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // Worker is this project's way: a publisher, followers of the bus, and sessions of
@@ -71,4 +72,4 @@ func (s *workerSession) Follow(ctx context.Context) iter.Seq2[[]byte, error] {
 	return s.worker.follow(ctx, s.session.Path(), true)
 }
 
-func (s *workerSession) End(context.Context) error { return s.session.End(session.Completed, nil) }
+func (s *workerSession) End(context.Context) error { return s.session.End(store.Completed, nil) }

@@ -12,13 +12,14 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
 )
 
 // app is a worker that can run tasks.
 type app struct {
-	*store
+	*storage
 	agents   *agentdefs.Registry
 	told     sync.WaitGroup // until all changes of agents are announced
 	files    *tool.Workspace
@@ -31,11 +32,11 @@ type app struct {
 // beside 'worker approvals' in other processes; attended says that somebody may
 // use that, and the answer is worth waiting for.
 func (p *program) openApp(ctx context.Context, approver session.Approver, attended bool) (_ *app, err error) {
-	s, err := p.openStore(ctx)
+	s, err := p.openStorage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a := &app{store: s}
+	a := &app{storage: s}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
@@ -151,15 +152,15 @@ func (a *app) close() error {
 	if a.audit != nil {
 		errs = append(errs, a.audit.Close())
 	}
-	return errors.Join(append(errs, a.store.close())...)
+	return errors.Join(append(errs, a.storage.close())...)
 }
 
 // report has this worker listed, with what it does at the time. serving says
 // that it takes calls over NATS.
 func (a *app) report(ctx context.Context, serving bool) {
-	a.sessions.Report(ctx, func() session.WorkerLoad {
+	a.sessions.Report(ctx, func() store.WorkerLoad {
 		snapshot, load := a.agents.Snapshot(), a.tasks.Load()
-		return session.WorkerLoad{
+		return store.WorkerLoad{
 			Version:         version(),
 			SnapshotVersion: snapshot.Version,
 			Fingerprint:     snapshot.Fingerprint(),

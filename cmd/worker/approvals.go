@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 func (p *program) approvalsCommand() *cobra.Command {
@@ -30,13 +30,13 @@ func (p *program) approvalsListCommand() *cobra.Command {
 as an escape; of a long call the middle is left out, and --json shows all of it.`,
 		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				pending, err := sessions.Approvals(ctx)
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					return p.printJSON(append([]*session.Approval{}, pending...), true)
+					return p.printJSON(append([]*store.Approval{}, pending...), true)
 				}
 				return p.listApprovals(pending, wide)
 			})
@@ -58,9 +58,9 @@ to permissions.jsonc.`,
 		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			answer := session.Answer{Verdict: session.ApproveOnce}
+			answer := store.Answer{Verdict: store.ApproveOnce}
 			if always {
-				answer.Verdict = session.ApproveAlways
+				answer.Verdict = store.ApproveAlways
 			}
 			return p.answerApproval(cmd.Context(), args[0], answer)
 		},
@@ -76,12 +76,12 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 		Args:              usage.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: p.completeApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.answerApproval(cmd.Context(), args[0], session.Answer{Feedback: strings.TrimSpace(strings.Join(args[1:], " "))})
+			return p.answerApproval(cmd.Context(), args[0], store.Answer{Feedback: strings.TrimSpace(strings.Join(args[1:], " "))})
 		},
 	}
 }
 
-func (p *program) listApprovals(pending []*session.Approval, wide bool) error {
+func (p *program) listApprovals(pending []*store.Approval, wide bool) error {
 	if len(pending) == 0 {
 		fmt.Fprintln(p.stderr, "no call waits for approval")
 		return nil
@@ -98,9 +98,9 @@ func (p *program) listApprovals(pending []*session.Approval, wide bool) error {
 	return p.printTable(t, wide)
 }
 
-func (p *program) answerApproval(ctx context.Context, id string, answer session.Answer) error {
+func (p *program) answerApproval(ctx context.Context, id string, answer store.Answer) error {
 	answer.By = operator("worker approvals")
-	return p.withSessions(ctx, func(ctx context.Context, sessions *session.Store) error {
+	return p.withSessions(ctx, func(ctx context.Context, sessions *store.Store) error {
 		a, err := sessions.Answer(ctx, id, answer)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // asks reports whether the user at the terminal can be asked.
@@ -37,12 +38,12 @@ type terminalApprover struct {
 }
 
 // Approve implements [session.Approver].
-func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalRequest) (session.Answer, error) {
+func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalRequest) (store.Answer, error) {
 	select {
 	case t.turn <- struct{}{}:
 		defer func() { <-t.turn }()
 	case <-ctx.Done(): // answered elsewhere, or over, while another question was open
-		return session.Answer{}, context.Cause(ctx)
+		return store.Answer{}, context.Cause(ctx)
 	}
 	t.p.asking.Lock() // progress waits, and loses nothing: it reads from the store
 	defer t.p.asking.Unlock()
@@ -68,13 +69,13 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 		select {
 		case <-ctx.Done():
 			fmt.Fprintln(w, "\n  this question is over")
-			return session.Answer{}, context.Cause(ctx)
+			return store.Answer{}, context.Cause(ctx)
 		case line, ok := <-t.lines:
 			if !ok {
-				return session.Answer{}, errors.New("the terminal was closed")
+				return store.Answer{}, errors.New("the terminal was closed")
 			}
 			answer, ok := parseAnswer(line)
-			if ok && (answer.Verdict != session.ApproveAlways || always != "") {
+			if ok && (answer.Verdict != store.ApproveAlways || always != "") {
 				answer.By = "the terminal"
 				return answer, nil
 			}
@@ -95,16 +96,16 @@ func (t *terminalApprover) read() {
 	}()
 }
 
-func parseAnswer(line string) (session.Answer, bool) {
+func parseAnswer(line string) (store.Answer, bool) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch strings.ToLower(word) {
 	case "y", "yes":
-		return session.Answer{Verdict: session.ApproveOnce}, true
+		return store.Answer{Verdict: store.ApproveOnce}, true
 	case "a", "always":
-		return session.Answer{Verdict: session.ApproveAlways}, true
+		return store.Answer{Verdict: store.ApproveAlways}, true
 	case "n", "no":
-		return session.Answer{Verdict: session.DenyCall, Feedback: strings.TrimSpace(rest)}, true
+		return store.Answer{Verdict: store.DenyCall, Feedback: strings.TrimSpace(rest)}, true
 	default:
-		return session.Answer{}, false
+		return store.Answer{}, false
 	}
 }

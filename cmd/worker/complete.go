@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // completeSessions completes, for the shell, the ids of sessions, the newest
@@ -22,7 +22,7 @@ func (p *program) completeSessions(several bool) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var ids []string
-		_ = p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error { // no answer: nothing to complete
+		_ = p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error { // no answer: nothing to complete
 			records, err := sessions.List(ctx)
 			for _, r := range records {
 				if strings.HasPrefix(r.ID, typed) && !slices.Contains(args, r.ID) {
@@ -56,7 +56,7 @@ func (p *program) completeApprovals(cmd *cobra.Command, args []string, _ string)
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var ids []string
-	_ = p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error { // no answer: nothing to complete
+	_ = p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error { // no answer: nothing to complete
 		pending, err := sessions.Approvals(ctx)
 		for _, a := range pending {
 			ids = append(ids, a.ID+"\t"+termtext.OneLine(a.Tool+" "+strings.Join(a.Patterns, ", "), 80))

@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -27,7 +27,7 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				if rebuild {
 					changed, err := sessions.Rebuild(ctx)
 					if err != nil {
@@ -49,7 +49,7 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 }
 
 // printCheck prints what was found in the store. What is wrong is an error.
-func (p *program) printCheck(check *session.Check, asJSON bool) error {
+func (p *program) printCheck(check *store.Check, asJSON bool) error {
 	if asJSON {
 		if err := p.printJSON(check, true); err != nil {
 			return err

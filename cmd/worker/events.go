@@ -13,7 +13,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 func (p *program) eventsCommand() *cobra.Command {
@@ -58,7 +58,7 @@ there is none, because events are gone or the store is lost; 130 interrupted.`,
 var errNoEnd = errors.New("its session_end is not stored: events of the session are gone (deleted by age, or the store has lost them)")
 
 func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOptions, fresh, asJSON bool) (err error) {
-	s, err := p.openStore(ctx)
+	s, err := p.openStorage(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOp
 }
 
 // showNew shows the questions that wait, and what comes.
-func (s *store) showNew(ctx context.Context, path event.Path, show func(eventbus.Delivery) error) error {
+func (s *storage) showNew(ctx context.Context, path event.Path, show func(eventbus.Delivery) error) error {
 	_, stream, err := s.records.FollowNew(ctx, path)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s *store) showNew(ctx context.Context, path event.Path, show func(eventbus
 // showToEnd shows the events of a session from a sequence number on. It returns nil
 // behind the session_end alone, which it waits for where the session runs, whether
 // that is shown or comes before the sequence number.
-func (s *store) showToEnd(ctx context.Context, record *session.Record, from uint64, show func(eventbus.Delivery) error) error {
+func (s *storage) showToEnd(ctx context.Context, record *store.Record, from uint64, show func(eventbus.Delivery) error) error {
 	newest, err := s.bus.Newest(ctx) // before the end is looked for: one that is stored later comes behind
 	if err != nil {
 		return err

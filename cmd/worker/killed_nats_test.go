@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // killRounds is how often a worker is killed; $WORKER_TEST_KILLS asks for more.
@@ -83,11 +83,11 @@ func TestKilledOnNATS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bus.Close()
-	sessions, err := session.OpenStore(ctx, bus)
+	sessions, err := store.Open(ctx, bus)
 	if err != nil {
 		t.Fatal(err)
 	}
-	states := make(map[session.Status]int)
+	states := make(map[store.Status]int)
 	for open := -1; open != 0; {
 		records, err := sessions.List(ctx)
 		if err != nil {
@@ -113,7 +113,7 @@ func TestKilledOnNATS(t *testing.T) {
 			t.Errorf("session %s has %d ends", id, n)
 		}
 	}
-	if len(ends) != states[session.Completed]+states[session.Interrupted]+states[session.Failed] {
+	if len(ends) != states[store.Completed]+states[store.Interrupted]+states[store.Failed] {
 		t.Errorf("%d sessions have an end, of %v", len(ends), states)
 	}
 	t.Logf("%d rounds: %d events shown, %d stored, sessions %v", rounds, len(shown), len(stored), states)

@@ -20,7 +20,7 @@ import (
 
 	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/model/replaymodel"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 func TestMain(m *testing.M) {
@@ -178,7 +178,7 @@ func sessionID(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: session VAR AGENT FLAGS…")
 	}
 	ts.Check(ts.Exec("worker", append([]string{"sessions", "list", "--json"}, args[2:]...)...))
-	var records []session.Record
+	var records []store.Record
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &records))
 	for _, r := range records {
 		if r.Agent == args[1] || r.Agent == "" && args[1] == "-" {
@@ -206,10 +206,10 @@ func waits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // awaitApprovals returns the calls that wait for approval, once there are n.
-func awaitApprovals(ts *testscript.TestScript, n int, flags []string) []session.Approval {
+func awaitApprovals(ts *testscript.TestScript, n int, flags []string) []store.Approval {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		ts.Check(ts.Exec("worker", append([]string{"approvals", "list", "--json"}, flags...)...))
-		var pending []session.Approval
+		var pending []store.Approval
 		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &pending))
 		if len(pending) >= n {
 			return pending

@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -65,11 +65,11 @@ func (p *program) printResult(doc taskt.Document, text string, opts runOptions) 
 }
 
 // endedBy is the status of what ctx, or else an error, has ended.
-func endedBy(ctx context.Context) session.Status {
+func endedBy(ctx context.Context) store.Status {
 	if ctx.Err() != nil {
-		return session.Cancelled
+		return store.Cancelled
 	}
-	return session.Failed
+	return store.Failed
 }
 
 // firstWords describes a prompt in a few words.

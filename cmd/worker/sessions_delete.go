@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // deletion says which sessions to delete, besides those that are named.
@@ -44,7 +44,7 @@ with --expired those that --retain-age and --retain-size do not keep.`,
 }
 
 func (p *program) deleteSessions(ctx context.Context, ids []string, what deletion) (err error) {
-	s, err := p.openStore(ctx)
+	s, err := p.openStorage(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,10 +73,10 @@ func (p *program) deleteSessions(ctx context.Context, ids []string, what deletio
 }
 
 // unkept is what is to be kept after a deletion.
-func (p *program) unkept(what deletion) []session.Retention {
-	var keep []session.Retention
+func (p *program) unkept(what deletion) []store.Retention {
+	var keep []store.Retention
 	if what.archived {
-		keep = append(keep, session.Retention{Age: p.settings.ArchiveAfter})
+		keep = append(keep, store.Retention{Age: p.settings.ArchiveAfter})
 	}
 	if what.expired {
 		keep = append(keep, p.settings.Retained())

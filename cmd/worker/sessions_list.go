@@ -12,7 +12,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 func (p *program) sessionsListCommand() *cobra.Command {
@@ -24,7 +24,7 @@ func (p *program) sessionsListCommand() *cobra.Command {
 ended longer ago than --archive-after is archived, and listed with --all.`,
 		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				return p.listSessions(ctx, sessions, all, asJSON, wide)
 			})
 		},
@@ -37,11 +37,11 @@ ended longer ago than --archive-after is archived, and listed with --all.`,
 
 // listed is a record as the list shows it.
 type listed struct {
-	*session.Record
+	*store.Record
 	Archived bool `json:"archived"`
 }
 
-func (p *program) listSessions(ctx context.Context, sessions *session.Store, all, asJSON, wide bool) error {
+func (p *program) listSessions(ctx context.Context, sessions *store.Store, all, asJSON, wide bool) error {
 	records, err := sessions.List(ctx)
 	if err != nil {
 		return err

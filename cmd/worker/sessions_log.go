@@ -15,7 +15,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // The formats of a transcript.
@@ -36,7 +36,7 @@ line of JSON, as it is stored, with its schema; markdown is for people.`,
 			if !slices.Contains(logFormats, format) {
 				return exit.Usage(fmt.Errorf("--format %s: it is one of %s", format, strings.Join(logFormats, ", ")))
 			}
-			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				return p.logSession(ctx, sessions, args[0], format)
 			})
 		},
@@ -47,7 +47,7 @@ line of JSON, as it is stored, with its schema; markdown is for people.`,
 	return cmd
 }
 
-func (p *program) logSession(ctx context.Context, sessions *session.Store, id, format string) error {
+func (p *program) logSession(ctx context.Context, sessions *store.Store, id, format string) error {
 	r, messages, err := conversation(ctx, sessions, id)
 	if err != nil {
 		return err
@@ -58,10 +58,10 @@ func (p *program) logSession(ctx context.Context, sessions *session.Store, id, f
 	out := bufio.NewWriter(p.stdout)
 	switch format {
 	case "markdown":
-		_, err = out.WriteString(termtext.Printable(session.Markdown(r, messages)))
+		_, err = out.WriteString(termtext.Printable(store.Markdown(r, messages)))
 	default:
 		for _, m := range messages {
-			if _, err = out.WriteString(termtext.Printable(session.Transcript(m))); err != nil {
+			if _, err = out.WriteString(termtext.Printable(store.Transcript(m))); err != nil {
 				break
 			}
 		}
@@ -69,7 +69,7 @@ func (p *program) logSession(ctx context.Context, sessions *session.Store, id, f
 	return cmp.Or(err, out.Flush())
 }
 
-func writeJSONL(w io.Writer, messages []*session.Message) error {
+func writeJSONL(w io.Writer, messages []*store.Message) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	for _, m := range messages {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 func (p *program) sessionsShowCommand() *cobra.Command {
@@ -22,7 +22,7 @@ func (p *program) sessionsShowCommand() *cobra.Command {
 		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				return p.showSession(ctx, sessions, args[0], asJSON)
 			})
 		},
@@ -31,16 +31,16 @@ func (p *program) sessionsShowCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *program) showSession(ctx context.Context, sessions *session.Store, id string, asJSON bool) error {
+func (p *program) showSession(ctx context.Context, sessions *store.Store, id string, asJSON bool) error {
 	r, messages, err := conversation(ctx, sessions, id)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return p.printJSON(struct {
-			*session.Record
-			Messages []*session.Message `json:"messages"`
-		}{r, append([]*session.Message{}, messages...)}, true)
+			*store.Record
+			Messages []*store.Message `json:"messages"`
+		}{r, append([]*store.Message{}, messages...)}, true)
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
@@ -64,7 +64,7 @@ func (p *program) showSession(ctx context.Context, sessions *session.Store, id s
 		return err
 	}
 	for _, m := range messages {
-		fmt.Fprintf(p.stdout, "\n%s", termtext.Printable(session.Transcript(m)))
+		fmt.Fprintf(p.stdout, "\n%s", termtext.Printable(store.Transcript(m)))
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 func (p *program) sessionsStopCommand() *cobra.Command {
@@ -26,7 +26,7 @@ Exit status: 0 all are stopped, 1 one had ended before, is not known, or does no
 		Args:              usage.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: p.completeSessions(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				var errs []error
 				for _, id := range args {
 					errs = append(errs, p.stopSession(ctx, sessions, id))
@@ -37,13 +37,13 @@ Exit status: 0 all are stopped, 1 one had ended before, is not known, or does no
 	}
 }
 
-func (p *program) stopSession(ctx context.Context, sessions *session.Store, id string) error {
+func (p *program) stopSession(ctx context.Context, sessions *store.Store, id string) error {
 	r, err := sessions.Stop(ctx, id, operator("worker sessions stop"))
 	if err != nil {
 		return err
 	}
 	switch name := r.ID + " (" + terminal.Dash(termtext.OneLine(r.Agent, 40)) + ")"; r.Status {
-	case session.Interrupted:
+	case store.Interrupted:
 		fmt.Fprintf(p.stderr, "%s is interrupted: its process has gone\n", name)
 	default:
 		fmt.Fprintf(p.stderr, "%s is %s\n", name, r.Status)

@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 func (p *program) workersCommand() *cobra.Command {
@@ -28,7 +28,7 @@ some 10 seconds.`,
 		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *session.Store) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				workers, err := sessions.Workers(ctx)
 				if err != nil {
 					return err
@@ -42,13 +42,13 @@ some 10 seconds.`,
 	return cmd
 }
 
-func (p *program) listWorkers(workers []*session.Worker, asJSON, wide bool) error {
+func (p *program) listWorkers(workers []*store.Worker, asJSON, wide bool) error {
 	sets := agentSets(workers)
 	if asJSON {
 		err := p.printJSON(struct {
-			Workers   []*session.Worker `json:"workers"`
-			AgentSets []agentSet        `json:"agentSets"`
-		}{append([]*session.Worker{}, workers...), append([]agentSet{}, sets...)}, true)
+			Workers   []*store.Worker `json:"workers"`
+			AgentSets []agentSet      `json:"agentSets"`
+		}{append([]*store.Worker{}, workers...), append([]agentSet{}, sets...)}, true)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ type agentSet struct {
 
 // agentSets sorts workers by what agents they have, those of the most workers
 // first. A worker that has not said what it has is left out.
-func agentSets(workers []*session.Worker) []agentSet {
+func agentSets(workers []*store.Worker) []agentSet {
 	var sets []agentSet
 	for _, w := range workers {
 		if w.Fingerprint == "" {

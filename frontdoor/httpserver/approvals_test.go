@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -26,12 +26,12 @@ func TestApprovals(t *testing.T) {
 		return nil
 	}
 	e := newEnv(t, asking, httpserver.Options{})
-	list := func() []session.Approval {
+	list := func() []store.Approval {
 		resp, body := e.do(e.request("GET", "/v1/approvals", ""))
 		if resp.StatusCode != http.StatusOK {
 			t.Fatalf("status %d: %s", resp.StatusCode, body)
 		}
-		return decode[struct{ Approvals []session.Approval }](t, body).Approvals
+		return decode[struct{ Approvals []store.Approval }](t, body).Approvals
 	}
 	if got := list(); got == nil || len(got) != 0 {
 		t.Errorf("approvals %v, want an empty list", got)
@@ -60,7 +60,7 @@ func TestApprovals(t *testing.T) {
 			_ = json.Unmarshal(body, &doc) // what is missing is seen below
 			docs <- doc
 		}()
-		var waits []session.Approval
+		var waits []store.Approval
 		for deadline := time.Now().Add(time.Minute); len(waits) == 0 && time.Now().Before(deadline); {
 			waits = list()
 		}
@@ -68,7 +68,7 @@ func TestApprovals(t *testing.T) {
 			t.Fatalf("approvals %+v, want one of touch", waits)
 		}
 		body := `{"approvalId":"` + waits[0].ID + `","approve":` + tt.approve + `,"feedback":"not today"}`
-		if _, got := e.do(e.request("POST", "/v1/approvals", body)); string(decode[session.Approval](t, got).Outcome) != tt.outcome {
+		if _, got := e.do(e.request("POST", "/v1/approvals", body)); string(decode[store.Approval](t, got).Outcome) != tt.outcome {
 			t.Errorf("answered %s: %s", tt.approve, got)
 		}
 		if resp, got := e.do(e.request("POST", "/v1/approvals", body)); resp.StatusCode != http.StatusConflict || errorCode(t, got) != "answered" {

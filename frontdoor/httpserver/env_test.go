@@ -21,6 +21,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
 )
@@ -111,7 +112,7 @@ type env struct {
 	t        testing.TB
 	bus      *eventbus.Bus
 	tasks    *taskt.Service
-	sessions *session.Store
+	sessions *store.Store
 	server   *httpserver.Server
 	stop     context.CancelFunc
 	client   *http.Client
@@ -316,7 +317,7 @@ func (e *env) stored(id string) []sse {
 }
 
 // await returns a session's record once its stream has ended.
-func (e *env) await(id string) *session.Record {
+func (e *env) await(id string) *store.Record {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), time.Minute)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -64,8 +64,8 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.answer(w, http.StatusOK, struct {
-		Sessions []*session.Record `json:"sessions"`
-	}{append([]*session.Record{}, records...)})
+		Sessions []*store.Record `json:"sessions"`
+	}{append([]*store.Record{}, records...)})
 }
 
 func (s *Server) showSession(w http.ResponseWriter, r *http.Request) {
@@ -80,9 +80,9 @@ func (s *Server) showSession(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.answer(w, http.StatusOK, struct {
-		*session.Record
-		Messages []*session.Message `json:"messages"`
-	}{record, append([]*session.Message{}, messages...)})
+		*store.Record
+		Messages []*store.Message `json:"messages"`
+	}{record, append([]*store.Message{}, messages...)})
 }
 
 // stopSession ends a session and all below it, and answers with its record.
@@ -99,11 +99,11 @@ func (s *Server) stopSession(w http.ResponseWriter, r *http.Request) {
 }
 
 // record returns the record of the session that the address names in full.
-func (s *Server) record(r *http.Request) (*session.Record, error) {
+func (s *Server) record(r *http.Request) (*store.Record, error) {
 	id := r.PathValue("id")
 	record, err := s.sessions.Get(r.Context(), id)
-	if errors.Is(err, session.ErrAmbiguous) || err == nil && record.ID != id {
-		return nil, &session.NotFoundError{What: "session", ID: id}
+	if errors.Is(err, store.ErrAmbiguous) || err == nil && record.ID != id {
+		return nil, &store.NotFoundError{What: "session", ID: id}
 	}
 	return record, err
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -31,7 +31,7 @@ const (
 // Options configures a [Server]. All but the last four are required.
 type Options struct {
 	Tasks    *taskt.Service
-	Sessions *session.Store
+	Sessions *store.Store
 	Bus      *eventbus.Bus
 	Token    string // what callers have to know; see [OpenToken]
 
@@ -53,7 +53,7 @@ type Options struct {
 // Server is the running server.
 type Server struct {
 	tasks     *taskt.Service
-	sessions  *session.Store
+	sessions  *store.Store
 	bus       *eventbus.Bus
 	mcp       MCP // may be nil
 	token     string

@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -23,7 +23,7 @@ func TestTask(t *testing.T) {
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("status %d, %s", resp.StatusCode, resp.Header.Get("Content-Type"))
 	}
-	if doc.Type != "task_result" || doc.Agent != "explore" || doc.Status != session.Completed || doc.Text != "found it\n" ||
+	if doc.Type != "task_result" || doc.Agent != "explore" || doc.Status != store.Completed || doc.Text != "found it\n" ||
 		doc.Result != "<task_result agent=\"explore\">\nfound it\n</task_result>" || doc.Steps != 1 || doc.SessionID == "" ||
 		doc.ParentID == "" || doc.ParentID != resp.Header.Get("Agent-Session") {
 		t.Errorf("document %s, session %s", body, resp.Header.Get("Agent-Session"))
@@ -32,7 +32,7 @@ func TestTask(t *testing.T) {
 		t.Errorf("the element is not readable: %s", body)
 	}
 	for _, id := range []string{doc.SessionID, doc.ParentID} {
-		if r := e.await(id); r.Status != session.Completed {
+		if r := e.await(id); r.Status != store.Completed {
 			t.Errorf("session %s is %s", id, r.Status)
 		}
 	}
@@ -45,7 +45,7 @@ func TestTask(t *testing.T) {
 func TestFailedTask(t *testing.T) {
 	e := newEnv(t, answer(), httpserver.Options{})
 	doc := e.run()
-	if doc.Type != "task_error" || doc.Status != session.Failed || doc.Error == "" || doc.Text != "" ||
+	if doc.Type != "task_error" || doc.Status != store.Failed || doc.Error == "" || doc.Text != "" ||
 		!strings.HasPrefix(doc.Result, `<task_error agent="explore">`) {
 		t.Errorf("document %+v", doc)
 	}
@@ -194,16 +194,16 @@ func TestAgentsAndSessions(t *testing.T) {
 	}
 	doc := e.run()
 	_, body = e.do(e.request("GET", "/v1/sessions", ""))
-	list := decode[struct{ Sessions []session.Record }](t, body).Sessions
+	list := decode[struct{ Sessions []store.Record }](t, body).Sessions
 	if len(list) != 2 || list[0].ID != doc.SessionID || list[1].ID != doc.ParentID {
 		t.Errorf("sessions %s", body)
 	}
 	_, body = e.do(e.request("GET", "/v1/sessions/"+doc.SessionID, ""))
 	shown := decode[struct {
-		session.Record
-		Messages []session.Message
+		store.Record
+		Messages []store.Message
 	}](t, body)
-	if shown.ID != doc.SessionID || shown.Status != session.Completed || len(shown.Messages) != 2 ||
+	if shown.ID != doc.SessionID || shown.Status != store.Completed || len(shown.Messages) != 2 ||
 		shown.Messages[0].Text != "look" || shown.Messages[1].Text != "x" {
 		t.Errorf("session %s", body)
 	}
@@ -234,7 +234,7 @@ func TestCancel(t *testing.T) {
 		t.Fatal(len(records), err)
 	}
 	for _, r := range records {
-		if r := e.await(r.ID); r.Status != session.Cancelled {
+		if r := e.await(r.ID); r.Status != store.Cancelled {
 			t.Errorf("session %s (%q) is %s", r.ID, r.Agent, r.Status)
 		}
 	}
@@ -282,11 +282,11 @@ func TestShutdown(t *testing.T) {
 		t.Errorf("a call during the shutdown: status %d %s", resp.StatusCode, body)
 	}
 	close(release)
-	if doc := <-docs; doc.Type != "task_error" || doc.Status != session.Cancelled {
+	if doc := <-docs; doc.Type != "task_error" || doc.Status != store.Cancelled {
 		t.Errorf("the call that waits got %+v", doc)
 	}
 	events := streamed.rest()
-	if last := events[len(events)-1]; last.Event != "task_error" || decode[taskt.Document](t, []byte(last.Data)).Status != session.Cancelled {
+	if last := events[len(events)-1]; last.Event != "task_error" || decode[taskt.Document](t, []byte(last.Data)).Status != store.Cancelled {
 		t.Errorf("the streamed call ended with %+v", last)
 	}
 	events = reader.rest()
@@ -305,7 +305,7 @@ func TestShutdown(t *testing.T) {
 		t.Fatal(len(records), err)
 	}
 	for _, r := range records {
-		if r.Status != session.Cancelled {
+		if r.Status != store.Cancelled {
 			t.Errorf("session %s is %s", r.ID, r.Status)
 		}
 	}
@@ -344,7 +344,7 @@ func TestShutdownForeignStream(t *testing.T) {
 	if err := e.server.Wait(); err != nil {
 		t.Error(err)
 	}
-	if err := root.End(session.Completed, nil); err != nil {
+	if err := root.End(store.Completed, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/frontdoor/httpserver"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -20,11 +20,11 @@ func TestStop(t *testing.T) {
 	<-g.started
 	root := s.resp.Header.Get("Agent-Session")
 	resp, body := e.do(e.request("DELETE", "/v1/sessions/"+root, ""))
-	if r := decode[session.Record](t, body); resp.StatusCode != http.StatusOK || r.ID != root || r.Status != session.Cancelled || !r.Closed {
+	if r := decode[store.Record](t, body); resp.StatusCode != http.StatusOK || r.ID != root || r.Status != store.Cancelled || !r.Closed {
 		t.Errorf("status %d: %s", resp.StatusCode, body)
 	}
 	events := s.rest()
-	if last := events[len(events)-1]; last.Event != "task_error" || decode[taskt.Document](t, []byte(last.Data)).Status != session.Cancelled {
+	if last := events[len(events)-1]; last.Event != "task_error" || decode[taskt.Document](t, []byte(last.Data)).Status != store.Cancelled {
 		t.Errorf("the stream ends with %+v", last)
 	}
 	if resp, body = e.do(e.request("DELETE", "/v1/sessions/"+root, "")); resp.StatusCode != http.StatusConflict || errorCode(t, body) != "ended" {
@@ -70,10 +70,10 @@ func TestOnDisconnect(t *testing.T) {
 		<-g.started
 		drop()
 		<-gone
-		want := session.Cancelled
+		want := store.Cancelled
 		if tt.goesOn {
 			close(g.open)
-			want = session.Completed
+			want = store.Completed
 		}
 		records, err := e.sessions.List(t.Context())
 		if err != nil {

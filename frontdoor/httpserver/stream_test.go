@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/frontdoor/httpserver"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -172,7 +172,7 @@ func TestSlowReader(t *testing.T) {
 	e := newEnv(t, answer(pieces...), httpserver.Options{})
 	slow := e.open(e.request("POST", "/v1/tasks", call)) // 6 MB that are not read
 	id := slow.resp.Header.Get("Agent-Session")
-	if r := e.await(id); r.Status != session.Completed {
+	if r := e.await(id); r.Status != store.Completed {
 		t.Fatalf("session %+v", r)
 	}
 	if doc := e.run(); doc.Type != "task_result" {

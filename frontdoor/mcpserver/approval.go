@@ -15,7 +15,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // The answers that the form of an approval offers.
@@ -57,7 +57,7 @@ func (c *connection) approval(ev *event.ToolApprovalRequired) *question {
 			case err != nil:
 				return nil, err
 			case !a.Pending():
-				return nil, &session.AnsweredError{Approval: a}
+				return nil, &store.AnsweredError{Approval: a}
 			}
 			return approvalForm(a, h.Form, hasty.Load() > 0), nil
 		},
@@ -65,7 +65,7 @@ func (c *connection) approval(ev *event.ToolApprovalRequired) *question {
 			if err == nil {
 				err = c.answerApproval(ctx, id, response, h, shown > c.reflex)
 			}
-			var answered *session.AnsweredError
+			var answered *store.AnsweredError
 			switch {
 			case err == nil, errors.As(err, &answered): // or somebody else was first
 				return taken
@@ -87,7 +87,7 @@ func takesForms(caps *mcp.ClientCapabilities) bool {
 
 // approvalForm asks for an answer to an approval. again: it was answered too
 // soon. Hosts preselect the first answer, which therefore is to deny.
-func approvalForm(a *session.Approval, f hosts.Form, again bool) *mcp.ElicitParams {
+func approvalForm(a *store.Approval, f hosts.Form, again bool) *mcp.ElicitParams {
 	text := approvalText(a, f)
 	note := text.note
 	if again {
@@ -115,7 +115,7 @@ type formText struct {
 // approvalText returns what an approval's form shows. The call stands whole in
 // the first line: some hosts show the first rows alone. A rule is added by who
 // has seen all of the message, and a call let through by who was sent all of it.
-func approvalText(a *session.Approval, f hosts.Form) formText {
+func approvalText(a *store.Approval, f hosts.Form) formText {
 	call, arguments := callText(a)
 	first, whole := termtext.Visible(call, maxShown)
 	lines := []string{fmt.Sprintf("%s: %s %s", termtext.OneLine(a.Agent, 40), termtext.OneLine(a.Tool, 60), first)}
@@ -145,7 +145,7 @@ func approvalText(a *session.Approval, f hosts.Form) formText {
 
 // callText returns what is to be decided on: a shell's command, or what another
 // tool's call wants as the rules see it, and its arguments.
-func callText(a *session.Approval) (call, arguments string) {
+func callText(a *store.Approval) (call, arguments string) {
 	var args struct{ Command string }
 	if a.Tool == "shell_exec" && json.Unmarshal([]byte(a.Arguments), &args) == nil && args.Command != "" {
 		return args.Command, ""
@@ -182,7 +182,7 @@ func (c *connection) answerApproval(ctx context.Context, id string, response mcp
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 	defer cancel()
-	answer := session.Answer{By: c.name()}
+	answer := store.Answer{By: c.name()}
 	switch {
 	case form.Action == "accept" && !seen:
 		return errHasty
@@ -203,7 +203,7 @@ func (c *connection) answerApproval(ctx context.Context, id string, response mcp
 
 // decide puts what the form of an approval was filled in with into an answer.
 // Only what the form has offered counts.
-func (c *connection) decide(ctx context.Context, answer *session.Answer, id string, content map[string]any, h hosts.Host) error {
+func (c *connection) decide(ctx context.Context, answer *store.Answer, id string, content map[string]any, h hosts.Host) error {
 	a, err := c.sessions.Approval(ctx, id)
 	if err != nil {
 		return err
@@ -214,9 +214,9 @@ func (c *connection) decide(ctx context.Context, answer *session.Answer, id stri
 	}
 	switch decision {
 	case allowOnce:
-		answer.Verdict = session.ApproveOnce
+		answer.Verdict = store.ApproveOnce
 	case allowAlways:
-		answer.Verdict = session.ApproveAlways
+		answer.Verdict = store.ApproveAlways
 	case deny:
 		reason, _ := content["reason"].(string)
 		answer.Feedback = termtext.OneLine(strings.TrimSpace(reason), 2000)

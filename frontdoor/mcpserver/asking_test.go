@@ -14,7 +14,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // asking is rules that ask about the shell, and what "always" has added.
@@ -97,7 +97,7 @@ func choices(t testing.TB, req *mcp.ElicitRequest) []string {
 }
 
 // pending returns the one approval that waits.
-func (e *env) pending(t testing.TB) *session.Approval {
+func (e *env) pending(t testing.TB) *store.Approval {
 	t.Helper()
 	approvals, err := e.sessions.Store().Approvals(context.Background())
 	if err != nil || len(approvals) != 1 {
@@ -106,9 +106,9 @@ func (e *env) pending(t testing.TB) *session.Approval {
 	return approvals[0]
 }
 
-func (e *env) approve(t testing.TB, a *session.Approval) {
+func (e *env) approve(t testing.TB, a *store.Approval) {
 	t.Helper()
-	if _, err := e.sessions.Store().Answer(context.Background(), a.ID, session.Answer{Verdict: session.ApproveOnce}); err != nil {
+	if _, err := e.sessions.Store().Answer(context.Background(), a.ID, store.Answer{Verdict: store.ApproveOnce}); err != nil {
 		t.Error(err)
 	}
 }

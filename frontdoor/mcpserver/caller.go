@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -65,7 +66,7 @@ func (c *connection) start(client *mcp.Implementation, in taskt.Input) (*child, 
 	c.starts.RLock()
 	defer c.starts.RUnlock()
 	run := c.tasks.Start(c.ctx, root, in)
-	if run.SessionID() == "" && errors.Is(run.Result().Err, session.ErrEnded) && root.Record().Status.Ended() {
+	if run.SessionID() == "" && errors.Is(run.Result().Err, store.ErrEnded) && root.Record().Status.Ended() {
 		if root, err = c.caller(client); err != nil {
 			return nil, failure(in.AgentType, err)
 		}

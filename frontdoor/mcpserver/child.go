@@ -3,7 +3,7 @@ package mcpserver
 import (
 	"time"
 
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -30,7 +30,7 @@ func (c *child) age() time.Duration { return time.Since(c.begun).Round(time.Seco
 // ended is a child that has ended.
 type ended struct {
 	id, agent string
-	status    session.Status
+	status    store.Status
 	told      bool // its answer was the result of a call
 	lost      bool // a call was cut off, and no other one has said so
 }

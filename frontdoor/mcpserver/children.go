@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -30,10 +30,10 @@ func (c *connection) stored(sessionID string) (*taskt.Result, error) {
 	c.mu.Lock()
 	roots := c.roots
 	c.mu.Unlock()
-	err := error(&session.NotFoundError{What: "session", ID: sessionID})
+	err := error(&store.NotFoundError{What: "session", ID: sessionID})
 	for _, root := range roots {
 		var result *taskt.Result
-		if result, err = c.tasks.Result(c.ctx, root, sessionID); !errors.Is(err, session.ErrNotFound) {
+		if result, err = c.tasks.Result(c.ctx, root, sessionID); !errors.Is(err, store.ErrNotFound) {
 			return result, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/transport"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // connection is one host and the root session that stands for it.
@@ -72,7 +73,7 @@ func (c *connection) close() error {
 	if c.root == nil || c.root.Record().Status.Ended() {
 		return nil
 	}
-	if err := c.root.End(session.Completed, nil); err != nil {
+	if err := c.root.End(store.Completed, nil); err != nil {
 		return fmt.Errorf("ending the host's session: %w", err)
 	}
 	return nil

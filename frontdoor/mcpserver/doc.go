@@ -41,7 +41,7 @@
 // a request of the server. From 2026-07-28 on the call is answered with the
 // question and a state that nobody can guess, and the host makes it again with
 // both; the child lives on in between. Whoever answers first counts, here or by
-// [session.Store.Answer]. A form that is declined denies the call; one that is
+// [store.Store.Answer]. A form that is declined denies the call; one that is
 // accepted within a second is put again. One that is dismissed, declined within
 // a second (no person does so, and hosts without a screen do), or never comes
 // back, holds up nobody, and the approval expires as any other. Where the host's

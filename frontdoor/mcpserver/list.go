@@ -6,7 +6,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // minShare is, in characters, the least of an answer that is worth a place in a
@@ -69,7 +69,7 @@ func (c *connection) goesOn(req *mcp.CallToolRequest, on *waited) *mcp.CallToolR
 		c.mu.Unlock()
 		again := fmt.Sprintf(`{"attempt": %d, "sinceSeconds": %d}`, attempt, int(on.children[0].age().Seconds()))
 		res.Content = append(res.Content, &mcp.TextContent{Text: awaited(on.progress) + howToWait(again)})
-		res.Meta = mcp.Meta{"status": session.Running}
+		res.Meta = mcp.Meta{"status": store.Running}
 		return res
 	}
 	child := on.children[0]
@@ -81,7 +81,7 @@ func (c *connection) goesOn(req *mcp.CallToolRequest, on *waited) *mcp.CallToolR
 	again := fmt.Sprintf(`{"sessionId": %q, "attempt": %d, "sinceSeconds": %d}`, on.id, attempt, int(age.Seconds()))
 	res := textResult(fmt.Sprintf("The subagent %s goes on in session %s, after %s. This is not its answer yet%s\n",
 		child.Agent(), on.id, age, doing(child.progress)) + awaited(child.progress) + howToWait(again))
-	res.Meta = mcp.Meta{"sessionId": on.id, "status": session.Running, "durationMs": age.Milliseconds()}
+	res.Meta = mcp.Meta{"sessionId": on.id, "status": store.Running, "durationMs": age.Milliseconds()}
 	return res
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
 )
@@ -259,7 +260,7 @@ func text(t testing.TB, res *mcp.CallToolResult) string {
 	return c.Text
 }
 
-func (e *env) records(t testing.TB) []*session.Record {
+func (e *env) records(t testing.TB) []*store.Record {
 	t.Helper()
 	records, err := e.sessions.Store().List(context.Background())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 const (
@@ -49,7 +49,7 @@ func (c *connection) readSession(ctx context.Context, req *mcp.ReadResourceReque
 	id := strings.TrimPrefix(req.Params.URI, sessionScheme)
 	record, err := c.sessions.Get(ctx, id)
 	switch {
-	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrAmbiguous), err == nil && (record.ID != id || !c.owns(record)):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrAmbiguous), err == nil && (record.ID != id || !c.owns(record)):
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	case err != nil:
 		return nil, fmt.Errorf("reading session %s: %w", id, err)
@@ -58,7 +58,7 @@ func (c *connection) readSession(ctx context.Context, req *mcp.ReadResourceReque
 	if err != nil {
 		return nil, err
 	}
-	text := shorten(termtext.Printable(session.Markdown(record, messages)), record.ID)
+	text := shorten(termtext.Printable(store.Markdown(record, messages)), record.ID)
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
 		URI: req.Params.URI, MIMEType: "text/markdown", Text: text,
 		Meta: mcp.Meta{"status": record.Status, "usage": record.Usage},
@@ -78,7 +78,7 @@ func shorten(text, id string) string {
 
 // owns reports whether a session is the connection's root or below it; of one
 // that is shared, below it.
-func (c *connection) owns(r *session.Record) bool {
+func (c *connection) owns(r *store.Record) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(r.Path) > 0 && !(c.shared && len(r.Path) == 1) && slices.Contains(c.roots, r.Path[0].SessionID)
@@ -106,7 +106,7 @@ func (c *connection) listSessions(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-func sessionResource(r *session.Record) *mcp.Resource {
+func sessionResource(r *store.Record) *mcp.Resource {
 	title := "this connection"
 	if r.Agent != "" {
 		title = termtext.OneLine(r.Agent+": "+r.Description, 100)
@@ -118,7 +118,7 @@ func sessionResource(r *session.Record) *mcp.Resource {
 }
 
 // lastChange is when a session ended or, while it runs, began.
-func lastChange(r *session.Record) string {
+func lastChange(r *store.Record) string {
 	at := r.CreatedAt
 	if !r.EndedAt.IsZero() {
 		at = r.EndedAt

@@ -9,12 +9,12 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
 func failure(agent string, err error) *taskt.Result {
-	return &taskt.Result{Agent: agent, Status: session.Failed, Text: errtext.Of(err), Err: err}
+	return &taskt.Result{Agent: agent, Status: store.Failed, Text: errtext.Of(err), Err: err}
 }
 
 // taskResult is a result as hosts get it: all that the model is to read is in
@@ -46,7 +46,7 @@ func refusal(err error) *mcp.CallToolResult {
 
 // notHere explains why there is no result of a session.
 func (c *connection) notHere(sessionID string, err error) error {
-	if errors.Is(err, session.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%w: no call of task on this connection has that session id; of another one, 'worker sessions show' has it in a terminal", err)
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -21,7 +22,7 @@ type Options struct {
 
 	// Sessions takes the answers that hosts give to approvals; nil: no host is
 	// asked.
-	Sessions *session.Store
+	Sessions *store.Store
 
 	// CallLimit is the time after which the host gives up on a call, whether or
 	// not there is progress: calls are answered before it. 0: as is known of the
@@ -74,7 +75,7 @@ type Server struct {
 	grace   time.Duration
 	log     *slog.Logger
 
-	sessions    *session.Store
+	sessions    *store.Store
 	callLimit   time.Duration
 	resultLimit int
 	readOnly    bool

@@ -8,7 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -196,7 +196,7 @@ func (c *connection) pose(ctx context.Context, on *waited, a *elicitation, quest
 	}
 	state := rand.Text()
 	c.remember(state, round{on.id, time.Now(), questions, wait{asked: a.asked, unseen: a.unseen, round: a.round + 1}})
-	meta := mcp.Meta{"status": session.WaitingApproval}
+	meta := mcp.Meta{"status": store.WaitingApproval}
 	if on.id != "" {
 		meta["sessionId"] = on.id
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -30,8 +30,8 @@ func asking(_ context.Context, req *model.Request, yield func(model.Part) bool) 
 // TestApprovals: a client sees what waits, and its answer counts once.
 func TestApprovals(t *testing.T) {
 	e := newEnv(t, asking, natsservice.Options{})
-	list := func() []session.Approval {
-		return decode[struct{ Approvals []session.Approval }](t, e.request("agents.v1.ws.service.approvals", "", nil).Data).Approvals
+	list := func() []store.Approval {
+		return decode[struct{ Approvals []store.Approval }](t, e.request("agents.v1.ws.service.approvals", "", nil).Data).Approvals
 	}
 	if got := list(); got == nil || len(got) != 0 {
 		t.Errorf("approvals %v, want an empty list", got)
@@ -55,7 +55,7 @@ func TestApprovals(t *testing.T) {
 		go func() {
 			replies <- e.request(taskSubject, `{"description":"d","prompt":"p","agentType":"general"}`, nil)
 		}()
-		var waits []session.Approval
+		var waits []store.Approval
 		for deadline := time.Now().Add(time.Minute); len(waits) == 0 && time.Now().Before(deadline); {
 			waits = list()
 		}
@@ -63,7 +63,7 @@ func TestApprovals(t *testing.T) {
 			t.Fatalf("approvals %+v, want one of touch", waits)
 		}
 		body := `{"approvalId":"` + waits[0].ID + `","approve":` + tt.approve + `,"feedback":"not today"}`
-		if got := decode[session.Approval](t, e.request("agents.v1.ws.service.answer", body, nil).Data); string(got.Outcome) != tt.outcome {
+		if got := decode[store.Approval](t, e.request("agents.v1.ws.service.answer", body, nil).Data); string(got.Outcome) != tt.outcome {
 			t.Errorf("answered %s: %+v", tt.approve, got)
 		}
 		if msg := e.request("agents.v1.ws.service.answer", body, nil); msg.Header.Get(micro.ErrorCodeHeader) != "409" {

@@ -19,6 +19,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
 )
@@ -126,7 +127,7 @@ func (touch) Run(context.Context, *tool.Call) (tool.Result, error) {
 // worker is one that serves a workspace on a NATS server.
 type worker struct {
 	bus      *eventbus.Bus
-	sessions *session.Store
+	sessions *store.Store
 	service  *natsservice.Service
 	stop     context.CancelFunc
 }

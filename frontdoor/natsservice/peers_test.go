@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -82,7 +82,7 @@ func TestCapacity(t *testing.T) {
 		close(d.open)
 	}
 	for range workers*slots + extra {
-		if doc := decode[taskt.Document](t, (<-replies).Data); doc.Status != session.Completed {
+		if doc := decode[taskt.Document](t, (<-replies).Data); doc.Status != store.Completed {
 			t.Errorf("document %+v", doc)
 		}
 	}
@@ -124,7 +124,7 @@ func TestWaitingShutdown(t *testing.T) {
 		switch {
 		case msg.Header.Get("Nats-Service-Error-Code") == "503":
 			sent++
-		case decode[taskt.Document](t, msg.Data).Status == session.Cancelled:
+		case decode[taskt.Document](t, msg.Data).Status == store.Cancelled:
 			cancelled++
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -123,7 +123,7 @@ func TestPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waits := decode[struct{ Approvals []session.Approval }](t, msg.Data).Approvals
+	waits := decode[struct{ Approvals []store.Approval }](t, msg.Data).Approvals
 	if len(waits) != 1 {
 		t.Fatalf("approvals %s", msg.Data)
 	}
@@ -131,7 +131,7 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := decode[taskt.Document](t, (<-replies).Data)
-	if doc.Status != session.Completed || !strings.Contains(doc.Text, "touched") {
+	if doc.Status != store.Completed || !strings.Contains(doc.Text, "touched") {
 		t.Errorf("document %+v", doc)
 	}
 
@@ -199,7 +199,7 @@ func TestPermissions(t *testing.T) {
 	if err != nil || !strings.Contains(string(msg.Data), "did not match filtered subject") {
 		t.Errorf("a consumer with two filters: %v %s", err, msg.Data)
 	}
-	if r, err := shop.sessions.Get(t.Context(), doc.SessionID); err != nil || r.Status != session.Completed {
+	if r, err := shop.sessions.Get(t.Context(), doc.SessionID); err != nil || r.Status != store.Completed {
 		t.Errorf("the session after all that: %+v, %v", r, err)
 	}
 }

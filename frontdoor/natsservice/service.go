@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -28,7 +28,7 @@ const flushTimeout = 5 * time.Second
 // Options configures a [Service]. Tasks, Sessions and Bus are required.
 type Options struct {
 	Tasks    *taskt.Service
-	Sessions *session.Store
+	Sessions *store.Store
 	Bus      *eventbus.Bus
 
 	// MaxCalls bounds the task calls that are open at once, those that wait
@@ -41,7 +41,7 @@ type Options struct {
 // Service is the running service.
 type Service struct {
 	tasks    *taskt.Service
-	sessions *session.Store
+	sessions *store.Store
 	bus      *eventbus.Bus
 	conn     *nats.Conn
 	log      *slog.Logger

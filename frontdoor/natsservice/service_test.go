@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/agentworker/worker/frontdoor/natsservice"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -21,12 +21,12 @@ func TestTask(t *testing.T) {
 	e := newEnv(t, answer("found it\n"), natsservice.Options{})
 	msg := e.request(taskSubject, call, nil)
 	doc := decode[taskt.Document](t, msg.Data)
-	if len(msg.Header) > 0 || doc.Type != "task_result" || doc.Agent != "explore" || doc.Status != session.Completed || doc.Text != "found it\n" ||
+	if len(msg.Header) > 0 || doc.Type != "task_result" || doc.Agent != "explore" || doc.Status != store.Completed || doc.Text != "found it\n" ||
 		doc.Result != "<task_result agent=\"explore\">\nfound it\n</task_result>" || doc.SessionID == "" || doc.ParentID == "" {
 		t.Errorf("%v %s", msg.Header, msg.Data)
 	}
 	for _, id := range []string{doc.SessionID, doc.ParentID} {
-		if r, err := e.sessions.Get(t.Context(), id); err != nil || r.Status != session.Completed {
+		if r, err := e.sessions.Get(t.Context(), id); err != nil || r.Status != store.Completed {
 			t.Errorf("session %s: %+v, %v", id, r, err)
 		}
 	}
@@ -36,7 +36,7 @@ func TestTask(t *testing.T) {
 func TestFailedTask(t *testing.T) {
 	e := newEnv(t, answer(""), natsservice.Options{})
 	msg := e.request(taskSubject, call, nil)
-	if doc := decode[taskt.Document](t, msg.Data); doc.Type != "task_error" || doc.Status != session.Failed || doc.Error == "" || len(msg.Header) > 0 {
+	if doc := decode[taskt.Document](t, msg.Data); doc.Type != "task_error" || doc.Status != store.Failed || doc.Error == "" || len(msg.Header) > 0 {
 		t.Errorf("%v %s", msg.Header, msg.Data)
 	}
 }
@@ -242,7 +242,7 @@ func TestShutdown(t *testing.T) {
 	}
 	for range calls {
 		msg := <-replies
-		if doc := decode[taskt.Document](t, msg.Data); doc.Type != "task_error" || doc.Status != session.Cancelled {
+		if doc := decode[taskt.Document](t, msg.Data); doc.Type != "task_error" || doc.Status != store.Cancelled {
 			t.Errorf("%v %s", msg.Header, msg.Data)
 		}
 	}
@@ -254,7 +254,7 @@ func TestShutdown(t *testing.T) {
 		t.Fatal(len(records), err)
 	}
 	for _, r := range records {
-		if r.Status != session.Cancelled {
+		if r.Status != store.Cancelled {
 			t.Errorf("session %s is %s", r.ID, r.Status)
 		}
 	}

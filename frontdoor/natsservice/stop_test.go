@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/frontdoor/natsservice"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -28,12 +28,12 @@ func TestStop(t *testing.T) {
 			continue
 		}
 		got, err := other.sessions.Stop(t.Context(), r.ID, "alice")
-		if err != nil || got.Status != session.Cancelled || !got.Closed {
+		if err != nil || got.Status != store.Cancelled || !got.Closed {
 			t.Errorf("stopped: %+v, %v", got, err)
 		}
 	}
 	var doc taskt.Document
-	if err := json.Unmarshal((<-replies).Data, &doc); err != nil || doc.Status != session.Cancelled {
+	if err := json.Unmarshal((<-replies).Data, &doc); err != nil || doc.Status != store.Cancelled {
 		t.Errorf("answer %+v, %v", doc, err)
 	}
 }

@@ -40,9 +40,11 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"tool":      {"permission", "permission/shell", "sandbox"},
-	"session":   {"eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
-	"taskt":     {"agentdefs", "session", "eventbus", "eventbus/event", "tool", "permission"},
-	"frontdoor": {"taskt", "session", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
+	"session":   {"session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
+	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "tool", "permission"},
+	"frontdoor": {"taskt", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
+
+	"session/store": {"eventbus", "eventbus/event", "model"}, // below what runs sessions
 
 	"eventbus/internal/natsstore":          {"eventbus/internal/embedded", "eventbus/internal/oncelog"}, // below the bus: it knows no events
 	"eventbus/internal/embedded":           {"eventbus/internal/oncelog"},

@@ -9,7 +9,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // Answer is the body of a request to answer an approval. Through a front door
@@ -22,18 +22,18 @@ type Answer struct {
 
 // PendingApprovals is the answer to a request for the tool calls that wait.
 type PendingApprovals struct {
-	Approvals []*session.Approval `json:"approvals"` // the oldest first
+	Approvals []*store.Approval `json:"approvals"` // the oldest first
 }
 
 // Approvals returns the tool calls that wait for an answer.
-func Approvals(ctx context.Context, sessions *session.Store) (PendingApprovals, error) {
+func Approvals(ctx context.Context, sessions *store.Store) (PendingApprovals, error) {
 	pending, err := sessions.Approvals(ctx)
-	return PendingApprovals{append([]*session.Approval{}, pending...)}, err
+	return PendingApprovals{append([]*store.Approval{}, pending...)}, err
 }
 
 // AnswerApproval answers a tool call as body, an [Answer], says, and returns it
 // as answered. by says to people who does it. What can't be done is an [*Error].
-func AnswerApproval(ctx context.Context, sessions *session.Store, body []byte, by string) (*session.Approval, error) {
+func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by string) (*store.Approval, error) {
 	var in Answer
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
@@ -46,16 +46,16 @@ func AnswerApproval(ctx context.Context, sessions *session.Store, body []byte, b
 	if in.ApprovalID == "" || in.Approve == nil {
 		return nil, BadRequest(errors.New("approvalId and approve are required"))
 	}
-	answer := session.Answer{Verdict: session.DenyCall, Feedback: in.Feedback, By: by}
+	answer := store.Answer{Verdict: store.DenyCall, Feedback: in.Feedback, By: by}
 	if *in.Approve {
-		answer.Verdict = session.ApproveOnce
+		answer.Verdict = store.ApproveOnce
 	}
 	approval, err := sessions.Answer(ctx, in.ApprovalID, answer)
-	var late *session.AnsweredError
+	var late *store.AnsweredError
 	switch {
 	case errors.As(err, &late):
 		return nil, &Error{Status: http.StatusConflict, Code: "answered", Message: err.Error()}
-	case errors.Is(err, session.ErrAmbiguous):
+	case errors.Is(err, store.ErrAmbiguous):
 		return nil, BadRequest(err)
 	}
 	return approval, err

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -98,7 +99,7 @@ func (c *Call) Run(in taskt.Input) *taskt.Result {
 	if err := c.root.End(result.Status, result.Err); err != nil {
 		c.pool.log.Error("ending a caller's session", "session", c.root.ID(), "err", err)
 		if result.Err == nil { // no answer is handed out with events missing
-			result.Status, result.Text, result.Err = session.Failed, err.Error(), err
+			result.Status, result.Text, result.Err = store.Failed, err.Error(), err
 		}
 	}
 	return result

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -57,11 +57,11 @@ func Explain(err error, log *slog.Logger) *Error {
 		return ErrClosed
 	case errors.Is(err, taskt.ErrLost):
 		return &Error{http.StatusServiceUnavailable, "lost", err.Error()}
-	case errors.Is(err, session.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		return &Error{http.StatusNotFound, "not_found", err.Error()}
-	case errors.Is(err, session.ErrEnded):
+	case errors.Is(err, store.ErrEnded):
 		return &Error{http.StatusConflict, "ended", err.Error()}
-	case errors.Is(err, session.ErrNotStopped):
+	case errors.Is(err, store.ErrNotStopped):
 		return &Error{http.StatusGatewayTimeout, "not_stopped", err.Error()}
 	default:
 		log.Error("answering a call", "err", err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -26,7 +26,7 @@ func TestExplain(t *testing.T) {
 		{caller.BadRequest(errors.New("no JSON")), 400, "bad_request"},
 		{caller.BadRequest(unknown), 422, "unknown_agent"},
 		{fmt.Errorf("calling: %w", unknown), 422, "unknown_agent"},
-		{fmt.Errorf("%w: ses_x", session.ErrNotFound), 404, "not_found"},
+		{fmt.Errorf("%w: ses_x", store.ErrNotFound), 404, "not_found"},
 		{errors.New("disk 3 is full"), 500, "internal"},
 	} {
 		var log strings.Builder

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // retention is how long ended sessions are shown, and kept.
@@ -26,8 +26,8 @@ func (r *retention) register(flags *pflag.FlagSet) {
 }
 
 // Retained is what a session store is to keep.
-func (r *retention) Retained() session.Retention {
-	return session.Retention{Age: r.retainAge, Bytes: uint64(r.retainSize)}
+func (r *retention) Retained() store.Retention {
+	return store.Retention{Age: r.retainAge, Bytes: uint64(r.retainSize)}
 }
 
 // EventAge is how long events are kept, of whatever they are; 0: for ever. A

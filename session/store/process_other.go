@@ -1,6 +1,6 @@
 //go:build !unix
 
-package session
+package store
 
 // processGone can't be told here: a lease ends with its time.
 func processGone(int) bool { return false }

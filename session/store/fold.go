@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"encoding/json"
@@ -40,7 +40,7 @@ type State struct {
 // can't be read, or was written by a newer worker.
 func Fold(entries iter.Seq[eventbus.Entry]) (*State, error) {
 	f := &fold{groups: make(map[string]*group), calls: make(map[string]*group)}
-	f.Record = Record{Schema: recordSchema, Status: Queued}
+	f.Record = Record{Schema: RecordSchema, Status: Queued}
 	for e := range entries {
 		if f.Record.Closed {
 			break
@@ -99,12 +99,12 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 	r := &f.Record
 	switch e.Kind {
 	case openedKind:
-		var entry openedEntry
+		var entry openedData
 		if err := json.Unmarshal(e.Data, &entry); err != nil {
 			return err
 		}
-		if entry.Schema > recordSchema {
-			return newer("the log", entry.Schema, recordSchema)
+		if entry.Schema > RecordSchema {
+			return newer("the log", entry.Schema, RecordSchema)
 		}
 		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
 		if n := len(r.Path); n > 0 {
@@ -115,13 +115,13 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		}
 		f.logged = true
 	case messageKind:
-		var entry messageEntry
+		var entry messageData
 		if err := json.Unmarshal(e.Data, &entry); err != nil {
 			return err
 		}
 		f.addMessage(&entry, e.Time)
 	case endedKind:
-		var entry endedEntry
+		var entry endedData
 		if err := json.Unmarshal(e.Data, &entry); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 	return nil
 }
 
-func (f *fold) addMessage(entry *messageEntry, at time.Time) {
+func (f *fold) addMessage(entry *messageData, at time.Time) {
 	if entry.Role == model.Assistant {
 		f.drafted(entry.ID).reasoning = entry.Reasoning
 		return
@@ -286,7 +286,7 @@ func (f *fold) answered(ev event.ToolCallEnd, at time.Time) {
 	for i, call := range calls {
 		results[i] = g.results[call.ID]
 	}
-	g.answer = f.append(resultsID(g.message.ID), at, model.Message{Role: model.User, ToolResults: results})
+	g.answer = f.append(ResultsID(g.message.ID), at, model.Message{Role: model.User, ToolResults: results})
 }
 
 // finish makes what only the end of the log tells.

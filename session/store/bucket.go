@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"context"
@@ -163,7 +163,7 @@ func decodeRecords(entries []entry) ([]*Record, error) {
 
 func decodeRecord(data []byte) (*Record, error) {
 	r := new(Record)
-	if json.Unmarshal(data, r) == nil && r.Schema == recordSchema {
+	if json.Unmarshal(data, r) == nil && r.Schema == RecordSchema {
 		return r, nil
 	}
 	r = new(Record)

@@ -1,4 +1,4 @@
-package session_test
+package store_test
 
 import (
 	"bufio"
@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/store/storetest"
 )
 
 // logTime is when the first entry of a log of these tests was stored; each other
@@ -42,7 +43,7 @@ func parseLog(text []byte) (entries []eventbus.Entry) {
 }
 
 // describe renders a state for comparison.
-func describe(st *session.State) string {
+func describe(st *store.State) string {
 	var b strings.Builder
 	r := st.Record
 	at := func(t time.Time) string {
@@ -90,7 +91,7 @@ func TestFold(t *testing.T) {
 				t.Fatal(err)
 			}
 			log, want, _ := bytes.Cut(text, []byte("\n---\n"))
-			st, err := session.Fold(slices.Values(parseLog(log)))
+			st, err := store.Fold(slices.Values(parseLog(log)))
 			got := ""
 			if err != nil {
 				got = "error: " + err.Error() + "\n"
@@ -110,34 +111,6 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// checkLegal fails t unless a state is one that a session can be in.
-func checkLegal(t *testing.T, st *session.State) {
-	t.Helper()
-	if st.Record.Closed != st.Record.Status.Ended() {
-		t.Errorf("closed %t, status %s", st.Record.Closed, st.Record.Status)
-	}
-	calls, results := make(map[string]bool), make(map[string]bool)
-	for _, m := range st.Messages {
-		for _, c := range m.ToolCalls {
-			if calls[c.ID] {
-				t.Errorf("the call %s is there twice", c.ID)
-			}
-			calls[c.ID] = true
-		}
-		for _, r := range m.ToolResults {
-			if !calls[r.ToolCallID] || results[r.ToolCallID] {
-				t.Errorf("the result of %s is there twice, or before its call", r.ToolCallID)
-			}
-			results[r.ToolCallID] = true
-		}
-	}
-	for _, c := range st.Open {
-		if !calls[c.ID] || results[c.ID] {
-			t.Errorf("%s is open, and was not made or has a result", c.ID)
-		}
-	}
-}
-
 // TestFoldPrefixes: wherever a log ends, what it says is legal, and the
 // conversation of a longer one begins with that of the shorter.
 func TestFoldPrefixes(t *testing.T) {
@@ -154,11 +127,11 @@ func TestFoldPrefixes(t *testing.T) {
 		entries := parseLog(log)
 		before := 0
 		for n := range len(entries) + 1 {
-			st, err := session.Fold(slices.Values(entries[:n]))
+			st, err := store.Fold(slices.Values(entries[:n]))
 			if err != nil {
 				break // as of the whole
 			}
-			checkLegal(t, st)
+			storetest.CheckLegal(t, st)
 			if len(st.Messages) < before {
 				t.Errorf("%s: %d messages after %d entries, %d before", file, len(st.Messages), n, before)
 			}
@@ -181,8 +154,8 @@ func FuzzFold(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if st, err := session.Fold(slices.Values(parseLog(text))); err == nil {
-			checkLegal(t, st)
+		if st, err := store.Fold(slices.Values(parseLog(text))); err == nil {
+			storetest.CheckLegal(t, st)
 		}
 	})
 }

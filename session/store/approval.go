@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"cmp"
@@ -46,8 +46,25 @@ type Approval struct {
 // Pending reports whether the call still waits.
 func (a *Approval) Pending() bool { return a.Outcome == "" }
 
-// outcome is how an approval ends by the answer.
-func (a Answer) outcome() event.ApprovalOutcome {
+// Verdict is what somebody answers.
+type Verdict uint8
+
+// The verdicts. The zero Verdict denies.
+const (
+	DenyCall      Verdict = iota
+	ApproveOnce           // this call
+	ApproveAlways         // and whatever matches the request's AlwaysPatterns
+)
+
+// Answer is somebody's answer to an approval request.
+type Answer struct {
+	Verdict  Verdict
+	Feedback string // with DenyCall: what the model is told
+	By       string // who answers, for people
+}
+
+// Outcome is how an approval ends by the answer.
+func (a Answer) Outcome() event.ApprovalOutcome {
 	if a.Verdict == DenyCall {
 		return event.Denied
 	}
@@ -120,49 +137,45 @@ func (s *Store) Answer(ctx context.Context, id string, answer Answer) (*Approval
 	if answer.Verdict == ApproveAlways && a.Pending() && len(a.AlwaysPatterns) == 0 {
 		return nil, fmt.Errorf("approval %s: %w", a.ID, ErrNoAlways)
 	}
-	won, err := s.resolve(ctx, a.ID, answer.outcome(), answer)
-	if err == nil && !won.ours {
-		err = &AnsweredError{won.Approval}
+	won, first, err := s.Resolve(ctx, a.ID, answer.Outcome(), answer)
+	if err == nil && !first {
+		err = &AnsweredError{won}
 	}
-	return won.Approval, err
+	return won, err
 }
 
-// resolved is an approval with its answer.
-type resolved struct {
-	*Approval
-	ours bool // this answer was the first
-}
-
-// resolve stores an answer unless one is stored already, and returns the one that counts.
-func (s *Store) resolve(ctx context.Context, id string, outcome event.ApprovalOutcome, answer Answer) (resolved, error) {
+// Resolve stores an answer unless one is stored already, and returns the approval
+// with the one that counts. first: that is this one. The id is a whole one.
+func (s *Store) Resolve(ctx context.Context, id string, outcome event.ApprovalOutcome, answer Answer) (a *Approval, first bool, err error) {
 	for {
 		entry, err := s.approvals.Get(ctx, s.key(id))
 		if err != nil {
-			return resolved{}, fmt.Errorf("answering approval %s: %w", id, err)
+			return nil, false, fmt.Errorf("answering approval %s: %w", id, err)
 		}
 		a, err := decodeApproval(entry.Value())
 		if err != nil || !a.Pending() {
-			return resolved{Approval: a}, err
+			return a, false, err
 		}
 		a.Outcome, a.Always, a.Feedback = outcome, answer.Verdict == ApproveAlways, answer.Feedback
 		a.AnsweredBy, a.AnsweredAt = answer.By, time.Now().UTC()
 		data, err := json.Marshal(a)
 		if err != nil {
-			return resolved{}, fmt.Errorf("answering approval %s: %w", id, err)
+			return nil, false, fmt.Errorf("answering approval %s: %w", id, err)
 		}
 		_, err = s.approvals.Update(ctx, s.key(id), data, entry.Revision())
 		switch {
 		case eventbus.IsConflict(err): // somebody else's came first: which?
 		case err != nil:
-			return resolved{}, fmt.Errorf("answering approval %s: %w", id, err)
+			return nil, false, fmt.Errorf("answering approval %s: %w", id, err)
 		default:
-			return resolved{a, true}, nil
+			return a, true, nil
 		}
 	}
 }
 
-// openApproval stores an approval that waits.
-func (s *Store) openApproval(ctx context.Context, a *Approval) error {
+// OpenApproval stores an approval that waits for an answer. It sets its schema.
+func (s *Store) OpenApproval(ctx context.Context, a *Approval) error {
+	a.Schema = approvalSchema
 	data, err := json.Marshal(a)
 	if err == nil {
 		_, err = s.approvals.Create(ctx, s.key(a.ID), data)
@@ -173,8 +186,9 @@ func (s *Store) openApproval(ctx context.Context, a *Approval) error {
 	return nil
 }
 
-// awaitAnswer returns an approval once it has its answer.
-func (s *Store) awaitAnswer(ctx context.Context, id string) (*Approval, error) {
+// AwaitAnswer returns the approval of an id, a whole one, once it has its answer. An
+// error is that of the store, or the cause of the end of ctx.
+func (s *Store) AwaitAnswer(ctx context.Context, id string) (*Approval, error) {
 	watch, err := s.approvals.Watch(ctx, s.key(id))
 	if err != nil {
 		return nil, fmt.Errorf("waiting for approval %s: %w", id, err)

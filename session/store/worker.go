@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"cmp"
@@ -27,7 +27,8 @@ type Worker struct {
 	WorkerLoad
 }
 
-// WorkerLoad is the part of a [Worker] that its [Manager.Report] tells.
+// WorkerLoad is the part of a [Worker] that its process reports: session.Manager's
+// Report.
 type WorkerLoad struct {
 	Version         string `json:"version"`         // of the program
 	SnapshotVersion uint64 `json:"snapshotVersion"` // of the agents in force; counts from 1 in each process
@@ -48,8 +49,8 @@ func (s *Store) Workers(ctx context.Context) ([]*Worker, error) {
 	}
 	var workers []*Worker
 	for _, e := range entries {
-		l := new(lease)
-		if json.Unmarshal(e.value, l) != nil || l.over() { // a form of a later version: nothing is known of it
+		l := new(Lease)
+		if json.Unmarshal(e.value, l) != nil || l.Over() { // a form of a later version: nothing is known of it
 			continue
 		}
 		workers = append(workers, &l.Worker)

@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ type kind struct {
 }
 
 var (
-	recordKind        = &kind{"session", recordSchema, []func(map[string]json.RawMessage) error{closeEnded, nil}}
+	recordKind        = &kind{"session", RecordSchema, []func(map[string]json.RawMessage) error{closeEnded, nil}}
 	storedMessageKind = &kind{"message", messageSchema, []func(map[string]json.RawMessage) error{nil}}
 )
 

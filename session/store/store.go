@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"context"
@@ -27,6 +27,10 @@ const (
 // late that the question is answered.
 const approvalAge = 7 * 24 * time.Hour
 
+// WriteTimeout bounds a write to the store that has to happen even though the
+// session's own context has ended.
+const WriteTimeout = 10 * time.Second
+
 // ErrNotFound is returned for a session or an approval that is not stored.
 var ErrNotFound = errors.New("not found")
 
@@ -43,12 +47,12 @@ type Store struct {
 	approvals jetstream.KeyValue
 	leases    jetstream.KeyValue
 	messages  jetstream.Stream // of sessions of before schema 3; nil: there are none
-	index     *index           // of a [Manager]'s store, what it has still to write; else nil
+	index     *Index           // of a process that runs sessions; else nil
 }
 
-// OpenStore makes sure of the buckets and the stream and returns the store of
+// Open makes sure of the buckets and the stream and returns the store of
 // the bus's workspace.
-func OpenStore(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
+func Open(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 	s := &Store{workspace: bus.Workspace(), bus: bus, js: bus.JetStream()}
 	var err error
 	s.records, err = bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
@@ -72,7 +76,7 @@ func OpenStore(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 		Bucket:      leaseBucket,
 		Description: "processes that are alive, keyed by workspace and boot id",
 		History:     1,
-		TTL:         leaseTTL,
+		TTL:         LeaseTTL,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the bucket %s: %w", leaseBucket, err)
@@ -96,6 +100,19 @@ func (s *Store) read(ctx context.Context, id string) (*Record, uint64, error) {
 	}
 	r, err := decodeRecord(entry.Value())
 	return r, entry.Revision(), err
+}
+
+// Taken returns the record of a session, of a whole id, if another process has
+// ended it in place of its own; else nil.
+func (s *Store) Taken(ctx context.Context, id string) (*Record, error) {
+	r, _, err := s.read(ctx, id)
+	if errors.Is(err, jetstream.ErrKeyNotFound) { // not stored yet
+		return nil, nil
+	}
+	if err != nil || r.EndedBy == "" {
+		return nil, err
+	}
+	return r, nil
 }
 
 // update stores r if its stored revision still is rev, and returns the new one.
@@ -154,7 +171,7 @@ func (s *Store) begun(ctx context.Context, id string) (*Record, error) {
 	}
 	for _, o := range open {
 		if o.ID == id {
-			state, err := s.fold(ctx, o.Path)
+			state, err := s.State(ctx, o.Path)
 			if err != nil {
 				return nil, err
 			}
@@ -189,7 +206,7 @@ func (s *Store) current(ctx context.Context, r *Record) (*Record, error) {
 	if err != nil || end == 0 {
 		return r, err
 	}
-	state, err := s.fold(ctx, r.Path)
+	state, err := s.State(ctx, r.Path)
 	if err != nil {
 		return nil, err
 	}

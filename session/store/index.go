@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"context"
@@ -27,10 +27,10 @@ const (
 	indexWriters = 16
 )
 
-// index writes the records of a process's sessions to their bucket, behind the
+// Index writes the records of a process's sessions to their bucket, behind the
 // sessions: what counts is in their logs. One write of a record is on its way at
 // most, and the newest form of it wins.
-type index struct {
+type Index struct {
 	store *Store
 	log   *slog.Logger
 	wake  chan struct{} // has a value if there may be something to do
@@ -47,9 +47,22 @@ type index struct {
 	closing bool
 }
 
+// IndexOwner is a session that has its record written. What it is told, it is told
+// by the index's goroutine.
+type IndexOwner interface {
+	// Taken tells that another process has ended the session, as r says. Its
+	// record is not written any more.
+	Taken(r *Record)
+
+	// Unstored tells that the record could not be stored for some time, with the
+	// last error. Nobody would find the session. It may be told again.
+	Unstored(err error)
+}
+
 // indexRow is the record of one session.
 type indexRow struct {
-	session *Session
+	id      string
+	owner   IndexOwner
 	rev     uint64    // of what is stored; 0: nothing is. The writer's alone
 	next    *Record   // what is to be written; nil: nothing
 	ready   bool      // it is among those to be written now
@@ -59,20 +72,23 @@ type indexRow struct {
 	failing time.Time // since when it can't be; zero: it can
 }
 
-// startIndex begins to write, until close or until the connection is closed.
-func startIndex(s *Store, log *slog.Logger) *index {
-	x := &index{
+// StartIndex begins to write the records of the sessions that this process runs,
+// until [Index.Close] or until the connection is closed. What the store is asked for then
+// it has written first. Call it once, before the store is used.
+func (s *Store) StartIndex(log *slog.Logger) *Index {
+	x := &Index{
 		store: s, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
 		rows: make(map[string]*indexRow), later: make(map[string]*indexRow), ended: make(chan struct{}),
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
 	go x.run(ctx, s.bus.Conn().StatusChanged(nats.CLOSED))
+	s.index = x
 	return x
 }
 
-// close returns when all records are stored, or ctx has ended.
-func (x *index) close(ctx context.Context) error {
+// Close returns when all records are stored, or ctx has ended.
+func (x *Index) Close(ctx context.Context) error {
 	x.mu.Lock()
 	x.closing = true
 	for _, row := range x.later {
@@ -96,13 +112,13 @@ func (x *index) close(ctx context.Context) error {
 	return nil
 }
 
-// put has a record of a session written.
-func (x *index) put(s *Session, r Record) {
+// Put has a record of the owner's session written, and does not wait for that.
+func (x *Index) Put(owner IndexOwner, r Record) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	row := x.rows[r.ID]
 	if row == nil {
-		row = &indexRow{session: s, wrote: time.Now()}
+		row = &indexRow{id: r.ID, owner: owner, wrote: time.Now()}
 		x.rows[r.ID] = row
 	}
 	row.next = &r
@@ -126,7 +142,7 @@ func (row *indexRow) left() time.Duration {
 
 // queue has what is to be written of a row written: now, or once its time has
 // come. The caller holds x.mu.
-func (x *index) queue(row *indexRow, now bool) {
+func (x *Index) queue(row *indexRow, now bool) {
 	if row.ready || row.writing {
 		return
 	}
@@ -136,20 +152,20 @@ func (x *index) queue(row *indexRow, now bool) {
 	}
 	row.ready = true
 	x.ready = append(x.ready, row)
-	delete(x.later, row.session.id)
+	delete(x.later, row.id)
 	x.signal()
 }
 
 // delay has what is to be written of a row written later. The caller holds x.mu.
-func (x *index) delay(row *indexRow, left time.Duration) {
-	x.later[row.session.id] = row
+func (x *Index) delay(row *indexRow, left time.Duration) {
+	x.later[row.id] = row
 	if at := time.Now().Add(left); x.dueAt.IsZero() || at.Before(x.dueAt) {
 		x.dueAt = at
 		x.signal()
 	}
 }
 
-func (x *index) signal() {
+func (x *Index) signal() {
 	select {
 	case x.wake <- struct{}{}:
 	default:
@@ -157,7 +173,7 @@ func (x *index) signal() {
 }
 
 // run writes what is due, in rounds.
-func (x *index) run(ctx context.Context, closed <-chan nats.Status) {
+func (x *Index) run(ctx context.Context, closed <-chan nats.Status) {
 	defer close(x.done)
 	defer x.stop()
 	timer := time.NewTimer(indexInterval)
@@ -185,7 +201,7 @@ func (x *index) run(ctx context.Context, closed <-chan nats.Status) {
 
 // due returns the rows to write now or, if there are none, how long to wait for
 // some. over: none will come.
-func (x *index) due() (rows []*indexRow, wait time.Duration, over bool) {
+func (x *Index) due() (rows []*indexRow, wait time.Duration, over bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.ready) == 0 && !x.dueAt.After(time.Now()) {
@@ -203,7 +219,7 @@ func (x *index) due() (rows []*indexRow, wait time.Duration, over bool) {
 }
 
 // round writes rows, and returns when all of them are done with.
-func (x *index) round(ctx context.Context, rows []*indexRow) {
+func (x *Index) round(ctx context.Context, rows []*indexRow) {
 	writers := 1
 	if !x.store.bus.Embedded() {
 		writers = min(indexWriters, len(rows))
@@ -232,13 +248,13 @@ func (x *index) round(ctx context.Context, rows []*indexRow) {
 }
 
 // write stores the newest form of a row's record.
-func (x *index) write(ctx context.Context, row *indexRow) {
+func (x *Index) write(ctx context.Context, row *indexRow) {
 	x.mu.Lock()
 	next := row.next
 	row.next, row.ready, row.writing = nil, false, true
 	x.mu.Unlock()
 
-	bounded, cancel := context.WithTimeout(ctx, storeTimeout)
+	bounded, cancel := context.WithTimeout(ctx, WriteTimeout)
 	kept, err := x.store.writeRow(bounded, row, next)
 	cancel()
 
@@ -253,7 +269,7 @@ func (x *index) write(ctx context.Context, row *indexRow) {
 		row.failing = now
 		x.log.Warn("the record of a session could not be stored; that is tried again", "session", next.ID, "err", err)
 	default:
-		hidden = now.Sub(row.failing) > storeTimeout
+		hidden = now.Sub(row.failing) > WriteTimeout
 	}
 	if err != nil && row.next == nil {
 		row.next = next
@@ -269,13 +285,13 @@ func (x *index) write(ctx context.Context, row *indexRow) {
 	}
 	x.mu.Unlock()
 	if hidden { // nobody would find it: see [Store.unindexed]
-		row.session.note(err)
+		row.owner.Unstored(err)
 	}
 }
 
 // settle has what is known of a session written now, and returns when it is, or
 // when that has failed. id empty: of all sessions.
-func (x *index) settle(ctx context.Context, id string) {
+func (x *Index) settle(ctx context.Context, id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for until := x.rounds + 2; x.rounds < until && x.unsettled(id); { // the round of now may be past it
@@ -294,7 +310,7 @@ func (x *index) settle(ctx context.Context, id string) {
 
 // unsettled reports whether something of a session is not written, and has it
 // written now. The caller holds x.mu.
-func (x *index) unsettled(id string) bool {
+func (x *Index) unsettled(id string) bool {
 	rows := x.rows
 	if id != "" {
 		row := x.rows[id]
@@ -334,7 +350,7 @@ func (s *Store) writeRow(ctx context.Context, row *indexRow, next *Record) (kept
 	case err != nil:
 		return true, err
 	case stored.EndedBy != "" || stored.BootID != next.BootID || stored.Status.Ended() && !next.Status.Ended():
-		row.session.lose(stored)
+		row.owner.Taken(stored)
 		return false, nil
 	}
 	if rev, err = s.update(ctx, next, current); err == nil {

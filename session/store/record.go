@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"crypto/rand"
@@ -38,10 +38,10 @@ func (s Status) Ended() bool {
 	}
 }
 
-// recordSchema is the version of the stored form of a [Record]. 2: endedBy; an
+// RecordSchema is the version of the stored form of a [Record]. 2: endedBy; an
 // older worker would go on with what another process has ended. 3: the session is
 // its log; an older worker would find no messages.
-const recordSchema = 3
+const RecordSchema = 3
 
 // Record is what is stored of a session. Its JSON is camelCase.
 type Record struct {
@@ -80,8 +80,10 @@ func (r *Record) Duration(now time.Time) time.Duration {
 // ErrEnded is returned for a change of a session that has ended.
 var ErrEnded = errors.New("the session has ended")
 
-// transition is the one place where a session's state changes.
-func (r *Record) transition(to Status, why error, now time.Time) error {
+// Transition is the one place where a session's state changes: to another one, at
+// now, and with why where that is an end. An ended session keeps its state:
+// [ErrEnded].
+func (r *Record) Transition(to Status, why error, now time.Time) error {
 	switch {
 	case r.Status.Ended():
 		return fmt.Errorf("session %s is %s and can't become %s: %w", r.ID, r.Status, to, ErrEnded)
@@ -91,7 +93,7 @@ func (r *Record) transition(to Status, why error, now time.Time) error {
 		return fmt.Errorf("session %s is %s and cannot be queued again", r.ID, r.Status)
 	}
 	if to.Ended() {
-		r.end(to, why, now)
+		r.End(to, why, now)
 		return nil
 	}
 	r.Status = to
@@ -101,15 +103,16 @@ func (r *Record) transition(to Status, why error, now time.Time) error {
 	return nil
 }
 
-func (r *Record) end(as Status, why error, now time.Time) {
+// End ends the session, whatever its state. why nil: as it should.
+func (r *Record) End(as Status, why error, now time.Time) {
 	r.Status, r.EndedAt, r.Error = as, now, ""
 	if why != nil {
 		r.Error = errtext.Of(why)
 	}
 }
 
-// newID returns an id of 80 random bits that can stand in a subject, a path
+// NewID returns an id of 80 random bits that can stand in a subject, a path
 // and a URL, with a prefix that says what it is.
-func newID(prefix string) string {
+func NewID(prefix string) string {
 	return prefix + "_" + strings.ToLower(rand.Text()[:16])
 }

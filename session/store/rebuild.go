@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"bytes"
@@ -117,7 +117,7 @@ func (s *Store) Rebuild(ctx context.Context) (changed int, err error) {
 
 // rebuild makes the record of one session from its log. has is what is stored.
 func (s *Store) rebuild(ctx context.Context, opened *Record, has orphan) (changed bool, err error) {
-	state, err := s.fold(ctx, opened.Path)
+	state, err := s.State(ctx, opened.Path)
 	if err != nil {
 		return false, err
 	}

@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"bytes"
@@ -6,12 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
@@ -25,12 +22,12 @@ import (
 // It may run at any time, in several processes at once, and may be cut off and
 // called again. It returns how many sessions it has ended.
 func (s *Store) Recover(ctx context.Context) (int, error) {
-	return s.recover(ctx, "")
+	return s.RecoverAs(ctx, "")
 }
 
-// recover is [Store.Recover] by the process of a boot id, which has a lease;
+// RecoverAs is [Store.Recover] by the process of a boot id, which has a lease;
 // empty: one without.
-func (s *Store) recover(ctx context.Context, bootID string) (ended int, err error) {
+func (s *Store) RecoverAs(ctx context.Context, bootID string) (ended int, err error) {
 	found, err := s.orphans(ctx, bootID)
 	if err != nil {
 		return 0, err
@@ -48,18 +45,18 @@ func (s *Store) recoverBelow(ctx context.Context, id string) error {
 	return err
 }
 
-// adopt ends the sessions of processes that have gone; see recover.
+// adopt ends the sessions of processes that have gone; see [Store.RecoverAs].
 func (s *Store) adopt(ctx context.Context, bootID string, found []orphan) (ended int, err error) {
 	if len(found) == 0 {
 		return 0, nil
 	}
 	if bootID == "" { // others see by its lease that this process is at it
-		l := s.newLease(newID("boot"))
-		if _, err := s.takeLease(ctx, l); err != nil {
+		l := s.NewLease(NewID("boot"))
+		if _, err := s.TakeLease(ctx, l); err != nil {
 			return 0, err
 		}
 		bootID = l.BootID
-		defer func() { err = errors.Join(err, s.leases.Delete(context.WithoutCancel(ctx), s.key(bootID))) }()
+		defer func() { err = errors.Join(err, s.DropLease(context.WithoutCancel(ctx), bootID)) }()
 	}
 	pending, err := s.Approvals(ctx)
 	if err != nil {
@@ -162,8 +159,8 @@ const indexDelay = 3 * time.Minute
 //
 // Only logs that begin shortly before that time can lack their record. A process
 // that lives writes the record of a session within [indexInterval], or the session
-// fails within [storeTimeout] or two. If it is killed instead, the others of the
-// workspace look here within [leaseTTL] and [sweepEvery], and until then alone do
+// fails within [WriteTimeout] or two. If it is killed instead, the others of the
+// workspace look here within [LeaseTTL] and a minute, and until then alone do
 // they write to the bucket without having looked. These are some 100 s together.
 func (s *Store) unindexed(ctx context.Context, known map[string]bool, newest time.Time) ([]orphan, error) {
 	if newest.IsZero() { // then the bucket is new, or lost: for that there is Rebuild
@@ -224,7 +221,7 @@ func (s *Store) claim(ctx context.Context, o orphan, bootID string, pending []*A
 // finish takes a session through what is left of its end, as its log says. Of
 // several processes one does, the others get errConflict.
 func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*Approval) error {
-	state, err := s.fold(ctx, o.Path)
+	state, err := s.State(ctx, o.Path)
 	if err != nil {
 		return err
 	}
@@ -236,7 +233,7 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 	if o.Status.Ended() { // and its session_end was not stored
 		r.Status, r.Error, r.EndedAt = o.Status, o.Error, o.EndedAt
 	} else {
-		r.end(Interrupted, errors.New("its process ended while it ran"), time.Now().UTC())
+		r.End(Interrupted, errors.New("its process ended while it ran"), time.Now().UTC())
 	}
 	r.EndedBy = bootID
 	rev, err := s.update(ctx, r, o.rev)
@@ -245,7 +242,7 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 	}
 	err = s.publishEnd(ctx, state, r, pending)
 	if errors.Is(err, eventbus.ErrEnded) { // its own process was not gone, or another has taken it for gone
-		if state, err = s.fold(ctx, o.Path); err == nil {
+		if state, err = s.State(ctx, o.Path); err == nil {
 			r = state.recordOr(r)
 		}
 	}
@@ -266,9 +263,9 @@ func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending
 	}
 	if !state.started {
 		if !state.logged {
-			err = p.Append(ctx, openedKind, encodeEntry(r.opened()))
+			err = r.OpenedEntry().AppendTo(ctx, p)
 		}
-		if err = cmp.Or(err, p.Publish(ctx, r.started())); err != nil {
+		if err = cmp.Or(err, p.Publish(ctx, r.StartEvent())); err != nil {
 			return err
 		}
 	}
@@ -280,7 +277,7 @@ func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending
 			return err
 		}
 	}
-	if err := p.Append(ctx, endedKind, encodeEntry(r.ended())); err != nil {
+	if err := r.EndedEntry().AppendTo(ctx, p); err != nil {
 		return err
 	}
 	return p.End(ctx, event.SessionEnd{Status: string(r.Status)})
@@ -294,7 +291,7 @@ func (s *Store) cancelApprovals(ctx context.Context, p *eventbus.Publisher, sess
 		if a.SessionID != sessionID {
 			continue
 		}
-		won, err := s.resolve(ctx, a.ID, event.Cancelled, Answer{})
+		won, _, err := s.Resolve(ctx, a.ID, event.Cancelled, Answer{})
 		if err != nil {
 			return err
 		}
@@ -312,53 +309,4 @@ func (s *Store) cancelApprovals(ctx context.Context, p *eventbus.Publisher, sess
 		}
 	}
 	return nil
-}
-
-// dropEnded stops the sessions of this process that another one has ended.
-func (m *Manager) dropEnded(ctx context.Context) error {
-	m.mu.Lock()
-	live := slices.Collect(maps.Values(m.live))
-	m.mu.Unlock()
-	for _, s := range live {
-		r, _, err := m.store.read(ctx, s.id)
-		switch {
-		case errors.Is(err, jetstream.ErrKeyNotFound): // not stored yet
-		case err != nil:
-			return err
-		case r.EndedBy != "":
-			_ = s.lose(r) // it is told to whoever runs the session
-		}
-	}
-	return nil
-}
-
-// TakenError tells that another process has ended the session, because it took
-// this process for gone. It is an [ErrEnded].
-type TakenError struct {
-	SessionID string
-	Status    Status // what it was ended as
-}
-
-func (e *TakenError) Error() string {
-	return fmt.Sprintf("session %s is %s: another process has ended it, since this one gave no sign of life for %s or more (stopped, asleep, or cut off from the event store)",
-		e.SessionID, e.Status, leaseTTL)
-}
-
-// Is reports whether target is [ErrEnded].
-func (e *TakenError) Is(target error) bool { return target == ErrEnded }
-
-// lose stops a session that another process has ended as r says: nothing more of
-// it is published.
-func (s *Session) lose(r *Record) error {
-	err := &TakenError{s.id, r.Status}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.record.Closed && !s.taken.Swap(true) {
-		s.m.log.Warn("a session is stopped: another process has ended it", "session", s.id, "status", r.Status)
-		s.record, s.broken = *r, err
-		if s.clock != nil {
-			s.clock.cancel(err)
-		}
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-package session_test
+package store_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // BenchmarkList does what a command does that lists 20,000 sessions which have
@@ -23,7 +23,7 @@ func BenchmarkList(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = bus.Close() })
-	store, err := session.OpenStore(b.Context(), bus)
+	sessions, err := store.Open(b.Context(), bus)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -31,15 +31,15 @@ func BenchmarkList(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	const sessions = 20_000
-	for i := range sessions {
+	const count = 20_000
+	for i := range count {
 		id := fmt.Sprintf("ses_%016d", i)
 		now := time.Now().UTC()
-		data, err := json.Marshal(session.Record{
+		data, err := json.Marshal(store.Record{
 			Schema: 3, ID: id, ParentID: "ses_parentparentpare", ParentMessageID: "msg_parentparentpare",
 			Path:  event.Path(nil).Child("ses_parentparentpare", "").Child(id, "explore"),
 			Agent: "explore", Description: "Where is the retry delay set, and by whom?", Model: "anthropic/claude-sonnet-5-5",
-			Status: session.Completed, Depth: 1, Steps: 7, Usage: model.Usage{InputTokens: 12345, OutputTokens: 678},
+			Status: store.Completed, Depth: 1, Steps: 7, Usage: model.Usage{InputTokens: 12345, OutputTokens: 678},
 			CreatedAt: now, StartedAt: now, EndedAt: now, BootID: "boot_bootbootbootboo", Closed: true,
 		})
 		if err != nil {
@@ -52,11 +52,11 @@ func BenchmarkList(b *testing.B) {
 	<-js.PublishAsyncComplete()
 	b.ReportAllocs()
 	for b.Loop() {
-		if n, err := store.Recover(b.Context()); n != 0 || err != nil { // as each command does first
+		if n, err := sessions.Recover(b.Context()); n != 0 || err != nil { // as each command does first
 			b.Fatal(n, err)
 		}
-		records, err := store.List(b.Context())
-		if err != nil || len(records) != sessions {
+		records, err := sessions.List(b.Context())
+		if err != nil || len(records) != count {
 			b.Fatalf("%d records, %v", len(records), err)
 		}
 	}

@@ -10,25 +10,25 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/workspace"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
-// store is the open state of a workspace: what commands that only look need.
-type store struct {
+// storage is the open state of a workspace: what commands that only look need.
+type storage struct {
 	ws      *workspace.Workspace
 	bus     *eventbus.Bus
-	records *session.Store
+	records *store.Store
 }
 
-// openStore opens the workspace's state, here or through a worker that has it
+// openStorage opens the workspace's state, here or through a worker that has it
 // open already, and marks as interrupted the sessions that a killed process left
 // running.
-func (p *program) openStore(ctx context.Context) (_ *store, err error) {
+func (p *program) openStorage(ctx context.Context) (_ *storage, err error) {
 	ws, err := p.stateOf()
 	if err != nil {
 		return nil, err
 	}
-	s := &store{ws: ws}
+	s := &storage{ws: ws}
 	s.bus, err = eventbus.Open(ctx, ws.ID, &eventbus.Options{
 		URL: p.settings.NATS, Access: p.settings.Access, Replicas: p.settings.Replicas,
 		StoreDir: filepath.Join(ws.StateDir, "nats"), Sync: p.settings.StoreSync(), MaxAge: p.settings.EventAge(), Logger: p.logger(), Lost: p.abort,
@@ -36,7 +36,7 @@ func (p *program) openStore(ctx context.Context) (_ *store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.records, err = session.OpenStore(ctx, s.bus); err != nil {
+	if s.records, err = store.Open(ctx, s.bus); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	if s.bus.Embedded() {
@@ -47,11 +47,11 @@ func (p *program) openStore(ctx context.Context) (_ *store, err error) {
 	return s, nil
 }
 
-func (s *store) close() error { return s.bus.Close() }
+func (s *storage) close() error { return s.bus.Close() }
 
 // withSessions has f look at the sessions of the workspace.
-func (p *program) withSessions(ctx context.Context, f func(context.Context, *session.Store) error) (err error) {
-	s, err := p.openStore(ctx)
+func (p *program) withSessions(ctx context.Context, f func(context.Context, *store.Store) error) (err error) {
+	s, err := p.openStorage(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (p *program) withSessions(ctx context.Context, f func(context.Context, *ses
 }
 
 // conversation returns a session's record and messages.
-func conversation(ctx context.Context, sessions *session.Store, id string) (*session.Record, []*session.Message, error) {
+func conversation(ctx context.Context, sessions *store.Store, id string) (*store.Record, []*store.Message, error) {
 	r, err := sessions.Get(ctx, id)
 	if err != nil {
 		return nil, nil, err
@@ -70,8 +70,8 @@ func conversation(ctx context.Context, sessions *session.Store, id string) (*ses
 }
 
 // meant adds to a "not found" the session or approval that was likely meant.
-func meant(ctx context.Context, sessions *session.Store, err error) error {
-	var missing *session.NotFoundError
+func meant(ctx context.Context, sessions *store.Store, err error) error {
+	var missing *store.NotFoundError
 	if !errors.As(err, &missing) {
 		return err
 	}

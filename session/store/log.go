@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// fold returns what the log of the session at the end of path says.
-func (s *Store) fold(ctx context.Context, path event.Path) (*State, error) {
+// State returns what the log of the session at the end of path says.
+func (s *Store) State(ctx context.Context, path event.Path) (*State, error) {
 	var failed error
 	state, err := Fold(func(yield func(eventbus.Entry) bool) {
 		for e, err := range s.bus.Log(ctx, path) {
@@ -57,7 +57,7 @@ func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := s.fold(ctx, r.Path)
+	state, err := s.State(ctx, r.Path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the messages of %w", err)
 	}

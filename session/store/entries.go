@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
+)
+
+// The kinds of the entries that a session's log has beside its events: what
+// [Fold] needs and no event carries.
+const (
+	openedKind  = "opened"  // the first entry: an [openedData]
+	messageKind = "message" // a [messageData]
+	endedKind   = "ended"   // before session_end: an [endedData]
+)
+
+// openedData begins the log of a session.
+type openedData struct {
+	Schema    int        `json:"schema"` // of the log: that of a [Record]
+	BootID    string     `json:"bootId"`
+	CreatedAt time.Time  `json:"createdAt"`
+	Path      event.Path `json:"path"`
+}
+
+// messageData is a message of the conversation, or that of it which no event
+// carries.
+type messageData struct {
+	ID   string     `json:"id"`
+	Role model.Role `json:"role"`
+
+	// Text is what the session has told the model. The model's own text is in
+	// content_delta events.
+	Text string `json:"text,omitempty"`
+
+	// Answers is the message whose calls were answered, if Text goes with their
+	// results: these are in tool_call_end events.
+	Answers string `json:"answers,omitempty"`
+
+	// Reasoning is what a provider wants back, signed, with the model's message.
+	Reasoning []model.Reasoning `json:"reasoning,omitempty"`
+}
+
+// endedData says of the end of a session what its last events do not.
+type endedData struct {
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt"`
+	Error     string    `json:"error,omitempty"`
+	EndedBy   string    `json:"endedBy,omitempty"`
+}
+
+// LogEntry is an entry of a session's log that is no event.
+type LogEntry struct {
+	kind string
+	data any // of which all fields have a JSON
+}
+
+// AppendTo hands the entry to the stream of its session.
+func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
+	data, err := json.Marshal(e.data)
+	if err != nil {
+		panic(err)
+	}
+	return p.Append(ctx, e.kind, data)
+}
+
+// OpenedEntry is the entry that a session's log begins with.
+func (r *Record) OpenedEntry() LogEntry {
+	return LogEntry{openedKind, openedData{Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path}}
+}
+
+// EndedEntry is the one that comes before its session_end.
+func (r *Record) EndedEntry() LogEntry {
+	return LogEntry{endedKind, endedData{StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, EndedBy: r.EndedBy}}
+}
+
+// StartEvent is the first event of a session.
+func (r *Record) StartEvent() event.SessionStart {
+	return event.SessionStart{
+		SessionID: r.ID, AgentType: r.Agent, ParentID: r.ParentID, ParentMessageID: r.ParentMessageID,
+		Description: r.Description, Model: r.Model, Depth: r.Depth,
+	}
+}
+
+// ResultsID is the id of the message that has the results of the calls of
+// another one.
+func ResultsID(messageID string) string { return messageID + "_results" }
+
+// ToldEntry is a message that the session has for its model.
+func ToldEntry(id, text string) LogEntry {
+	return LogEntry{messageKind, messageData{ID: id, Role: model.User, Text: text}}
+}
+
+// ResultsEntry is a text that the model is told with the results of the calls of
+// a message.
+func ResultsEntry(messageID, text string) LogEntry {
+	return LogEntry{messageKind, messageData{ID: ResultsID(messageID), Role: model.User, Text: text, Answers: messageID}}
+}
+
+// SaidEntry is what no event says of a message of the model. needed false: they
+// say all.
+func SaidEntry(id string, m *model.Message) (entry LogEntry, needed bool) {
+	if len(m.Reasoning) == 0 && (m.Text != "" || len(m.ToolCalls) > 0) {
+		return LogEntry{}, false
+	}
+	return LogEntry{messageKind, messageData{ID: id, Role: model.Assistant, Reasoning: m.Reasoning}}, true
+}

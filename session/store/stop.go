@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// stopTimeout bounds [Store.Stop]. A process that has gone without a word is
+	// known to have after [LeaseTTL].
+	stopTimeout = 30 * time.Second
+
+	// stopRetry is the pause before a process is asked again that does not listen,
+	// or does not know the session yet.
+	stopRetry = 100 * time.Millisecond
+)
+
+// EndedError tells that the session to stop had ended before. It is an
+// [ErrEnded].
+type EndedError struct{ Record *Record }
+
+func (e *EndedError) Error() string {
+	r := e.Record
+	return fmt.Sprintf("session %s does not run: it is %s since %s", r.ID, r.Status, r.EndedAt.Local().Format(time.DateTime))
+}
+
+// Is reports whether target is [ErrEnded].
+func (e *EndedError) Is(target error) bool { return target == ErrEnded }
+
+// ErrNotStopped is returned for a session that has not ended in time. It may
+// still do: what it was told counts.
+var ErrNotStopped = errors.New("it has not ended in time")
+
+// StopRequest is what the process of a session is asked: to stop it. Its answer,
+// of whatever content, says that the record tells the rest.
+type StopRequest struct {
+	SessionID string `json:"sessionId"`
+	By        string `json:"by"`
+}
+
+// StopSubject is where the process of a boot id takes requests to stop sessions,
+// as the JSON of a [StopRequest].
+func (s *Store) StopSubject(bootID string) string {
+	return "agents.v1." + s.workspace + ".workers." + bootID + ".stop"
+}
+
+// Stop ends a session and all below it, in whatever process they run. It
+// returns the record once all of their events are stored. The status is
+// cancelled, or however else it has ended meanwhile; interrupted if its process
+// is gone. by tells people who stops it.
+//
+// Its errors are those of Get, an [*EndedError] for a session that had ended
+// before, and [ErrNotStopped] for one that has not ended within 30 s, or before
+// ctx has.
+func (s *Store) Stop(ctx context.Context, id, by string) (*Record, error) {
+	r, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if r.Status.Ended() {
+		return r, &EndedError{r}
+	}
+	data, err := json.Marshal(StopRequest{r.ID, by})
+	if err != nil {
+		return nil, fmt.Errorf("stopping session %s: %w", r.ID, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	said := "its process, " + r.BootID + ", does not answer"
+	for {
+		there, err := s.alive(ctx, r.BootID)
+		if err == nil && !there {
+			err = s.recoverBelow(ctx, r.ID)
+		}
+		if err == nil && there {
+			if err = s.bus.Request(ctx, s.StopSubject(r.BootID), data); errors.Is(err, nats.ErrNoResponders) {
+				said, err = "its process takes no requests to stop", nil
+			}
+		}
+		if ctx.Err() != nil {
+			return r, fmt.Errorf("stopping session %s: %w: %s", r.ID, ErrNotStopped, said)
+		}
+		if err != nil {
+			return r, fmt.Errorf("stopping session %s: %w", r.ID, err)
+		}
+		current, err := s.Get(ctx, r.ID)
+		if err != nil {
+			return r, fmt.Errorf("stopping session %s: %w", r.ID, err)
+		}
+		if current.Closed {
+			return current, nil
+		}
+		select { // it has only just been opened, or is not closed by whoever ends it
+		case <-ctx.Done():
+		case <-time.After(stopRetry):
+		}
+	}
+}
