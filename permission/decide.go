@@ -112,7 +112,7 @@ func (l *Layers) judged(v *Value) *Value {
 // decideCertain judges a value that the call does want.
 func (l *Layers) decideCertain(v *Value) Decision {
 	for _, a := range l.Agents {
-		if c := a.last(v); c != nil && c.Action == Deny && c.means(v) {
+		if c := a.last(v); c != nil && c.Action == Deny {
 			return Decision{Action: Deny, Layer: LayerAgent, Rule: &c.Rule}
 		}
 	}

@@ -91,6 +91,8 @@ func TestDecide(t *testing.T) {
 		{"outside: any denies", `{}`, `{"a":{"/r/*":"allow","*x":"deny"}}`, []Value{{Tool: "a", Text: "/r/x", Abs: "/r/x", Kind: Outside}}, Deny, LayerStatic},
 		{"folded: patterns in any case", `{}`, `{"*":"allow","a":{"*.ENV":"deny"}}`, []Value{{Tool: "a", Text: "x"}, {Tool: "a", Text: ".env", Kind: Folded}}, Deny, LayerStatic},
 		{"folded: ranges that would turn round", `{}`, `{"*":"allow","a":{"[A-z]":"deny"}}`, []Value{{Tool: "a", Text: "X"}, {Tool: "a", Text: "x", Kind: Folded}}, Deny, LayerStatic},
+		{"spelling: a deny of all hides no deny before it", `{}`, `{"*":"allow","a":{"x":"deny","*":"deny"}}`, []Value{{Tool: "b", Text: "y"}, {Tool: "a", Text: "x", Kind: Spelling}}, Deny, LayerStatic},
+		{"spelling that may be denied: likewise", `{}`, `{"*":"allow","a":{"xy":"deny","*":"deny"}}`, []Value{{Tool: "b", Text: "y"}, {Tool: "a", Text: "x", Kind: Spelling, Certainty: Unknown}}, Ask, LayerStatic},
 		{"composed and decomposed", `{}`, `{"*":"allow","a":{"é*":"deny"}}`, []Value{{Tool: "a", Text: "e\u0301x"}}, Deny, LayerStatic},
 	} {
 		l := Layers{Agents: []*Ruleset{nil, rules(t, c.agent)}, Static: rules(t, c.static)}
@@ -169,11 +171,11 @@ var (
 
 func TestNothingLiftsAnAgentDeny(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		agents, values := rapid.SliceOfN(genSet, 1, 3).Draw(t, "agents"), genValues.Draw(t, "values")
-		if d := (&Layers{Agents: agents}).Decide(values); d.Action != Deny {
+		agents, values, held := rapid.SliceOfN(genSet, 1, 3).Draw(t, "agents"), genValues.Draw(t, "values"), rapid.Bool().Draw(t, "held")
+		if d := (&Layers{Agents: agents, Held: held}).Decide(values); d.Action != Deny {
 			return
 		}
-		l := Layers{Agents: agents, Static: genSet.Draw(t, "static"), Runtime: genSet.Draw(t, "runtime"), Held: rapid.Bool().Draw(t, "held")}
+		l := Layers{Agents: agents, Static: genSet.Draw(t, "static"), Runtime: genSet.Draw(t, "runtime"), Held: held}
 		if d := l.Decide(values); d.Action != Deny {
 			t.Fatalf("static and runtime rules made an agent's deny %v", d.Action)
 		}

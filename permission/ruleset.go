@@ -129,12 +129,13 @@ func (r *Ruleset) of(tool string) []*compiled {
 	return rules
 }
 
-// last returns the last rule about v, or nil.
+// last returns the last rule about v, or nil. A deny that does not speak of v
+// hides no rule before it.
 func (r *Ruleset) last(v *Value) *compiled {
 	rules := r.of(v.Tool)
 	for i := len(rules) - 1; i >= 0; i-- {
-		if rules[i].matches(v) {
-			return rules[i]
+		if c := rules[i]; c.matches(v) && (c.Action != Deny || c.means(v)) {
+			return c
 		}
 	}
 	return nil
@@ -147,7 +148,9 @@ func (r *Ruleset) mayDeny(v *Value) (rule *compiled, covered bool) {
 	rules := r.of(v.Tool)
 	for i := len(rules) - 1; i >= 0; i-- {
 		switch c := rules[i]; {
-		case c.Action == Deny && c.mayMatch(v) && !(v.Kind == Spelling && c.pattern.MatchesAll()):
+		case v.Kind == Spelling && c.Action == Deny && !c.means(v):
+			continue
+		case c.Action == Deny && c.mayMatch(v):
 			return c, true
 		case c.pattern.MatchesAll():
 			return nil, true
