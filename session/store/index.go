@@ -16,9 +16,8 @@ import (
 
 const (
 	// indexInterval is how often the record of a session that runs is written at
-	// most: its steps and tokens. A new state is written after stateDelay, its first
-	// one too: most of the sessions that are over by then are written once. How a
-	// session ends is written at once, and that somebody is asked.
+	// most: its steps and tokens. A new state is written after stateDelay. How it
+	// begins and ends is written at once, and that somebody is asked.
 	indexInterval = time.Second
 	stateDelay    = 50 * time.Millisecond
 
@@ -68,7 +67,7 @@ type indexRow struct {
 	ready   bool      // it is among those to be written now
 	writing bool      // it is being written
 	status  Status    // as it was written last
-	wrote   time.Time // when that was, or should have been; at first when it was made
+	wrote   time.Time // when that was, or should have been
 	failing time.Time // since when it can't be; zero: it can
 }
 
@@ -118,7 +117,7 @@ func (x *Index) Put(owner IndexOwner, r Record) {
 	defer x.mu.Unlock()
 	row := x.rows[r.ID]
 	if row == nil {
-		row = &indexRow{id: r.ID, owner: owner, wrote: time.Now()}
+		row = &indexRow{id: r.ID, owner: owner}
 		x.rows[r.ID] = row
 	}
 	row.next = &r
