@@ -27,10 +27,12 @@ BESIDE ?= -rounds 5
 bench-beside:
 	go -C bench run . $(BESIDE)
 
-# long campaigns: all rows of the sandbox's attacks, in every way that a kernel can hold
+# long campaigns: all rows of the sandbox's attacks, in every way that a kernel can hold;
+# each file of a store damaged in each way
 soak:
 	SANDBOX_ROWS=all go test -tags soak -count 1 -timeout 120m ./sandbox
 	SANDBOX_ROWS=all go test -count 1 -timeout 30m -run TestAttacks ./cmd/worker
+	SOAK=1 go test -count 1 -timeout 30m -run TestDamage -v ./cmd/worker
 
 ci:
 	.ci/run

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -146,7 +147,10 @@ type reference struct {
 	Ref  *event.PayloadRef `json:"payloadRef"`
 }
 
-var refField = []byte(`"payloadRef":`)
+var (
+	refField     = []byte(`"payloadRef":`)
+	missingField = []byte(`"missing":true`)
+)
 
 // resolve returns the event that raw refers to in its envelopes, or raw if it is
 // not a reference. A reference whose content is gone is returned as missing.
@@ -236,4 +240,22 @@ func purgeObject(ctx context.Context, stream jetstream.Stream, name string) erro
 		}
 	}
 	return nil
+}
+
+// MissingPayloads yields the events and entries of the workspace whose content is
+// in the object store, and not there any more. It reads all that is stored, and the
+// Data of what it yields is empty. An error is the last value.
+func (b *Bus) MissingPayloads(ctx context.Context) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		_, err := b.reader.replay(ctx, b.events, []string{"agents.v1." + b.workspace + ".events.>"}, 0, forever, func(m *stored) (bool, error) {
+			raw, err := b.payloads.resolve(ctx, m.Data)
+			if err != nil || bytes.Equal(raw, m.Data) || !bytes.Contains(raw, refField) || !bytes.Contains(raw, missingField) {
+				return true, nil // an error: it is no event of ours
+			}
+			return yield(Entry{Seq: m.Seq, Time: m.Time, Kind: m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]}, nil), nil
+		})
+		if err != nil {
+			yield(Entry{}, fmt.Errorf("looking for payloads that are missing: %w", err))
+		}
+	}
 }

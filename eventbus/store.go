@@ -3,6 +3,7 @@ package eventbus
 import (
 	"github.com/agentworker/worker/eventbus/internal/embedded"
 	"github.com/agentworker/worker/eventbus/internal/natsstore"
+	"github.com/agentworker/worker/eventbus/internal/storefiles"
 )
 
 // Access holds the credentials for an external server, all as paths of files.
@@ -14,6 +15,10 @@ type Sync = embedded.Sync
 // Finding is one setting of a stream in an external server that workers need to
 // be different.
 type Finding = natsstore.Finding
+
+// Loss is a range of messages that the embedded store has lost, because files of it
+// were damaged.
+type Loss = storefiles.Loss
 
 // StreamError is returned for a stream that would lose what is stored in it.
 type StreamError = natsstore.StreamError
@@ -31,3 +36,10 @@ var (
 // IsConflict reports whether a write was refused because the stored value has
 // changed in the meantime.
 func IsConflict(err error) bool { return natsstore.IsConflict(err) }
+
+// Losses returns what the embedded store is known to have lost, until somebody
+// removes the file that says so.
+func (b *Bus) Losses() ([]Loss, error) { return b.store.Losses() }
+
+// Acknowledge forgets what a stream of the embedded store has lost.
+func (b *Bus) Acknowledge(stream string) error { return b.store.Acknowledge(stream) }

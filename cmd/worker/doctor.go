@@ -19,8 +19,9 @@ func (p *program) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the store, and make the index of sessions anew",
-		Long: `Shows what the event store holds, and compares the index of sessions with their logs.
-The exit status is 6 if they differ.
+		Long: `Shows what the event store holds, compares the index of sessions with their logs, and
+says what the store has lost by damage, which sessions that is about, and what to do. It
+reads all events. The exit status is 6 if anything is wrong.
 
 With --rebuild it first makes the records of the index anew from the logs. Sessions of
 workers of before schema 3 have no such log: their records stay as they are.`,
@@ -64,23 +65,16 @@ func (p *program) printCheck(check *store.Check, asJSON bool) error {
 		}
 		fmt.Fprintf(p.stdout, "\nsessions: %d with a log, %d in the index\n", check.Logs, check.Records)
 	}
-	wrong := false
-	for _, found := range []struct {
-		what string
-		ids  []string
-	}{
-		{"not in the index", check.Missing},
-		{"ended, and not in the index", check.Behind},
-	} {
-		if len(found.ids) > 0 {
-			wrong = true
-			fmt.Fprintf(p.stderr, "%s: %d (%s)\n", found.what, len(found.ids), someOf(found.ids))
+	for _, f := range check.Findings {
+		names := ""
+		if len(f.Sessions) > 1 {
+			names = " (" + someOf(f.Sessions) + ")"
 		}
+		fmt.Fprintf(p.stderr, "%s%s\n  %s\n", f.Text, names, f.Advice)
 	}
-	if !wrong {
+	if len(check.Findings) == 0 {
 		return nil
 	}
-	fmt.Fprintln(p.stderr, "worker doctor --rebuild makes the index anew")
 	return exit.CheckFailed
 }
 

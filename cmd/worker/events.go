@@ -30,7 +30,8 @@ runs, in whatever process, is followed to its end.
 agents. With --stored what is stored is shown, and nothing waited for.
 
 Exit status: 0 behind the session_end, whether it was shown or comes before --from; 1 if
-there is none, because events are gone or the store is lost; 130 interrupted.`,
+events of the session are gone, deleted by age or lost by damage, or if the store is lost;
+130 interrupted.`,
 		Example: `  worker events ses_4f2k --json
   worker events ses_4f2k --from 120    # the last one seen was 119
   worker events ses_4f2k --new         # the questions that wait, and what comes
@@ -55,7 +56,7 @@ there is none, because events are gone or the store is lost; 130 interrupted.`,
 }
 
 // errNoEnd is why a stream that was to be shown to its end has none.
-var errNoEnd = errors.New("its session_end is not stored: events of the session are gone (deleted by age, or the store has lost them)")
+var errNoEnd = errors.New("its session_end is not stored")
 
 func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOptions, fresh, asJSON bool) (err error) {
 	s, err := p.openStorage(ctx)
@@ -82,10 +83,19 @@ func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOp
 		return nil // nothing will come
 	case fresh:
 		return s.showNew(ctx, record.Path, show)
-	case !opts.Live:
-		return follow(ctx, s.bus, record.Path, opts, show)
+	case opts.Live:
+		err = s.showToEnd(ctx, record, opts.From, show)
+	default:
+		err = follow(ctx, s.bus, record.Path, opts, show)
 	}
-	if err := s.showToEnd(ctx, record, opts.From, show); err != nil {
+	over := opts.Live || record.Status.Ended() // else its first events may not be stored yet
+	if over && (err == nil || errors.Is(err, errNoEnd)) {
+		missing, lookErr := s.records.Incomplete(ctx, record)
+		if err = errors.Join(err, lookErr); missing != nil {
+			err = missing
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("the stream of session %s: %w", record.ID, err)
 	}
 	return nil

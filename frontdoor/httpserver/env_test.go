@@ -110,6 +110,7 @@ func (touch) Run(context.Context, *tool.Call) (tool.Result, error) {
 // env is a running server over a workspace with the built-in agents.
 type env struct {
 	t        testing.TB
+	storeDir string
 	bus      *eventbus.Bus
 	tasks    *taskt.Service
 	sessions *store.Store
@@ -120,7 +121,8 @@ type env struct {
 
 func newEnv(t testing.TB, m modelFunc, opts httpserver.Options) *env {
 	t.Helper()
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
+	storeDir := t.TempDir()
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: storeDir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +156,7 @@ func newEnv(t testing.TB, m modelFunc, opts httpserver.Options) *env {
 		agents.Close()
 		transport.CloseIdleConnections()
 	})
-	return &env{t, bus, opts.Tasks, manager.Store(), server, stop, &http.Client{Transport: transport}}
+	return &env{t, storeDir, bus, opts.Tasks, manager.Store(), server, stop, &http.Client{Transport: transport}}
 }
 
 // request returns a request as a well-behaved client sends it.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session/store"
 )
 
 // events answers with the stream of a session from where the client left off.
@@ -57,10 +58,28 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			err = s.send(ctx, out, stream)
 		}
+		if !fresh && r.Context().Err() == nil && (err == nil || ctx.Err() != nil) {
+			ctx = r.Context()
+			err = s.incomplete(ctx, record)
+		}
 	}
 	if err != nil {
 		s.broken(ctx, out, record.ID, err)
 	}
+}
+
+// incomplete returns an error if the stream of a session that has ended has no end
+// any more.
+func (s *Server) incomplete(ctx context.Context, record *store.Record) error {
+	rest, err := s.sessions.Remaining(ctx, record, 0)
+	if err != nil || rest.Live || !record.Status.Ended() {
+		return err
+	}
+	missing, err := s.sessions.Incomplete(ctx, record)
+	if err == nil && missing != nil && missing.End {
+		return missing
+	}
+	return err
 }
 
 // resumeFrom returns the first sequence number that the client wants; 0: all.

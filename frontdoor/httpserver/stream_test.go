@@ -1,13 +1,18 @@
 package httpserver_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
@@ -93,6 +98,59 @@ func TestResume(t *testing.T) {
 		if resp, body := e.do(e.request("HEAD", path, "")); resp.StatusCode != http.StatusOK || len(body) > 0 {
 			t.Errorf("HEAD: status %d %s", resp.StatusCode, body)
 		}
+	}
+}
+
+// TestLostEnd: the stream of a session whose session_end the store has lost ends at
+// once, and says so.
+func TestLostEnd(t *testing.T) {
+	e := newEnv(t, answer("a", "b"), httpserver.Options{})
+	id := e.run().ParentID
+	records, err := e.bus.JetStream().KeyValue(t.Context(), "AGENT_SESSIONS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watcher, err := records.WatchAll(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for entry := range watcher.Updates() { // until its record tells of the end
+		if entry == nil {
+			continue
+		}
+		if r := decode[store.Record](t, entry.Value()); r.ID == id && r.Closed {
+			break
+		}
+	}
+	if err := watcher.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	want := e.stored(id)
+	end := len(want) - 1
+	seq, err := strconv.ParseUint(want[end].ID, 10, 64)
+	if err != nil || want[end].Event != "session_end" {
+		t.Fatalf("%v: %+v", err, want[end])
+	}
+	events, err := e.bus.JetStream().Stream(t.Context(), eventbus.Stream)
+	if err == nil {
+		err = events.DeleteMsg(t.Context(), seq)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss, err := json.Marshal([]eventbus.Loss{{Stream: eventbus.Stream, First: seq, Last: seq, Cause: "a test", Found: time.Now().Add(time.Hour)}})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(e.storeDir, "losses.json"), loss, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := e.open(e.request("GET", "/v1/sessions/"+id+"/events", "")).rest()
+	if len(got) != end+1 || !slices.Equal(got[:end], want[:end]) {
+		t.Fatalf("got %v\nwant %v", got, want[:end])
+	}
+	if last := got[end]; last.Event != "stream_error" || last.ID != "" || errorCode(t, []byte(last.Data)) != "incomplete" {
+		t.Errorf("the stream ends with %+v", last)
 	}
 }
 

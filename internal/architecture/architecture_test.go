@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"permission/internal/program":  nil, // what is known of programs, apart from what an analysis makes of it
 	"permission/internal/gitindex": nil, // git's index without git
 
-	"eventbus":           {"eventbus/event", "eventbus/internal/embedded", "eventbus/internal/natsstore"},
+	"eventbus":           {"eventbus/event", "eventbus/internal/embedded", "eventbus/internal/natsstore", "eventbus/internal/storefiles"},
 	"eventbus/event":     nil,
 	"model":              nil,
 	"sandbox":            {"permission", "permission/glob"},
@@ -46,8 +46,9 @@ var mayImport = map[string][]string{
 
 	"session/store": {"eventbus", "eventbus/event", "model"}, // below what runs sessions
 
-	"eventbus/internal/natsstore":          {"eventbus/internal/embedded", "eventbus/internal/oncelog"}, // below the bus: it knows no events
-	"eventbus/internal/embedded":           {"eventbus/internal/oncelog"},
+	"eventbus/internal/natsstore":          {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events
+	"eventbus/internal/embedded":           {"eventbus/internal/oncelog", "eventbus/internal/storefiles"},
+	"eventbus/internal/storefiles":         nil, // the files alone: it runs no server
 	"eventbus/internal/oncelog":            nil,
 	"frontdoor/mcpserver/internal/mcphttp": nil,
 

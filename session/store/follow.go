@@ -74,8 +74,12 @@ func (s *Store) Remaining(ctx context.Context, record *Record, from uint64) (Res
 	// The end is not stored yet, or the store has dropped it by age.
 	rest := Rest{More: true, Live: true}
 	if record.Status.Ended() {
+		losses, err := s.bus.Losses()
+		if err != nil {
+			return Rest{}, err
+		}
 		rest.Until = record.EndedAt.Add(endDelay)
-		rest.Live = time.Now().Before(rest.Until)
+		rest.Live = time.Now().Before(rest.Until) && !endLost(record, losses)
 	}
 	return rest, nil
 }

@@ -21,6 +21,18 @@ type Check struct {
 	Records int         `json:"records"` // of the workspace, in the bucket
 	Missing []string    `json:"missing"` // ids of logs without a record
 	Behind  []string    `json:"behind"`  // ids of records that do not tell of the end that is in the log
+
+	Findings []Finding `json:"findings"` // all that is wrong, with what to do
+}
+
+// Finding is one thing that is wrong with the store.
+type Finding struct {
+	Kind     string         `json:"kind"` // loss, missing, behind, incomplete or payload
+	Text     string         `json:"text"`
+	Advice   string         `json:"advice"`
+	Sessions []string       `json:"sessions,omitempty"` // ids of those that it is about
+	Loss     *eventbus.Loss `json:"loss,omitempty"`
+	Seq      uint64         `json:"seq,omitempty"` // of the event that it is about
 }
 
 // StreamUse is what a stream of the store holds, of all workspaces.
@@ -30,8 +42,9 @@ type StreamUse struct {
 	Bytes    uint64 `json:"bytes"`
 }
 
-// Check compares the records in the bucket with the logs of the sessions. Sessions
-// of before schema 3 have no log that it counts.
+// Check compares the records in the bucket with the logs of the sessions, and looks
+// for what the store has lost: it reads all events. Sessions of before schema 3 have
+// no log that it counts.
 func (s *Store) Check(ctx context.Context) (*Check, error) {
 	s.settle(ctx, "")
 	stored, err := s.stored(ctx)
@@ -42,6 +55,7 @@ func (s *Store) Check(ctx context.Context) (*Check, error) {
 	if found.Streams, err = s.streams(ctx); err != nil {
 		return nil, err
 	}
+	begun := make(map[string]uint64) // the sequence number of the first entry, by session
 	for e, err := range s.bus.Entries(ctx, openedKind, time.Time{}) {
 		if err != nil {
 			return nil, err
@@ -50,6 +64,7 @@ func (s *Store) Check(ctx context.Context) (*Check, error) {
 		if err != nil {
 			return nil, err
 		}
+		begun[r.ID] = e.Seq
 		found.Logs++
 		row, ok := stored[r.ID]
 		switch {
@@ -65,7 +80,7 @@ func (s *Store) Check(ctx context.Context) (*Check, error) {
 			}
 		}
 	}
-	return found, nil
+	return found, s.findings(ctx, found, stored, begun)
 }
 
 // streams returns what the streams that exist hold.
@@ -95,6 +110,11 @@ func (s *Store) Rebuild(ctx context.Context) (changed int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	defer func() {
+		if err == nil { // it is all there again, as far as the logs have it
+			err = s.bus.Acknowledge("KV_" + recordBucket)
+		}
+	}()
 	for e, err := range s.bus.Entries(ctx, openedKind, time.Time{}) {
 		if err != nil {
 			return changed, err

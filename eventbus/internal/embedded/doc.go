@@ -10,7 +10,7 @@
 //
 //	timing                       how long everything may take
 //	lock, holder                 who may run the server
-//	blocks, loss, room           the store's files, and the disk below
+//	room                         the disk
 //	server, rendezvous, leader   the server
 //	dial, election               who runs it, and where
 package embedded

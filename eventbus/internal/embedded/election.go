@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/eventbus/internal/oncelog"
+	"github.com/agentworker/worker/eventbus/internal/storefiles"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -220,14 +221,30 @@ func (e *Election) Resign() error {
 	return nil
 }
 
+// Losses returns what is known to be missing in the store.
+func (e *Election) Losses() ([]storefiles.Loss, error) {
+	if e == nil {
+		return nil, nil
+	}
+	return storefiles.Losses(e.dir)
+}
+
+// Acknowledge forgets what a stream has lost.
+func (e *Election) Acknowledge(stream string) error {
+	if e == nil {
+		return nil
+	}
+	return storefiles.Acknowledge(e.dir, stream)
+}
+
 // tellLosses logs what is known to be missing in the store.
 func (e *Election) tellLosses() {
-	losses, err := readLosses(e.dir)
+	losses, err := e.Losses()
 	if err != nil {
 		e.log.Error("event store", "err", err)
 	}
 	for _, l := range losses {
-		e.log.Error("the event store is damaged: "+l.String(), "told until you remove", filepath.Join(e.dir, lossesFile))
+		e.log.Error("the event store is damaged: "+l.String(), "advice", "'worker doctor' says what to do", "told until you remove", filepath.Join(e.dir, storefiles.LossesFile))
 	}
 }
 

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/agentworker/worker/eventbus/internal/storefiles"
 )
 
 // leader is the store of a workspace as the process runs it that leads: its lock,
@@ -20,9 +21,8 @@ type leader struct {
 	srvLog     *serverLog
 	token      string // of every connection; each leader makes a new one
 	rendezvous *rendezvous
+	files      *storefiles.Keeper // nil: what the store has is not written down
 	opened     time.Time
-	dir        string
-	place      os.FileInfo // of the lock's file
 }
 
 // openLeader opens the store in dir. It returns nil without an error if another
@@ -33,20 +33,21 @@ func openLeader(dir string, sync Sync, check func() error, log *slog.Logger) (*l
 	if lock == nil || err != nil {
 		return nil, err
 	}
-	l := &leader{lock: lock, token: rand.Text(), opened: time.Now(), dir: dir}
-	if l.place, err = os.Stat(filepath.Join(dir, lockFile)); err != nil {
-		return nil, errors.Join(err, l.close())
-	}
+	l := &leader{lock: lock, token: rand.Text(), opened: time.Now()}
 	if check != nil {
 		if err := check(); err != nil {
 			return nil, errors.Join(fmt.Errorf("opening the event store in %s: %w", dir, err), l.close())
 		}
 	}
-	if err := findLosses(dir); err != nil {
-		log.Warn("what the event store has lost is not known", "err", err)
+	if err := storefiles.Check(dir, log); err != nil {
+		err = fmt.Errorf("%w: nothing was deleted. Make the file readable, restore the folder from a copy, or begin another one with --state-dir", err)
+		return nil, errors.Join(fmt.Errorf("opening the event store in %s: %w", dir, err), l.close())
 	}
 	if l.srv, l.srvLog, err = startServer(dir, l.token, sync, log); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the embedded event store in %s: %w", dir, err), l.close())
+	}
+	if l.files, err = storefiles.Keep(dir, l.streams, log); err != nil {
+		log.Warn("what the event store has is not written down: what it may lose is not noticed", "err", err)
 	}
 	path := filepath.Join(dir, rendezvousDir)
 	if l.rendezvous, err = openRendezvous(path, l.srv, l.token, log); err != nil {
@@ -64,14 +65,33 @@ func (l *leader) close() error {
 	}
 	if l.srv != nil {
 		l.disconnectAll()
-		streams, err := streamsOf(l.srv)
+		var streams map[string]storefiles.Range
+		if l.files != nil {
+			l.files.Stop()
+			streams, _ = l.streams() // without them the store does not count as closed
+		}
 		l.srv.Shutdown()
 		l.srv.WaitForShutdown()
-		if now, moved := os.Stat(filepath.Join(l.dir, lockFile)); err == nil && moved == nil && os.SameFile(l.place, now) {
-			_ = writeBlocks(l.dir, streams) // an error: a full disk; then nothing is compared
+		if l.files != nil {
+			_ = l.files.Close(streams) // an error: a full disk; the next process reads all files
 		}
 	}
 	return l.lock.unlock()
+}
+
+// streams returns the streams that the server has.
+func (l *leader) streams() (map[string]storefiles.Range, error) {
+	state, err := l.srv.Jsz(&server.JSzOptions{Accounts: true, Streams: true})
+	if err != nil {
+		return nil, err
+	}
+	streams := make(map[string]storefiles.Range)
+	for _, account := range state.AccountDetails {
+		for _, s := range account.Streams {
+			streams[s.Name] = storefiles.Range{First: s.State.FirstSeq, Last: s.State.LastSeq}
+		}
+	}
+	return streams, nil
 }
 
 func (l *leader) disconnectAll() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/internal/embedded"
 	"github.com/agentworker/worker/eventbus/internal/oncelog"
+	"github.com/agentworker/worker/eventbus/internal/storefiles"
 )
 
 // Options says where the store is. StoreDir or URL is required.
@@ -201,6 +202,12 @@ func (s *Store) Embedded() bool { return s.retrier.embedded() }
 
 // Leads reports whether this process runs the embedded store at the moment.
 func (s *Store) Leads() bool { return s.retrier.election.Leads() }
+
+// Losses returns what is known to be missing in the embedded store.
+func (s *Store) Losses() ([]storefiles.Loss, error) { return s.retrier.election.Losses() }
+
+// Acknowledge forgets what a stream of the embedded store has lost.
+func (s *Store) Acknowledge(stream string) error { return s.retrier.election.Acknowledge(stream) }
 
 // AckTimeout returns how long the store may take to acknowledge an event.
 func (s *Store) AckTimeout() time.Duration {

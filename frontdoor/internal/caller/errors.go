@@ -48,6 +48,7 @@ func BadRequest(err error) error {
 func Explain(err error, log *slog.Logger) *Error {
 	var known *Error
 	var unknown *taskt.UnknownAgentError
+	var incomplete *store.IncompleteError
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -57,6 +58,8 @@ func Explain(err error, log *slog.Logger) *Error {
 		return ErrClosed
 	case errors.Is(err, taskt.ErrLost):
 		return &Error{http.StatusServiceUnavailable, "lost", err.Error()}
+	case errors.As(err, &incomplete):
+		return &Error{http.StatusGone, "incomplete", err.Error()}
 	case errors.Is(err, store.ErrNotFound):
 		return &Error{http.StatusNotFound, "not_found", err.Error()}
 	case errors.Is(err, store.ErrEnded):

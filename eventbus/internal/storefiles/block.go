@@ -1,0 +1,181 @@
+package storefiles
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/minio/highwayhash"
+)
+
+// A block is a file with a number for a name: records one behind the other. A
+// record has, in the server's filestore.go,
+//
+//	length(4) sequence(8) time(8) length of the subject(2)
+//	subject, length of the headers(4) if there are any, headers, message
+//	checksum(8)
+//
+// where the highest bit of the length tells of headers, the highest of the sequence
+// number of a message that was deleted in its place, and the next one of a record
+// that only says that the message of that number is deleted.
+const (
+	blockSuffix = ".blk"
+
+	headSize  = 22
+	checkSize = 8
+	hasHeader = 1 << 31 // of the length
+	erasedBit = 1 << 63 // of the sequence number
+	deleteBit = 1 << 62
+
+	// maxRecord bounds a record, in bytes, as the server does, and maxSeq the
+	// sequence numbers that are believed where no record is expected.
+	maxRecord = 32 << 20
+	maxSeq    = 1 << 48
+)
+
+// block is what the file of a block holds.
+type block struct {
+	first, last         uint64 // sequence numbers of messages, deleted ones too; 0: there are none
+	firstTime, lastTime time.Time
+	top                 uint64 // the highest sequence number in any record
+	topTime             time.Time
+	bad                 []gap  // what is not a record
+	good                []byte // the records alone; nil: bad is empty, or is the end
+	end                 int    // where the last record ends
+}
+
+// gap is a part of a block that is not a record.
+type gap struct {
+	after, before         uint64 // sequence numbers of the messages around it; 0: there is none
+	afterTime, beforeTime time.Time
+	bytes                 int
+	tail                  bool // no record follows
+}
+
+// blockNumber returns the number in a block's name.
+func blockNumber(file string) int {
+	n, _ := strconv.Atoi(strings.TrimSuffix(file, blockSuffix))
+	return n
+}
+
+// checksums returns the hash of the records of a stream's block.
+func checksums(stream string, number int) hash.Hash64 {
+	return hashOf(fmt.Sprintf("%s-%d", stream, number))
+}
+
+func hashOf(name string) hash.Hash64 {
+	key := sha256.Sum256([]byte(name))
+	h, err := highwayhash.New64(key[:])
+	if err != nil {
+		panic(err) // the key has the wrong length
+	}
+	return h
+}
+
+// parseBlock reads a block. Behind what is not a record it looks for the next one:
+// a checksum tells.
+func parseBlock(data []byte, sum hash.Hash64) *block {
+	b := &block{}
+	var good []byte
+	var open *gap // whose end is not known yet
+	copied := 0   // of data, to good
+	for at := 0; at < len(data); {
+		size := recordAt(data[at:], sum)
+		if size == 0 {
+			if open == nil {
+				open = &gap{after: b.last, afterTime: b.lastTime}
+				good = append(good, data[copied:at]...)
+			}
+			open.bytes++
+			at++
+			copied = at
+			continue
+		}
+		seq := binary.LittleEndian.Uint64(data[at+4:])
+		when := time.Unix(0, int64(binary.LittleEndian.Uint64(data[at+12:])))
+		if message := seq&deleteBit == 0; message {
+			seq &^= erasedBit
+			if open != nil {
+				open.before, open.beforeTime = seq, when
+				b.bad = append(b.bad, *open)
+				open = nil
+			}
+			if b.first == 0 {
+				b.first, b.firstTime = seq, when
+			}
+			if seq > b.last {
+				b.last, b.lastTime = seq, when
+			}
+		} else if open != nil {
+			b.bad = append(b.bad, *open)
+			open = nil
+		}
+		if seq &^= deleteBit; seq > b.top {
+			b.top, b.topTime = seq, when
+		}
+		at += size
+		b.end = at
+	}
+	if open != nil {
+		open.tail = true
+		b.bad = append(b.bad, *open)
+	}
+	if len(b.bad) > 0 {
+		b.good = append(good, data[copied:]...)
+	}
+	return b
+}
+
+// recordAt returns the size of the record with which data begins; 0: it does not
+// begin with one.
+func recordAt(data []byte, sum hash.Hash64) int {
+	if len(data) < headSize+checkSize {
+		return 0
+	}
+	length := binary.LittleEndian.Uint32(data)
+	size := int(length &^ hasHeader)
+	subject := int(binary.LittleEndian.Uint16(data[20:]))
+	body := subject
+	if length&hasHeader != 0 {
+		body += 4
+	}
+	if size < headSize+body+checkSize || size > maxRecord || size > len(data) {
+		return 0
+	}
+	if seq := binary.LittleEndian.Uint64(data[4:]); seq&^(erasedBit|deleteBit) > maxSeq {
+		return 0
+	}
+	sum.Reset()
+	sum.Write(data[4:20])
+	sum.Write(data[headSize : headSize+subject])
+	sum.Write(data[headSize+body : size-checkSize])
+	if !bytes.Equal(sum.Sum(nil), data[size-checkSize:size]) {
+		return 0
+	}
+	return size
+}
+
+// deleted returns a record that says that the message of a number is deleted. The
+// server goes on behind that number.
+func deleted(seq uint64, at time.Time, sum hash.Hash64) []byte {
+	return record(seq|deleteBit, at, "", "", sum)
+}
+
+// record returns a record without headers.
+func record(seq uint64, at time.Time, subject, message string, sum hash.Hash64) []byte {
+	data := make([]byte, headSize, headSize+len(subject)+len(message)+checkSize)
+	binary.LittleEndian.PutUint32(data, uint32(cap(data)))
+	binary.LittleEndian.PutUint64(data[4:], seq)
+	binary.LittleEndian.PutUint64(data[12:], uint64(at.UnixNano()))
+	binary.LittleEndian.PutUint16(data[20:], uint16(len(subject)))
+	data = append(append(data, subject...), message...)
+	sum.Reset()
+	sum.Write(data[4:20])
+	sum.Write(data[headSize:])
+	return sum.Sum(data)
+}

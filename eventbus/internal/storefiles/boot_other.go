@@ -1,0 +1,6 @@
+//go:build !linux
+
+package storefiles
+
+// bootID tells one start of the machine from another; empty: it is not known.
+func bootID() string { return "" }

@@ -1,0 +1,273 @@
+package storefiles
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Check compares the files of the store in dir, which no server has open, with what
+// was written down of them. What is missing it adds to [Losses], and what is garbled
+// it repairs: the originals are kept in [DamagedDir]. An error is one of reading or
+// writing: then the store is as it was.
+//
+// Files that have not changed since are not read. Where nothing was written down,
+// all are.
+func Check(dir string, log *slog.Logger) error {
+	root := os.DirFS(dir)
+	var known *ledger
+	data, err := os.ReadFile(filepath.Join(dir, ledgerFile))
+	switch {
+	case err == nil:
+		known = decodeLedger(data)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if known == nil {
+		known = &ledger{Boot: bootID()}
+	}
+	names, err := streamNames(root)
+	if err != nil {
+		return err
+	}
+	names = append(names, slices.Collect(maps.Keys(known.Streams))...)
+	slices.Sort(names)
+	var losses []Loss
+	var damaged []*check
+	for _, name := range slices.Compact(names) {
+		c, err := checkStream(root, name, known)
+		if err != nil {
+			return fmt.Errorf("checking the stream %s: %w", name, err)
+		}
+		if c.meta || len(c.causes) > 0 || len(c.found) > 0 || len(c.torn) > 0 {
+			damaged = append(damaged, c)
+		}
+		losses = append(losses, c.found...)
+	}
+	if len(losses) > 0 {
+		if err := tell(dir, losses); err != nil {
+			return err
+		}
+	}
+	for _, c := range damaged {
+		kept, err := c.repair(dir)
+		if err != nil {
+			return fmt.Errorf("repairing the stream %s: %w", c.name, err)
+		}
+		c.report(kept, log)
+	}
+	if err := os.Remove(filepath.Join(dir, ledgerFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// check is the comparison of one stream.
+type check struct {
+	root   fs.FS
+	name   string
+	known  *ledger
+	was    *stream // as it was written down; empty: it was not
+	blocks map[string]fileState
+
+	causes map[string]string // what is wrong with a block
+	parsed map[string]*block
+	meta   bool     // the description is missing or garbled
+	torn   []string // blocks that end with a part of a message, which may never have been acknowledged
+	found  []Loss
+	top    uint64 // the highest sequence number that is found
+	at     time.Time
+}
+
+func checkStream(root fs.FS, name string, known *ledger) (*check, error) {
+	c := &check{root: root, name: name, known: known, was: known.Streams[name], causes: make(map[string]string), parsed: make(map[string]*block)}
+	if c.was == nil {
+		c.was = &stream{}
+	}
+	if !known.Closed {
+		if _, err := fs.Stat(root, path.Join(streamsDir, name, purgeDir)); err == nil {
+			return c, nil // the process ended in the middle of it, and the server finishes it
+		}
+	}
+	var err error
+	if c.blocks, err = blocksOf(root, name); err != nil {
+		return nil, err
+	}
+	_, _, intact := description(root, name)
+	c.meta = !intact
+	files := slices.Collect(maps.Keys(c.blocks))
+	for file := range c.was.Blocks {
+		if _, there := c.blocks[file]; !there {
+			files = append(files, file)
+		}
+	}
+	slices.SortFunc(files, func(a, b string) int { return blockNumber(a) - blockNumber(b) })
+	for _, file := range files {
+		if err := c.checkBlock(file); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.causes) == 0 && !c.short(files) {
+		return c, nil
+	}
+	for _, file := range files {
+		if _, err := c.parse(file); err != nil {
+			return nil, err
+		}
+	}
+	c.losses(files)
+	return c, nil
+}
+
+// checkBlock finds out whether something is wrong with a block.
+func (c *check) checkBlock(file string) error {
+	was, known := c.was.Blocks[file]
+	is, there := c.blocks[file]
+	switch {
+	case !there && was.Size == 0, there && known && is == was:
+		return nil
+	case !there:
+		c.causes[file] = "is missing"
+		if !c.known.Closed {
+			c.causes[file] = "is missing (unless it was deleted in the last second of a process that was killed)"
+		}
+		return nil
+	}
+	b, err := c.parse(file)
+	if err != nil {
+		return err
+	}
+	cut := is.Size < was.Size
+	tail := len(b.bad) == 1 && b.bad[0].tail
+	switch {
+	case len(b.bad) == 0 && cut && !c.known.Closed: // the server has made it smaller
+	case cut && (len(b.bad) == 0 || tail):
+		c.causes[file] = "was cut off"
+	case tail && !c.known.Closed && int64(b.end) >= was.Size:
+		c.torn = append(c.torn, file)
+	case len(b.bad) > 0:
+		c.causes[file] = "was garbled"
+	}
+	return nil
+}
+
+// short reports whether the stream has fewer messages than were written down.
+func (c *check) short(files []string) bool {
+	if len(files) == 0 {
+		return c.was.Last > 0
+	}
+	last := files[len(files)-1]
+	if is, there := c.blocks[last]; there && is == c.was.Blocks[last] {
+		return false
+	}
+	top := uint64(0)
+	for _, b := range c.parsed {
+		top = max(top, b.top)
+	}
+	return top < c.was.Last
+}
+
+// parse returns what a block holds; empty: it is missing.
+func (c *check) parse(file string) (*block, error) {
+	if b := c.parsed[file]; b != nil {
+		return b, nil
+	}
+	b := &block{}
+	if _, there := c.blocks[file]; there {
+		data, err := fs.ReadFile(c.root, path.Join(streamsDir, c.name, blocksDir, file))
+		if err != nil {
+			return nil, err
+		}
+		b = parseBlock(data, checksums(c.name, blockNumber(file)))
+	}
+	c.parsed[file] = b
+	return b, nil
+}
+
+// losses finds the ranges that are missing between what is there.
+func (c *check) losses(files []string) {
+	intact := max(c.was.First, 1) - 1
+	var after time.Time
+	var causes []string // of what is missing behind intact
+	lost := func(upTo uint64, before time.Time) {
+		if len(causes) > 0 && upTo > intact {
+			c.found = append(c.found, Loss{
+				Stream: c.name, First: intact + 1, Last: upTo, Cause: strings.Join(causes, ", "), Found: time.Now(), After: after, Before: before,
+			})
+		}
+		causes = nil
+	}
+	for _, file := range files {
+		b := c.parsed[file]
+		cause := c.causes[file]
+		if cause != "" {
+			cause = path.Join(c.name, blocksDir, file) + " " + cause
+		}
+		if b.top > c.top {
+			c.top, c.at = b.top, b.topTime
+		}
+		if b.first == 0 {
+			if cause != "" {
+				causes = append(causes, cause)
+			}
+			continue
+		}
+		if len(b.bad) > 0 && b.bad[0].after == 0 && cause != "" { // its beginning is garbled
+			causes = append(causes, cause)
+		}
+		lost(b.first-1, b.firstTime)
+		intact = max(intact, b.first)
+		for _, g := range b.bad {
+			if g.after > 0 && g.before > g.after && cause != "" {
+				intact, after, causes = max(intact, g.after), g.afterTime, []string{cause}
+				lost(g.before-1, g.beforeTime)
+			}
+		}
+		intact, after = max(intact, b.last), b.lastTime
+		if cause != "" && (len(b.bad) == 0 || b.bad[len(b.bad)-1].tail) {
+			causes = append(causes, cause)
+		}
+	}
+	if c.was.Last > max(intact, c.top) && len(causes) == 0 {
+		causes = []string{path.Join(c.name, blocksDir) + " ends too early"}
+	}
+	if boot := bootID(); len(causes) > 0 && !c.known.Closed && boot != c.known.Boot && boot != "" {
+		causes = append(causes, "and the machine was started anew meanwhile: a power cut takes what was not on the disk yet (--sync)")
+	}
+	lost(c.was.Last, time.Time{})
+}
+
+// report tells what was done, and what is no loss for certain. kept is where the
+// files are that were replaced.
+func (c *check) report(kept string, log *slog.Logger) {
+	if kept != "" {
+		log.Warn("damaged files of the event store were replaced", "stream", c.name, "originals", kept)
+	}
+	if c.meta {
+		log.Warn("the description of a stream in the event store was damaged, and is made anew; no message is lost by that", "stream", c.name, "file", metaFile)
+	}
+	if len(c.found) == 0 {
+		for file, cause := range c.causes {
+			log.Warn("a file of the event store "+cause+"; no message is known to be lost by that", "stream", c.name, "file", file)
+		}
+	}
+	for _, file := range c.torn {
+		log.Warn("a file of the event store ends in the middle of a message: the process was killed while it wrote that, or the file was cut off since", "stream", c.name, "file", file)
+	}
+}
+
+// describes reports whether meta, with its checksum, describes the stream.
+func describes(name string, meta, sum []byte) bool {
+	h := hashOf(name)
+	h.Write(meta)
+	return bytes.Equal(fmt.Appendf(nil, "%x", h.Sum(nil)), sum)
+}

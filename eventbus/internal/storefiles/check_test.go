@@ -1,0 +1,183 @@
+package storefiles
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestCheck: what is said of a store of two blocks of ten messages, closed in order or
+// not, and what is left in its files.
+func TestCheck(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		closed bool
+		boot   string // of the machine as it was written down; empty: that of now
+		damage func(one, two string) error
+		lost   []string // ranges, with a part of the cause
+		logs   string
+		kept   bool // originals
+	}{
+		{"nothing", true, "", nothing, nil, "", false},
+		{"nothing, killed", false, "", nothing, nil, "", false},
+		{"the end is cut off", true, "", func(_, two string) error { return os.Truncate(two, 100) }, []string{"13-20 2.blk was cut off"}, "", true},
+		{"the end is cut off, killed", false, "", func(_, two string) error { return os.Truncate(two, 100) }, []string{"13-20 2.blk was cut off"}, "", true},
+		{"the end is missing after a power cut", false, "another", func(_, two string) error { return os.Truncate(two, 100) }, []string{"13-20 a power cut"}, "", true},
+		{"a block is missing", true, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 1.blk is missing"}, "", false},
+		{"a block is missing, killed", false, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 unless it was deleted"}, "", false},
+		{"a message is garbled", true, "", func(one, _ string) error { return garble(one, 100) }, []string{"3-3 1.blk was garbled"}, "", true},
+		{"the first message is garbled", true, "", func(one, _ string) error { return garble(one, 3) }, []string{"1-1 1.blk was garbled"}, "", true},
+		{"both ends", true, "", func(one, two string) error { return errors.Join(garble(one, 3), os.Truncate(two, 0)) }, []string{"1-1 1.blk was garbled", "11-20 2.blk was cut off"}, "", true},
+		{"the process was killed while it wrote", false, "", func(_, two string) error { return add(two, "half of a mess") }, nil, "in the middle of a message", false},
+		{"the process went on", false, "", func(_, two string) error {
+			return add(two, string(record(21, time.Unix(21, 0), "s", "x", checksums("S", 2))))
+		}, nil, "", false},
+		{"the server made a block smaller", false, "", func(one, _ string) error {
+			data, starts := testBlock("S", 1, 1, 10)
+			return os.WriteFile(one, data[starts[5]:], 0o600)
+		}, nil, "", false},
+		{"the description is missing", true, "", func(one, _ string) error { return os.Remove(filepath.Join(one, "../../meta.inf")) }, nil, "description", true},
+		{"all is missing", true, "", func(one, _ string) error { return os.RemoveAll(filepath.Join(one, "../..")) }, []string{"1-20 1.blk is missing, S/msgs/2.blk is missing"}, "description", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			folder := filepath.Join(dir, filepath.FromSlash(streamsDir), "S")
+			one, two := filepath.Join(folder, blocksDir, "1.blk"), filepath.Join(folder, blocksDir, "2.blk")
+			first, _ := testBlock("S", 1, 1, 10)
+			second, _ := testBlock("S", 2, 11, 20)
+			h := hashOf("S")
+			h.Write([]byte("{}"))
+			err := os.MkdirAll(filepath.Dir(one), 0o700)
+			for path, text := range map[string][]byte{
+				one: first, two: second, filepath.Join(folder, metaFile): []byte("{}"), filepath.Join(folder, metaSum): fmt.Appendf(nil, "%x", h.Sum(nil)),
+			} {
+				err = errors.Join(err, os.WriteFile(path, text, 0o600))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ranges := map[string]Range{"S": {1, 20}}
+			looked := make(chan struct{})
+			var once sync.Once
+			keeper, err := Keep(dir, func() (map[string]Range, error) { once.Do(func() { close(looked) }); return ranges, nil }, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-looked
+			last := ranges
+			if !tt.closed {
+				last = nil
+			}
+			if err := keeper.Close(last); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, ledgerFile)
+			if tt.boot != "" {
+				if bootID() == "" {
+					return // not known here
+				}
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				was := decodeLedger(data)
+				was.Boot = tt.boot
+				if data, err = was.encode(); err == nil {
+					err = os.WriteFile(path, data, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := tt.damage(one, two); err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			if err := Check(dir, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+				t.Fatal(err)
+			}
+			losses, err := Losses(dir)
+			if err != nil || len(losses) != len(tt.lost) {
+				t.Fatalf("%v, %v, want %v", losses, err, tt.lost)
+			}
+			for i, l := range losses {
+				between, cause, _ := strings.Cut(tt.lost[i], " ")
+				if got := fmt.Sprintf("%d-%d", l.First, l.Last); got != between || !strings.Contains(l.Cause, cause) {
+					t.Errorf("%s %s, want %s", got, l.Cause, tt.lost[i])
+				}
+			}
+			if !strings.Contains(log.String(), tt.logs) || tt.logs == "" && len(losses) == 0 && log.Len() > 0 {
+				t.Errorf("it logs %q, want %q", log.String(), tt.logs)
+			}
+			if kept, err := filepath.Glob(filepath.Join(dir, DamagedDir, "S-*", "*")); err != nil || len(kept) > 0 != tt.kept {
+				t.Errorf("%v, %v are kept", kept, err)
+			}
+			log.Reset()
+			if err := Check(dir, slog.New(slog.NewTextHandler(&log, nil))); err != nil || log.Len() > 0 {
+				t.Errorf("the second time: %v, %s", err, log.String())
+			}
+			if again, err := Losses(dir); err != nil || len(again) != len(losses) {
+				t.Errorf("the second time: %v, %v", again, err)
+			}
+		})
+	}
+}
+
+func nothing(_, _ string) error { return nil }
+
+// garble changes a byte of a file, some time after the file was written.
+func garble(path string, at int) error {
+	data, err := os.ReadFile(path)
+	if err == nil {
+		data[at] ^= 0x55
+		err = os.WriteFile(path, data, 0o600)
+	}
+	later := time.Now().Add(time.Second) // the clock of files is coarse
+	return errors.Join(err, os.Chtimes(path, later, later))
+}
+
+func add(path, text string) error {
+	data, err := os.ReadFile(path)
+	return errors.Join(err, os.WriteFile(path, append(data, text...), 0o600))
+}
+
+// TestUnreadable: a file that can't be read is an error, and nothing is changed.
+func TestUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, filepath.FromSlash(streamsDir), "S", blocksDir, "1.blk")
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "1.blk") {
+		t.Errorf("%v, want the file", err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAcknowledge: what a stream has lost can be forgotten.
+func TestAcknowledge(t *testing.T) {
+	dir := t.TempDir()
+	if err := tell(dir, []Loss{{Stream: "A", First: 1, Last: 2}, {Stream: "B", First: 1, Last: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	for i, stream := range []string{"C", "A", "B", "B"} {
+		if err := Acknowledge(dir, stream); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := Losses(dir); err != nil || len(left) != []int{2, 1, 0, 0}[i] {
+			t.Errorf("without %s: %v, %v", stream, left, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, LossesFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v, want no file", err)
+	}
+}

@@ -1,0 +1,122 @@
+package storefiles
+
+import (
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+const (
+	ledgerFile = "blocks.json"
+	streamsDir = "jetstream/$G/streams" // below the folder of the store; $G is the one account
+	blocksDir  = "msgs"                 // of a stream
+	metaFile   = "meta.inf"             // of a stream: its description
+	metaSum    = "meta.sum"             // and the checksum of that
+	indexFile  = "index.db"             // of a stream, beside its blocks; the server makes it anew
+	purgeDir   = "__new_msgs__"         // of a stream whose blocks are about to be replaced
+)
+
+// ledger is what files a store has.
+type ledger struct {
+	Closed  bool               `json:"closed"` // the process has ended in order since
+	Boot    string             `json:"boot"`   // of the machine; empty: unknown
+	Streams map[string]*stream `json:"streams"`
+}
+
+// stream is what files a stream has.
+type stream struct {
+	Range
+	Blocks map[string]fileState `json:"blocks"`
+	Meta   []byte               `json:"meta"` // its description; nil: there is none
+	Sum    []byte               `json:"sum"`
+}
+
+// Range is what messages a stream has, by their sequence numbers.
+type Range struct {
+	First uint64 `json:"first"` // 0: it never had one
+	Last  uint64 `json:"last"`
+}
+
+// fileState tells whether a file has changed.
+type fileState struct {
+	Size     int64 `json:"size"`
+	Modified int64 `json:"modified"` // in ns of Unix time
+}
+
+// sealed is a ledger in its file, which is overwritten in place.
+type sealed struct {
+	Sum    uint32          `json:"sum"` // of the text of the ledger
+	Ledger json.RawMessage `json:"ledger"`
+}
+
+func (l *ledger) encode() ([]byte, error) {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(sealed{crc32.ChecksumIEEE(data), data})
+}
+
+// decodeLedger returns nil for a ledger that was not written as a whole.
+func decodeLedger(data []byte) *ledger {
+	var s sealed
+	var l ledger
+	if json.Unmarshal(data, &s) != nil || crc32.ChecksumIEEE(s.Ledger) != s.Sum || json.Unmarshal(s.Ledger, &l) != nil {
+		return nil
+	}
+	return &l
+}
+
+// streamNames returns the streams that have a folder.
+func streamNames(root fs.FS) ([]string, error) {
+	entries, err := fs.ReadDir(root, streamsDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") { // the server has begun to remove that
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// blocksOf returns the blocks that a stream has.
+func blocksOf(root fs.FS, name string) (map[string]fileState, error) {
+	dir := path.Join(streamsDir, name, blocksDir)
+	entries, err := fs.ReadDir(root, dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	blocks := make(map[string]fileState)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), blockSuffix) {
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() {
+			return nil, &fs.PathError{Op: "read", Path: path.Join(dir, e.Name()), Err: errors.New("it is not a file")}
+		}
+		blocks[e.Name()] = fileState{info.Size(), info.ModTime().UnixNano()}
+	}
+	return blocks, nil
+}
+
+// description returns the description of a stream, if it is intact.
+func description(root fs.FS, name string) (meta, sum []byte, intact bool) {
+	meta, err := fs.ReadFile(root, path.Join(streamsDir, name, metaFile))
+	if err == nil {
+		sum, err = fs.ReadFile(root, path.Join(streamsDir, name, metaSum))
+	}
+	return meta, sum, err == nil && describes(name, meta, sum)
+}

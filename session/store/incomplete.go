@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+// IncompleteError says that events of a session are not stored any more, or may not
+// be.
+type IncompleteError struct {
+	SessionID string
+	Begin     bool            // its first events are gone
+	End       bool            // its session_end is gone
+	Losses    []eventbus.Loss // that the store has while the session ran; empty: the events were deleted by age
+}
+
+func (e *IncompleteError) Error() string {
+	var b strings.Builder
+	switch {
+	case e.Begin && e.End:
+		b.WriteString("its events are gone")
+	case e.Begin:
+		b.WriteString("its first events are gone")
+	case e.End:
+		b.WriteString("its session_end is not stored: its last events are gone")
+	default:
+		b.WriteString("some of its events may be gone")
+	}
+	for _, l := range e.Losses {
+		fmt.Fprintf(&b, ": the store is damaged: %s", l)
+	}
+	if len(e.Losses) == 0 {
+		b.WriteString(": no damage of the store is known, so they were deleted by age (--retain-age)")
+	}
+	return b.String()
+}
+
+// Incomplete returns what is missing of a session's own events, as far as the store
+// tells; nil: nothing is known to be. Losses count from its first to its last event.
+// A session that has not ended lacks no end.
+func (s *Store) Incomplete(ctx context.Context, r *Record) (*IncompleteError, error) {
+	end, err := s.bus.LastSeq(ctx, r.Path, event.SessionEnd{}.Type())
+	if err != nil {
+		return nil, err
+	}
+	var first eventbus.Entry
+	for e, err := range s.bus.Log(ctx, r.Path) {
+		if err != nil {
+			return nil, err
+		}
+		first = e
+		break
+	}
+	losses, err := s.bus.Losses()
+	if err != nil {
+		return nil, err
+	}
+	over := r.Status.Ended() && (r.Closed || time.Since(r.EndedAt) > endDelay || endLost(r, losses))
+	begun := uint64(0)
+	if r.Schema < RecordSchema || first.Kind == openedKind { // before, the first event had no such mark
+		begun = first.Seq
+	}
+	return incomplete(r, begun, end, over, losses), nil
+}
+
+// incomplete returns what is missing of a session whose log begins with begun and
+// ends with end; 0: that is gone. over: it has ended.
+func incomplete(r *Record, begun, end uint64, over bool, losses []eventbus.Loss) *IncompleteError {
+	found := &IncompleteError{SessionID: r.ID, Begin: begun == 0, End: end == 0 && over}
+	for _, l := range losses {
+		if l.Stream != eventbus.Stream || begun > l.Last || end > 0 && end < l.First {
+			continue
+		}
+		if begun == 0 && !l.Before.IsZero() && l.Before.Before(r.CreatedAt) || found.End && l.After.After(r.EndedAt.Add(endDelay)) {
+			continue // it was another time
+		}
+		found.Losses = append(found.Losses, l)
+	}
+	if !found.Begin && !found.End && len(found.Losses) == 0 {
+		return nil
+	}
+	return found
+}
+
+// endLost reports whether the end of a session that has ended, which is not stored,
+// is among what the store has lost: then it does not come any more.
+func endLost(r *Record, losses []eventbus.Loss) bool {
+	for _, l := range losses {
+		if l.Stream == eventbus.Stream && l.Found.After(r.EndedAt) && !l.After.After(r.EndedAt.Add(endDelay)) && (l.Before.IsZero() || !l.Before.Before(r.EndedAt)) {
+			return true
+		}
+	}
+	return false
+}
