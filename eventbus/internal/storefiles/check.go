@@ -149,7 +149,7 @@ func (c *check) checkBlock(file string) error {
 	cut := is.Size < was.Size
 	tail := len(b.bad) == 1 && b.bad[0].tail
 	switch {
-	case len(b.bad) == 0 && cut && !c.known.Closed: // the server has made it smaller
+	case len(b.bad) == 0 && cut && !c.known.Closed && is.Size > 0: // the server has made it smaller
 	case cut && (len(b.bad) == 0 || tail):
 		c.causes[file] = "was cut off"
 	case tail && !c.known.Closed && int64(b.end) >= was.Size:

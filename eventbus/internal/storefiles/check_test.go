@@ -32,6 +32,7 @@ func TestCheck(t *testing.T) {
 		{"the end is missing after a power cut", false, "another", func(_, two string) error { return os.Truncate(two, 100) }, []string{"13-20 a power cut"}, "", true},
 		{"a block is missing", true, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 1.blk is missing"}, "", false},
 		{"a block is missing, killed", false, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 unless it was deleted"}, "", false},
+		{"a block is emptied, killed", false, "", func(one, _ string) error { return os.Truncate(one, 0) }, []string{"1-10 1.blk was cut off"}, "", false},
 		{"a message is garbled", true, "", func(one, _ string) error { return garble(one, 100) }, []string{"3-3 1.blk was garbled"}, "", true},
 		{"the first message is garbled", true, "", func(one, _ string) error { return garble(one, 3) }, []string{"1-1 1.blk was garbled"}, "", true},
 		{"both ends", true, "", func(one, two string) error { return errors.Join(garble(one, 3), os.Truncate(two, 0)) }, []string{"1-1 1.blk was garbled", "11-20 2.blk was cut off"}, "", true},
