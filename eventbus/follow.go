@@ -121,6 +121,23 @@ func (b *Bus) LastSeq(ctx context.Context, path event.Path, eventType string) (u
 	return seq, nil
 }
 
+// LastTime returns when the newest event was stored that the session at the end of
+// path has published itself; the zero time: none is stored.
+func (b *Bus) LastTime(ctx context.Context, path event.Path) (time.Time, error) {
+	subject, err := b.Subject(path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	msg, err := b.events.GetLastMsgForSubject(ctx, subject+".*")
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("reading the time of the last event: %w", err)
+	}
+	return msg.Time, nil
+}
+
 // Read yields the content of the messages that a stream has on a subject, the
 // oldest first. An error is the last value.
 func (b *Bus) Read(ctx context.Context, stream jetstream.Stream, subject string) iter.Seq2[[]byte, error] {

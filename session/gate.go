@@ -138,8 +138,8 @@ func (s *Session) admit(ctx context.Context, inv *invocation, wait bool) {
 		return
 	}
 	// A tool that is denied whatever its arguments gets no better hint.
-	if deniesAll(layers.Agents, inv.Name) {
-		whole := []permission.Value{{Tool: inv.Name, Text: inv.Name}}
+	if name := ruledAs(inv.tool.Spec()); deniesAll(layers.Agents, name) {
+		whole := []permission.Value{{Tool: name, Text: name}}
 		decision := layers.Decide(whole)
 		s.audit(s.auditEntry(inv.ToolCall, whole, decision))
 		inv.end(refuse("%s", decision.Reason()))
@@ -156,7 +156,7 @@ func (s *Session) admit(ctx context.Context, inv *invocation, wait bool) {
 		inv.end(s.refuseUnjudged(inv.ToolCall, "%s is refused: %s", inv.Name, errtext.Of(err)))
 		return
 	}
-	if !wait && layers.decide(values).Action == permission.Ask {
+	if !wait && inv.tool.Spec().Follows == "" && layers.decide(values).Action == permission.Ask {
 		return
 	}
 	s.admitJudged(ctx, inv, layers, values)
@@ -242,6 +242,9 @@ func (s *Session) judge(ctx context.Context, rules *layers, inv *invocation, val
 	case decision.Action != permission.Ask:
 		s.audit(entry)
 		return refused("%s", rules.reason(decision))
+	case inv.tool != nil && inv.tool.Spec().Follows != "":
+		s.audit(entry.answered(event.Approved, "the call of "+inv.tool.Spec().Follows))
+		return verdict{allowed: true, layers: rules}
 	case s.approver == nil && s.m.unattended:
 		s.audit(entry.answered(event.Denied, "nobody"))
 		return refused("%s Nobody can answer here, so the call is refused.%s", rules.reason(decision), s.m.ruleHint(decision.Value))

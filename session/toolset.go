@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func (ts *ToolSet) offered(rulesets []*permission.Ruleset) []model.ToolSpec {
 	for _, name := range ts.names {
 		spec := ts.byName[name].Spec()
 		o.specs = append(o.specs, spec)
-		if !spec.Unavailable && !deniesAll(rulesets, name) {
+		if !spec.Unavailable && !deniesAll(rulesets, ruledAs(spec)) {
 			o.offered = append(o.offered, model.ToolSpec{Name: spec.Name, Description: spec.Description, InputSchema: spec.InputSchema})
 		}
 	}
@@ -63,6 +64,9 @@ func (ts *ToolSet) offered(rulesets []*permission.Ruleset) []model.ToolSpec {
 	ts.last.Store(o)
 	return o.offered
 }
+
+// ruledAs returns the name of the tool whose rules hold for calls of one.
+func ruledAs(spec tool.Spec) string { return cmp.Or(spec.Follows, spec.Name) }
 
 // holds reports whether the tools of the set are as the offer has them.
 func (o *offer) holds(ts *ToolSet) bool {

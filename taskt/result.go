@@ -1,65 +1,12 @@
 package taskt
 
-import (
-	"context"
-	"errors"
-	"regexp"
-	"strings"
-	"time"
-
-	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
-)
+import "github.com/agentworker/worker/taskt/control"
 
 // Result is the outcome of a task.
-type Result struct {
-	Agent     string
-	SessionID string // the child's; empty if no session was opened
-	Status    store.Status
-	Text      string // the answer, or what went wrong
-	Err       error  // nil: the task has completed
-	Refused   bool   // the gate did not let the call through
-	Record    store.Record
-	Duration  time.Duration
-}
+type Result = control.Result
 
-// fail makes err the outcome. Where no session was opened, the end of ctx is a
-// cancelled call.
-func (r *Result) fail(ctx context.Context, err error) {
-	r.Err, r.Text = err, errtext.Of(err)
-	if ctx.Err() != nil && r.SessionID == "" {
-		r.Status = store.Cancelled
-	}
-	var unaccepted *session.UnacceptedError
-	if errors.As(err, &unaccepted) {
-		r.Text += "\n\nThe last answer:\n" + unaccepted.Answer
-	}
-}
+// Document is a result as programs read it.
+type Document = control.Document
 
-// XML returns the result as the caller's model reads it: a <task_result> or
-// <task_error> element with the text between its lines.
-func (r *Result) XML() string {
-	element := "task_result"
-	if r.Err != nil {
-		element = "task_error"
-	}
-	return XML(element, r.Agent, r.Text)
-}
-
-// XML writes a result element. The text stays as it is, but for a tag of ours
-// in it, whose "<" becomes "&lt;": no answer can end the element early or
-// pretend to be another one.
-func XML(element, agent, text string) string {
-	return "<" + element + ` agent="` + attribute.Replace(termtext.CutBytes(agent, maxShownName)) + "\">\n" +
-		ourTags.ReplaceAllString(strings.TrimRight(text, "\n"), "&lt;$1") + "\n</" + element + ">"
-}
-
-// ourTags matches the start of an opening or closing tag of ours, as leniently
-// as a reader might.
-var ourTags = regexp.MustCompile(`(?i)<([^\pL<>]*task_(?:result|error))`)
-
-var attribute = strings.NewReplacer(
-	"&", "&amp;", `"`, "&quot;", "'", "&apos;", "<", "&lt;", ">", "&gt;", "\n", "&#10;", "\r", "&#13;", "\t", "&#9;",
-)
+// XML writes a result element: see [control.XML].
+func XML(element, agent, text string) string { return control.XML(element, agent, text) }

@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 // held answers once it is let, and not after ctx has ended.
@@ -27,6 +28,28 @@ func held(let <-chan string) modelFunc {
 
 var look = taskt.Input{Description: "d", Prompt: "look", AgentType: "explore"}
 
+// scopeOf is the scope of a caller; that of the workspace, for the empty id.
+func scopeOf(callerID string) *control.Scope {
+	if callerID == "" {
+		return &control.Scope{Workspace: true, By: "alice"}
+	}
+	return &control.Scope{Below: []string{callerID}, By: "alice"}
+}
+
+// stop stops one session.
+func (e *env) stop(t *testing.T, scope *control.Scope, id string) (control.State, error) {
+	t.Helper()
+	args, err := json.Marshal(map[string]string{"sessionId": id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := e.Control().Do(t.Context(), scope, control.Find("task_stop"), args)
+	if err != nil {
+		return control.State{}, err
+	}
+	return answer.(*control.Stopped).Sessions[0], nil
+}
+
 // TestStart: a run has its child's id while the child works, and goes on
 // whether or not anybody waits.
 func TestStart(t *testing.T) {
@@ -41,8 +64,8 @@ func TestStart(t *testing.T) {
 	if live, ok := e.sessions.Live(run.SessionID()); !ok || live.Agent() != "explore" || run.Agent() != "explore" {
 		t.Errorf("session %q of %q does not run", run.SessionID(), run.Agent())
 	}
-	if _, err := e.Result(t.Context(), e.root.ID(), run.SessionID()); !errors.Is(err, taskt.ErrRunning) {
-		t.Errorf("its result while it runs: %v, want %v", err, taskt.ErrRunning)
+	if _, err := e.Control().Result(t.Context(), scopeOf(e.root.ID()), run.SessionID()); !errors.Is(err, control.ErrRunning) {
+		t.Errorf("its result while it runs: %v, want %v", err, control.ErrRunning)
 	}
 	let <- "seen"
 	<-run.Done()
@@ -82,7 +105,7 @@ func TestRunCancel(t *testing.T) {
 		if r := run.Result(); r.Status != store.Cancelled || !strings.HasPrefix(r.Text, "the task was cancelled") || !strings.HasSuffix(r.Text, reason) {
 			t.Errorf("%+v, want it cancelled%s", r, reason)
 		}
-		stored, err := e.Result(t.Context(), e.root.ID(), run.SessionID())
+		stored, err := e.Control().Result(t.Context(), scopeOf(e.root.ID()), run.SessionID())
 		if err != nil || stored.XML() != run.Result().XML() || stored.Status != store.Cancelled || stored.Err == nil {
 			t.Errorf("stored %+v, %v, want %+v", stored, err, run.Result())
 		}
@@ -115,7 +138,7 @@ func TestStored(t *testing.T) {
 	for prompt, agent := range map[string]string{"short": "explore", "long": "explore", "json": "counter", "fail": "explore"} {
 		got := e.Call(t.Context(), e.root, taskt.Input{Description: "d", Prompt: prompt, AgentType: agent})
 		for _, caller := range []string{e.root.ID(), ""} {
-			stored, err := e.Result(t.Context(), caller, got.SessionID)
+			stored, err := e.Control().Result(t.Context(), scopeOf(caller), got.SessionID)
 			if err != nil {
 				t.Errorf("%s: %v", prompt, err)
 				continue
@@ -128,7 +151,7 @@ func TestStored(t *testing.T) {
 			{other.ID(), got.SessionID}, {e.root.ID(), got.SessionID[:10]}, {"", got.SessionID[:10]}, {e.root.ID(), ""},
 			{e.root.ID(), "ses_"}, {e.root.ID(), e.root.ID()}, {"", e.root.ID()}, {e.root.ID(), "a.b"},
 		} {
-			if r, err := e.Result(t.Context(), tt.caller, tt.id); !errors.Is(err, store.ErrNotFound) || strings.Contains(err.Error(), got.SessionID) && tt.id != got.SessionID {
+			if r, err := e.Control().Result(t.Context(), scopeOf(tt.caller), tt.id); !errors.Is(err, store.ErrNotFound) || strings.Contains(err.Error(), got.SessionID) && tt.id != got.SessionID {
 				t.Errorf("%s: %q of %q: %v, %v, want it not found", prompt, tt.id, tt.caller, r, err)
 			}
 		}
@@ -181,16 +204,16 @@ func TestStop(t *testing.T) {
 	<-below
 	queued := e.Start(t.Context(), e.root, look)
 	for _, tt := range []struct{ caller, id string }{
-		{other.ID(), run.SessionID()}, {"", run.SessionID()[:10]}, {"", e.root.ID()}, {"", "ses_none"}, {e.root.ID(), strings.Repeat("x", 5000)},
+		{other.ID(), run.SessionID()}, {"", run.SessionID()[:10]}, {e.root.ID(), e.root.ID()}, {"", "ses_none"}, {e.root.ID(), strings.Repeat("x", 5000)},
 	} {
-		if _, err := e.Stop(t.Context(), tt.caller, tt.id, "alice"); !errors.Is(err, store.ErrNotFound) {
+		if _, err := e.stop(t, scopeOf(tt.caller), tt.id); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("stopping %.20q of %q: %v, want it not found", tt.id, tt.caller, err)
 		}
 	}
 	for _, r := range []*taskt.Run{queued, run} {
-		record, err := e.Stop(t.Context(), e.root.ID(), r.SessionID(), "alice")
-		if err != nil || record.Status != store.Cancelled || !record.Closed {
-			t.Fatalf("record %+v, %v", record, err)
+		state, err := e.stop(t, scopeOf(e.root.ID()), r.SessionID())
+		if err != nil || state.Status != store.Cancelled {
+			t.Fatalf("state %+v, %v", state, err)
 		}
 		<-r.Done()
 		if got := r.Result(); got.Status != store.Cancelled || !strings.HasSuffix(got.Text, "stopped by alice") {

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -43,6 +44,7 @@ type Options struct {
 // Service runs tasks.
 type Service struct {
 	sessions *session.Manager
+	control  *control.Control
 	agents   Agents
 	root     string
 	tools    []tool.Tool // without task
@@ -61,6 +63,7 @@ func New(opts Options) (*Service, error) {
 	}
 	s := &Service{
 		sessions: opts.Sessions,
+		control:  control.New(opts.Sessions.Store()),
 		agents:   opts.Agents,
 		root:     opts.Root,
 		rules:    opts.Rules,
@@ -76,9 +79,14 @@ func New(opts Options) (*Service, error) {
 	return s, nil
 }
 
-// toolsOf returns all tools of a caller's session, its task tool among them.
+// Control returns what callers do with the subagents that they have.
+func (s *Service) Control() *control.Control { return s.control }
+
+// toolsOf returns all tools of a caller's session: its task tool, and those for
+// the subagents that it has, are among them.
 func (s *Service) toolsOf(caller string) []tool.Tool {
-	return append(slices.Clone(s.tools), &taskTool{s, caller})
+	offered := func() bool { return !s.offers().of(caller).spec.Unavailable }
+	return slices.Concat(s.tools, []tool.Tool{&taskTool{s, caller}}, s.control.Tools(toolName, offered))
 }
 
 // Spec describes the task tool as of now, for front doors that offer it to a

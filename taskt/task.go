@@ -114,7 +114,7 @@ func (c *call) Values() ([]permission.Value, error) {
 func (c *call) Begin(ctx context.Context, call *tool.Call) {
 	c.result = &Result{Agent: c.agent, Status: store.Failed}
 	if err := c.open(ctx, call); err != nil {
-		c.result.fail(ctx, err)
+		c.result.Fail(ctx, err)
 		return
 	}
 	c.turn = c.child.Begin(ctx, c.in.Prompt)
@@ -197,7 +197,7 @@ func (c *call) finish(ctx context.Context, out *session.Outcome) {
 	r.Status = out.Status
 	r.Duration = r.Record.Duration(time.Now())
 	if out.Err != nil {
-		r.fail(ctx, out.Err)
+		r.Fail(ctx, out.Err)
 		return
 	}
 	r.Text = out.Text

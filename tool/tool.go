@@ -35,7 +35,7 @@ type Tool interface {
 	Spec() Spec
 
 	// Values returns what the call wants, for the gate to judge: at least one
-	// value, or an error, with which the call is refused. args is a JSON
+	// value (but see [Spec.Follows]), or an error, with which the call is refused. args is a JSON
 	// object that has passed the schema. It changes nothing in the world.
 	Values(args json.RawMessage) ([]permission.Value, error)
 
@@ -60,6 +60,12 @@ type Spec struct {
 	// Before all other tools that are not ReadOnly the session waits until the call
 	// is stored, and it bounds how many of them run at once.
 	Delegates bool
+
+	// Follows names another tool, whose allowed calls have made what this one is
+	// about: the rules of that tool hold for it, and it returns values of that tool,
+	// or none. What the rules deny is denied; what they ask about was answered when
+	// that call was made. Empty: it has rules of its own.
+	Follows string
 
 	// Unavailable says that the tool cannot be called at the moment: the model
 	// is not offered the tool.

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 func (p *program) sessionsStopCommand() *cobra.Command {
@@ -38,15 +42,49 @@ Exit status: 0 all are stopped, 1 one had ended before, is not known, or does no
 }
 
 func (p *program) stopSession(ctx context.Context, sessions *store.Store, id string) error {
-	r, err := sessions.Stop(ctx, id, operator("worker sessions stop"))
+	r, err := sessions.Get(ctx, id)
 	if err != nil {
 		return err
 	}
-	switch name := r.ID + " (" + terminal.Dash(termtext.OneLine(r.Agent, 40)) + ")"; r.Status {
-	case store.Interrupted:
-		fmt.Fprintf(p.stderr, "%s is interrupted: its process has gone\n", name)
-	default:
-		fmt.Fprintf(p.stderr, "%s is %s\n", name, r.Status)
+	if r.Status.Ended() {
+		return &store.EndedError{Record: r}
+	}
+	answer, err := p.control(ctx, sessions, "task_stop", []string{r.ID}, nil)
+	if err != nil {
+		return err
+	}
+	for _, s := range answer.(*control.Stopped).Sessions {
+		name := s.SessionID + " (" + terminal.Dash(termtext.OneLine(s.Agent, 40)) + ")"
+		if s.Status == store.Interrupted {
+			fmt.Fprintf(p.stderr, "%s is interrupted: its process has gone\n", name)
+		} else {
+			fmt.Fprintf(p.stderr, "%s is %s\n", name, s.Status)
+		}
 	}
 	return nil
+}
+
+// control makes a call of an operation on sessions: ids, or the starts of ids.
+func (p *program) control(ctx context.Context, sessions *store.Store, operation string, ids []string, in map[string]any) (control.Answer, error) {
+	args := map[string]any{}
+	maps.Copy(args, in)
+	var whole []string
+	for _, id := range ids {
+		r, err := sessions.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		whole = append(whole, r.ID)
+	}
+	if len(whole) == 1 {
+		args["sessionId"] = whole[0]
+	} else {
+		args["sessionIds"] = whole
+	}
+	data, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
+	}
+	command := "worker sessions " + strings.TrimPrefix(operation, "task_")
+	return control.New(sessions).Do(ctx, &control.Scope{Workspace: true, By: operator(command)}, control.Find(operation), data)
 }

@@ -2,6 +2,7 @@
 // calls and sessions over HTTP, streams as server-sent events.
 //
 //	POST /v1/tasks                  a task call: {"description","prompt","agentType"}
+//	POST /v1/tasks/{operation}      list, wait, result, stop: [control.Operations]
 //	GET  /v1/agents                 the agents that task may call
 //	GET  /v1/sessions               the records of all sessions, the newest first
 //	GET  /v1/sessions/{id}          a record and its messages

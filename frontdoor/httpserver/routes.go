@@ -9,15 +9,17 @@ import (
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	allowed := make(map[string][]string) // methods, by path
-	for _, route := range []struct {
+	type route struct {
 		method, path string
 		handler      http.HandlerFunc
-	}{
+	}
+	routes := []route{
 		{http.MethodPost, "/v1/tasks", s.task},
 		{http.MethodGet, "/v1/agents", s.listAgents},
 		{http.MethodGet, "/v1/sessions", s.listSessions},
@@ -26,7 +28,11 @@ func (s *Server) routes() http.Handler {
 		{http.MethodGet, "/v1/sessions/{id}/events", s.events},
 		{http.MethodGet, "/v1/approvals", s.listApprovals},
 		{http.MethodPost, "/v1/approvals", s.answerApproval},
-	} {
+	}
+	for _, op := range control.Operations {
+		routes = append(routes, route{http.MethodPost, controlPath(op), s.control(op)})
+	}
+	for _, route := range routes {
 		mux.HandleFunc(route.method+" "+route.path, route.handler)
 		allowed[route.path] = append(allowed[route.path], route.method)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 // TestStop: DELETE of a session stops it, for whoever waits for it too, and
@@ -34,6 +35,33 @@ func TestStop(t *testing.T) {
 		if resp, body = e.do(e.request("DELETE", "/v1/sessions/"+id, "")); resp.StatusCode != http.StatusNotFound || errorCode(t, body) != "not_found" {
 			t.Errorf("%s: status %d: %s", id, resp.StatusCode, body)
 		}
+	}
+}
+
+// TestControl: the operations on subagents have requests of their own.
+func TestControl(t *testing.T) {
+	g := newGate()
+	e := newEnv(t, g.model, httpserver.Options{})
+	s := e.open(e.request("POST", "/v1/tasks", call))
+	<-g.started
+	resp, body := e.do(e.request("POST", "/v1/tasks/list", `{"running": true}`))
+	list := decode[control.List](t, body)
+	if resp.StatusCode != http.StatusOK || list.Total != 1 || list.Sessions[0].ParentID != s.resp.Header.Get("Agent-Session") {
+		t.Fatalf("status %d: %s", resp.StatusCode, body)
+	}
+	id := list.Sessions[0].SessionID
+	if resp, body = e.do(e.request("POST", "/v1/tasks/result", `{"sessionId": "`+id+`"}`)); resp.StatusCode != http.StatusConflict || errorCode(t, body) != "running" {
+		t.Errorf("the result of one that runs: status %d: %s", resp.StatusCode, body)
+	}
+	if resp, body = e.do(e.request("POST", "/v1/tasks/stop", `{"sessionId": "`+id+`"}`)); resp.StatusCode != http.StatusOK || decode[control.Stopped](t, body).Sessions[0].Status != store.Cancelled {
+		t.Errorf("stop: status %d: %s", resp.StatusCode, body)
+	}
+	s.rest()
+	if resp, body = e.do(e.request("POST", "/v1/tasks/wait", `{"sessionIds": ["`+id+`"]}`)); resp.StatusCode != http.StatusOK || decode[control.Waited](t, body).Results[0].Error != "the task was cancelled: stopped by an HTTP client" {
+		t.Errorf("wait: status %d: %s", resp.StatusCode, body)
+	}
+	if resp, body = e.do(e.request("POST", "/v1/tasks/wait", `{"until": "never"}`)); resp.StatusCode != http.StatusBadRequest || errorCode(t, body) != "bad_request" {
+		t.Errorf("wrong arguments: status %d: %s", resp.StatusCode, body)
 	}
 }
 

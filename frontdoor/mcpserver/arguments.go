@@ -34,6 +34,15 @@ func parseInput(args json.RawMessage) (taskt.Input, error) {
 
 // readArguments reads a call's arguments, an object, into v.
 func readArguments(tool string, args json.RawMessage, v any) error {
+	return decodeArguments(tool, args, v, true)
+}
+
+// readAmong reads some of a call's arguments into v.
+func readAmong(tool string, args json.RawMessage, v any) error {
+	return decodeArguments(tool, args, v, false)
+}
+
+func decodeArguments(tool string, args json.RawMessage, v any, all bool) error {
 	if len(args) > maxArgumentBytes {
 		return fmt.Errorf("the arguments of %s have %d bytes, more than %d: write long material to a file and name it in the prompt", tool, len(args), maxArgumentBytes)
 	}
@@ -41,7 +50,9 @@ func readArguments(tool string, args json.RawMessage, v any) error {
 		args = json.RawMessage("{}")
 	}
 	dec := json.NewDecoder(bytes.NewReader(args))
-	dec.DisallowUnknownFields()
+	if all {
+		dec.DisallowUnknownFields()
+	}
 	if err := dec.Decode(v); err != nil {
 		return fmt.Errorf("the arguments of %s: %w", tool, err)
 	}

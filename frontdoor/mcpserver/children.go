@@ -2,12 +2,11 @@ package mcpserver
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 
-	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 // running returns a child that runs; nil: there is none of that id.
@@ -27,17 +26,7 @@ func (c *connection) begun(sessionID string) *child {
 
 // stored returns the result of a child of this connection that has ended.
 func (c *connection) stored(sessionID string) (*taskt.Result, error) {
-	c.mu.Lock()
-	roots := c.roots
-	c.mu.Unlock()
-	err := error(&store.NotFoundError{What: "session", ID: sessionID})
-	for _, root := range roots {
-		var result *taskt.Result
-		if result, err = c.tasks.Result(c.ctx, root, sessionID); !errors.Is(err, store.ErrNotFound) {
-			return result, err
-		}
-	}
-	return nil, err
+	return c.tasks.Control().Result(c.ctx, c.scope(control.Find(taskResultName)), sessionID)
 }
 
 // inOrder returns the children that run, the oldest first. c.mu is held.

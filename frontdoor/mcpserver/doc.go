@@ -1,6 +1,6 @@
 // Package mcpserver is the front door for hosts that speak MCP, the Model
-// Context Protocol: it offers them the tools "task", "task_wait", "task_result",
-// "task_stop" and "agents_list".
+// Context Protocol: it offers them the tools "task", those of
+// [control.Operations], and "agents_list".
 //
 // It translates and decides nothing: a call is a run of [taskt.Service], its
 // result text the <task_result> or <task_error> element, and what goes beside

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,9 +15,14 @@ import (
 const minShare = 500
 
 // listChildren lists the children that run, and those that have ended with their
-// answers, unless a call had these for its result.
-func (c *connection) listChildren(req *mcp.CallToolRequest) *mcp.CallToolResult {
-	running, over := c.family(false)
+// answers, unless a call had these for its result: those of these ids, or all.
+func (c *connection) listChildren(req *mcp.CallToolRequest, ids []string) *mcp.CallToolResult {
+	running, over := c.family(len(ids) > 0)
+	if len(ids) > 0 {
+		running = slices.DeleteFunc(running, func(child *child) bool { return !slices.Contains(ids, child.SessionID()) })
+		over = slices.DeleteFunc(over, func(e ended) bool { return !slices.Contains(ids, e.id) })
+		over = append(over, c.forgotten(ids, running, over)...)
+	}
 	if len(running)+len(over) == 0 {
 		if _, over = c.family(true); len(over) == 0 {
 			return textResult("No call of " + taskName + " was made on this connection.")
@@ -50,6 +56,21 @@ func (c *connection) listChildren(req *mcp.CallToolRequest) *mcp.CallToolResult 
 	return textResult(strings.TrimSpace(list.String() + answers.String()))
 }
 
+// forgotten returns those of the children of these ids that are not among the
+// others: they have ended long ago.
+func (c *connection) forgotten(ids []string, running []*child, over []ended) (more []ended) {
+	for _, id := range ids {
+		if slices.ContainsFunc(running, func(child *child) bool { return child.SessionID() == id }) ||
+			slices.ContainsFunc(over, func(e ended) bool { return e.id == id }) {
+			continue
+		}
+		if result, err := c.stored(id); err == nil {
+			more = append(more, ended{id: id, agent: result.Agent, status: result.Status})
+		}
+	}
+	return more
+}
+
 // doing says what was heard of a child last.
 func doing(f *childProgress) string {
 	if last, _ := f.last(); last != "" {
@@ -62,12 +83,12 @@ func doing(f *childProgress) string {
 // asks for differs from the one before: hosts end a turn of equal calls.
 func (c *connection) goesOn(req *mcp.CallToolRequest, on *waited) *mcp.CallToolResult {
 	if on.id == "" {
-		res := c.listChildren(req)
+		res := c.listChildren(req, on.want.ids)
 		c.mu.Lock()
 		c.attempts++
 		attempt := c.attempts
 		c.mu.Unlock()
-		again := fmt.Sprintf(`{"attempt": %d, "sinceSeconds": %d}`, attempt, int(on.children[0].age().Seconds()))
+		again := fmt.Sprintf(`{%s"attempt": %d, "sinceSeconds": %d}`, on.want.again(), attempt, int(on.children[0].age().Seconds()))
 		res.Content = append(res.Content, &mcp.TextContent{Text: awaited(on.progress) + howToWait(again)})
 		res.Meta = mcp.Meta{"status": store.Running}
 		return res
@@ -83,6 +104,18 @@ func (c *connection) goesOn(req *mcp.CallToolRequest, on *waited) *mcp.CallToolR
 		child.Agent(), on.id, age, doing(child.progress)) + awaited(child.progress) + howToWait(again))
 	res.Meta = mcp.Meta{"sessionId": on.id, "status": store.Running, "durationMs": age.Milliseconds()}
 	return res
+}
+
+// again is the beginning of the arguments with which a call is made again.
+func (w wanted) again() string {
+	var b strings.Builder
+	if len(w.ids) > 0 {
+		fmt.Fprintf(&b, `"sessionIds": ["%s"], `, strings.Join(w.ids, `", "`))
+	}
+	if w.any {
+		b.WriteString(`"until": "any", `)
+	}
+	return b.String()
 }
 
 func howToWait(args string) string {

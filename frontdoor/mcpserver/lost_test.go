@@ -110,7 +110,7 @@ func TestStop(t *testing.T) {
 		id := callTool(t, host, "task", call("explore", "q").Arguments).Meta["sessionId"]
 		<-begun
 		for _, args := range []any{map[string]any{}, bySession(id)} {
-			if res := callTool(t, other, "task_stop", args); strings.Contains(text(t, res), "has ended") {
+			if res := callTool(t, other, "task_stop", args); strings.Contains(text(t, res), "cancelled") {
 				t.Errorf("another host: %q", text(t, res))
 			}
 		}
@@ -118,13 +118,13 @@ func TestStop(t *testing.T) {
 		if !one {
 			args = nil
 		}
-		if res := callTool(t, host, "task_stop", args); res.IsError || !strings.Contains(text(t, res), fmt.Sprintf("session %s has ended (cancelled)", id)) {
+		if res := callTool(t, host, "task_stop", args); res.IsError || !strings.Contains(text(t, res), fmt.Sprintf("session %s (a test): cancelled", id)) {
 			t.Errorf("%q, want it stopped", text(t, res))
 		}
 		if got := text(t, callTool(t, host, "task_wait", bySession(id))); !strings.Contains(got, "stopped by task_stop") {
 			t.Errorf("task_wait: %q", got)
 		}
-		if got := text(t, callTool(t, host, "task_stop", bySession(id))); !strings.Contains(got, "had ended before (cancelled)") {
+		if got := text(t, callTool(t, host, "task_stop", bySession(id))); !strings.Contains(got, "): cancelled") {
 			t.Errorf("again: %q", got)
 		}
 	}

@@ -97,7 +97,8 @@ func sendRequest(ctx context.Context, host *mcp.ServerSession, request mcp.Input
 
 // round is a call that was answered with questions instead of a result.
 type round struct {
-	sessionID string
+	sessionID string // of the one child that is waited for; empty: of several
+	want      wanted
 	at        time.Time
 	questions []*question // none once the child has ended
 	wait      wait

@@ -45,7 +45,7 @@ func refusal(err error) *mcp.CallToolResult {
 }
 
 // notHere explains why there is no result of a session.
-func (c *connection) notHere(sessionID string, err error) error {
+func (c *connection) notHere(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%w: no call of task on this connection has that session id; of another one, 'worker sessions show' has it in a terminal", err)
 	}

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 // taskTool describes the task tool as of now, to a host.
@@ -27,53 +29,25 @@ func (c *connection) taskTool(h hosts.Host) *mcp.Tool {
 	}
 }
 
-func taskWaitTool() *mcp.Tool {
-	return &mcp.Tool{
-		Name:  taskWaitName,
-		Title: "Wait for a subagent",
-		Description: "Waits for a subagent that goes on after its task call was answered without a result, or was cut off, and returns its answer. " +
-			"Where it takes too long for one call, this one too is answered without it, and is to be made again. sessionId is the one that the answer names; " +
-			"without it, the call waits for all subagents of this connection and lists them.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-			`"sessionId":{"type":"string","description":"the subagent's session id; without it, all subagents of this connection"},` +
-			`"attempt":{"type":"number","description":"as the answer of the call before says: it makes the calls differ"},` +
-			`"sinceSeconds":{"type":"number","description":"as the answer of the call before says"},` +
-			`"timeoutSeconds":{"type":"number","minimum":0,"maximum":86400,"description":"how long to wait at most; leave it out to wait as long as a call may take"}},` +
-			`"additionalProperties":false}`),
-		Annotations: readOnlyHints(),
-		Meta:        resultMeta(),
-	}
-}
-
-func taskStopTool() *mcp.Tool {
+// controlTool describes an operation on the subagents of the connection.
+func controlTool(op *control.Operation) *mcp.Tool {
 	annotations := hints()
-	annotations.IdempotentHint = true
+	annotations.IdempotentHint, annotations.ReadOnlyHint = true, op.ReadOnly
+	schema := op.InputSchema
+	if op.Name == taskWaitName {
+		schema = withAttempts(schema)
+	}
 	return &mcp.Tool{
-		Name:  taskStopName,
-		Title: "Stop a subagent",
-		Description: "Stops a subagent that goes on after its task call was answered without a result, or was cut off, and what it runs. " +
-			"Use it when the user wants no more of it.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-			`"sessionId":{"type":"string","description":"the subagent's session id; without it, all subagents of this connection"}},` +
-			`"additionalProperties":false}`),
-		Annotations: annotations,
-		Meta:        resultMeta(),
+		Name: op.Name, Title: op.Title, Description: op.Description, InputSchema: schema, Annotations: annotations, Meta: resultMeta(),
 	}
 }
 
-func taskResultTool() *mcp.Tool {
-	return &mcp.Tool{
-		Name:  taskResultName,
-		Title: "Read a subagent's answer",
-		Description: "Returns the answer of a subagent that has ended, again or, where it was too long for one result, from offset on. " +
-			"sessionId and offset are those that the shortened answer names.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-			`"sessionId":{"type":"string","description":"the subagent's session id"},` +
-			`"offset":{"type":"integer","minimum":0,"description":"how many characters of the answer to pass over; 0 without it"}},` +
-			`"required":["sessionId"],"additionalProperties":false}`),
-		Annotations: readOnlyHints(),
-		Meta:        resultMeta(),
-	}
+// withAttempts adds to the schema of task_wait what makes a call differ from the
+// one before.
+func withAttempts(schema json.RawMessage) json.RawMessage {
+	return bytes.Replace(schema, []byte(`"properties":{`), []byte(`"properties":{`+
+		`"attempt":{"type":"number","description":"as the answer of the call before says: it makes the calls differ"},`+
+		`"sinceSeconds":{"type":"number","description":"as the answer of the call before says"},`), 1)
 }
 
 func agentsListTool() *mcp.Tool {
@@ -111,9 +85,9 @@ func resultMeta() mcp.Meta {
 // addTools gives the server the tools of the connection.
 func (c *connection) addTools(server *mcp.Server) {
 	c.addTaskTool(server)
-	server.AddTool(taskWaitTool(), c.noting(c.taskWait))
-	server.AddTool(taskResultTool(), c.noting(c.taskResult))
-	server.AddTool(taskStopTool(), c.noting(c.taskStop))
+	for _, op := range control.Operations {
+		server.AddTool(controlTool(op), c.noting(c.operation(op)))
+	}
 	server.AddTool(agentsListTool(), c.noting(c.agentsList))
 }
 

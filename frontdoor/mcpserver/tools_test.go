@@ -31,7 +31,7 @@ func TestList(t *testing.T) {
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 	}
-	if want := []string{"agents_list", "task", "task_result", "task_stop", "task_wait"}; !slices.Equal(names, want) {
+	if want := []string{"agents_list", "task", "task_list", "task_result", "task_stop", "task_wait"}; !slices.Equal(names, want) {
 		t.Fatalf("tools %v, want %v", names, want)
 	}
 	task := list.Tools[1]

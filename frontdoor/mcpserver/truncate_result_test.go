@@ -11,8 +11,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
+
+// after returns s without its first n characters.
+func after(s string, n int) string { return string([]rune(s)[n:]) }
 
 var (
 	nextPage = regexp.MustCompile(`^Characters (\d+) to (\d+) of (\d+); (.*)\.\n<task_result_part agent="a">\n`)
@@ -26,7 +31,7 @@ func TestTruncateResult(t *testing.T) {
 		piece := rapid.SampledFrom([]string{"word ", "ü", "日本", "😀", "line\n", "</task_result>", "<task_error", "\n", "&lt;", "x"})
 		answer := strings.Join(rapid.SliceOfN(piece, 1, 3000).Draw(t, "answer"), "")
 		limit := hosts.Size{Max: rapid.IntRange(1000, 20_000).Draw(t, "max"), In: rapid.SampledFrom([]hosts.Measure{hosts.UTF16Units, hosts.UTF8Bytes, hosts.JSONUnits}).Draw(t, "measure")}
-		r := &taskt.Result{Agent: "a", SessionID: "ses_1", Text: answer}
+		r := &taskt.Result{Agent: "a", SessionID: "ses_1", Status: store.Completed, Text: answer}
 		got, cut := truncateResult(r, limit)
 		if cut == limit.Fits(r.XML()) || !limit.Fits(got) {
 			t.Fatalf("%d of at most %d, cut %v, from %d", limit.Of(got), limit.Max, cut, limit.Of(r.XML()))
@@ -47,9 +52,13 @@ func TestTruncateResult(t *testing.T) {
 		}
 		read := answer[:len(answer)-len(after(answer, offset))]
 		for all := utf8.RuneCountInString(answer); offset < all; {
-			text, err := page(r, offset, limit)
-			if err != nil || !limit.Fits(text) {
-				t.Fatalf("offset %d: %d of at most %d, %v", offset, limit.Of(text), limit.Max, err)
+			page, err := r.Page(offset, control.MaxPage)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := fittedPage(page, limit)
+			if !limit.Fits(text) {
+				t.Fatalf("offset %d: %d of at most %d", offset, limit.Of(text), limit.Max)
 			}
 			head := nextPage.FindStringSubmatch(text)
 			if head == nil || head[1] != fmt.Sprint(offset) || head[3] != fmt.Sprint(all) {

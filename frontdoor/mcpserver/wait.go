@@ -10,29 +10,62 @@ import (
 
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
 
-// outcome waits for a child of the connection that runs, or reads the result of
-// one that has ended. The empty id stands for all children.
-func (c *connection) outcome(ctx context.Context, req *mcp.CallToolRequest, sessionID string, w wait) *mcp.CallToolResult {
-	if sessionID == "" {
-		return c.outcomeOfAll(ctx, req, w)
+// wanted is what a call of task_wait is about.
+type wanted struct {
+	ids []string // none: all children
+	any bool     // until one of them has ended
+}
+
+// outcome waits for children of the connection that run, or reads the results of
+// those that have ended.
+func (c *connection) outcome(ctx context.Context, req *mcp.CallToolRequest, want wanted, w wait) *mcp.CallToolResult {
+	switch len(want.ids) {
+	case 0:
+		return c.outcomeOfAll(ctx, req, want, w)
+	case 1:
+		return c.outcomeOf(ctx, req, want.ids[0], w)
 	}
-	child := c.running(sessionID)
-	var result *taskt.Result
-	var err error
-	if child == nil {
-		result, err = c.stored(sessionID)
+	var running []*child
+	for _, id := range want.ids {
+		child, _, err := c.known(id)
+		if err != nil {
+			return refusal(c.notHere(err))
+		}
+		if child != nil {
+			running = append(running, child)
+		}
 	}
-	if errors.Is(err, taskt.ErrRunning) {
-		child = c.begun(sessionID)
+	if len(running) == 0 || want.any && len(running) < len(want.ids) {
+		return c.listChildren(req, want.ids)
 	}
-	if child != nil {
+	return c.await(ctx, req, waitedAll(running, want), w)
+}
+
+// known returns a child that runs, or the result of one that has ended.
+func (c *connection) known(sessionID string) (child *child, result *taskt.Result, err error) {
+	if child = c.running(sessionID); child != nil {
+		return child, nil, nil
+	}
+	if result, err = c.stored(sessionID); errors.Is(err, control.ErrRunning) {
+		if child = c.begun(sessionID); child != nil {
+			return child, nil, nil
+		}
+	}
+	return nil, result, err
+}
+
+// outcomeOf is outcome for one child.
+func (c *connection) outcomeOf(ctx context.Context, req *mcp.CallToolRequest, sessionID string, w wait) *mcp.CallToolResult {
+	child, result, err := c.known(sessionID)
+	switch {
+	case err != nil:
+		return refusal(c.notHere(err))
+	case child != nil:
 		_, w.heard = child.progress.last()
 		return c.await(ctx, req, waitedChild(child), w)
-	}
-	if err != nil {
-		return refusal(c.notHere(sessionID, err))
 	}
 	c.tell(sessionID)
 	return c.result(req, result)
@@ -42,20 +75,20 @@ func (c *connection) outcome(ctx context.Context, req *mcp.CallToolRequest, sess
 var errShared = errors.New("sessionId is needed: over this connection clients share a session, and none may touch what another one has called")
 
 // outcomeOfAll waits for all children of the connection, and lists them.
-func (c *connection) outcomeOfAll(ctx context.Context, req *mcp.CallToolRequest, w wait) *mcp.CallToolResult {
+func (c *connection) outcomeOfAll(ctx context.Context, req *mcp.CallToolRequest, want wanted, w wait) *mcp.CallToolResult {
 	if c.shared {
 		return refusal(errShared)
 	}
 	running, over := c.family(false)
 	switch {
 	case len(running) == 1 && len(over) == 0:
-		return c.outcome(ctx, req, running[0].SessionID(), w)
+		return c.outcomeOf(ctx, req, running[0].SessionID(), w)
 	case len(running) == 0 && len(over) == 1:
-		return c.outcome(ctx, req, over[0].id, w)
+		return c.outcomeOf(ctx, req, over[0].id, w)
 	case len(running) == 0:
-		return c.listChildren(req)
+		return c.listChildren(req, nil)
 	}
-	return c.await(ctx, req, waitedAll(running), w)
+	return c.await(ctx, req, waitedAll(running, want), w)
 }
 
 // errNoRound is the error of a call that answers no open question.
@@ -90,7 +123,7 @@ func (c *connection) resume(ctx context.Context, req *mcp.CallToolRequest) *mcp.
 		}
 	}
 	r.wait.limit = c.patience(req)
-	return c.outcome(ctx, req, r.sessionID, r.wait)
+	return c.outcome(ctx, req, r.want, r.wait)
 }
 
 // await returns the result once there is one. Before that a call is answered
@@ -170,7 +203,7 @@ func (c *connection) handOver(questions []*question) {
 // results is what a call is answered with when all that it waits for has ended.
 func (c *connection) results(req *mcp.CallToolRequest, on *waited) *mcp.CallToolResult {
 	if on.id == "" {
-		return c.listChildren(req)
+		return c.listChildren(req, on.want.ids)
 	}
 	c.tell(on.id)
 	return c.result(req, on.children[0].Result())
@@ -195,7 +228,7 @@ func (c *connection) pose(ctx context.Context, on *waited, a *elicitation, quest
 		return nil
 	}
 	state := rand.Text()
-	c.remember(state, round{on.id, time.Now(), questions, wait{asked: a.asked, unseen: a.unseen, round: a.round + 1}})
+	c.remember(state, round{on.id, on.want, time.Now(), questions, wait{asked: a.asked, unseen: a.unseen, round: a.round + 1}})
 	meta := mcp.Meta{"status": store.WaitingApproval}
 	if on.id != "" {
 		meta["sessionId"] = on.id

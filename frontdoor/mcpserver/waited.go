@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -10,43 +11,57 @@ import (
 
 // waited is what a call waits for.
 type waited struct {
-	id       string // of the one child; empty: all that run
+	id       string // of the one child; empty: of several
+	want     wanted // as a call asks for it
 	children []*child
 	progress *childProgress
-	done     <-chan struct{} // closed: all of them have ended
+	done     <-chan struct{} // closed: all of them have ended, or the one that is wanted
 	leave    func()          // ends what waitedAll has begun
 }
 
 func waitedChild(one *child) *waited {
-	return &waited{id: one.SessionID(), children: []*child{one}, progress: one.progress, done: one.Done(), leave: func() {}}
+	id := one.SessionID()
+	return &waited{id: id, want: wanted{ids: []string{id}}, children: []*child{one}, progress: one.progress, done: one.Done(), leave: func() {}}
 }
 
 // waitedAll is several children, waited for as one.
-func waitedAll(children []*child) *waited {
+func waitedAll(children []*child, want wanted) *waited {
 	parts := make([]*childProgress, 0, len(children))
 	for _, child := range children {
 		parts = append(parts, child.progress)
 	}
 	joined, part := join(parts)
 	done, left := make(chan struct{}), make(chan struct{})
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		for _, child := range children {
+	ended := make(chan struct{}, len(children))
+	var over sync.WaitGroup
+	for _, child := range children {
+		over.Go(func() {
 			select {
 			case <-child.Done():
+				ended <- struct{}{}
+			case <-left:
+			}
+		})
+	}
+	over.Go(func() {
+		for range children {
+			select {
+			case <-ended:
 			case <-left:
 				return
 			}
+			if want.any {
+				break
+			}
 		}
 		close(done)
-	}()
+	})
 	leave := func() {
 		close(left)
-		<-over
+		over.Wait()
 		part()
 	}
-	return &waited{children: children, progress: joined, done: done, leave: leave}
+	return &waited{want: want, children: children, progress: joined, done: done, leave: leave}
 }
 
 // stop ends the children and returns when they have.
@@ -54,7 +69,9 @@ func (on *waited) stop(reason string) {
 	for _, child := range on.children {
 		child.Cancel(reason)
 	}
-	<-on.done
+	for _, child := range on.children {
+		<-child.Done()
+	}
 }
 
 // report sends progress notifications for a call until stop is called, if the host

@@ -23,20 +23,17 @@ func (s *Service) agents(from micro.Request) {
 	}{append([]taskt.Agent{}, s.tasks.Agents()...)})
 }
 
-// answer sends a result, or where its text is too long for the server says
-// where to find it.
-func (s *Service) answer(req *request, result *taskt.Result) {
-	doc := result.Document()
-	if data, err := caller.JSON(doc); err == nil && int64(len(data)) > s.conn.MaxPayload() {
+// answer sends an answer, or where it is too long for the server says what to do.
+func (s *Service) answer(req *request, body any, instead string) {
+	if data, err := caller.JSON(body); err == nil && int64(len(data)) > s.conn.MaxPayload() {
 		s.refuse(req, &caller.Error{
-			Status: http.StatusRequestEntityTooLarge,
-			Code:   "too_large",
-			Message: fmt.Sprintf("the answer has %d bytes, and the NATS server takes %d at most: read it from the events of session %s",
-				len(data), s.conn.MaxPayload(), doc.SessionID),
+			Status:  http.StatusRequestEntityTooLarge,
+			Code:    "too_large",
+			Message: fmt.Sprintf("the answer has %d bytes, and the NATS server takes %d at most: %s", len(data), s.conn.MaxPayload(), instead),
 		})
 		return
 	}
-	s.send(req, nil, doc)
+	s.send(req, nil, body)
 }
 
 // refuse answers a request that has no result.

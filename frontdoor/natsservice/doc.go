@@ -2,6 +2,7 @@
 // named agentworker with these endpoints for a workspace WS.
 //
 //	agents.v1.WS.service.task        a task call: {"description","prompt","agentType"}
+//	agents.v1.WS.service.task_…      an operation of [control.Operations]
 //	agents.v1.WS.service.agents      the agents that task may call
 //	agents.v1.WS.service.approvals   the tool calls that wait for an answer
 //	agents.v1.WS.service.answer      an answer: {"approvalId","approve","feedback"}

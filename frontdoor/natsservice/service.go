@@ -109,6 +109,7 @@ func (s *Service) subscribe() error {
 	group := s.micro.AddGroup(s.Subject())
 	return errors.Join(
 		group.AddEndpoint("task", micro.HandlerFunc(s.task)),
+		s.addControl(group),
 		group.AddEndpoint("agents", micro.HandlerFunc(s.agents)),
 		group.AddEndpoint("approvals", micro.HandlerFunc(s.approvals)),
 		group.AddEndpoint("answer", micro.HandlerFunc(s.resolve)),

@@ -49,7 +49,9 @@ func TestDiscovery(t *testing.T) {
 	for _, ep := range info.Endpoints {
 		subjects = append(subjects, ep.Subject)
 	}
-	if info.Metadata["workspace"] != "ws" || info.Version != "1.0.0" || !slices.Equal(subjects, []string{taskSubject, "agents.v1.ws.service.agents", "agents.v1.ws.service.approvals", "agents.v1.ws.service.answer"}) {
+	if info.Metadata["workspace"] != "ws" || info.Version != "1.0.0" || !slices.Equal(subjects, []string{
+		taskSubject, taskSubject + "_list", taskSubject + "_wait", taskSubject + "_result", taskSubject + "_stop", "agents.v1.ws.service.agents", "agents.v1.ws.service.approvals", "agents.v1.ws.service.answer",
+	}) {
 		t.Errorf("info %+v", info)
 	}
 	agents := decode[struct{ Agents []taskt.Agent }](t, e.request("agents.v1.ws.service.agents", "", nil).Data).Agents

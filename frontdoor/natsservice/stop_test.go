@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 // TestStop: a call is stopped from another worker of the server, and answered.
@@ -35,5 +36,34 @@ func TestStop(t *testing.T) {
 	var doc taskt.Document
 	if err := json.Unmarshal((<-replies).Data, &doc); err != nil || doc.Status != store.Cancelled {
 		t.Errorf("answer %+v, %v", doc, err)
+	}
+}
+
+// TestControl: the operations on subagents are endpoints, at whatever worker.
+func TestControl(t *testing.T) {
+	g := newGate()
+	e := newEnv(t, g.model, natsservice.Options{})
+	replies := make(chan *nats.Msg, 1)
+	go func() { replies <- e.request(taskSubject, call, nil) }()
+	<-g.started
+	ask := func(operation, args string) *nats.Msg {
+		return e.request("agents.v1.ws.service."+operation, args, nil)
+	}
+	list := decode[control.List](t, ask("task_list", "").Data)
+	if list.Total != 1 || list.Sessions[0].Status != store.Running {
+		t.Fatalf("list %+v", list)
+	}
+	id := list.Sessions[0].SessionID
+	if msg := ask("task_result", `{"sessionId": "`+id+`"}`); msg.Header.Get("Nats-Service-Error-Code") != "409" {
+		t.Errorf("the result of one that runs: %v %s", msg.Header, msg.Data)
+	}
+	if stopped := decode[control.Stopped](t, ask("task_stop", `{"sessionId": "`+id+`"}`).Data); stopped.Sessions[0].Status != store.Cancelled {
+		t.Errorf("stopped %+v", stopped)
+	}
+	if waited := decode[control.Waited](t, ask("task_wait", `{"sessionId": "`+id+`"}`).Data); waited.Results[0].Status != store.Cancelled {
+		t.Errorf("waited %+v", waited)
+	}
+	if doc := decode[taskt.Document](t, (<-replies).Data); doc.Error != "the task was cancelled: stopped by a NATS client" {
+		t.Errorf("answer %+v", doc)
 	}
 }

@@ -91,7 +91,8 @@ func (s *Service) finish(call *caller.Call, req *request) {
 		s.refuse(req, err)
 		return
 	}
-	s.answer(req, result)
+	doc := result.Document()
+	s.answer(req, doc, "read it from the events of session "+doc.SessionID+", or by parts with task_result")
 }
 
 // check reads a call. An error: no worker with these agents can run it.

@@ -41,10 +41,11 @@ var mayImport = map[string][]string{
 	},
 	"tool":      {"permission", "permission/shell", "sandbox"},
 	"session":   {"session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
-	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "tool", "permission"},
-	"frontdoor": {"taskt", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
+	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "tool", "permission", "taskt/control"},
+	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
 
 	"session/store": {"eventbus", "eventbus/event", "model"}, // below what runs sessions
+	"taskt/control": {"session", "session/store", "eventbus/event", "tool", "permission"},
 
 	"eventbus/internal/natsstore":          {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events
 	"eventbus/internal/embedded":           {"eventbus/internal/oncelog", "eventbus/internal/storefiles"},

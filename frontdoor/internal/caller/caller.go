@@ -70,6 +70,9 @@ func (p *Pool) Begin(ctx context.Context) (*Call, error) {
 	return &Call{pool: p, ctx: ctx, stop: func() { unlink(); cancel() }}, nil
 }
 
+// Context ends with ctx of Begin, and with the pool.
+func (c *Call) Context() context.Context { return c.ctx }
+
 // Done gives the call's place back.
 func (c *Call) Done() {
 	c.stop()

@@ -8,6 +8,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 // Error says why a call has no result, as its caller sees it. Its JSON is
@@ -49,9 +50,14 @@ func Explain(err error, log *slog.Logger) *Error {
 	var known *Error
 	var unknown *taskt.UnknownAgentError
 	var incomplete *store.IncompleteError
+	var input *control.InputError
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &input):
+		return &Error{http.StatusBadRequest, "bad_request", errtext.Of(err)}
+	case errors.Is(err, control.ErrRunning):
+		return &Error{http.StatusConflict, "running", err.Error()}
 	case errors.As(err, &unknown):
 		return &Error{http.StatusUnprocessableEntity, "unknown_agent", err.Error()}
 	case errors.Is(err, taskt.ErrClosed):

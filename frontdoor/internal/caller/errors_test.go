@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 func TestExplain(t *testing.T) {
@@ -26,6 +27,8 @@ func TestExplain(t *testing.T) {
 		{caller.BadRequest(errors.New("no JSON")), 400, "bad_request"},
 		{caller.BadRequest(unknown), 422, "unknown_agent"},
 		{fmt.Errorf("calling: %w", unknown), 422, "unknown_agent"},
+		{&control.InputError{Operation: "task_wait", Err: errors.New("what?")}, 400, "bad_request"},
+		{fmt.Errorf("session x: %w", control.ErrRunning), 409, "running"},
 		{fmt.Errorf("%w: ses_x", store.ErrNotFound), 404, "not_found"},
 		{errors.New("disk 3 is full"), 500, "internal"},
 	} {

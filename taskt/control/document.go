@@ -1,9 +1,6 @@
-package taskt
+package control
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/store"
 )
@@ -42,20 +39,4 @@ func (r *Result) Document() Document {
 		doc.Type, doc.Text, doc.Error = "task_error", "", r.Err.Error()
 	}
 	return doc
-}
-
-// ReadInput reads a call as a front door gets it: one JSON object and nothing
-// else, for an agent that a host may call now. If no such agent exists, the
-// error is an [*UnknownAgentError].
-func (s *Service) ReadInput(data []byte) (Input, error) {
-	var whole json.RawMessage // refuses what follows the object
-	if err := json.Unmarshal(data, &whole); err != nil {
-		return Input{}, fmt.Errorf("the arguments of task: %w", err)
-	}
-	in, err := parseInput(whole)
-	if err != nil {
-		return Input{}, err
-	}
-	_, err = s.Find(in.AgentType)
-	return in, err
 }

@@ -1,0 +1,31 @@
+package httpserver
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/taskt/control"
+)
+
+// controlPath is where an operation is: task_wait at /v1/tasks/wait.
+func controlPath(op *control.Operation) string {
+	return "/v1/tasks/" + strings.TrimPrefix(op.Name, "task_")
+}
+
+// control returns the handler of an operation on the sessions of the workspace.
+func (s *Server) control(op *control.Operation) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := s.readBody(w, r)
+		if err != nil {
+			s.fail(w, err)
+			return
+		}
+		answer, err := caller.Control(r.Context(), s.tasks, op, body, "an HTTP client")
+		if err != nil {
+			s.fail(w, err)
+			return
+		}
+		s.answer(w, http.StatusOK, answer)
+	}
+}

@@ -1,0 +1,43 @@
+package natsservice
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/taskt/control"
+)
+
+// addControl adds an endpoint for each operation on the sessions of the workspace.
+func (s *Service) addControl(group micro.Group) error {
+	var errs []error
+	for _, op := range control.Operations {
+		errs = append(errs, group.AddEndpoint(op.Name, micro.HandlerFunc(func(from micro.Request) { s.control(op, from) })))
+	}
+	return errors.Join(errs...)
+}
+
+// control makes a call of an operation. The library hands over one request at a
+// time, so that it happens elsewhere.
+func (s *Service) control(op *control.Operation, from micro.Request) {
+	req := newRequest(from)
+	if !answerable(req.reply) {
+		return
+	}
+	call, err := s.calls.Begin(context.Background())
+	if err != nil {
+		s.refuse(req, err)
+		return
+	}
+	go func() { // the pool waits for it
+		defer call.Done()
+		answer, err := caller.Control(call.Context(), s.tasks, op, req.data, "a NATS client")
+		if err != nil {
+			s.refuse(req, err)
+			return
+		}
+		s.answer(req, answer, "ask for a part of it with offset and limit")
+	}()
+}

@@ -1,0 +1,94 @@
+package control
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Operation is one thing that a caller can do with its subagents.
+type Operation struct {
+	Name        string // as tools are called: task_wait
+	Title       string // for people
+	Description string // for models
+	InputSchema json.RawMessage
+	ReadOnly    bool // changes nothing
+	Waits       bool // may take as long as a subagent does
+
+	input func() input
+}
+
+// Operations are all of them, in the order in which they are shown. Nobody
+// changes them.
+var Operations = []*Operation{
+	{
+		Name:  "task_list",
+		Title: "List the subagents",
+		Description: "Lists your subagents, the newest first: session id, agent, what it is to do, status, the tool that it runs now, " +
+			"how long ago it did anything, steps, tokens, time.",
+		InputSchema: object(`"running":{"type":"boolean","description":"true: only those that have not ended"},` +
+			`"offset":{"type":"integer","minimum":0,"description":"how many to pass over; 0 without it"}`),
+		ReadOnly: true,
+		input:    func() input { return new(listInput) },
+	},
+	{
+		Name:  "task_wait",
+		Title: "Wait for subagents",
+		Description: "Waits for subagents that run, and returns how they are and the results that are there. " +
+			"Where the time is over before, it says which still run: do other work, and make the call again.",
+		InputSchema: object(waitProperties),
+		ReadOnly:    true,
+		Waits:       true,
+		input:       func() input { return new(WaitInput) },
+	},
+	{
+		Name:  "task_result",
+		Title: "Read a subagent's answer",
+		Description: "Returns the answer of a subagent that has ended, or why it failed; of a long one the part from offset on. " +
+			"With transcript: what it was told, did and said so far.",
+		InputSchema: object(`"sessionId":{"type":"string","description":"the subagent's session id"},`+
+			`"offset":{"type":"integer","minimum":0,"description":"how many characters of the text to pass over; 0 without it"},`+
+			`"limit":{"type":"integer","minimum":1,"maximum":1000000,"description":"how many characters to return at most; 20000 without it"},`+
+			`"transcript":{"type":"boolean","description":"true: the transcript in place of the answer"}`, "sessionId"),
+		ReadOnly: true,
+		input:    func() input { return new(readInput) },
+	},
+	{
+		Name:  "task_stop",
+		Title: "Stop subagents",
+		Description: "Stops subagents that run, with all that they have started. Use it where their work is not wanted any more. " +
+			"It returns once they have ended, within seconds.",
+		InputSchema: object(sessionProperties),
+		input:       func() input { return new(stopInput) },
+	},
+}
+
+const (
+	sessionProperties = `"sessionIds":{"type":"array","items":{"type":"string"},"description":"the session ids of several subagents"},` +
+		`"sessionId":{"type":"string","description":"the session id of one; without both, all that run"}`
+
+	waitProperties = sessionProperties + `,` +
+		`"until":{"type":"string","enum":["all","any"],"description":"all (so without it): until all of them have ended; any: until one has"},` +
+		`"timeoutSeconds":{"type":"number","minimum":0,"maximum":86400,"description":"how long to wait at most; 0: not at all; without it, as long as they run"}`
+)
+
+// object is the schema of an object without other properties than these.
+func object(properties string, required ...string) json.RawMessage {
+	schema := `{"type":"object","properties":{` + properties + `},`
+	if len(required) > 0 {
+		names, err := json.Marshal(required)
+		if err != nil { // strings always have a JSON form
+			panic(err)
+		}
+		schema += `"required":` + string(names) + `,`
+	}
+	return json.RawMessage(schema + `"additionalProperties":false}`)
+}
+
+// Find returns the operation of a name; nil: there is none.
+func Find(name string) *Operation {
+	i := slices.IndexFunc(Operations, func(op *Operation) bool { return op.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return Operations[i]
+}

@@ -1,0 +1,85 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/store"
+)
+
+// Scope says whose sessions a caller reaches, and who it is. The zero value
+// reaches none.
+type Scope struct {
+	// Below are the ids of sessions: the caller reaches those below them, at any
+	// depth, and not these themselves.
+	Below []string
+
+	// Workspace has the caller reach every session of the workspace: a person, or
+	// a program that has a person's rights.
+	Workspace bool
+
+	// By tells people who it is, as in "stopped by the host's user".
+	By string
+
+	// allows leaves out sessions that the caller does not name; nil: none.
+	allows func(*store.Record) bool
+}
+
+// has reports whether the caller reaches a session.
+func (s *Scope) has(r *store.Record) bool {
+	if s.Workspace {
+		return true
+	}
+	n := len(r.Path)
+	return n > 1 && slices.ContainsFunc(r.Path[:n-1], func(above event.Hop) bool { return slices.Contains(s.Below, above.SessionID) })
+}
+
+// get returns the record of a session that the caller reaches. Any other, and a
+// part of an id, is [store.ErrNotFound].
+func (c *Control) get(ctx context.Context, scope *Scope, id string) (*store.Record, error) {
+	r, err := c.store.Get(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAmbiguous) || err == nil && (r.ID != id || !scope.has(r)) {
+		return nil, &store.NotFoundError{What: "session", ID: id}
+	}
+	return r, err
+}
+
+// all returns the records of the subagents that the caller reaches, the newest
+// first.
+func (c *Control) all(ctx context.Context, scope *Scope) ([]*store.Record, error) {
+	records, err := c.store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(records, func(r *store.Record) bool {
+		return r.ParentID == "" || !scope.has(r) || scope.allows != nil && !scope.allows(r)
+	}), nil
+}
+
+// some returns the records of the sessions of these ids or, without ids, of all
+// subagents that run, the oldest first.
+func (c *Control) some(ctx context.Context, scope *Scope, ids []string) ([]*store.Record, error) {
+	var records []*store.Record
+	for _, id := range ids {
+		if slices.ContainsFunc(records, func(r *store.Record) bool { return r.ID == id }) {
+			continue
+		}
+		r, err := c.get(ctx, scope, id)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	if len(ids) > 0 {
+		return records, nil
+	}
+	records, err := c.all(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	records = slices.DeleteFunc(records, func(r *store.Record) bool { return r.Status.Ended() })
+	slices.Reverse(records)
+	return records, nil
+}

@@ -1,0 +1,126 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/tool"
+)
+
+// lookupTime bounds the look at the store for what a call is about.
+const lookupTime = 10 * time.Second
+
+// operationTool is an operation as the models of sessions are offered it.
+type operationTool struct {
+	control *Control
+	op      *Operation
+	follows string
+	offered func() bool
+}
+
+var _ tool.Preparer = (*operationTool)(nil)
+
+// Tools returns the operations as tools for the models of sessions. Each reaches
+// what is below the session that makes the call. They follow the tool that makes
+// subagents ([tool.Spec.Follows]): its rules hold for them, with the subagent's
+// agent as the value. offered reports whether that tool is offered.
+func (c *Control) Tools(follows string, offered func() bool) []tool.Tool {
+	tools := make([]tool.Tool, 0, len(Operations))
+	for _, op := range Operations {
+		tools = append(tools, &operationTool{c, op, follows, offered})
+	}
+	return tools
+}
+
+// Spec implements [tool.Tool].
+func (t *operationTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name:         t.op.Name,
+		Description:  t.op.Description,
+		InputSchema:  t.op.InputSchema,
+		ReadOnly:     t.op.ReadOnly,
+		Delegates:    t.op.Waits,
+		Unavailable:  !t.offered(),
+		OwnTimeLimit: true,
+		Follows:      t.follows,
+	}
+}
+
+// Values implements [tool.Tool].
+func (t *operationTool) Values(args json.RawMessage) ([]permission.Value, error) {
+	c, err := t.Prepare(args)
+	if err != nil {
+		return nil, err
+	}
+	return c.Values()
+}
+
+// Run implements [tool.Tool].
+func (t *operationTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+	c, err := t.Prepare(call.Args)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return c.Run(ctx, call)
+}
+
+// Prepare implements [tool.Preparer].
+func (t *operationTool) Prepare(args json.RawMessage) (tool.Prepared, error) {
+	in, err := t.op.read(args)
+	if err != nil {
+		return nil, err
+	}
+	return &operationCall{t, in}, nil
+}
+
+// operationCall is one call of a model.
+type operationCall struct {
+	*operationTool
+	in input
+}
+
+// Values implements [tool.Prepared]: the agents of the sessions that the call
+// names. One that names none has no values; Run leaves out what is denied.
+func (c *operationCall) Values() ([]permission.Value, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
+	defer cancel()
+	var values []permission.Value
+	for _, id := range c.in.Sessions() {
+		r, err := c.control.get(ctx, &Scope{Workspace: true}, id)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, valuesOf(c.follows, r.Agent)...)
+	}
+	return values, nil
+}
+
+// valuesOf are the values of what is about an agent: its name, and the same in
+// small letters, which can only deny.
+func valuesOf(tool, agent string) []permission.Value {
+	return []permission.Value{
+		{Tool: tool, Text: agent},
+		{Tool: tool, Text: strings.ToLower(agent), Kind: permission.Folded},
+	}
+}
+
+// Run implements [tool.Prepared].
+func (c *operationCall) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+	scope := &Scope{
+		Below: []string{call.SessionID},
+		By:    fmt.Sprintf("its caller, session %s", call.SessionID),
+		allows: func(r *store.Record) bool {
+			return call.Rules == nil || call.Rules.Decide(valuesOf(c.follows, r.Agent)).Action != permission.Deny
+		},
+	}
+	answer, err := c.in.do(ctx, c.control, scope)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Result{Text: answer.Answer()}, nil
+}
