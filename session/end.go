@@ -37,6 +37,7 @@ func (s *Session) End(status store.Status, why error) error {
 		close(s.done)
 	}()
 
+	s.endBeside()
 	incomplete := s.endAs(status, why)
 	if incomplete == nil || errors.Is(incomplete, store.ErrEnded) {
 		return incomplete

@@ -157,6 +157,7 @@ func (t *Turn) guarded() (text string, err error) {
 // loop runs step after step.
 func (t *Turn) loop() (string, error) {
 	for step := 1; ; step++ {
+		t.s.deliver()
 		a := &answer{id: t.next, final: step > t.s.maxSteps}
 		if err := t.callModel(a); err != nil {
 			return "", err
@@ -173,6 +174,11 @@ func (t *Turn) loop() (string, error) {
 func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 	s := t.s
 	if len(a.message.ToolCalls) == 0 || a.final {
+		if !a.final && a.stop != model.StopRefusal {
+			if more, err := t.await(); more || err != nil {
+				return "", err != nil, err
+			}
+		}
 		text, err := s.conclude(a.message.Text, a.stop)
 		if unaccepted, ok := errors.AsType[*UnacceptedError](err); ok && !a.final && t.corrections < maxCorrections {
 			t.corrections++

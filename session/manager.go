@@ -260,6 +260,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, approver: spec.Approver,
 		},
 		conversation: conversation{callIDs: make(map[string]bool)},
+		beside:       beside{news: make(chan struct{}, 1)},
 		lifecycle:    lifecycle{lasting: spec.Lasting, background: context.WithoutCancel(ctx), done: make(chan struct{})},
 	}
 	if s.approver == nil {

@@ -26,6 +26,7 @@ type Session struct {
 	lifecycle
 	progress
 	questions
+	beside beside
 }
 
 // identity says which session it is. It does not change.

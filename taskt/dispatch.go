@@ -45,9 +45,11 @@ const (
 	maxOffers = 8
 )
 
-// The errors of [Dispatcher.Enter].
+// The errors of [Dispatcher.Enter] and [Dispatcher.EnterNow]. That of a call which
+// finds no slot, and does not wait for one, is ErrFull.
 var (
 	ErrClosed = errors.New("the worker is shutting down")
+	ErrFull   = errors.New("no worker of the workspace has a free slot: make the call without background, and it waits for one, or later")
 	ErrLost   = errors.New("the worker that the call was handed to does not answer: it is not known whether the call runs")
 )
 
@@ -121,6 +123,27 @@ func (d *Dispatcher[C]) Enter(call C) (here bool, err error) {
 		}
 		again.Stop()
 	}
+}
+
+// EnterNow is Enter for a call that does not wait for a slot: without one it is
+// [ErrFull].
+func (d *Dispatcher[C]) EnterNow(call C) (here bool, err error) {
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-d.ctx.Done():
+		return false, ErrClosed
+	default: // a call that came before waits for one
+		return false, ErrFull
+	}
+	if d.TryEnter() {
+		return true, nil
+	}
+	gone, err := d.handOn(call)
+	if !gone && err == nil {
+		err = ErrFull
+	}
+	return false, err
 }
 
 // TryEnter takes a slot here, if one is free, for a call that another worker

@@ -17,6 +17,9 @@ type Limits struct {
 	// 5 min.
 	ChildTime time.Duration
 
+	// BackgroundTime is the same for a child in the background: 30 min.
+	BackgroundTime time.Duration
+
 	// Depth is how deep sessions may nest: 1 to 5; 1, so that a child makes no
 	// children.
 	Depth int
@@ -34,6 +37,9 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	if l.ChildTime == 0 {
 		l.ChildTime = 5 * time.Minute
+	}
+	if l.BackgroundTime == 0 {
+		l.BackgroundTime = 30 * time.Minute
 	}
 	if l.Depth == 0 {
 		l.Depth = 1
@@ -53,6 +59,8 @@ func (l Limits) Check() error {
 	switch {
 	case l.ChildTime < time.Second || l.ChildTime > maxChildTime:
 		return fmt.Errorf("the child's time limit of %s is not within 1s and 24h", errtext.Duration(l.ChildTime))
+	case l.BackgroundTime < time.Second || l.BackgroundTime > maxChildTime:
+		return fmt.Errorf("the time limit of %s of a child in the background is not within 1s and 24h", errtext.Duration(l.BackgroundTime))
 	case l.Depth < 1 || l.Depth > 5:
 		return fmt.Errorf("the nesting depth %d is not within 1 and 5", l.Depth)
 	case l.Running < 1 || l.Running > 10_000:

@@ -8,13 +8,18 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/control"
 )
+
+// hostCaller is the caller of a host's own calls.
+const hostCaller = agentdefs.Host
 
 // Run is a task call that has begun, and goes on whether or not anybody waits
 // for it.
 type Run struct {
 	agent  string
 	cancel context.CancelCauseFunc
+	beside bool          // it runs in the background
 	opened chan struct{} // closed: child is set
 	done   chan struct{} // closed: result is set
 	child  string
@@ -26,17 +31,22 @@ type Run struct {
 // [Run.Cancel] or the end of ctx. The caller waits for [Run.Done] before it
 // ends its session.
 func (s *Service) Start(ctx context.Context, caller *session.Session, in Input) *Run {
-	call := s.prepare(agentdefs.Host, in)
-	r := &Run{agent: call.agent, opened: make(chan struct{}), done: make(chan struct{})}
+	call := s.prepare(hostCaller, in)
+	r := &Run{agent: call.agent, beside: call.inBackground(), opened: make(chan struct{}), done: make(chan struct{})}
 	call.opened = func(childID string) {
 		r.child = childID
 		close(r.opened)
 	}
 	ctx, r.cancel = context.WithCancelCause(ctx)
+	call.within = ctx
 	go func() {
 		defer r.cancel(nil)
 		defer close(r.done)
 		r.result = call.of(ctx, caller)
+		if call.ended != nil {
+			<-call.ended
+			r.result = call.final
+		}
 	}()
 	select {
 	case <-r.opened:
@@ -59,6 +69,15 @@ func (r *Run) Agent() string { return r.agent }
 
 // SessionID returns the child's id; empty if no child was opened and the call is over.
 func (r *Run) SessionID() string { return r.child }
+
+// Accepted returns what the caller of a run in the background gets at once; nil: it
+// does not run there, or no child was opened.
+func (r *Run) Accepted() *Result {
+	if !r.beside || r.child == "" {
+		return nil
+	}
+	return &Result{Agent: r.agent, SessionID: r.child, Status: control.Accepted, Text: accepted(r.child, false)}
+}
 
 // Done is closed when the result is known.
 func (r *Run) Done() <-chan struct{} { return r.done }

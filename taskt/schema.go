@@ -17,6 +17,10 @@ type Input struct {
 	Description string `json:"description"`
 	Prompt      string `json:"prompt"`
 	AgentType   string `json:"agentType"`
+
+	// Background has the call return at once, while the subagent runs on; nil: as
+	// the agent's file says.
+	Background *bool `json:"background,omitempty"`
 }
 
 const descriptionHead = `Gives a task to a subagent, which works on it in a session of its own and answers once, at the end. ` +
@@ -88,8 +92,9 @@ func schema(agents []*agentdefs.Definition, as Presentation) (json.RawMessage, e
 			"description": {Type: "string", Description: "the task in 3 to 6 words, for people who follow along"},
 			"prompt":      {Type: "string", MinLength: &one, Description: "the whole task: what to do, what is known, what to report"},
 			"agentType":   agentType,
+			"background":  {Type: "boolean", Description: "true: the call returns at once with a session id, and the subagent runs on while you do other work; task_wait waits for it"},
 		},
-		PropertyOrder:        []string{"description", "prompt", "agentType"},
+		PropertyOrder:        []string{"description", "prompt", "agentType", "background"},
 		Required:             []string{"description", "prompt", "agentType"},
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	})

@@ -86,7 +86,7 @@ func (s *Service) Control() *control.Control { return s.control }
 // the subagents that it has, are among them.
 func (s *Service) toolsOf(caller string) []tool.Tool {
 	offered := func() bool { return !s.offers().of(caller).spec.Unavailable }
-	return slices.Concat(s.tools, []tool.Tool{&taskTool{s, caller}}, s.control.Tools(toolName, offered))
+	return slices.Concat(s.tools, []tool.Tool{&taskTool{s, caller}}, s.control.Tools(toolName, offered, s.knows))
 }
 
 // Spec describes the task tool as of now, for front doors that offer it to a

@@ -2,6 +2,8 @@ package taskt
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -36,6 +38,7 @@ type slots struct {
 
 	mu      sync.Mutex
 	parents map[string]*parentSlots
+	held    map[*slot]string // by which children in the background, for people
 }
 
 type parentSlots struct {
@@ -52,7 +55,7 @@ type slot struct {
 }
 
 func newSlots(l Limits) *slots {
-	p := &slots{perParent: l.PerParent, parents: make(map[string]*parentSlots)}
+	p := &slots{perParent: l.PerParent, parents: make(map[string]*parentSlots), held: make(map[*slot]string)}
 	for range l.Depth {
 		p.depths = append(p.depths, make(chan struct{}, l.Running))
 	}
@@ -76,6 +79,7 @@ func (p *slots) enter(parentID string, depth int) *slot {
 func (s *slot) leave() {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
+	delete(s.of.held, s)
 	if s.parent.users--; s.parent.users == 0 {
 		delete(s.of.parents, s.parentID)
 	}
@@ -124,4 +128,30 @@ func (p *slots) take(ctx context.Context, parentID string, depth int) (*slot, er
 		s.leave()
 		return nil, context.Cause(ctx)
 	}
+}
+
+// hold notes which child in the background has the slot.
+func (s *slot) hold(agent, childID string) {
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	s.of.held[s] = agent + " in session " + childID
+}
+
+// full says why try has found no slot.
+func (p *slots) full(parentID string, depth int) *FullError {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := &FullError{Limit: cap(p.depths[depth-1])}
+	if parent := p.parents[parentID]; parent != nil && len(parent.slots) == cap(parent.slots) {
+		e.Limit, e.PerParent = cap(parent.slots), true
+	}
+	var yours []string
+	for s, who := range p.held {
+		if s.parentID == parentID {
+			yours = append(yours, who)
+		}
+	}
+	slices.Sort(yours)
+	e.Yours = strings.Join(yours, ", ")
+	return e
 }

@@ -66,6 +66,10 @@ type call struct {
 	target
 	result *Result // nil: not begun
 
+	within context.Context // of a caller's own call: what runs in the background ends with it; nil: with its parent alone
+	ended  chan struct{}   // closed: final is set; nil: it does not run in the background
+	final  *Result         // of a child in the background
+
 	parent, child *session.Session // child is nil: not open
 	turn          *session.Turn    // of child
 	slot          *slot            // nil: the child waits for it
@@ -113,6 +117,12 @@ func (c *call) Values() ([]permission.Value, error) {
 // has a slot.
 func (c *call) Begin(ctx context.Context, call *tool.Call) {
 	c.result = &Result{Agent: c.agent, Status: store.Failed}
+	if c.inBackground() {
+		if err := c.beginBeside(ctx, call); err != nil {
+			c.result.Fail(ctx, err)
+		}
+		return
+	}
 	if err := c.open(ctx, call); err != nil {
 		c.result.Fail(ctx, err)
 		return
@@ -123,8 +133,8 @@ func (c *call) Begin(ctx context.Context, call *tool.Call) {
 	}
 }
 
-// open opens the child.
-func (c *call) open(ctx context.Context, call *tool.Call) error {
+// locate finds the session that makes the call, and whether it may.
+func (c *call) locate(call *tool.Call) error {
 	s := c.service
 	parent, ok := s.sessions.Live(call.SessionID)
 	switch {
@@ -140,11 +150,25 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if depth > s.limits.Depth {
 		return fmt.Errorf("agents may nest %d deep, and this one already does", s.limits.Depth)
 	}
-	spec, err := s.spec(c.def, depth)
+	return nil
+}
+
+// open opens the child.
+func (c *call) open(ctx context.Context, call *tool.Call) error {
+	s := c.service
+	if c.parent == nil {
+		if err := c.locate(call); err != nil {
+			return err
+		}
+	}
+	spec, err := s.spec(c.def, len(c.parent.Path()))
 	if err != nil {
 		return err
 	}
-	spec.Parent, spec.ParentMessageID, spec.Description = parent, call.MessageID, c.in.Description
+	if c.inBackground() && c.def.Timeout == 0 {
+		spec.TimeLimit = s.limits.BackgroundTime
+	}
+	spec.Parent, spec.ParentMessageID, spec.Description = c.parent, call.MessageID, c.in.Description
 	if c.child, err = s.sessions.Open(ctx, spec); err == nil && c.opened != nil {
 		c.opened(c.child.ID())
 	}
@@ -157,9 +181,9 @@ func (c *call) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	if c.result == nil {
 		c.Begin(ctx, call)
 	}
-	if c.child != nil {
+	if c.child != nil && c.ended == nil {
 		out := c.prompt()
-		c.finish(ctx, &out)
+		c.finish(ctx, c.result, &out)
 	}
 	return tool.Result{Text: c.result.XML(), IsError: c.result.Err != nil}, nil
 }
@@ -183,15 +207,14 @@ func (c *call) wait() (err error) {
 	return err
 }
 
-// finish ends the child, and fills in the result.
-func (c *call) finish(ctx context.Context, out *session.Outcome) {
+// finish ends the child, and fills in its result.
+func (c *call) finish(ctx context.Context, r *Result, out *session.Outcome) {
 	if err := c.child.End(out.Status, out.Err); err != nil {
 		c.service.log.Error("ending a session", "session", c.child.ID(), "err", err)
 		if out.Err == nil { // the answer must not be handed out with events missing
 			*out = session.Outcome{Status: store.Failed, Err: err}
 		}
 	}
-	r := c.result
 	r.SessionID = c.child.ID()
 	r.Record = c.child.Record()
 	r.Status = out.Status

@@ -90,9 +90,11 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Rules:    p.ownRules(ws),
 		Limits: taskt.Limits{
 			Depth:     p.settings.MaxDepth,
-			ChildTime: p.settings.Timeout,
 			Running:   p.settings.MaxChildren,
 			PerParent: p.settings.MaxPerParent,
+
+			ChildTime:      p.settings.Timeout,
+			BackgroundTime: p.settings.BackgroundTimeout,
 		},
 		Logger: p.logger(),
 	})

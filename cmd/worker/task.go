@@ -94,7 +94,7 @@ func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOp
 		return nil, nil, err
 	}
 	watching := p.watch(ctx, a.bus, root.Path(), opts)
-	result := a.tasks.Call(ctx, root, taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: agent})
+	result := a.tasks.Call(ctx, root, taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: agent, Background: new(bool)})
 	if err := root.End(result.Status, result.Err); err != nil {
 		p.complain(err)
 	}

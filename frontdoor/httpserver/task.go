@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 // maxBody bounds the body of a request, in bytes.
@@ -24,7 +25,8 @@ const sessionHeader = "Agent-Session"
 
 // task makes a task call. Where its request does not say what is to happen when
 // its caller goes away, one that waits for the document cancels it so; one that
-// follows the stream may come back to it, so that the call goes on.
+// follows the stream may come back to it, so that the call goes on. A call in the
+// background is answered at once, and goes on.
 func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 	in, err := s.readCall(w, r)
 	if err != nil {
@@ -37,7 +39,8 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, caller.BadRequest(err))
 		return
 	}
-	if goesOn {
+	beside := s.tasks.InBackground(in)
+	if goesOn || beside {
 		ctx = context.WithoutCancel(ctx)
 	}
 	call, err := s.calls.Begin(ctx)
@@ -52,6 +55,19 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set(sessionHeader, root.ID())
+	if beside {
+		result, finish := call.Start(in)
+		go func() { // the pool waits for it
+			defer call.Done()
+			finish()
+		}()
+		status := http.StatusOK
+		if result.Status == control.Accepted {
+			status = http.StatusAccepted
+		}
+		s.answer(w, status, result.Document())
+		return
+	}
 	if streamed {
 		results := make(chan *taskt.Result, 1)
 		go func() { // the pool waits for it

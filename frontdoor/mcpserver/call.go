@@ -23,5 +23,8 @@ func (c *connection) task(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if child == nil {
 		return c.result(req, result), nil
 	}
+	if accepted := child.Accepted(); accepted != nil {
+		return c.result(req, accepted), nil
+	}
 	return c.await(ctx, req, waitedChild(child), wait{limit: c.patience(req)}), nil
 }

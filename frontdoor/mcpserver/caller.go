@@ -101,7 +101,7 @@ func (c *connection) retire(child *child) {
 	if len(c.children) == 0 {
 		clear(c.handed)
 	}
-	c.ended = append(c.ended, &ended{id, child.Agent(), child.Result().Status, child.told, !child.lost.IsZero()})
+	c.ended = append(c.ended, &ended{id, child.Agent(), child.Result().Status, child.told, !child.lost.IsZero(), child.Accepted() != nil})
 	if len(c.ended) > maxEnded {
 		c.ended = slices.Delete(c.ended, 0, 1)
 	}

@@ -33,4 +33,5 @@ type ended struct {
 	status    store.Status
 	told      bool // its answer was the result of a call
 	lost      bool // a call was cut off, and no other one has said so
+	beside    bool // it ran in the background, and no call has said that it has ended
 }

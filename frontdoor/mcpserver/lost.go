@@ -112,6 +112,10 @@ func (c *connection) lostNotes() []string {
 		child.lost = time.Time{}
 	}
 	for _, e := range c.ended {
+		if e.beside && !e.told {
+			notes = append(notes, fmt.Sprintf(`The subagent %s in session %s, which ran in the background, has ended (%s): for its answer call %s with {"sessionId": %q}.`, e.agent, e.id, e.status, taskWaitName, e.id))
+			e.beside, e.lost = false, false
+		}
 		if !e.lost || e.told {
 			continue
 		}

@@ -51,18 +51,25 @@ func (s *Service) task(from micro.Request) {
 		return
 	}
 	go func() { // the pool waits for it
-		defer call.Done()
-		if _, err := s.check(req); err != nil { // at once, however many wait
+		in, err := s.check(req) // at once, however many wait
+		if err != nil {
 			s.refuse(req, err)
+			call.Done()
 			return
 		}
-		switch here, err := s.slots.Enter(req); {
-		case err != nil:
-			s.refuse(req, err)
-		case here:
-			defer s.slots.Leave()
-			s.finish(call, req)
+		enter := s.slots.Enter
+		if s.tasks.InBackground(in) {
+			enter = s.slots.EnterNow
 		}
+		here, err := enter(req)
+		if err != nil {
+			s.refuse(req, err)
+		}
+		if !here || err != nil {
+			call.Done()
+			return
+		}
+		s.finish(call, req)
 	}()
 }
 
@@ -76,20 +83,27 @@ func (s *Service) taken(req *request) bool {
 		s.slots.Leave()
 		return false
 	}
-	go func() {
-		defer call.Done()
-		defer s.slots.Leave()
-		s.finish(call, req)
-	}()
+	go s.finish(call, req)
 	return true
 }
 
-// finish runs a call that has its slot, and answers it.
+// finish runs a call that has its slot, answers it, and gives the slot back when it
+// is over.
 func (s *Service) finish(call *caller.Call, req *request) {
-	result, err := s.run(call, req)
+	defer call.Done()
+	defer s.slots.Leave()
+	in, err := s.open(call, req)
 	if err != nil {
 		s.refuse(req, err)
 		return
+	}
+	var result *taskt.Result
+	if s.tasks.InBackground(in) {
+		var finish func()
+		result, finish = call.Start(in)
+		defer finish()
+	} else {
+		result = call.Run(in)
 	}
 	doc := result.Document()
 	s.answer(req, doc, "read it from the events of session "+doc.SessionID+", or by parts with task_result")
@@ -108,21 +122,22 @@ func (s *Service) check(req *request) (taskt.Input, error) {
 	return in, nil
 }
 
-func (s *Service) run(call *caller.Call, req *request) (*taskt.Result, error) {
+// open opens the session of a call.
+func (s *Service) open(call *caller.Call, req *request) (taskt.Input, error) {
 	in, err := s.check(req) // again: the agents may have changed while it waited
 	if err != nil {
-		return nil, err
+		return in, err
 	}
 	root, err := call.Open("NATS task " + in.AgentType)
 	if err != nil {
-		return nil, err
+		return in, err
 	}
 	if on := req.header.Get(SessionHeader); on != "" {
 		if err := s.announce(on, root.Path()); err != nil {
 			s.log.Error("announcing a session", "session", root.ID(), "subject", on, "err", err)
 		}
 	}
-	return call.Run(in), nil
+	return in, nil
 }
 
 // announce publishes where the events of a root session stand.

@@ -8,7 +8,7 @@ import (
 // Document is a result as programs read it: the JSON of the command line's
 // --json, of the answers over HTTP and of those over NATS.
 type Document struct {
-	Type       string       `json:"type"` // task_result, task_error, run_result or run_error
+	Type       string       `json:"type"` // task_result, task_error, task_accepted, run_result or run_error
 	Agent      string       `json:"agent"`
 	SessionID  string       `json:"sessionId,omitempty"` // empty if no session was opened
 	ParentID   string       `json:"parentId,omitempty"`
@@ -34,6 +34,9 @@ func (r *Result) Document() Document {
 		Usage:      event.Usage(r.Record.Usage),
 		Steps:      r.Record.Steps,
 		DurationMs: r.Duration.Milliseconds(),
+	}
+	if r.Status == Accepted {
+		doc.Type = "task_accepted"
 	}
 	if r.Err != nil {
 		doc.Type, doc.Text, doc.Error = "task_error", "", r.Err.Error()

@@ -38,12 +38,18 @@ func (r *Result) Fail(ctx context.Context, err error) {
 	}
 }
 
-// XML returns the result as the caller's model reads it: a <task_result> or
-// <task_error> element with the text between its lines.
+// Accepted is the status of a result whose subagent runs in the background.
+const Accepted store.Status = "accepted"
+
+// XML returns the result as the caller's model reads it: a <task_result>,
+// <task_error> or <task_accepted> element with the text between its lines.
 func (r *Result) XML() string {
 	element := "task_result"
-	if r.Err != nil {
+	switch {
+	case r.Err != nil:
 		element = "task_error"
+	case r.Status == Accepted:
+		element = "task_accepted"
 	}
 	return XML(element, r.Agent, r.Text)
 }

@@ -21,6 +21,7 @@ type operationTool struct {
 	op      *Operation
 	follows string
 	offered func() bool
+	told    func(caller string, ended []string)
 }
 
 var _ tool.Preparer = (*operationTool)(nil)
@@ -28,11 +29,12 @@ var _ tool.Preparer = (*operationTool)(nil)
 // Tools returns the operations as tools for the models of sessions. Each reaches
 // what is below the session that makes the call. They follow the tool that makes
 // subagents ([tool.Spec.Follows]): its rules hold for them, with the subagent's
-// agent as the value. offered reports whether that tool is offered.
-func (c *Control) Tools(follows string, offered func() bool) []tool.Tool {
+// agent as the value. offered reports whether that tool is offered. told is called
+// with the subagents of whose end a call's result tells the session that made it.
+func (c *Control) Tools(follows string, offered func() bool, told func(caller string, ended []string)) []tool.Tool {
 	tools := make([]tool.Tool, 0, len(Operations))
 	for _, op := range Operations {
-		tools = append(tools, &operationTool{c, op, follows, offered})
+		tools = append(tools, &operationTool{c, op, follows, offered, told})
 	}
 	return tools
 }
@@ -122,5 +124,25 @@ func (c *operationCall) Run(ctx context.Context, call *tool.Call) (tool.Result, 
 	if err != nil {
 		return tool.Result{}, err
 	}
+	c.told(call.SessionID, endedIn(answer))
 	return tool.Result{Text: answer.Answer()}, nil
+}
+
+// endedIn returns the sessions of whose end an answer tells.
+func endedIn(answer Answer) (ids []string) {
+	switch answer := answer.(type) {
+	case *Waited:
+		for _, doc := range answer.Results {
+			ids = append(ids, doc.SessionID)
+		}
+	case *Stopped:
+		for _, s := range answer.Sessions {
+			ids = append(ids, s.SessionID)
+		}
+	case *Page:
+		if !answer.Transcript {
+			ids = append(ids, answer.SessionID)
+		}
+	}
+	return ids
 }

@@ -180,7 +180,7 @@ var fields = []*field{
 		"JSON Schema that the result must satisfy; it may not refer to itself.", mappingSchema, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Output = p.output(e) }},
 	{agentfile.Field{ID: "background", Spellings: []string{"background", "is_background"}},
-		"Started in the background unless the call says otherwise. Without effect yet.", yesNo, false,
+		"Started in the background unless the call says otherwise.", yesNo, false,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Background, _ = p.Bool(e) }},
 	{agentfile.Field{ID: "color", Spellings: []string{"color"}, Textual: true},
 		"For display.", text, nil,

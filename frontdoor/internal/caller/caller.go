@@ -95,10 +95,31 @@ func (c *Call) Open(description string) (*session.Session, error) {
 	return root, nil
 }
 
+// Start makes a call that returns before its subagent has ended, and returns what
+// its caller gets at once. finish returns when the subagent and the root session
+// have ended.
+func (c *Call) Start(in taskt.Input) (result *taskt.Result, finish func()) {
+	run := c.pool.tasks.Start(c.ctx, c.root, in)
+	result = run.Accepted()
+	if result == nil { // it goes no further
+		<-run.Done()
+		return c.end(run.Result()), func() {}
+	}
+	result.Record.ParentID = c.root.ID()
+	return result, func() {
+		<-run.Done()
+		c.end(run.Result())
+	}
+}
+
 // Run makes the call and returns its result once all events of the child and
 // of the root session are stored.
 func (c *Call) Run(in taskt.Input) *taskt.Result {
-	result := c.pool.tasks.Call(c.ctx, c.root, in)
+	return c.end(c.pool.tasks.Call(c.ctx, c.root, in))
+}
+
+// end ends the root session of a call.
+func (c *Call) end(result *taskt.Result) *taskt.Result {
 	if err := c.root.End(result.Status, result.Err); err != nil {
 		c.pool.log.Error("ending a caller's session", "session", c.root.ID(), "err", err)
 		if result.Err == nil { // no answer is handed out with events missing

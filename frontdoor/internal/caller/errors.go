@@ -62,6 +62,8 @@ func Explain(err error, log *slog.Logger) *Error {
 		return &Error{http.StatusUnprocessableEntity, "unknown_agent", err.Error()}
 	case errors.Is(err, taskt.ErrClosed):
 		return ErrClosed
+	case errors.Is(err, taskt.ErrFull):
+		return &Error{http.StatusTooManyRequests, "full", err.Error()}
 	case errors.Is(err, taskt.ErrLost):
 		return &Error{http.StatusServiceUnavailable, "lost", err.Error()}
 	case errors.As(err, &incomplete):

@@ -48,6 +48,9 @@ type Settings struct {
 	LogLevel slog.Level
 	Timeout  time.Duration
 
+	// BackgroundTimeout is the same for a subagent in the background.
+	BackgroundTimeout time.Duration
+
 	limits
 
 	ModelTimeout time.Duration
@@ -93,6 +96,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.StringVar(&s.Dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
 	flags.StringVar(&s.Model, "model", "", "offline, host (the MCP host's own), anthropic/NAME, openai/NAME, replay/FILE or an alias (default: by the API key that is set, else offline)")
 	flags.DurationVar(&s.Timeout, "timeout", 5*time.Minute, "how long a subagent may run, 1s to 24h")
+	flags.DurationVar(&s.BackgroundTimeout, "background-timeout", 30*time.Minute, "how long a subagent in the background may run, 1s to 24h")
 	flags.StringVar(&s.Workspace, "workspace", "", "name of the workspace (default: the folder's name and a hash of its path)")
 
 	flags = s.group("The workspace")
@@ -177,6 +181,8 @@ func (s *Settings) Load(getenv func(string) string) error {
 	switch {
 	case s.Timeout < time.Second || s.Timeout > 24*time.Hour:
 		return fmt.Errorf("timeout %s is not within 1s and 24h", errtext.Duration(s.Timeout))
+	case s.BackgroundTimeout < time.Second || s.BackgroundTimeout > 24*time.Hour:
+		return fmt.Errorf("background-timeout %s is not within 1s and 24h", errtext.Duration(s.BackgroundTimeout))
 	case s.ModelTimeout < time.Second || s.ModelTimeout > 30*time.Minute:
 		return fmt.Errorf("model-timeout %s is not within 1s and 30m", errtext.Duration(s.ModelTimeout))
 	case s.ApprovalTimeout != 0 && (s.ApprovalTimeout < time.Second || s.ApprovalTimeout > 24*time.Hour):

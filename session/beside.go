@@ -1,0 +1,163 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/store"
+)
+
+// beside is what a session runs beside its turn, and what its model is to be told
+// between two steps.
+type beside struct {
+	mu      sync.Mutex
+	running int
+	over    bool // the session ends: nothing more begins
+	works   sync.WaitGroup
+	notices []notice
+	known   map[string]bool // ids of what the model was told, or knows by other means
+	news    chan struct{}   // has a value if one of these may have changed
+}
+
+// notice is a message to a session's model that is none of its caller's.
+type notice struct{ id, text string }
+
+// errCallerEnded is the cause of the end of what a session runs beside its turn. It
+// is a [context.Canceled].
+var errCallerEnded = callerEnded{}
+
+type callerEnded struct{}
+
+func (callerEnded) Error() string        { return "the session that called it has ended" }
+func (callerEnded) Is(target error) bool { return target == context.Canceled }
+
+// Go runs f beside what the session does. Its context ends when the session is
+// stopped, or ends; [Session.End] waits for f. A session that has begun to end
+// returns [store.ErrEnded].
+func (s *Session) Go(f func(ctx context.Context)) error {
+	b := &s.beside
+	b.mu.Lock()
+	if b.over {
+		b.mu.Unlock()
+		return fmt.Errorf("session %s: %w", s.id, store.ErrEnded)
+	}
+	b.running++
+	b.works.Add(1)
+	b.mu.Unlock()
+	bond := s.life.bind(s.background)
+	go func() {
+		defer b.works.Done()
+		defer b.leave()
+		defer bond.release()
+		f(bond.ctx)
+	}()
+	return nil
+}
+
+func (b *beside) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.running--
+	b.signal()
+}
+
+// signal tells the turn that something has changed. b.mu is held.
+func (b *beside) signal() {
+	select {
+	case b.news <- struct{}{}:
+	default:
+	}
+}
+
+// endBeside ends what runs beside the session, and returns when it has ended.
+func (s *Session) endBeside() {
+	b := &s.beside
+	b.mu.Lock()
+	b.over = true
+	running := b.running
+	b.mu.Unlock()
+	if running > 0 {
+		s.life.end(errCallerEnded)
+	}
+	b.works.Wait()
+}
+
+// Notify adds a message to the conversation: between two steps of a model that
+// works, and so that a model goes on which has concluded while something runs
+// beside its session. Of an id the conversation gets one message, whatever is
+// said later; none that [Session.Knows] has. That of a session that stands for a
+// caller is in its log at once.
+func (s *Session) Notify(id, text string) {
+	b := &s.beside
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over || b.known[id] {
+		return
+	}
+	b.know(id)
+	if s.agent == "" {
+		s.append(store.ToldEntry(id, text))
+		return
+	}
+	b.notices = append(b.notices, notice{id, text})
+	b.signal()
+}
+
+// Knows notes that the model knows by other means what the message of an id would
+// tell it.
+func (s *Session) Knows(id string) {
+	b := &s.beside
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.know(id)
+	for i, n := range b.notices {
+		if n.id == id {
+			b.notices = append(b.notices[:i:i], b.notices[i+1:]...)
+			return
+		}
+	}
+}
+
+func (b *beside) know(id string) {
+	if b.known == nil {
+		b.known = make(map[string]bool)
+	}
+	b.known[id] = true
+}
+
+// deliver adds the messages that wait to the conversation.
+func (s *Session) deliver() {
+	b := &s.beside
+	b.mu.Lock()
+	notices := b.notices
+	b.notices = nil
+	b.mu.Unlock()
+	for _, n := range notices {
+		s.messages = append(s.messages, model.Message{Role: model.User, Text: n.text})
+		s.append(store.ToldEntry(n.id, n.text))
+	}
+}
+
+// await reports whether there is a message to deliver, and waits for one while
+// something runs beside the session.
+func (t *Turn) await() (bool, error) {
+	b := &t.s.beside
+	for {
+		b.mu.Lock()
+		waiting, running := len(b.notices), b.running
+		b.mu.Unlock()
+		if waiting > 0 || running == 0 {
+			return waiting > 0, nil
+		}
+		t.s.status(event.StatusIdle)
+		select {
+		case <-b.news:
+		case <-t.bond.ctx.Done():
+			return false, errors.New("it ended while it waited for what it had started")
+		}
+	}
+}
