@@ -176,12 +176,6 @@ func (b *Bus) Purge(ctx context.Context, path event.Path) error {
 	return b.payloads.purge(ctx, path[len(path)-1].SessionID)
 }
 
-// PutPayload stores content of a session that is too large for a message. It is
-// deleted with the session's events, by [Bus.Purge].
-func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*event.PayloadRef, error) {
-	return b.payloads.put(ctx, sessionID, data)
-}
-
 // Payload returns the content that ref refers to, or [ErrNoPayload].
 func (b *Bus) Payload(ctx context.Context, ref *event.PayloadRef) ([]byte, error) {
 	return b.payloads.get(ctx, ref)

@@ -223,9 +223,9 @@ func TestLeftStream(t *testing.T) {
 // TestSlowReader: a client that reads nothing holds up neither the task nor
 // another client, and misses nothing.
 func TestSlowReader(t *testing.T) {
-	pieces := make([]string, 3000)
+	pieces := make([]string, 400)
 	for i := range pieces {
-		pieces[i] = fmt.Sprint(i, strings.Repeat(" x", 1000))
+		pieces[i] = fmt.Sprint(i, strings.Repeat(" x", 7500))
 	}
 	e := newEnv(t, answer(pieces...), httpserver.Options{})
 	slow := e.open(e.request("POST", "/v1/tasks", call)) // 6 MB that are not read
