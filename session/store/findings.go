@@ -49,6 +49,10 @@ func (s *Store) findings(ctx context.Context, check *Check, stored map[string]or
 	if err != nil {
 		return err
 	}
+	oldest, err := s.oldest(ctx)
+	if err != nil {
+		return err
+	}
 	incompletes := make(map[string]*IncompleteError)
 	for _, id := range slices.Sorted(maps.Keys(stored)) {
 		r := stored[id].Record
@@ -62,7 +66,7 @@ func (s *Store) findings(ctx context.Context, check *Check, stored map[string]or
 		if err != nil {
 			return err
 		}
-		if i := incomplete(r, begun[id], end, true, losses); i != nil {
+		if i := incomplete(r, begun[id], end, true, losses, oldest); i != nil {
 			incompletes[id] = i
 		}
 	}

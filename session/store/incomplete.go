@@ -60,17 +60,34 @@ func (s *Store) Incomplete(ctx context.Context, r *Record) (*IncompleteError, er
 	if err != nil {
 		return nil, err
 	}
+	oldest, err := s.oldest(ctx)
+	if err != nil {
+		return nil, err
+	}
 	over := r.Status.Ended() && (r.Closed || time.Since(r.EndedAt) > endDelay || endLost(r, losses))
 	begun := uint64(0)
 	if r.Schema < RecordSchema || first.Kind == openedKind { // before, the first event had no such mark
 		begun = first.Seq
 	}
-	return incomplete(r, begun, end, over, losses), nil
+	return incomplete(r, begun, end, over, losses, oldest), nil
+}
+
+// oldest returns when the oldest event that is there was stored.
+func (s *Store) oldest(ctx context.Context) (time.Time, error) {
+	stream, err := s.js.Stream(ctx, eventbus.Stream)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("looking for the oldest event: %w", err)
+	}
+	if state := stream.CachedInfo().State; state.Msgs > 0 {
+		return state.FirstTime, nil
+	}
+	return time.Now(), nil // all are gone
 }
 
 // incomplete returns what is missing of a session whose log begins with begun and
-// ends with end; 0: that is gone. over: it has ended.
-func incomplete(r *Record, begun, end uint64, over bool, losses []eventbus.Loss) *IncompleteError {
+// ends with end; 0: that is gone. over: it has ended. oldest is when the oldest event
+// was stored: age takes no events of a session while it leaves older ones.
+func incomplete(r *Record, begun, end uint64, over bool, losses []eventbus.Loss, oldest time.Time) *IncompleteError {
 	found := &IncompleteError{SessionID: r.ID, Begin: begun == 0, End: end == 0 && over}
 	for _, l := range losses {
 		if l.Stream != eventbus.Stream || begun > l.Last || end > 0 && end < l.First {
@@ -80,6 +97,9 @@ func incomplete(r *Record, begun, end uint64, over bool, losses []eventbus.Loss)
 			continue // it was another time
 		}
 		found.Losses = append(found.Losses, l)
+	}
+	if found.Begin && len(found.Losses) == 0 && oldest.Before(r.CreatedAt) {
+		found.Begin = false // it never was: the store was away for too long, and the session failed
 	}
 	if !found.Begin && !found.End && len(found.Losses) == 0 {
 		return nil

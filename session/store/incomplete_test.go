@@ -23,25 +23,32 @@ func TestIncomplete(t *testing.T) {
 		begun, end uint64
 		over       bool
 		losses     []eventbus.Loss
+		older      bool   // there are older events
 		want       string // in the error; empty: nothing is missing
 		lost       bool   // its end, where that is not stored
 	}{
-		{"whole", 10, 20, true, nil, "", false},
-		{"running", 10, 0, false, nil, "", false},
-		{"deleted by age", 0, 20, true, nil, "its first events are gone: no damage of the store is known", false},
-		{"all deleted by age", 0, 0, true, nil, "its events are gone: no damage", false},
-		{"a loss within", 10, 20, true, []eventbus.Loss{loss(12, 14, at(12, 1), at(12, 3))}, "some of its events may be gone: the store is damaged: messages 12 to 14", false},
-		{"a loss before", 10, 20, true, []eventbus.Loss{loss(1, 9, time.Time{}, at(12, 0))}, "", false},
-		{"a loss behind", 10, 20, true, []eventbus.Loss{loss(21, 30, at(12, 11), time.Time{})}, "", false},
-		{"a loss in another stream", 10, 20, true, []eventbus.Loss{other}, "", false},
-		{"the beginning is lost", 0, 20, true, []eventbus.Loss{loss(8, 12, at(11, 0), at(12, 3))}, "its first events are gone: the store is damaged", false},
-		{"the end is lost", 10, 0, true, []eventbus.Loss{loss(15, 30, at(12, 5), time.Time{})}, "its session_end is not stored: its last events are gone: the store is damaged", true},
-		{"the end is deleted, and something else lost later", 0, 0, true, []eventbus.Loss{loss(40, 50, at(12, 30), time.Time{})}, "its events are gone: no damage", false},
-		{"the beginning is deleted, and something else lost before", 0, 20, true, []eventbus.Loss{loss(1, 5, time.Time{}, at(11, 0))}, "its first events are gone: no damage", false},
+		{"whole", 10, 20, true, nil, false, "", false},
+		{"running", 10, 0, false, nil, false, "", false},
+		{"deleted by age", 0, 20, true, nil, false, "its first events are gone: no damage of the store is known", false},
+		{"never stored", 0, 20, true, nil, true, "", false},
+		{"lost beside older ones", 0, 20, true, []eventbus.Loss{loss(8, 12, at(11, 0), at(12, 3))}, true, "its first events are gone: the store is damaged", false},
+		{"all deleted by age", 0, 0, true, nil, false, "its events are gone: no damage", false},
+		{"a loss within", 10, 20, true, []eventbus.Loss{loss(12, 14, at(12, 1), at(12, 3))}, false, "some of its events may be gone: the store is damaged: messages 12 to 14", false},
+		{"a loss before", 10, 20, true, []eventbus.Loss{loss(1, 9, time.Time{}, at(12, 0))}, false, "", false},
+		{"a loss behind", 10, 20, true, []eventbus.Loss{loss(21, 30, at(12, 11), time.Time{})}, false, "", false},
+		{"a loss in another stream", 10, 20, true, []eventbus.Loss{other}, false, "", false},
+		{"the beginning is lost", 0, 20, true, []eventbus.Loss{loss(8, 12, at(11, 0), at(12, 3))}, false, "its first events are gone: the store is damaged", false},
+		{"the end is lost", 10, 0, true, []eventbus.Loss{loss(15, 30, at(12, 5), time.Time{})}, false, "its session_end is not stored: its last events are gone: the store is damaged", true},
+		{"the end is deleted, and something else lost later", 0, 0, true, []eventbus.Loss{loss(40, 50, at(12, 30), time.Time{})}, false, "its events are gone: no damage", false},
+		{"the beginning is deleted, and something else lost before", 0, 20, true, []eventbus.Loss{loss(1, 5, time.Time{}, at(11, 0))}, false, "its first events are gone: no damage", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := ""
-			if i := incomplete(record, tt.begun, tt.end, tt.over, tt.losses); i != nil {
+			oldest := at(12, 5)
+			if tt.older {
+				oldest = at(11, 0)
+			}
+			if i := incomplete(record, tt.begun, tt.end, tt.over, tt.losses, oldest); i != nil {
 				got = i.Error()
 			}
 			if !strings.Contains(got, tt.want) || tt.want == "" && got != "" {
