@@ -66,5 +66,8 @@ func rulesIn(file string, content []byte, home string) (name string, rules []str
 	for r := range parsed.Def.Permission.Rules() {
 		rules = append(rules, r.String())
 	}
+	if parsed.Def.Worktree {
+		rules = append(rules, "isolation: worktree")
+	}
 	return parsed.Def.Name, rules
 }

@@ -18,6 +18,10 @@ type Workspace struct {
 	Root string // absolute, symlinks resolved
 	Home string // what "~/" and "$HOME/" stand for; "": the user's home folder
 
+	// As is the folder that Root stands for, if it is a copy of another: absolute
+	// paths of rules are written for that one. "": Root itself.
+	As string
+
 	// folds tells of a folder whether it takes names in any case. nil: by
 	// trying; for tests.
 	folds func(dir string) bool
@@ -89,13 +93,27 @@ func (w Workspace) absolute(path string) (string, error) {
 // FileValue returns the value of the absolute, cleaned path abs. Symlinks are
 // not followed: see [Workspace.PathValues].
 func (w Workspace) FileValue(tool, abs string) Value {
-	v := Value{Tool: tool, Text: filepath.ToSlash(abs), Abs: filepath.ToSlash(abs)}
+	v := Value{Tool: tool, Text: filepath.ToSlash(abs), Abs: filepath.ToSlash(w.meant(abs))}
 	if abs == w.Root {
 		v.Text = "."
 	} else if rel, ok := below(w.Root, abs); ok {
 		v.Text = filepath.ToSlash(rel)
 	}
 	return v
+}
+
+// meant returns the path that rules know abs by.
+func (w Workspace) meant(abs string) string {
+	if w.As == "" {
+		return abs
+	}
+	if abs == w.Root {
+		return w.As
+	}
+	if rel, ok := below(w.Root, abs); ok {
+		return filepath.Join(w.As, rel)
+	}
+	return abs
 }
 
 // below returns what of abs is below the folder dir.
@@ -119,7 +137,7 @@ func (w Workspace) homeForms(forms []string) []string {
 		return forms
 	}
 	for _, form := range slices.Clone(forms) {
-		if rest, ok := below(real, form); ok {
+		if rest, ok := below(real, w.meant(form)); ok {
 			if p := filepath.Join(home, rest); !slices.Contains(forms, p) {
 				forms = append(forms, p)
 			}

@@ -13,6 +13,10 @@ import (
 type EnvRules struct {
 	Keep []string // names that it gets though they look like a secret; none of WORKER_*
 	Drop []string // names that it does not get
+
+	// Git are settings of git that hold for the command, besides those of the
+	// environment: names and values.
+	Git [][2]string
 }
 
 // secretParts are parts of names of variables that hold keys and passwords,
@@ -80,6 +84,7 @@ func Environ(env []string, rules EnvRules, dir string) []string {
 		out = append(out, e)
 	}
 	settings := append(gitSettings(env, rules.Keep), [2]string{"safe.bareRepository", "explicit"})
+	settings = append(settings, rules.Git...)
 	for i, kv := range settings {
 		n := strconv.Itoa(i)
 		out = append(out, "GIT_CONFIG_KEY_"+n+"="+kv[0], "GIT_CONFIG_VALUE_"+n+"="+kv[1])

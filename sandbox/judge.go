@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,7 @@ type verdict struct{ read, write bool }
 
 // judge returns what the rules say of an absolute, cleaned path.
 func (p *Profile) judge(abs string) verdict {
-	if slices.ContainsFunc(p.Hidden, func(h string) bool { return contains(h, abs) }) {
+	if slices.ContainsFunc(p.Hidden, func(h string) bool { return p.hides(h, abs) }) {
 		return verdict{}
 	}
 	asked := abs
@@ -28,10 +29,21 @@ func (p *Profile) judge(abs string) verdict {
 	if inner != "" && v.read { // a rule may be about one of git's own files
 		v.read = p.rulesWithin(abs, readTool)
 	}
-	if !p.Writable || isGit && gitProtected(inner) || slices.ContainsFunc(p.Protected, func(x string) bool { return contains(x, abs) }) {
+	if !p.Writable || isGit && (gitProtected(inner) || !p.ownGit(abs)) || slices.ContainsFunc(p.Protected, func(x string) bool { return contains(x, abs) }) {
 		v.write = false
 	}
 	return v
+}
+
+// hides reports whether abs is hidden by h. A workspace that lies in what is
+// hidden, as a worktree in the state folder does, is not.
+func (p *Profile) hides(h, abs string) bool {
+	return contains(h, abs) && !(contains(h, p.Workspace) && contains(p.Workspace, abs))
+}
+
+// ownGit reports whether what git keeps at abs is the session's own.
+func (p *Profile) ownGit(abs string) bool {
+	return p.GitOwn == nil || slices.ContainsFunc(p.GitOwn, func(own string) bool { return contains(own, abs) })
 }
 
 // rules asks the rules about a path.
@@ -59,12 +71,21 @@ func (p *Profile) decide(tool, abs string) permission.Action {
 // value is the value that a file tool has of the path.
 func (p *Profile) value(tool, abs string) permission.Value {
 	v := permission.Value{Tool: tool, Text: abs, Abs: abs}
-	if abs == p.Workspace {
+	switch rel, ok := strings.CutPrefix(abs, p.Workspace+"/"); {
+	case abs == p.Workspace:
 		v.Text = "."
-	} else if rel, ok := strings.CutPrefix(abs, p.Workspace+"/"); ok {
+	case ok:
 		v.Text = rel
-	} else {
+	default:
 		v.Kind = permission.Outside
+		if g, inner, ok := p.gitDir(abs); ok && p.GitOwn != nil {
+			// The repository's folder is the workspace's own, wherever it lies.
+			v.Text, v.Abs, v.Kind = path.Join(".git", inner), path.Join(cmp.Or(p.as, g), ".git", inner), permission.Wanted
+		}
+		return v
+	}
+	if p.as != "" {
+		v.Abs = path.Join(p.as, v.Text)
 	}
 	return v
 }
@@ -134,9 +155,16 @@ func (p *Profile) refusedWrite(op, abs string) *Refusal {
 func (p *Profile) why(abs, tool string) string {
 	if _, inner, ok := p.gitDir(abs); ok && gitProtected(inner) {
 		return "git's settings and hooks are never writable"
+	} else if ok && !p.ownGit(abs) {
+		return "only the worktree's own branch is writable, not the rest of the repository"
 	}
-	for _, x := range slices.Concat(p.Protected, p.Hidden) {
+	for _, x := range p.Protected {
 		if contains(x, abs) {
+			return x + " is protected"
+		}
+	}
+	for _, x := range p.Hidden {
+		if p.hides(x, abs) {
 			return x + " is protected"
 		}
 	}
@@ -166,6 +194,9 @@ func (p *Profile) leadsToDenied(abs string) bool {
 			literal := r.Pattern
 			if i := strings.IndexAny(literal, `*?[]{}()!+@|\"$^`); i >= 0 {
 				literal = literal[:i]
+			}
+			if rest, ok := strings.CutPrefix(literal, p.as+"/"); ok && p.as != "" {
+				literal = rest
 			}
 			if !filepath.IsAbs(literal) {
 				literal = p.Workspace + "/" + strings.TrimPrefix(literal, "./")

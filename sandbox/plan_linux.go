@@ -107,7 +107,7 @@ func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*lay
 			continue
 		}
 		access := Read
-		if p.judge(g).write {
+		if p.judge(g).write || p.Writable && p.GitOwn != nil { // the rest of it is frozen
 			access = Write
 		}
 		l.folder(Folder{g, access}, "", true)

@@ -45,12 +45,14 @@ type Profile struct {
 	Approved  bool     `json:"approved,omitempty"`
 	Folders   []Folder `json:"folders"`
 	GitDirs   []string `json:"gitDirs,omitempty"`
-	Protected []string `json:"protected"` // never writable, with all below
-	Hidden    []string `json:"hidden"`    // never there
-	Hosts     bool     `json:"hosts"`     // some host may be reached, through the proxy
+	GitOwn    []string `json:"gitOwn,omitempty"` // what of GitDirs may be written; none: all that git writes
+	Protected []string `json:"protected"`        // never writable, with all below
+	Hidden    []string `json:"hidden"`           // never there
+	Hosts     bool     `json:"hosts"`            // some host may be reached, through the proxy
 	Rules     []Rules  `json:"rules"`
 
 	layers *permission.Layers
+	as     string // the folder that rules take Workspace for; "": itself
 }
 
 // Input is what a profile is made from.
@@ -69,6 +71,10 @@ type Input struct {
 	// GitDirs are the repository's folders outside of the workspace: see
 	// [GitDirs].
 	GitDirs []string
+
+	// GitOwn limits what of GitDirs may be written, with all below it, for a
+	// workspace that is a worktree made for the session. nil: all that git writes.
+	GitOwn []string
 
 	// Protected are files and folders that are never writable, there or not:
 	// agent files' folders, permissions.jsonc. Absolute, or relative to the
@@ -99,7 +105,7 @@ const (
 func NewProfile(in Input) *Profile {
 	p := &Profile{
 		Workspace: filepath.Clean(in.Workspace.Root), Home: in.Workspace.Home, Approved: in.Approved,
-		Folders: slices.Clone(in.Folders), GitDirs: slices.Clone(in.GitDirs), Hidden: absolute(in.Workspace.Root, in.Hidden),
+		Folders: slices.Clone(in.Folders), GitDirs: slices.Clone(in.GitDirs), GitOwn: slices.Clone(in.GitOwn), as: in.Workspace.As, Hidden: absolute(in.Workspace.Root, in.Hidden),
 		Protected: absolute(in.Workspace.Root, in.Protected), layers: withoutOwn(in.Layers),
 	}
 	if in.Folders == nil {
@@ -201,7 +207,7 @@ func (p *Profile) outside() []Folder {
 		for _, r := range layer.Rules {
 			dir, ok := strings.CutSuffix(r.Pattern, "/**")
 			if !ok || !strings.HasPrefix(dir, "/") || strings.ContainsAny(dir, `*?[]{}()!+@|\"$^`) || path.Clean(dir) != dir ||
-				r.Action != permission.Allow || contains(p.Workspace, dir) || contains(dir, p.Workspace) {
+				r.Action != permission.Allow || contains(p.Workspace, dir) || contains(dir, p.Workspace) || p.as != "" && (contains(p.as, dir) || contains(dir, p.as)) {
 				continue
 			}
 			switch {

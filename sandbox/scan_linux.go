@@ -147,7 +147,7 @@ func (s *scanner) read(path string, now stamp, old *folder) (*folder, error) {
 	for _, e := range entries {
 		abs := path + "/" + e.Name()
 		if e.IsDir() {
-			if inGit && (inner == "" || strings.HasPrefix(inner, "modules/")) && slices.Contains(gitData, e.Name()) {
+			if inGit && (inner == "" || strings.HasPrefix(inner, "modules/")) && slices.Contains(gitData, e.Name()) && s.profile.ownGit(abs) {
 				continue
 			}
 			f.subs = append(f.subs, &folder{path: abs})

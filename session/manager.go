@@ -178,6 +178,7 @@ type Model = model.Model
 
 // Spec says what session to open.
 type Spec struct {
+	ID              string   // one of [store.NewID]; empty: a new one
 	Parent          *Session // nil: a root
 	ParentMessageID string
 	Agent           string // empty: the session stands for a caller, and has no model
@@ -209,6 +210,11 @@ type Spec struct {
 	// Rules is the agent's ruleset. It is judged together with those of the session's
 	// ancestors: a child is never allowed more than its parent.
 	Rules *permission.Ruleset
+
+	// Paths is what paths of the session's tools are relative to, and Worktree the
+	// git worktree that this is. nil: those of the parent, at last the workspace.
+	Paths    *permission.Workspace
+	Worktree *store.Worktree
 
 	MaxSteps  int           // model calls with tools before it must conclude; 0: 10
 	TimeLimit time.Duration // 0: no limit
@@ -254,10 +260,10 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	}
 	s := &Session{
 		m:        m,
-		identity: identity{parent: spec.Parent, id: store.NewID("ses"), agent: spec.Agent},
+		identity: identity{parent: spec.Parent, id: cmp.Or(spec.ID, store.NewID("ses")), agent: spec.Agent},
 		behavior: behavior{
 			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, tools: spec.ToolSet,
-			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, approver: spec.Approver,
+			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, approver: spec.Approver, paths: m.paths,
 		},
 		conversation: conversation{callIDs: make(map[string]bool)},
 		beside:       beside{news: make(chan struct{}, 1)},
@@ -275,11 +281,16 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		Status:          store.Queued,
 		CreatedAt:       time.Now().UTC(),
 		BootID:          m.bootID,
+		Worktree:        spec.Worktree,
 	}
 	if p := spec.Parent; p != nil {
+		s.behavior.paths = p.behavior.paths
 		s.record.ParentID = p.id
 		s.path = p.path
 		s.rulesets = slices.Clone(p.rulesets)
+	}
+	if spec.Paths != nil {
+		s.behavior.paths = *spec.Paths
 	}
 	s.path = s.path.Child(s.id, spec.Agent)
 	s.record.Path, s.record.Depth = s.path, len(s.path)-1

@@ -28,7 +28,7 @@ func (s *Session) pathJudge(name string) func(path string) bool {
 	if slices.ContainsFunc(slices.Concat(rules.Agents, []*permission.Ruleset{rules.Static}), func(r *permission.Ruleset) bool { return r.DeniesSome(name) }) {
 		judged = append(judged, name)
 	}
-	found := &foundPaths{workspace: s.m.paths, plain: make(map[string]bool)}
+	found := &foundPaths{workspace: s.behavior.paths, plain: make(map[string]bool)}
 	return func(path string) bool {
 		for _, as := range judged {
 			values, err := found.values(as, path)

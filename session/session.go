@@ -48,6 +48,7 @@ type behavior struct {
 	maxSteps  int
 	timeLimit time.Duration
 	approver  Approver
+	paths     permission.Workspace // what its tools' paths are relative to
 }
 
 // conversation is what the model is sent. The running turn alone touches it.
@@ -100,6 +101,14 @@ func (s *Session) Record() store.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.record
+}
+
+// SetWorktree notes what has become of the session's worktree.
+func (s *Session) SetWorktree(w store.Worktree) error {
+	return s.change(func(r *store.Record) error {
+		r.Worktree = &w
+		return nil
+	})
 }
 
 // Call makes one tool call on behalf of the caller that a root session stands

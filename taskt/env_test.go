@@ -1,6 +1,7 @@
 package taskt_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ type env struct {
 	sessions *session.Manager
 	root     *session.Session
 	dir      string // of the agent files
+	folder   string // the workspace
 }
 
 // setup is what a test's environment is made of. The zero value allows all and
@@ -41,6 +43,7 @@ type setup struct {
 	static   static            // nil: all is allowed
 	approver session.Approver
 	agents   taskt.Agents // nil: those of files
+	isolate  func(ctx context.Context, from, id string) (*taskt.Place, error)
 }
 
 func newEnv(t testing.TB, m model.Model, limits taskt.Limits, files map[string]string) *env {
@@ -52,7 +55,7 @@ func newEnv(t testing.TB, m model.Model, limits taskt.Limits, files map[string]s
 func (s setup) open(t testing.TB) *env {
 	t.Helper()
 	root := t.TempDir()
-	e := &env{dir: filepath.Join(root, ".agents", "agents")}
+	e := &env{dir: filepath.Join(root, ".agents", "agents"), folder: root}
 	if err := os.MkdirAll(e.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +90,7 @@ func (s setup) open(t testing.TB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits}); err != nil {
+	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Isolate: s.isolate}); err != nil {
 		t.Fatal(err)
 	}
 	if e.root, err = e.OpenCaller(t.Context(), "test"); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"log/slog"
 	"slices"
@@ -33,6 +34,11 @@ type Options struct {
 	Root     string      // the workspace's folder, for system prompts
 	Tools    []tool.Tool // the tools that children may be offered, besides task
 
+	// Isolate makes a place for the session of an id, of the files that lie in the
+	// folder from now: for agents whose file says isolation: worktree. nil: they
+	// can't be run.
+	Isolate func(ctx context.Context, from, id string) (*Place, error)
+
 	// Rules are added at the end of every agent's own: what no agent file may
 	// loosen. Rules that deny, since an agent layer can't be loosened by others.
 	Rules []permission.Rule
@@ -49,6 +55,8 @@ type Service struct {
 	root     string
 	tools    []tool.Tool // without task
 	forHosts func() (*session.ToolSet, error)
+	isolate  func(ctx context.Context, from, id string) (*Place, error)
+	places   places
 	rules    []permission.Rule
 	limits   Limits
 	slots    *slots
@@ -66,6 +74,7 @@ func New(opts Options) (*Service, error) {
 		control:  control.New(opts.Sessions.Store()),
 		agents:   opts.Agents,
 		root:     opts.Root,
+		isolate:  opts.Isolate,
 		rules:    opts.Rules,
 		limits:   opts.Limits.withDefaults(),
 		log:      opts.Logger,
@@ -85,8 +94,14 @@ func (s *Service) Control() *control.Control { return s.control }
 // toolsOf returns all tools of a caller's session: its task tool, and those for
 // the subagents that it has, are among them.
 func (s *Service) toolsOf(caller string) []tool.Tool {
+	return s.withTask(s.tools, caller)
+}
+
+// withTask returns tools, and those of a caller's session that are there beside
+// them.
+func (s *Service) withTask(tools []tool.Tool, caller string) []tool.Tool {
 	offered := func() bool { return !s.offers().of(caller).spec.Unavailable }
-	return slices.Concat(s.tools, []tool.Tool{&taskTool{s, caller}}, s.control.Tools(toolName, offered, s.knows))
+	return slices.Concat(tools, []tool.Tool{&taskTool{s, caller}}, s.control.Tools(toolName, offered, s.knows))
 }
 
 // Spec describes the task tool as of now, for front doors that offer it to a
@@ -163,6 +178,9 @@ func (s *Service) openCaller(ctx context.Context, spec session.Spec) (*session.S
 
 // OpenPrimary opens the root session of a primary agent, which may call task.
 func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, description string) (*session.Session, error) {
+	if def.Worktree {
+		return nil, fmt.Errorf("the agent %q works in a worktree of its own (isolation: worktree), which a run of 'worker task %s' makes", def.Name, def.Name)
+	}
 	spec, err := s.spec(def, 0)
 	if err != nil {
 		return nil, err

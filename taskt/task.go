@@ -3,6 +3,7 @@ package taskt
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -71,6 +72,7 @@ type call struct {
 	final  *Result         // of a child in the background
 
 	parent, child *session.Session // child is nil: not open
+	place         *Place           // made for child; nil: it has none of its own
 	turn          *session.Turn    // of child
 	slot          *slot            // nil: the child waits for it
 }
@@ -168,11 +170,17 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if c.inBackground() && c.def.Timeout == 0 {
 		spec.TimeLimit = s.limits.BackgroundTime
 	}
+	if err := c.settle(ctx, &spec); err != nil {
+		return err
+	}
 	spec.Parent, spec.ParentMessageID, spec.Description = c.parent, call.MessageID, c.in.Description
-	if c.child, err = s.sessions.Open(ctx, spec); err == nil && c.opened != nil {
+	if c.child, err = s.sessions.Open(ctx, spec); err != nil {
+		return errors.Join(err, c.abandon(ctx))
+	}
+	if c.opened != nil {
 		c.opened(c.child.ID())
 	}
-	return err
+	return nil
 }
 
 // Run implements [tool.Prepared]: it runs the child, in the caller's own
@@ -209,6 +217,7 @@ func (c *call) wait() (err error) {
 
 // finish ends the child, and fills in its result.
 func (c *call) finish(ctx context.Context, r *Result, out *session.Outcome) {
+	c.leave(ctx, out)
 	if err := c.child.End(out.Status, out.Err); err != nil {
 		c.service.log.Error("ending a session", "session", c.child.ID(), "err", err)
 		if out.Err == nil { // the answer must not be handed out with events missing

@@ -210,11 +210,16 @@ func (ws *Workspace) closeBoxes() error {
 // approved says that a person has approved the call.
 func (ws *Workspace) SandboxProfile(rules *permission.Layers, approved bool) *sandbox.Profile {
 	o := &ws.opts.Sandbox
+	gitDirs, own := sandbox.GitDirs(ws.dir), []string(nil)
+	if ws.git != nil { // what its .git file says is not asked: a command may have tried to change it
+		gitDirs, own = []string{ws.git.dir}, ws.git.own
+	}
 	return sandbox.NewProfile(sandbox.Input{
 		Layers:    rules,
-		Workspace: permission.Workspace{Root: ws.dir, Home: ws.home},
+		Workspace: permission.Workspace{Root: ws.dir, Home: ws.home, As: ws.rules.As},
 		Folders:   slices.Concat(sandbox.DefaultFolders(ws.home), ws.pathFolders(), o.Folders),
-		GitDirs:   sandbox.GitDirs(ws.dir),
+		GitDirs:   gitDirs,
+		GitOwn:    own,
 		Protected: o.Protected,
 		Hidden:    o.Hidden,
 		Approved:  approved,

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 )
@@ -96,6 +98,7 @@ type Workspace struct {
 	dir     string   // the real path of the root
 	names   []string // absolute paths of the root: dir, and as it was opened
 	rules   permission.Workspace
+	git     *gitWorktree // nil: the workspace is no worktree made for a session
 
 	// writing is held from reading a file to replacing it, so that of two
 	// edits at once neither is lost.
@@ -150,6 +153,41 @@ func OpenWorkspace(root string, opts *Options) (*Workspace, error) {
 		rules:   permission.Workspace{Root: dir, Home: o.Home},
 	}, nil
 }
+
+// gitWorktree is what a worktree made for a session has of its repository.
+type gitWorktree struct {
+	dir string   // the repository's folder
+	own []string // what of it may be written
+}
+
+// worktreeSettings are git's in a worktree made for a session: no hook of the
+// repository runs, and nothing tidies up what is not the session's.
+var worktreeSettings = [][2]string{
+	{"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"}, {"gc.auto", "0"}, {"maintenance.auto", "false"},
+}
+
+// OpenWorktree opens a git worktree that was made of this workspace, with the same
+// options. Rules about absolute paths in the workspace hold for the worktree.
+// Commands may write of the repository's folder what a commit on the worktree's
+// own branch needs. Close it as any other workspace, and before this one.
+func (ws *Workspace) OpenWorktree(w *worktree.Worktree) (*Workspace, error) {
+	made, err := OpenWorkspace(w.Path, &ws.opts)
+	if err != nil {
+		return nil, err
+	}
+	made.rules.As = cmp.Or(ws.rules.As, ws.dir)
+	made.env = sandbox.Environ(ws.opts.Env, sandbox.EnvRules{Keep: ws.opts.KeepEnv, Git: worktreeSettings}, made.dir)
+	made.git = &gitWorktree{dir: w.Common}
+	branch := filepath.Join("refs", "heads", filepath.FromSlash(w.Branch))
+	for _, own := range []string{"objects", branch, branch + ".lock", filepath.Join("logs", branch), filepath.Join("logs", branch) + ".lock"} {
+		made.git.own = append(made.git.own, filepath.Join(w.Common, own))
+	}
+	made.git.own = append(made.git.own, w.GitDir)
+	return made, nil
+}
+
+// Paths returns what paths are relative to, for rules.
+func (ws *Workspace) Paths() permission.Workspace { return ws.rules }
 
 // Root returns the real path of the workspace.
 func (ws *Workspace) Root() string { return ws.dir }

@@ -182,6 +182,9 @@ func (p *program) inForce(d *agentdefs.Definition) [][2]string {
 	if d.Background {
 		set("background", "true")
 	}
+	if d.Worktree {
+		set("isolation", "worktree")
+	}
 	if d.Color != "" {
 		set("color", d.Color)
 	}

@@ -87,6 +87,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Agents:   a.agents,
 		Root:     ws.Root,
 		Tools:    tool.Builtin(a.files),
+		Isolate:  a.isolate,
 		Rules:    p.ownRules(ws),
 		Limits: taskt.Limits{
 			Depth:     p.settings.MaxDepth,
@@ -103,6 +104,19 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 	}
 	a.report(ctx, false)
 	return a, nil
+}
+
+// isolate makes a git worktree for a session, and tools that work in it.
+func (a *app) isolate(ctx context.Context, from, id string) (*taskt.Place, error) {
+	w, err := worktrees(a.ws).Create(ctx, from, id)
+	if err != nil {
+		return nil, err
+	}
+	files, err := a.files.OpenWorktree(w)
+	if err != nil {
+		return nil, errors.Join(err, w.Discard(context.WithoutCancel(ctx)))
+	}
+	return &taskt.Place{Worktree: w, Paths: files.Paths(), Tools: tool.Builtin(files), Close: files.Close}, nil
 }
 
 // serving opens what a server needs, with a log, and says what is wrong with the

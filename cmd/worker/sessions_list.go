@@ -16,21 +16,29 @@ import (
 )
 
 func (p *program) sessionsListCommand() *cobra.Command {
-	var asJSON, all, wide bool
+	var asJSON, all, kept, wide bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions, the newest first",
 		Long: `Lists the sessions that run and those that have ended lately, the newest first. What
-ended longer ago than --archive-after is archived, and listed with --all.`,
+ended longer ago than --archive-after is archived, and listed with --all.
+
+With --worktrees it lists the git worktrees of sessions that are kept instead: those in
+use, those with changes that were neither applied nor discarded, and what killed
+processes have left.`,
 		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
+				if kept {
+					return p.listWorktrees(ctx, sessions, asJSON, wide)
+				}
 				return p.listSessions(ctx, sessions, all, asJSON, wide)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as a JSON array")
 	cmd.Flags().BoolVar(&all, "all", false, "list archived sessions too")
+	cmd.Flags().BoolVar(&kept, "worktrees", false, "list the git worktrees that are kept")
 	registerWide(cmd, &wide)
 	return cmd
 }

@@ -39,9 +39,9 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/access", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
 		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
-	"tool":      {"permission", "permission/shell", "sandbox"},
+	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":   {"session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
-	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "tool", "permission", "taskt/control"},
+	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "tool", "permission", "taskt/control", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
 
 	"session/store": {"eventbus", "eventbus/event", "model"}, // below what runs sessions

@@ -263,7 +263,7 @@ func TestOrphans(t *testing.T) {
 	if _, err := other.Get("ses_"); err == nil || !strings.Contains(err.Error(), "2 worktrees") {
 		t.Errorf("%v", err)
 	}
-	if _, err := other.Get("ses_none"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := other.Get("ses_none"); !errors.Is(err, worktree.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
 	for _, id := range []string{"ses_w", "ses_half"} {

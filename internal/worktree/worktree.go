@@ -242,8 +242,11 @@ func (s *Store) lock(ctx context.Context, name string, alone bool) (end func(), 
 	return func() { _ = l.Unlock() }, nil // it ends with the process at the latest
 }
 
+// ErrNotFound is the error of [Store.Get] for an id of no worktree that is kept.
+var ErrNotFound = errors.New("no such worktree is kept")
+
 // Get returns the worktree of an id, or of the start of one. If there is none,
-// the error is [fs.ErrNotExist].
+// the error is [ErrNotFound].
 func (s *Store) Get(id string) (*Worktree, error) {
 	all, err := s.List()
 	if err != nil {
@@ -260,7 +263,7 @@ func (s *Store) Get(id string) (*Worktree, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("no worktree is kept for %q: %w", id, fs.ErrNotExist)
+		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
 	case 1:
 		return found[0], nil
 	default:

@@ -24,6 +24,7 @@ type openedData struct {
 	BootID    string     `json:"bootId"`
 	CreatedAt time.Time  `json:"createdAt"`
 	Path      event.Path `json:"path"`
+	Worktree  *Worktree  `json:"worktree,omitempty"`
 }
 
 // messageData is a message of the conversation, or that of it which no event
@@ -50,6 +51,7 @@ type endedData struct {
 	EndedAt   time.Time `json:"endedAt"`
 	Error     string    `json:"error,omitempty"`
 	EndedBy   string    `json:"endedBy,omitempty"`
+	Worktree  *Worktree `json:"worktree,omitempty"`
 }
 
 // LogEntry is an entry of a session's log that is no event.
@@ -69,12 +71,12 @@ func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
 
 // OpenedEntry is the entry that a session's log begins with.
 func (r *Record) OpenedEntry() LogEntry {
-	return LogEntry{openedKind, openedData{Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path}}
+	return LogEntry{openedKind, openedData{Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree}}
 }
 
 // EndedEntry is the one that comes before its session_end.
 func (r *Record) EndedEntry() LogEntry {
-	return LogEntry{endedKind, endedData{StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, EndedBy: r.EndedBy}}
+	return LogEntry{endedKind, endedData{StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, EndedBy: r.EndedBy, Worktree: r.Worktree}}
 }
 
 // StartEvent is the first event of a session.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -107,6 +108,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 			return newer("the log", entry.Schema, RecordSchema)
 		}
 		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
+		r.Worktree = entry.Worktree
 		if n := len(r.Path); n > 0 {
 			r.ID, r.Agent, r.Depth = r.Path[n-1].SessionID, r.Path[n-1].AgentType, n-1
 			if n > 1 {
@@ -126,6 +128,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 			return err
 		}
 		r.StartedAt, r.EndedAt, r.Error, r.EndedBy = entry.StartedAt, entry.EndedAt, entry.Error, entry.EndedBy
+		r.Worktree = cmp.Or(entry.Worktree, r.Worktree)
 		f.told = true
 	}
 	return nil

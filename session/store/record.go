@@ -61,9 +61,21 @@ type Record struct {
 	CreatedAt       time.Time   `json:"createdAt"`
 	StartedAt       time.Time   `json:"startedAt,omitzero"`
 	EndedAt         time.Time   `json:"endedAt,omitzero"`
-	BootID          string      `json:"bootId"`            // the process that runs it
-	EndedBy         string      `json:"endedBy,omitempty"` // the process that has ended it in place of that one
-	Closed          bool        `json:"closed"`            // its stream has its session_end
+	BootID          string      `json:"bootId"`             // the process that runs it
+	EndedBy         string      `json:"endedBy,omitempty"`  // the process that has ended it in place of that one
+	Closed          bool        `json:"closed"`             // its stream has its session_end
+	Worktree        *Worktree   `json:"worktree,omitempty"` // nil: it works in the workspace
+}
+
+// Worktree is the git worktree that was made for a session. It is not changed: a
+// record gets another one.
+type Worktree struct {
+	Path     string `json:"path"`
+	Branch   string `json:"branch"`
+	Diffstat string `json:"diffstat,omitempty"` // what the session has changed, as git says it; empty: not known
+	Files    int    `json:"files"`              // that it has changed
+	Removed  bool   `json:"removed,omitempty"`  // it was not used, and is gone
+	Error    string `json:"error,omitempty"`    // why the changes are not known
 }
 
 // Duration is how long the session has run up to its end, or up to now.

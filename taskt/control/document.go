@@ -19,6 +19,8 @@ type Document struct {
 	Usage      event.Usage  `json:"usage"`
 	Steps      int          `json:"steps"`
 	DurationMs int64        `json:"durationMs"`
+
+	Worktree *store.Worktree `json:"worktree,omitempty"` // nil: the task had none
 }
 
 // Document returns the result as programs read it.
@@ -34,6 +36,7 @@ func (r *Result) Document() Document {
 		Usage:      event.Usage(r.Record.Usage),
 		Steps:      r.Record.Steps,
 		DurationMs: r.Duration.Milliseconds(),
+		Worktree:   r.Record.Worktree,
 	}
 	if r.Status == Accepted {
 		doc.Type = "task_accepted"

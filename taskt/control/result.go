@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -51,7 +52,26 @@ func (r *Result) XML() string {
 	case r.Status == Accepted:
 		element = "task_accepted"
 	}
-	return XML(element, r.Agent, r.Text)
+	text := r.Text
+	if line := r.worktreeLine(); line != "" {
+		text = strings.TrimRight(text, "\n") + "\n\n" + line
+	}
+	return XML(element, r.Agent, text)
+}
+
+// worktreeLine says where the changes of a task are; empty: in the workspace.
+func (r *Result) worktreeLine() string {
+	w := r.Record.Worktree
+	switch {
+	case w == nil:
+		return ""
+	case w.Removed:
+		return "[worktree: no files changed]"
+	case w.Diffstat == "":
+		return fmt.Sprintf("[worktree: branch %s in %s]", w.Branch, w.Path)
+	default:
+		return fmt.Sprintf("[worktree: %s, on branch %s in %s; 'worker sessions apply %s' brings it to the workspace]", w.Diffstat, w.Branch, w.Path, r.SessionID)
+	}
 }
 
 // XML writes a result element. The text stays as it is, but for a tag of ours

@@ -68,6 +68,9 @@ type Definition struct {
 	// Output is the JSON Schema that the result must satisfy; nil: any text.
 	Output json.RawMessage
 
+	// Worktree says that each run works in a git worktree of its own.
+	Worktree bool
+
 	// Fields holds what the file says beyond the above, in file order.
 	Fields []OtherField
 
@@ -176,6 +179,15 @@ var fields = []*field{
 	{agentfile.Field{ID: "hidden", Spellings: []string{"hidden"}},
 		"Left out of lists and of what callers are offered; a call may name it.", yesNo, false,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Hidden, _ = p.Bool(e) }},
+	{agentfile.Field{ID: "isolation", Spellings: []string{"isolation"}, Near: []string{"isolation"}},
+		"worktree: each run works in a git worktree of its own, and what it changes waits to be applied.", words("worktree"), nil,
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			if e.Node != nil && e.Node.Kind == yaml.ScalarNode && strings.EqualFold(strings.TrimSpace(e.Node.Value), "worktree") {
+				d.Worktree = true
+				return
+			}
+			p.keep(d, e)
+		}},
 	{agentfile.Field{ID: "output", Spellings: []string{"output"}},
 		"JSON Schema that the result must satisfy; it may not refer to itself.", mappingSchema, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Output = p.output(e) }},
@@ -249,7 +261,7 @@ var fields = []*field{
 		}},
 	// Fields of other tools, without a meaning here.
 	{Field: agentfile.Field{ID: "known", Each: true, Spellings: []string{
-		"skills", "mcpServers", "mcp-servers", "mcp_servers", "hooks", "memory", "isolation", "initialPrompt",
+		"skills", "mcpServers", "mcp-servers", "mcp_servers", "hooks", "memory", "initialPrompt",
 		"variant", "options", "target", "user-invocable", "handoffs", "argument-hint", "kind", "display_name",
 		"nickname_candidates", "approval_policy", "toolsSettings", "runConfig",
 	}}},

@@ -1,0 +1,114 @@
+package taskt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/worktree"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/tool"
+)
+
+// Place is a git worktree in which a session works, and those below it.
+type Place struct {
+	Worktree *worktree.Worktree
+	Paths    permission.Workspace // what paths in it are relative to
+	Tools    []tool.Tool          // which work there
+	Close    func() error         // ends what they have left
+}
+
+// places are those in use, by the sessions that they were made for.
+type places struct{ byID sync.Map }
+
+// of returns the place in which a session works; nil: the workspace.
+func (p *places) of(s *session.Session) *Place {
+	path := s.Path()
+	for i := len(path) - 1; i >= 0; i-- {
+		if found, ok := p.byID.Load(path[i].SessionID); ok {
+			return found.(*Place)
+		}
+	}
+	return nil
+}
+
+// settle has the child that is to be opened work where its parent does, or in a
+// worktree of its own, if its file says so.
+func (c *call) settle(ctx context.Context, spec *session.Spec) error {
+	s := c.service
+	at := s.places.of(c.parent)
+	if c.def.Worktree {
+		if s.isolate == nil {
+			return fmt.Errorf("the agent %q works in a git worktree (isolation: worktree), and none is made here", c.def.Name)
+		}
+		from := s.root
+		if at != nil {
+			from = at.Worktree.Path
+		}
+		spec.ID = store.NewID("ses")
+		var err error
+		if at, err = s.isolate(ctx, from, spec.ID); err != nil {
+			return fmt.Errorf("the agent %q works in a git worktree (isolation: worktree): %w", c.def.Name, err)
+		}
+		c.place = at
+		spec.Paths = &at.Paths
+		spec.Worktree = &store.Worktree{Path: at.Worktree.Path, Branch: at.Worktree.Branch}
+		s.places.byID.Store(spec.ID, at)
+	}
+	if at == nil {
+		return nil
+	}
+	var err error
+	if spec.ToolSet, err = session.NewToolSet(s.withTask(at.Tools, callerOf(c.def))...); err != nil {
+		return errors.Join(err, c.abandon(ctx))
+	}
+	spec.System = SystemPrompt(at.Paths.Root, c.def, true)
+	return nil
+}
+
+// abandon gives up a place in which nothing was done.
+func (c *call) abandon(ctx context.Context) error {
+	if c.place == nil {
+		return nil
+	}
+	c.service.places.byID.Delete(c.place.Worktree.ID)
+	return errors.Join(c.place.Close(), c.place.Worktree.Discard(context.WithoutCancel(ctx)))
+}
+
+// leaveTime bounds the comparison of a worktree with what it was made of.
+const leaveTime = 2 * time.Minute
+
+// leave ends the use of the child's place, and notes what was changed there. A
+// worktree that was not used is removed, if all went well; any other is kept.
+func (c *call) leave(ctx context.Context, out *session.Outcome) {
+	if c.place == nil {
+		return
+	}
+	s, w := c.service, c.place.Worktree
+	defer s.places.byID.Delete(w.ID)
+	if err := c.place.Close(); err != nil {
+		s.log.Error("ending the work in a worktree", "session", c.child.ID(), "err", err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer cancel()
+	note := store.Worktree{Path: w.Path, Branch: w.Branch}
+	changes, err := w.Changes(ctx)
+	if err == nil {
+		note.Diffstat, note.Files = changes.Diffstat(), len(changes.Files)
+		if out.Err == nil {
+			note.Removed, err = w.DiscardUnused(ctx)
+		}
+	}
+	if err != nil {
+		note.Error = errtext.Of(err)
+		s.log.Error("comparing a worktree", "session", c.child.ID(), "err", err)
+	}
+	if err := c.child.SetWorktree(note); err != nil {
+		s.log.Error("noting what became of a worktree", "session", c.child.ID(), "err", err)
+	}
+}
