@@ -139,7 +139,7 @@ func (b *Bus) Publisher(path event.Path) (*Publisher, error) {
 	before, after := path.Envelope()
 	return &Publisher{
 		writer: b.writer, payloads: b.payloads, sessionID: path[len(path)-1].SessionID,
-		subject: subject, logSubject: logSubject, random: rand.Text()[:8], before: before, after: after,
+		subject: subject, endSubject: subject + endSuffix, logSubject: logSubject, random: rand.Text()[:8], before: before, after: after,
 	}, nil
 }
 

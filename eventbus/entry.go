@@ -20,6 +20,7 @@ type entry struct {
 	subject string
 	data    []byte // as it is stored; nil: delta is encoded when it is sent
 	delta   delta
+	first   bool // of its publisher in its batch
 	last    bool // of its session: the store takes one
 	stored  bool // as far as a repair has found
 }
@@ -80,16 +81,31 @@ func (e *entry) message(buf []byte) (data, next []byte) {
 	return buf, buf
 }
 
+// none is the sequence number of a subject on which nothing is stored.
+var none = []string{"0"}
+
 // header returns the headers that the entry needs: with an id, by which the store
 // drops a second copy, if ids are asked for. A session's end has one in any case, to
 // tell it from that of another process.
-func (e *entry) header(ids bool) nats.Header {
-	if !ids && !e.last {
+//
+// Where fenced, the store refuses the first entry of a session in a batch, and so the
+// batch, if the session's end is stored: another process has ended the session, since
+// it took this one for gone. It can't check each entry: a cluster refuses what
+// expects something of a subject that another entry on its way expects something of.
+func (e *entry) header(ids, fenced bool) nats.Header {
+	check := fenced && e.first && !e.last
+	if !ids && !e.last && !check {
 		return nil
 	}
-	h := nats.Header{jetstream.MsgIDHeader: {e.id()}}
-	if e.last { // only this session publishes this type on this subject: 0 means that none is stored
-		h[jetstream.ExpectedLastSubjSeqHeader] = []string{"0"}
+	h := make(nats.Header, 3)
+	if ids || e.last {
+		h[jetstream.MsgIDHeader] = []string{e.id()}
+	}
+	if e.last || check { // only this session publishes this type on this subject
+		h[jetstream.ExpectedLastSubjSeqHeader] = none
+	}
+	if check {
+		h[jetstream.ExpectedLastSubjSeqSubjHeader] = []string{e.p.endSubject}
 	}
 	return h
 }

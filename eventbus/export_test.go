@@ -2,6 +2,7 @@ package eventbus
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
@@ -14,4 +15,21 @@ func (b *Bus) SetLinger(d time.Duration) { b.fanOut.linger = d }
 // PutPayload stores content of a session as that of a large event is stored.
 func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*event.PayloadRef, error) {
 	return b.payloads.put(ctx, sessionID, data)
+}
+
+// QueueBehindRefused has an entry and the end of a session's publisher queued, and behind
+// them an entry of another one, as for a cluster. Before any is sent the first publisher
+// is refused.
+func QueueBehindRefused(ctx context.Context, refused, other *Publisher) error {
+	w := refused.writer
+	w.mu.Lock()
+	w.cluster, w.sending = true, true
+	w.mu.Unlock()
+	err := errors.Join(refused.Publish(ctx, event.Usage{}), refused.putEnd(ctx, event.SessionEnd{Status: "completed"}), other.Publish(ctx, event.Usage{}))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = refused.end(ErrEnded)
+	w.sending = false
+	w.pump()
+	return err
 }

@@ -27,6 +27,7 @@ type Publisher struct {
 	payloads      *payloads
 	sessionID     string
 	subject       string // of the events, without their type
+	endSubject    string // of the session's last event
 	logSubject    string // of the entries that are no events, without their kind
 	random        string // in the ids of its entries
 	before, after []byte // the envelope
@@ -38,6 +39,7 @@ type Publisher struct {
 	// The writer's mu guards these.
 	count  uint64        // entries published
 	stored uint64        // of them
+	flight uint64        // the number of the last batch with an entry of it
 	tail   *entry        // a delta that still waits to be sent, and is the last entry; nil: no such one
 	ending uint64        // the number of the session's end; 0: not published
 	wake   chan struct{} // closed when more is stored, or err is set; nil: nobody waits
@@ -105,7 +107,7 @@ func (p *Publisher) putEnd(ctx context.Context, ev event.SessionEnd) error {
 	if err != nil {
 		return err
 	}
-	return p.writer.put(ctx, entry{p: p, subject: p.subject + endSuffix, data: data, last: true})
+	return p.writer.put(ctx, entry{p: p, subject: p.endSubject, data: data, last: true})
 }
 
 // Flush waits until everything that was published is stored.

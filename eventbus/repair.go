@@ -143,7 +143,7 @@ func (w *writer) mendOnce(ctx context.Context) error {
 	}
 	last, ended, err := w.find(ctx, f)
 	if err == nil && IsConflict(f.result.Err) {
-		err = w.findEnd(ctx, f.refused(), ended)
+		err = w.findEnd(ctx, f.refused(), f.result.Err, ended)
 	}
 	if err != nil {
 		return fmt.Errorf("looking for the last event: %w", err)
@@ -254,17 +254,17 @@ func (w *writer) find(ctx context.Context, f *flight) (last uint64, ended map[*P
 		e.stored = false
 		left[e.p] = append(left[e.p], e)
 		add(e.subject, e.p)
-		add(e.p.subject+endSuffix, e.p)
+		add(e.p.endSubject, e.p)
 	}
 	_, err = w.reader.replay(ctx, w.events, []string{w.filter}, w.acked+1, forever, func(m *stored) (bool, error) {
 		for _, p := range of[m.Subject] {
 			next := left[p]
 			switch {
 			case len(next) == 0 || next[0].subject != m.Subject || !next[0].is(m.Data):
-				ended[p] = ended[p] || m.Subject == p.subject+endSuffix
+				ended[p] = ended[p] || m.Subject == p.endSubject
 				continue
 			case next[0].last:
-				if err := w.findEnd(ctx, next[0], ended); err != nil {
+				if err := w.findEnd(ctx, next[0], nil, ended); err != nil {
 					return false, err
 				}
 				if ended[p] {
@@ -279,20 +279,23 @@ func (w *writer) find(ctx context.Context, f *flight) (last uint64, ended map[*P
 	return last, ended, err
 }
 
-// findEnd finds out whose the stored end of a session is: others may have ended it
-// with the same words.
-func (w *writer) findEnd(ctx context.Context, e *entry, ended map[*Publisher]bool) error {
-	if e == nil || !e.last {
+// findEnd finds out whose the stored end of a session is, if e is that end or was
+// refused because of it: others may have ended it with the same words.
+func (w *writer) findEnd(ctx context.Context, e *entry, refused error, ended map[*Publisher]bool) error {
+	if e == nil {
 		return nil
 	}
-	m, err := w.events.GetLastMsgForSubject(ctx, e.subject)
+	m, err := w.events.GetLastMsgForSubject(ctx, e.p.endSubject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		if !e.last && natsstore.Expected(refused) {
+			return nil // what it was refused for is not stored, or not yet: it is sent again
+		}
 		return errBehind
 	}
 	if err != nil {
 		return err
 	}
-	e.stored = m.Header.Get(jetstream.MsgIDHeader) == e.id()
+	e.stored = e.last && m.Header.Get(jetstream.MsgIDHeader) == e.id()
 	ended[e.p] = !e.stored
 	return nil
 }

@@ -51,6 +51,9 @@ type writer struct {
 	scratch  []byte    // of whoever sends
 	room     chan struct{}
 	batches  bool      // the stream accepts batches
+	flights  uint64    // how many were taken from the queue
+	fences   bool      // the server can refuse what comes behind a session's end
+	cluster  bool      // of several servers
 	acked    uint64    // sequence number in the stream: the flight is behind it
 	refusing time.Time // since when nothing has been acknowledged; zero: all is well
 	watching bool      // a timer runs
@@ -78,6 +81,7 @@ func newWriter(ctx context.Context, reader reader, events jetstream.Stream, filt
 	w.limit = natsstore.AckTimeout(store.Embedded())
 	info := events.CachedInfo()
 	w.batches, w.acked = info.Config.AllowBatchPublish, info.State.LastSeq
+	w.fences, w.cluster = w.batches || store.ChecksOtherSubjects(), info.Cluster != nil && info.Cluster.Name != ""
 	return w
 }
 
@@ -218,8 +222,13 @@ func (w *writer) next() *flight {
 	}
 	entries := w.spare[:0]
 	taken, size := 0, 0
+	w.flights++
 	for _, e := range w.queue {
 		if len(entries) == limit || len(entries) > 0 && size+e.size() > batchBytes {
+			break
+		}
+		e.first = e.p.flight != w.flights
+		if e.last && !e.first && w.cluster { // see [entry.header]
 			break
 		}
 		taken++
@@ -228,6 +237,7 @@ func (w *writer) next() *flight {
 			e.p.tail = nil
 		}
 		if e.p.err == nil {
+			e.p.flight = w.flights
 			entries = append(entries, e)
 		}
 	}
@@ -268,7 +278,7 @@ func (w *writer) send(f *flight) (at int, err error) {
 	ids := !w.store.Leads()
 	for i, e := range f.entries {
 		data, w.scratch = e.message(w.scratch)
-		if err := f.batch.Send(e.subject, e.header(ids), data); err != nil {
+		if err := f.batch.Send(e.subject, e.header(ids, w.fences), data); err != nil {
 			return i + 1, err
 		}
 	}

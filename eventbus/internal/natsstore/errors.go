@@ -27,6 +27,13 @@ func IsConflict(err error) bool {
 		refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
+// Expected reports whether a write was refused because another one is on its way that
+// expects something of the same subject, or changes it. It may be repeated.
+func Expected(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
+}
+
 // Transient reports whether an operation that failed with err may succeed when it
 // is repeated: the server, or the leader of a stream, is away for a while. It is
 // then unknown whether the first attempt was carried out.

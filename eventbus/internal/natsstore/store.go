@@ -226,6 +226,14 @@ func AckTimeout(isEmbedded bool) time.Duration {
 	return externalAckTimeout
 }
 
+// ChecksOtherSubjects reports whether the server can make the storing of a message
+// depend on what is stored on another subject, as nats-server does from 2.11 on.
+func (s *Store) ChecksOtherSubjects() bool {
+	var major, minor int
+	_, err := fmt.Sscanf(s.conn.ConnectedServerVersion(), "%d.%d", &major, &minor)
+	return err == nil && (major > 2 || major == 2 && minor >= 11)
+}
+
 // Away reports whether err says that the store is away for a while.
 func (s *Store) Away(err error) bool { return s.retrier.away(err) }
 
