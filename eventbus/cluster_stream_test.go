@@ -88,8 +88,8 @@ func newTasks(t *testing.T, bus *eventbus.Bus, m model.Model, n int) *taskt.Serv
 }
 
 // TestClusterFailures: while 50 children stream into a cluster of three nodes, nodes
-// are stopped and killed, leaders included. All tasks are completed, and their text
-// is stored once and in order.
+// are stopped and killed, leaders included. All tasks are completed, also beside another
+// worker that could take theirs for gone, and their text is stored once and in order.
 func TestClusterFailures(t *testing.T) {
 	const children = 50
 	c := newCluster(t)
@@ -106,6 +106,16 @@ func TestClusterFailures(t *testing.T) {
 	})
 	m := &talker{begun: make(chan struct{}, children), stop: make(chan struct{})}
 	tasks := newTasks(t, bus, m, children)
+	beside, err := eventbus.Open(ctx, "ws", &eventbus.Options{URL: c.urls(), Replicas: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := beside.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	newTasks(t, beside, m, 1) // looks for sessions whose process has gone
 	root, err := tasks.OpenCaller(ctx, "cluster")
 	if err != nil {
 		t.Fatal(err)

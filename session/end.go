@@ -55,6 +55,9 @@ func (s *Session) End(status store.Status, why error) error {
 	}
 	if err := s.endAs(status, why); err != nil {
 		// Its end is found missing, and made up for, when this process has gone.
+		s.m.mu.Lock()
+		s.m.left = true
+		s.m.mu.Unlock()
 		s.mu.Lock()
 		s.m.index.Put(indexed{s}, s.record)
 		s.mu.Unlock()

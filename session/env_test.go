@@ -145,7 +145,7 @@ func newEnv(t *testing.T, m model.Model, change func(*session.Options)) *env {
 	e := newEnvOn(t, eventbus.Options{StoreDir: t.TempDir()}, m, change)
 	// Without its lease, what it has not ended is to Recover that of a process
 	// that has gone. A test that is about processes makes another manager.
-	if err := session.GiveBackLease(t.Context(), e.Manager); err != nil {
+	if err := session.EndLease(t.Context(), e.Manager); err != nil {
 		t.Fatal(err)
 	}
 	return e

@@ -25,6 +25,7 @@ type killed struct {
 	stored  []*nats.Msg // in the event stream, in order
 	records map[string][]*nats.Msg
 	paths   []event.Path
+	boot    string // of its process
 }
 
 // record runs a parent with two children, of which one asks and both call tools,
@@ -59,7 +60,7 @@ func recordRun(t *testing.T) *killed {
 	}}
 	e = newEnv(t, m, func(o *session.Options) { o.Approver = session.AlwaysYes })
 	s := e.open(session.Spec{Agent: "lead", Tools: []tool.Tool{child}})
-	k := &killed{records: make(map[string][]*nats.Msg)}
+	k := &killed{records: make(map[string][]*nats.Msg), boot: session.BootID(e.Manager)}
 	e.end(s, s.Prompt(t.Context(), "go"))
 	records, err := e.Store().List(t.Context())
 	if err != nil || len(records) != 3 {
@@ -139,6 +140,7 @@ func TestKilledBetweenAppends(t *testing.T) {
 		for n := 0; n <= len(k.stored); n += step {
 			e.clear(eventbus.Stream, "KV_AGENT_SESSIONS", "KV_AGENT_APPROVALS")
 			e.publish(k.stored[:n]...)
+			e.gone(k.boot)
 			begun := k.begun(k.stored[:n])
 			if index != "absent" { // the record may be there before its log
 				begun = k.begun(k.stored[:min(n+1, len(k.stored))])

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,21 +11,34 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/store"
 )
 
 // process returns a manager on e's bus with a lease of its own, as another
-// process would have.
+// process would have. It ends the sessions of processes that have gone by itself, too.
 func (e *env) process(m model.Model) *env {
+	e.t.Helper()
+	manager := e.openManager(m)
+	e.t.Cleanup(func() {
+		if err := manager.Close(); err != nil {
+			e.t.Error(err)
+		}
+	})
+	return &env{Manager: manager, t: e.t, bus: e.bus, static: e.static}
+}
+
+func (e *env) openManager(m model.Model) *session.Manager {
 	e.t.Helper()
 	manager, err := session.OpenManager(e.t.Context(), session.Options{
 		Bus: e.bus, Static: e.static, Workspace: permission.Workspace{Root: e.t.TempDir()},
@@ -33,12 +47,7 @@ func (e *env) process(m model.Model) *env {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	e.t.Cleanup(func() {
-		if err := manager.Close(); err != nil {
-			e.t.Error(err)
-		}
-	})
-	return &env{Manager: manager, t: e.t, bus: e.bus, static: e.static}
+	return manager
 }
 
 // leases returns the bucket of the leases.
@@ -51,21 +60,55 @@ func (e *env) leases() jetstream.KeyValue {
 	return kv
 }
 
-// expire removes a manager's lease, as time does.
-func (e *env) expire(m *session.Manager) {
+// putLease stores the lease of a process, as change makes it from that of this one.
+func (e *env) putLease(bootID string, change func(*lease.Lease)) {
 	e.t.Helper()
-	if err := e.leases().Purge(e.t.Context(), "ws."+session.BootID(m)); err != nil {
+	p := e.openManager(turns{say("ok")})
+	entry, err := e.leases().Get(e.t.Context(), "ws."+session.BootID(p))
+	if err = errors.Join(err, p.Close()); err != nil {
+		e.t.Fatal(err)
+	}
+	var l lease.Lease
+	if err := json.Unmarshal(entry.Value(), &l); err != nil {
+		e.t.Fatal(err)
+	}
+	l.BootID = bootID
+	change(&l)
+	data, err := json.Marshal(l)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if _, err := e.leases().Put(e.t.Context(), "ws."+bootID, data); err != nil {
 		e.t.Fatal(err)
 	}
 }
 
-func (e *env) recover(m *session.Manager) int {
+// expire has a manager's process asleep, and taken for gone.
+func (e *env) expire(m *session.Manager) {
 	e.t.Helper()
-	n, err := session.RecoverAs(e.t.Context(), m)
+	session.Sleep(m)
+	e.gone(session.BootID(m))
+}
+
+// gone stores the lease of a process that has ended.
+func (e *env) gone(bootID string) {
+	e.t.Helper()
+	data, err := json.Marshal(lease.Lease{Worker: lease.Worker{BootID: bootID}, Ended: true})
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	return n
+	if _, err := e.leases().Put(e.t.Context(), "ws."+bootID, data); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// recover ends what processes that have gone have left, unless m's process has done so by
+// itself.
+func (e *env) recover(m *session.Manager) {
+	e.t.Helper()
+	if _, err := session.RecoverAs(e.t.Context(), m); err != nil {
+		e.t.Fatal(err)
+	}
 }
 
 func ends(events []event.Event) (n int) {
@@ -89,9 +132,7 @@ func TestLeaseHolds(t *testing.T) {
 		t.Fatalf("Recover beside two live processes ended %d, %v", n, err)
 	}
 	e.expire(a.Manager)
-	if n := e.recover(b.Manager); n != 2 {
-		t.Errorf("the live process ended %d sessions of the one that has gone, want 2", n)
-	}
+	e.recover(b.Manager)
 	for _, s := range []*session.Session{root, child} {
 		if r := e.stored(s.ID()); r.Status != store.Interrupted || !r.Closed || r.EndedBy != session.BootID(b.Manager) {
 			t.Errorf("record %+v", r)
@@ -126,9 +167,7 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 		pids["boot_zombie"] = zombie.Process.Pid
 	}
 	for boot, pid := range pids {
-		if err := session.PutLease(t.Context(), e.Store(), boot, pid); err != nil {
-			t.Fatal(err)
-		}
+		e.putLease(boot, func(l *lease.Lease) { l.PID, l.ProcessStart = pid, 0 })
 		s := e.open(session.Spec{Description: boot})
 		r := s.Record()
 		r.BootID = boot
@@ -207,32 +246,10 @@ func TestBackFromSleep(t *testing.T) {
 	}
 }
 
-// TestOutage: a process whose renewals failed for a while, and whose own lease
-// has held, gives the others the time to renew theirs.
-func TestOutage(t *testing.T) {
-	e := newEnv(t, turns{say("ok")}, nil).process(turns{say("ok")})
-	for _, tt := range []struct {
-		silent  time.Duration
-		patient bool
-	}{
-		{session.LeaseRenewal, false},
-		{store.LeaseTTL - session.LeaseRenewal, true},
-	} {
-		session.SweepNow(e.Manager)
-		session.Sleep(e.Manager, tt.silent)
-		session.LeaseRound(t.Context(), e.Manager)
-		at, patient := session.NextSweep(e.Manager)
-		if patient != tt.patient || patient && time.Until(at) < store.LeaseTTL-time.Second {
-			t.Errorf("after %s: the next look in %s, patient %v", tt.silent, time.Until(at), patient)
-		}
-	}
-}
-
 // TestNothingAfterSleep: what a process still wants to say of a session, that
-// others have ended while it slept, is not stored: before it has looked after
-// its lease too.
+// others have ended while it slept, is not stored.
 func TestNothingAfterSleep(t *testing.T) {
-	e := newEnv(t, turns{say("ok")}, nil)
+	e := newEnvOn(t, eventbus.Options{URL: natstest.Start(t, server.Options{}).ClientURL()}, turns{say("ok")}, nil)
 	begun, wake := make(chan struct{}), make(chan struct{})
 	asleep := e.process(turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
 		close(begun)
@@ -243,15 +260,15 @@ func TestNothingAfterSleep(t *testing.T) {
 	out := make(chan session.Outcome)
 	go func() { out <- s.Prompt(t.Context(), "go") }()
 	<-begun
-	session.Sleep(asleep.Manager, 2*store.LeaseTTL)
 	e.expire(asleep.Manager)
 	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
 		t.Fatalf("Recover: %d, %v", n, err)
 	}
 	close(wake)
 	var taken *session.TakenError
-	if o := <-out; !errors.As(o.Err, &taken) {
-		t.Errorf("outcome %+v", o)
+	o := <-out // the store may not have refused anything yet
+	if err := s.End(o.Status, o.Err); !errors.As(err, &taken) {
+		t.Errorf("outcome %+v, ending the session: %v", o, err)
 	}
 	if events := e.events(s); ends(events) != 1 || events[len(events)-1].Type() != "session_end" {
 		t.Errorf("its stream: %s", types(events))
@@ -294,20 +311,37 @@ func TestTakerDies(t *testing.T) {
 	r := s.Record()
 	r.Status, r.EndedBy = store.Interrupted, "boot_taker"
 	e.store(r)
-	if err := session.PutLease(t.Context(), e.Store(), "boot_taker", 1); err != nil {
-		t.Fatal(err)
-	}
+	e.putLease("boot_taker", func(l *lease.Lease) {})
 	if n, err := e.Store().Recover(t.Context()); n != 0 || err != nil {
 		t.Fatalf("beside the live taker: %d, %v", n, err)
 	}
-	if err := e.leases().Purge(t.Context(), "ws.boot_taker"); err != nil {
-		t.Fatal(err)
-	}
+	e.gone("boot_taker")
 	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
 		t.Fatalf("after its death: %d, %v", n, err)
 	}
 	if r := e.stored(s.ID()); !r.Closed || r.Status != store.Interrupted {
 		t.Errorf("record %+v", r)
+	}
+}
+
+// TestWorkersListed: processes that run sessions are listed as workers, and not those that
+// have ended or only recover the sessions of others.
+func TestWorkersListed(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	e.putLease("boot_runs", func(*lease.Lease) {})
+	e.putLease("boot_recovers", func(l *lease.Lease) { l.NoSessions = true })
+	e.putLease("boot_taken", func(l *lease.Lease) { l.TakenBy = "boot_runs" })
+	e.putLease("boot_ended", func(l *lease.Lease) { l.Ended = true })
+	workers, err := e.Store().Leases().Workers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := make(map[string]bool)
+	for _, w := range workers {
+		listed[w.BootID] = true
+	}
+	if !listed["boot_runs"] || listed["boot_recovers"] || listed["boot_taken"] || listed["boot_ended"] {
+		t.Errorf("listed: %v", listed)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/shell"
+	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -96,13 +97,16 @@ type Manager struct {
 	retention  store.Retention
 	log        *slog.Logger
 	bootID     string
-	keeper     *keeper
+	keeper     *lease.Keeper
 	index      *store.Index
 	rechecks   rechecks
 	stops      *stops
+	recovering sync.Mutex // held while the sessions of others are ended
 
 	mu   sync.Mutex
 	live map[string]*Session
+	lost map[string]bool // ids of sessions that another process has claimed, and may not have ended
+	left bool            // the end of a session could not be stored
 
 	rulesSaid string // what was logged of the static rules; empty: nothing is wrong
 }
@@ -134,14 +138,15 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		log:        opts.Logger,
 		bootID:     store.NewID("boot"),
 		live:       make(map[string]*Session),
+		lost:       make(map[string]bool),
 	}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
-	if m.keeper, err = startKeeper(ctx, m); err != nil {
-		return nil, err
-	}
 	m.index = sessions.StartIndex(m.log)
+	if m.keeper, err = startKeeper(ctx, m); err != nil {
+		return nil, errors.Join(err, m.index.Close(ctx))
+	}
 	if m.stops, err = startStops(m); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -150,7 +155,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 
 // Close returns when the records of its sessions are stored, and gives the lease
 // back. Other processes then take this one for gone, so end its sessions first.
-// Without Close that happens when the lease has run out.
+// Without Close that happens after [lease.Time].
 func (m *Manager) Close() error {
 	if m.stops != nil {
 		m.stops.close()
@@ -158,17 +163,16 @@ func (m *Manager) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), store.WriteTimeout)
 	defer cancel()
 	// The records before the lease: without it their sessions count as lost.
-	return errors.Join(m.index.Close(ctx), m.keeper.close(ctx))
+	err := m.index.Close(ctx)
+	m.mu.Lock()
+	left := m.left || len(m.live) > 0 || len(m.lost) > 0
+	m.mu.Unlock()
+	return errors.Join(err, m.keeper.Close(ctx, left))
 }
 
 // Report has load's answer stored with the lease, now and at each renewal, for
 // who lists workers.
-func (m *Manager) Report(ctx context.Context, load func() store.WorkerLoad) {
-	m.keeper.mu.Lock()
-	m.keeper.load = load
-	m.keeper.mu.Unlock()
-	m.keeper.renew(ctx)
-}
+func (m *Manager) Report(ctx context.Context, load func() lease.Load) { m.keeper.Report(ctx, load) }
 
 // Params say how an agent's model is to answer.
 type Params = model.Params

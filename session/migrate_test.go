@@ -48,6 +48,7 @@ func TestSchema1(t *testing.T) {
 	running := strings.NewReplacer(`"completed"`, `"running"`, "ses_6xrawitmui6joh45", "ses_killed")
 	e.stores(running.Replace(strings.SplitAfter(string(stored), "\n")[1]))
 
+	e.gone("boot_ihwztmv2ca6oyaqe")
 	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
 		t.Errorf("Recover: %d, %v, want the running one alone", n, err)
 	}

@@ -55,8 +55,8 @@ func (s *Session) status(status event.Status) {
 // publish hands an event to the stream. Where that fails the session is
 // broken, and ends.
 func (s *Session) publish(ev event.Event) {
-	if s.m.keeper.away() { // somebody may have ended the session meanwhile
-		s.m.keeper.renew(s.background)
+	if s.m.keeper.Away() { // somebody may have ended the session meanwhile
+		s.m.keeper.Renew(s.background)
 	}
 	if s.taken.Load() {
 		return // its last event is stored
@@ -66,10 +66,18 @@ func (s *Session) publish(ev event.Event) {
 
 // note takes an error of the store: the session can't go on.
 func (s *Session) note(err error) {
-	if err == nil || errors.Is(err, store.ErrEnded) || errors.Is(err, eventbus.ErrEnded) {
+	if err == nil || errors.Is(err, store.ErrEnded) {
 		return
 	}
 	s.mu.Lock()
+	if errors.Is(err, eventbus.ErrEnded) { // by this process, or the store refuses what comes behind another's end
+		ending := s.ending
+		s.mu.Unlock()
+		if !ending {
+			s.loseTo(store.Interrupted)
+		}
+		return
+	}
 	defer s.mu.Unlock()
 	if s.broken != nil {
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -162,9 +163,7 @@ func TestStopUnknown(t *testing.T) {
 		t.Errorf("another one of that process: %+v", r)
 	}
 	// A process that has a lease, and answers nothing.
-	if err := session.PutLease(t.Context(), e.Store(), session.BootID(gone.Manager), 1); err != nil {
-		t.Fatal(err)
-	}
+	e.putLease(session.BootID(gone.Manager), func(l *lease.Lease) { l.Ended = false })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := e.Store().Stop(ctx, other.ID(), "alice"); err == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
 )
@@ -42,6 +42,9 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 			err = errors.Join(err, a.close())
 		}
 	}()
+	if err = s.recover(ctx); err != nil {
+		return nil, err
+	}
 	ws := s.ws
 	rules, err := permission.OpenFile(rulesFile(ws), ws.Home)
 	if err != nil {
@@ -174,9 +177,9 @@ func (a *app) close() error {
 // report has this worker listed, with what it does at the time. serving says
 // that it takes calls over NATS.
 func (a *app) report(ctx context.Context, serving bool) {
-	a.sessions.Report(ctx, func() store.WorkerLoad {
+	a.sessions.Report(ctx, func() lease.Load {
 		snapshot, load := a.agents.Snapshot(), a.tasks.Load()
-		return store.WorkerLoad{
+		return lease.Load{
 			Version:         version(),
 			SnapshotVersion: snapshot.Version,
 			Fingerprint:     snapshot.Fingerprint(),

@@ -100,8 +100,11 @@ func (p *program) listApprovals(pending []*store.Approval, wide bool) error {
 
 func (p *program) answerApproval(ctx context.Context, id string, answer store.Answer) error {
 	answer.By = operator("worker approvals")
-	return p.withSessions(ctx, func(ctx context.Context, sessions *store.Store) error {
-		a, err := sessions.Answer(ctx, id, answer)
+	return p.withStorage(ctx, func(s *storage) error {
+		if err := s.recover(ctx); err != nil { // what was killed asks nothing any more
+			return err
+		}
+		a, err := s.records.Answer(ctx, id, answer)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,8 +31,8 @@ runs, in whatever process, is followed to its end.
 agents. With --stored what is stored is shown, and nothing waited for.
 
 Exit status: 0 behind the session_end, whether it was shown or comes before --from; 1 if
-events of the session are gone, deleted by age or lost by damage, or if the store is lost;
-130 interrupted.`,
+events of the session are gone, deleted by age or lost by damage, if the store is lost, or
+if the session's process was killed and no other worker runs; 130 interrupted.`,
 		Example: `  worker events ses_4f2k --json
   worker events ses_4f2k --from 120    # the last one seen was 119
   worker events ses_4f2k --new         # the questions that wait, and what comes
@@ -57,6 +58,9 @@ events of the session are gone, deleted by age or lost by damage, or if the stor
 
 // errNoEnd is why a stream that was to be shown to its end has none.
 var errNoEnd = errors.New("its session_end is not stored")
+
+// errAbandoned is why a stream that was to be shown to its end has none yet.
+var errAbandoned = errors.New("its process has gone, and no worker runs that would end it: the next one does, and so does 'worker sessions stop'")
 
 func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOptions, fresh, asJSON bool) (err error) {
 	s, err := p.openStorage(ctx)
@@ -130,6 +134,16 @@ func (s *storage) showToEnd(ctx context.Context, record *store.Record, from uint
 	if err != nil || !rest.More {
 		return err
 	}
+	noEnd := errNoEnd
+	if rest.Live && !record.Status.Ended() {
+		abandoned, err := s.records.Leases().Abandoned(ctx, cmp.Or(record.EndedBy, record.BootID))
+		if err != nil {
+			return err
+		}
+		if abandoned {
+			rest.Live, noEnd = false, errAbandoned
+		}
+	}
 	if !rest.Until.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, rest.Until, errNoEnd)
@@ -148,7 +162,7 @@ func (s *storage) showToEnd(ctx context.Context, record *store.Record, from uint
 		return show(d)
 	})
 	if err == nil && !ended {
-		err = errNoEnd
+		err = noEnd
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 //	modelcalls N               wait until it has got N requests
 //	modelsent N REGEXP         check the body of its Nth request
 //	session VAR AGENT FLAGS…   set $VAR to the newest session of AGENT ("-": of a caller)
-//	approval VAR FLAGS…        wait until a call waits for approval; set $VAR to its id
+//	approval VAR FLAGS…        wait until a call waits for approval; set $VAR to the id of the newest
 //	waits N FLAGS…             wait until N calls wait for approval
 //	start NAME COMMAND…        start it in the background
 //	printed NAME REGEXP        wait until its stdout matches
@@ -193,7 +193,8 @@ func approval(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: approval VAR FLAGS…")
 	}
-	ts.Setenv(args[0], awaitApprovals(ts, 1, args[1:])[0].ID)
+	pending := awaitApprovals(ts, 1, args[1:])
+	ts.Setenv(args[0], pending[len(pending)-1].ID)
 }
 
 func waits(ts *testscript.TestScript, neg bool, args []string) {

@@ -49,6 +49,9 @@ func (p *program) deleteSessions(ctx context.Context, ids []string, what deletio
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.recover(ctx); err != nil { // what was killed can be deleted
+		return err
+	}
 	deleted := 0
 	defer func() { fmt.Fprintf(p.stderr, "deleted: %d\n", deleted) }()
 	for _, id := range ids {

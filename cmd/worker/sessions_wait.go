@@ -40,8 +40,11 @@ Exit status: 0 all results are there, 1 a task failed, 5 the time is over.`,
 				}
 				in["timeoutSeconds"] = limit.Seconds()
 			}
-			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
-				return p.waitForSessions(ctx, sessions, args, in, asJSON)
+			return p.withStorage(cmd.Context(), func(s *storage) error {
+				if err := s.recover(cmd.Context()); err != nil { // nobody waits for what a killed worker left
+					return err
+				}
+				return p.waitForSessions(cmd.Context(), s.records, args, in, asJSON)
 			})
 		},
 	}

@@ -83,8 +83,11 @@ func (p *program) withWorktree(ctx context.Context, id string, f func(context.Co
 	if err != nil {
 		return fmt.Errorf("%w: 'worker sessions list --worktrees' shows what is kept", err)
 	}
-	err = p.withSessions(ctx, func(ctx context.Context, sessions *store.Store) error {
-		r, err := sessions.Get(ctx, w.ID)
+	err = p.withStorage(ctx, func(s *storage) error {
+		if err := s.recover(ctx); err != nil { // what a killed worker left has ended
+			return err
+		}
+		r, err := s.records.Get(ctx, w.ID)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			return nil // deleted; the worktree is kept

@@ -21,8 +21,7 @@ type storage struct {
 }
 
 // openStorage opens the workspace's state, here or through a worker that has it
-// open already, and marks as interrupted the sessions that a killed process left
-// running.
+// open already. It changes nothing there: see recover.
 func (p *program) openStorage(ctx context.Context) (_ *storage, err error) {
 	ws, err := p.stateOf()
 	if err != nil {
@@ -39,24 +38,36 @@ func (p *program) openStorage(ctx context.Context) (_ *storage, err error) {
 	if s.records, err = store.Open(ctx, s.bus); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	if s.bus.Embedded() {
-		if _, err := s.records.Recover(ctx); err != nil {
-			return nil, errors.Join(fmt.Errorf("ending the sessions of an earlier process: %w", err), s.close())
-		}
-	}
 	return s, nil
 }
 
 func (s *storage) close() error { return s.bus.Close() }
 
+// recover ends the sessions that killed processes of this machine have left running.
+// Commands that run or change sessions begin with it, and those that only look don't.
+func (s *storage) recover(ctx context.Context) error {
+	if !s.bus.Embedded() { // others that run may have it done
+		return nil
+	}
+	if _, err := s.records.Recover(ctx); err != nil {
+		return fmt.Errorf("ending the sessions of an earlier process: %w", err)
+	}
+	return nil
+}
+
 // withSessions has f look at the sessions of the workspace.
-func (p *program) withSessions(ctx context.Context, f func(context.Context, *store.Store) error) (err error) {
+func (p *program) withSessions(ctx context.Context, f func(context.Context, *store.Store) error) error {
+	return p.withStorage(ctx, func(s *storage) error { return f(ctx, s.records) })
+}
+
+// withStorage has f use the state of the workspace.
+func (p *program) withStorage(ctx context.Context, f func(*storage) error) (err error) {
 	s, err := p.openStorage(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	return meant(ctx, s.records, f(ctx, s.records))
+	return meant(ctx, s.records, f(s))
 }
 
 // conversation returns a session's record and messages.

@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -23,13 +24,13 @@ func (p *program) workersCommand() *cobra.Command {
 		Use:   "workers",
 		Short: "List the workers that run agents in this workspace",
 		Long: `Lists the processes that run agents in this workspace now, on this machine and with
---nats on others, and says where their agents differ. One that was killed is listed for
-some 10 seconds.`,
+--nats on others, and says where their agents differ. One that was killed on another
+machine is listed for some 20 seconds.`,
 		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
-				workers, err := sessions.Workers(ctx)
+				workers, err := sessions.Leases().Workers(ctx)
 				if err != nil {
 					return err
 				}
@@ -42,13 +43,13 @@ some 10 seconds.`,
 	return cmd
 }
 
-func (p *program) listWorkers(workers []*store.Worker, asJSON, wide bool) error {
+func (p *program) listWorkers(workers []*lease.Worker, asJSON, wide bool) error {
 	sets := agentSets(workers)
 	if asJSON {
 		err := p.printJSON(struct {
-			Workers   []*store.Worker `json:"workers"`
+			Workers   []*lease.Worker `json:"workers"`
 			AgentSets []agentSet      `json:"agentSets"`
-		}{append([]*store.Worker{}, workers...), append([]agentSet{}, sets...)}, true)
+		}{append([]*lease.Worker{}, workers...), append([]agentSet{}, sets...)}, true)
 		if err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ type agentSet struct {
 
 // agentSets sorts workers by what agents they have, those of the most workers
 // first. A worker that has not said what it has is left out.
-func agentSets(workers []*store.Worker) []agentSet {
+func agentSets(workers []*lease.Worker) []agentSet {
 	var sets []agentSet
 	for _, w := range workers {
 		if w.Fingerprint == "" {

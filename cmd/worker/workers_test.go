@@ -14,7 +14,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/eventbus/natstest"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/lease"
 )
 
 // natsURL starts a NATS server with JetStream and returns its address.
@@ -57,7 +57,7 @@ func TestWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var doc struct {
-		Workers   []store.Worker
+		Workers   []lease.Worker
 		AgentSets []struct{ Workers []string }
 	}
 	for deadline := time.Now().Add(time.Minute); len(doc.AgentSets) < 2; { // by the next renewal of its entry

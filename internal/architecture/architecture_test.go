@@ -40,11 +40,12 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":   {"session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
+	"session":   {"session/lease", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
 	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "tool", "permission", "taskt/control", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
 
-	"session/store": {"eventbus", "eventbus/event", "model"}, // below what runs sessions
+	"session/lease": {"eventbus"},
+	"session/store": {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
 	"taskt/control": {"session", "session/store", "eventbus/event", "tool", "permission"},
 
 	"eventbus/internal/natsstore":          {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/lease"
 )
 
 // The kinds of a [Finding].
@@ -26,12 +27,12 @@ const (
 
 // lossAdvice says what to do about what a stream has lost.
 var lossAdvice = map[string]string{
-	"KV_" + recordBucket:   "records of sessions: " + rebuildAdvice,
-	"KV_" + approvalBucket: "questions of agents, and their answers: what waited is asked again or ends with its session; " + ackAdvice,
-	"KV_" + leaseBucket:    "signs of life of processes, which are written anew: remove nats/losses.json in the state folder",
-	eventbus.Stream:        "events of sessions: " + ackAdvice,
-	eventbus.PayloadStream: "content of large events: " + ackAdvice,
-	messageStream:          "messages of sessions of older workers: " + ackAdvice,
+	"KV_" + recordBucket:     "records of sessions: " + rebuildAdvice,
+	"KV_" + approvalBucket:   "questions of agents, and their answers: what waited is asked again or ends with its session; " + ackAdvice,
+	"KV_" + lease.BucketName: "signs of life of processes, which are written anew: remove nats/losses.json in the state folder",
+	eventbus.Stream:          "events of sessions: " + ackAdvice,
+	eventbus.PayloadStream:   "content of large events: " + ackAdvice,
+	messageStream:            "messages of sessions of older workers: " + ackAdvice,
 }
 
 // findings completes what [Store.Check] has found. begun is where the logs of

@@ -268,7 +268,7 @@ func (x *Index) write(ctx context.Context, row *indexRow) {
 		row.failing = now
 		x.log.Warn("the record of a session could not be stored; that is tried again", "session", next.ID, "err", err)
 	default:
-		hidden = now.Sub(row.failing) > WriteTimeout
+		hidden = row.rev == 0 && now.Sub(row.failing) > WriteTimeout
 	}
 	if err != nil && row.next == nil {
 		row.next = next

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/lease"
 )
 
 // Check is what [Store.Check] finds. Its JSON is camelCase.
@@ -86,7 +87,7 @@ func (s *Store) Check(ctx context.Context) (*Check, error) {
 // streams returns what the streams that exist hold.
 func (s *Store) streams(ctx context.Context) (uses []StreamUse, err error) {
 	for _, name := range []string{
-		eventbus.Stream, "KV_" + recordBucket, "KV_" + approvalBucket, "KV_" + leaseBucket, eventbus.PayloadStream, messageStream,
+		eventbus.Stream, "KV_" + recordBucket, "KV_" + approvalBucket, "KV_" + lease.BucketName, eventbus.PayloadStream, messageStream,
 	} {
 		stream, err := s.js.Stream(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {

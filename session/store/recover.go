@@ -12,107 +12,109 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/lease"
 )
 
-// Recover cleans up after processes that are gone: sessions that they ran
-// become interrupted, the deepest first, and streams get the session_end they
-// lack. A process is gone when its lease has run out, or when it was on this
-// machine and no longer exists.
+// Recover cleans up after processes that are known to be gone: sessions that they
+// ran become interrupted, the deepest first, and streams get the session_end they
+// lack. It does not wait for processes of which only time can tell (see
+// [lease.Time]): [Store.RecoverAs] by a process that stays ends their sessions.
 //
 // It may run at any time, in several processes at once, and may be cut off and
 // called again. It returns how many sessions it has ended.
-func (s *Store) Recover(ctx context.Context) (int, error) {
-	return s.RecoverAs(ctx, "")
-}
-
-// RecoverAs is [Store.Recover] by the process of a boot id, which has a lease;
-// empty: one without.
-func (s *Store) RecoverAs(ctx context.Context, bootID string) (ended int, err error) {
-	found, err := s.orphans(ctx, bootID)
+func (s *Store) Recover(ctx context.Context) (ended int, err error) {
+	open, err := s.open(ctx)
+	if err != nil || len(open) == 0 {
+		return 0, err
+	}
+	by, err := lease.Start(ctx, s.leases, lease.Options{BootID: NewID("boot")})
 	if err != nil {
 		return 0, err
 	}
-	return s.adopt(ctx, bootID, found)
+	defer func() { err = errors.Join(err, by.Close(context.WithoutCancel(ctx), false)) }()
+	return s.adopt(ctx, by, open, nil, true)
 }
 
-// recoverBelow is [Store.Recover] for one session and all below it.
-func (s *Store) recoverBelow(ctx context.Context, id string) error {
-	found, err := s.orphans(ctx, "")
+// RecoverAs is [Store.Recover] by a process that renews its lease: it ends the sessions
+// of all processes that it has seen to be gone. lost tells of sessions of its own that
+// another process has claimed, and may not have ended; nil: of none.
+func (s *Store) RecoverAs(ctx context.Context, by *lease.Keeper, lost func(id string) bool) (ended int, err error) {
+	open, err := s.open(ctx)
+	if err != nil || len(open) == 0 {
+		return 0, err
+	}
+	return s.adopt(ctx, by, open, lost, true)
+}
+
+// recoverBelow is [Store.RecoverAs] for one session and all below it.
+func (s *Store) recoverBelow(ctx context.Context, by *lease.Keeper, id string) error {
+	open, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = s.adopt(ctx, "", slices.DeleteFunc(found, func(o orphan) bool { return !o.below(id) }))
+	_, err = s.adopt(ctx, by, slices.DeleteFunc(open, func(o orphan) bool { return !o.below(id) }), nil, false)
 	return err
 }
 
-// adopt ends the sessions of processes that have gone; see [Store.RecoverAs].
-func (s *Store) adopt(ctx context.Context, bootID string, found []orphan) (ended int, err error) {
-	if len(found) == 0 {
-		return 0, nil
-	}
-	if bootID == "" { // others see by its lease that this process is at it
-		l := s.NewLease(NewID("boot"))
-		if _, err := s.TakeLease(ctx, l); err != nil {
-			return 0, err
+// adopt ends those of the open sessions whose processes have gone, the deepest first. A
+// session ends after all below it: it stays open while one of these does, because its
+// process lives, another process is at it, or it could not be ended. all: these are all
+// the open sessions.
+func (s *Store) adopt(ctx context.Context, by *lease.Keeper, open []orphan, lost func(id string) bool, all bool) (ended int, err error) {
+	defer func() { err = errors.Join(err, by.Release(context.WithoutCancel(ctx), all && err == nil)) }()
+	slices.SortStableFunc(open, func(a, b orphan) int { return b.Depth - a.Depth })
+	gone := make(map[string]bool) // the processes that were asked for
+	isOrphan := func(o orphan) (bool, error) {
+		boot := cmp.Or(o.EndedBy, o.BootID)
+		if boot == by.BootID() { // what it has begun to end, or lost; the others it ends itself
+			return o.EndedBy != "" || lost != nil && lost(o.ID), nil
 		}
-		bootID = l.BootID
-		defer func() { err = errors.Join(err, s.DropLease(context.WithoutCancel(ctx), bootID)) }()
+		is, known := gone[boot]
+		if !known {
+			var err error
+			if is, err = by.Claim(ctx, boot); err != nil {
+				return false, err
+			}
+			gone[boot] = is
+		}
+		return is, nil
 	}
-	pending, err := s.Approvals(ctx)
-	if err != nil {
-		return 0, err
-	}
+	var pending []*Approval
 	var errs []error
-	held := make(map[string]bool) // sessions above one that could not be ended: a child ends before its parent
-	for _, o := range found {
-		if held[o.ID] {
-			continue
+	asked := false
+	held := make(map[string]bool) // sessions with one below them that stays open
+	for _, o := range open {
+		ours, err := isOrphan(o)
+		if err != nil {
+			return ended, errors.Join(append(errs, err)...)
 		}
-		err := s.claim(ctx, o, bootID, pending)
-		if err == nil {
-			ended++
-			continue
+		if ours && !held[o.ID] {
+			if !asked {
+				if pending, err = s.Approvals(ctx); err != nil {
+					return ended, errors.Join(append(errs, err)...)
+				}
+				asked = true
+			}
+			if err = s.claim(ctx, o, by.BootID(), pending); err == nil {
+				ended++
+				continue
+			}
+			if !errors.Is(err, errConflict) { // then another process is at it
+				errs = append(errs, fmt.Errorf("ending session %s: %w", o.ID, err))
+			}
 		}
+		all = all && !ours
 		for _, id := range o.Path.IDs() {
 			held[id] = true
-		}
-		if !errors.Is(err, errConflict) { // then another process is at it
-			errs = append(errs, fmt.Errorf("ending session %s: %w", o.ID, err))
 		}
 	}
 	return ended, errors.Join(errs...)
 }
 
-// orphan is a session that has lost its process before its record was closed.
+// orphan is a session whose record was not closed.
 type orphan struct {
 	*Record
 	rev uint64 // of the stored record; 0: none is stored
-}
-
-// orphans returns the sessions that the process of bootID is to end, the
-// deepest first.
-func (s *Store) orphans(ctx context.Context, bootID string) ([]orphan, error) {
-	open, err := s.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	alive := map[string]bool{bootID: true} // its own it ends itself
-	var found []orphan
-	for _, o := range open {
-		boot := cmp.Or(o.EndedBy, o.BootID)
-		there, known := alive[boot]
-		if !known {
-			if there, err = s.alive(ctx, boot); err != nil {
-				return nil, err
-			}
-			alive[boot] = there
-		}
-		if !there {
-			found = append(found, o)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b orphan) int { return b.Depth - a.Depth })
-	return found, nil
 }
 
 // closedMark is in the JSON of a record that is closed, and in no other: within a
@@ -160,7 +162,7 @@ const indexDelay = 3 * time.Minute
 // Only logs that begin shortly before that time can lack their record. A process
 // that lives writes the record of a session within [indexInterval], or the session
 // fails within [WriteTimeout] or two. If it is killed instead, the others of the
-// workspace look here within [LeaseTTL] and a minute, and until then alone do
+// workspace look here within [lease.Time] and a minute, and until then alone do
 // they write to the bucket without having looked. These are some 100 s together.
 func (s *Store) unindexed(ctx context.Context, known map[string]bool, newest time.Time) ([]orphan, error) {
 	if newest.IsZero() { // then the bucket is new, or lost: for that there is Rebuild
@@ -239,6 +241,9 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 	rev, err := s.update(ctx, r, o.rev)
 	if err != nil {
 		return err
+	}
+	if s.beforeEnd != nil {
+		s.beforeEnd(r.ID)
 	}
 	err = s.publishEnd(ctx, state, r, pending)
 	if errors.Is(err, eventbus.ErrEnded) { // its own process was not gone, or another has taken it for gone

@@ -8,12 +8,17 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/agentworker/worker/session/lease"
 )
 
 const (
 	// stopTimeout bounds [Store.Stop]. A process that has gone without a word is
-	// known to have after [LeaseTTL].
+	// known to have after [lease.Time].
 	stopTimeout = 30 * time.Second
+
+	// stopRequest bounds one request to do so: its process may go without an answer.
+	stopRequest = 5 * time.Second
 
 	// stopRetry is the pause before a process is asked again that does not listen,
 	// or does not know the session yet.
@@ -49,15 +54,26 @@ func (s *Store) StopSubject(bootID string) string {
 	return "agents.v1." + s.workspace + ".workers." + bootID + ".stop"
 }
 
+// askToStop asks a process once to stop a session.
+func (s *Store) askToStop(ctx context.Context, bootID string, request []byte) error {
+	bounded, cancel := context.WithTimeout(ctx, stopRequest)
+	defer cancel()
+	err := s.bus.Request(bounded, s.StopSubject(bootID), request)
+	if bounded.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
 // Stop ends a session and all below it, in whatever process they run. It
 // returns the record once all of their events are stored. The status is
 // cancelled, or however else it has ended meanwhile; interrupted if its process
-// is gone. by tells people who stops it.
+// is gone. who tells people who stops it.
 //
 // Its errors are those of Get, an [*EndedError] for a session that had ended
 // before, and [ErrNotStopped] for one that has not ended within 30 s, or before
 // ctx has.
-func (s *Store) Stop(ctx context.Context, id, by string) (*Record, error) {
+func (s *Store) Stop(ctx context.Context, id, who string) (_ *Record, err error) {
 	r, err := s.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -65,20 +81,27 @@ func (s *Store) Stop(ctx context.Context, id, by string) (*Record, error) {
 	if r.Status.Ended() {
 		return r, &EndedError{r}
 	}
-	data, err := json.Marshal(StopRequest{r.ID, by})
+	data, err := json.Marshal(StopRequest{r.ID, who})
 	if err != nil {
 		return nil, fmt.Errorf("stopping session %s: %w", r.ID, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
+	// Should the process of the session have gone, this one has looked for long enough
+	// to know it, within the time.
+	by, err := lease.Start(ctx, s.leases, lease.Options{BootID: NewID("boot")})
+	if err != nil {
+		return nil, fmt.Errorf("stopping session %s: %w", r.ID, err)
+	}
+	defer func() { err = errors.Join(err, by.Close(context.WithoutCancel(ctx), false)) }()
 	said := "its process, " + r.BootID + ", does not answer"
 	for {
-		there, err := s.alive(ctx, r.BootID)
-		if err == nil && !there {
-			err = s.recoverBelow(ctx, r.ID)
+		gone, err := by.Gone(ctx, r.BootID)
+		if err == nil && gone {
+			err = s.recoverBelow(ctx, by, r.ID)
 		}
-		if err == nil && there {
-			if err = s.bus.Request(ctx, s.StopSubject(r.BootID), data); errors.Is(err, nats.ErrNoResponders) {
+		if err == nil && !gone {
+			if err = s.askToStop(ctx, r.BootID, data); errors.Is(err, nats.ErrNoResponders) {
 				said, err = "its process takes no requests to stop", nil
 			}
 		}

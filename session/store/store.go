@@ -13,13 +13,13 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/lease"
 )
 
 // The buckets and the stream that hold the sessions of all workspaces.
 const (
 	recordBucket   = "AGENT_SESSIONS"
 	approvalBucket = "AGENT_APPROVALS"
-	leaseBucket    = "AGENT_WORKERS"
 	messageStream  = "AGENT_MESSAGES"
 )
 
@@ -45,9 +45,10 @@ type Store struct {
 	js        jetstream.JetStream
 	records   jetstream.KeyValue
 	approvals jetstream.KeyValue
-	leases    jetstream.KeyValue
+	leases    *lease.Bucket
 	messages  jetstream.Stream // of sessions of before schema 3; nil: there are none
 	index     *Index           // of a process that runs sessions; else nil
+	beforeEnd func(id string)  // for tests, between the claim of a record and its session's end; nil: not called
 }
 
 // Open makes sure of the buckets and the stream and returns the store of
@@ -72,20 +73,17 @@ func Open(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the bucket %s: %w", approvalBucket, err)
 	}
-	s.leases, err = bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
-		Bucket:      leaseBucket,
-		Description: "processes that are alive, keyed by workspace and boot id",
-		History:     1,
-		TTL:         LeaseTTL,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("making the bucket %s: %w", leaseBucket, err)
+	if s.leases, err = lease.Open(ctx, bus); err != nil {
+		return nil, err
 	}
 	if s.messages, err = openMessages(ctx, bus); err != nil {
 		return nil, fmt.Errorf("opening the stream %s: %w", messageStream, err)
 	}
 	return s, nil
 }
+
+// Leases returns the leases of the processes that run sessions of the workspace.
+func (s *Store) Leases() *lease.Bucket { return s.leases }
 
 func (s *Store) key(id string) string { return s.workspace + "." + id }
 

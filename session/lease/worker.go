@@ -1,9 +1,9 @@
-package store
+package lease
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,8 +13,7 @@ import (
 const workerSchema = 1
 
 // Worker is what a process that runs sessions tells of itself for as long as it
-// lives: the content of its entry in the bucket AGENT_WORKERS, which goes when
-// it is not renewed. Its JSON is camelCase.
+// lives: a part of its [Lease]. Its JSON is camelCase.
 type Worker struct {
 	Schema    int       `json:"schema"`
 	BootID    string    `json:"bootId"`
@@ -24,12 +23,12 @@ type Worker struct {
 	StartedAt time.Time `json:"startedAt"`
 	RenewedAt time.Time `json:"renewedAt"`
 
-	WorkerLoad
+	Load
 }
 
-// WorkerLoad is the part of a [Worker] that its process reports: session.Manager's
+// Load is the part of a [Worker] that its process reports: session.Manager's
 // Report.
-type WorkerLoad struct {
+type Load struct {
 	Version         string `json:"version"`         // of the program
 	SnapshotVersion uint64 `json:"snapshotVersion"` // of the agents in force; counts from 1 in each process
 	Fingerprint     string `json:"fingerprint"`     // of the same: equal for the same agents
@@ -42,15 +41,15 @@ type WorkerLoad struct {
 
 // Workers returns the processes that run sessions of the workspace now, the
 // oldest first.
-func (s *Store) Workers(ctx context.Context) ([]*Worker, error) {
-	entries, err := s.entries(ctx, s.leases)
+func (b *Bucket) Workers(ctx context.Context) ([]*Worker, error) {
+	entries, err := b.entries(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing workers: %w", err)
 	}
 	var workers []*Worker
 	for _, e := range entries {
-		l := new(Lease)
-		if json.Unmarshal(e.value, l) != nil || l.Over() { // a form of a later version: nothing is known of it
+		l := decode(e.data)
+		if l.BootID == "" || l.NoSessions || l.TakenBy != "" || e.silence > Time || l.over(b.local) { // without an id: of a later version
 			continue
 		}
 		workers = append(workers, &l.Worker)
@@ -59,4 +58,22 @@ func (s *Store) Workers(ctx context.Context) ([]*Worker, error) {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.BootID, b.BootID))
 	})
 	return workers, nil
+}
+
+// Abandoned reports whether the process of a boot id is known to have ended, and none is
+// there that would end its sessions.
+func (b *Bucket) Abandoned(ctx context.Context, bootID string) (bool, error) {
+	data, _, err := b.get(ctx, bootID)
+	if errors.Is(err, errNone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for the process %s: %w", bootID, err)
+	}
+	l := decode(data)
+	if l.TakenBy != "" || !l.over(b.local) {
+		return false, nil
+	}
+	workers, err := b.Workers(ctx)
+	return err == nil && len(workers) == 0, err
 }

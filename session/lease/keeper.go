@@ -1,0 +1,474 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// lookEvery is how often a process looks whether others have gone.
+	lookEvery = time.Second
+
+	// sweepEvery is how often Sweep is called though none was seen to have gone.
+	sweepEvery = time.Minute
+)
+
+// Options configures a [Keeper].
+type Options struct {
+	BootID string
+
+	// Taken is called when another process has taken this one for gone, and has ended
+	// its sessions or is about to. all: every session that runs; else those whose
+	// record says so. It is called again until it returns nil. nil: not called.
+	Taken func(ctx context.Context, all bool) error
+
+	// Sweep is called at the start, when a process is found to have gone, again after
+	// [Time] where something of it is left, and once a minute. It is to recover with
+	// [Keeper.Claim] what such processes have left, may take its time, and reports
+	// whether it has looked at all of it. nil: for a process that runs no sessions,
+	// and looks at the leases of others by [Keeper.Claim] and [Keeper.Gone] alone.
+	Sweep func(ctx context.Context, k *Keeper) (done bool)
+
+	Logger *slog.Logger // nil: discard
+}
+
+// Keeper renews the lease of a process, and sees those of the others.
+type Keeper struct {
+	bucket *Bucket
+	opts   Options
+	log    *slog.Logger
+	stop   context.CancelFunc
+	tasks  sync.WaitGroup
+
+	load atomic.Pointer[func() Load]
+
+	turn     chan struct{} // has a value while the lease is renewed, or given back; guards the fields below
+	lease    *Lease
+	rev      uint64    // of the stored lease; 0: not stored
+	doubtful time.Time // until then the live sessions are looked at: somebody may have ended them
+	closed   bool
+
+	sign   atomic.Pointer[time.Time] // when this process was last known to be taken for alive
+	others view
+	claims map[string]uint64 // revisions of the claims of this process: Sweep's alone
+}
+
+// Start takes the lease of a process and keeps it until [Keeper.Close], or until the
+// connection is closed.
+func Start(ctx context.Context, b *Bucket, opts Options) (*Keeper, error) {
+	k := &Keeper{
+		bucket: b, opts: opts, log: opts.Logger, turn: make(chan struct{}, 1), lease: b.newLease(opts.BootID), claims: make(map[string]uint64),
+	}
+	k.lease.NoSessions = opts.Sweep == nil
+	if k.log == nil {
+		k.log = slog.New(slog.DiscardHandler)
+	}
+	k.others.local = b.local
+	var closed <-chan nats.Status // nil: whoever has no sweeps closes soon
+	if opts.Sweep != nil {
+		closed = b.closed()
+	}
+	var err error
+	if k.rev, err = b.create(ctx, opts.BootID, k.lease.encode()); err != nil {
+		return nil, fmt.Errorf("taking the lease of this process: %w", err)
+	}
+	k.signed()
+	k.others.renewed(time.Now())
+	ctx, k.stop = context.WithCancel(context.WithoutCancel(ctx))
+	k.tasks.Go(func() { k.renewAll(ctx, closed) })
+	if opts.Sweep != nil {
+		k.tasks.Go(func() { k.observe(ctx) })
+	}
+	return k, nil
+}
+
+// Close gives the lease back. left: sessions of this process are left for others to
+// end, who need not wait.
+func (k *Keeper) Close(ctx context.Context, left bool) error {
+	k.Stop()
+	if err := k.lock(ctx); err != nil {
+		return fmt.Errorf("giving back the lease of this process: %w", err)
+	}
+	defer k.unlock()
+	if k.closed || k.rev == 0 {
+		return nil
+	}
+	k.closed = true
+	var err error
+	if left {
+		k.lease.Ended = true
+		_, err = k.bucket.update(ctx, k.opts.BootID, k.lease.encode(), k.rev)
+	} else {
+		err = k.bucket.remove(ctx, k.opts.BootID, k.rev)
+	}
+	if err != nil && !errors.Is(err, errConflict) {
+		return fmt.Errorf("giving back the lease of this process: %w", err)
+	}
+	return nil
+}
+
+// Stop ends the renewals. The lease stays until others claim it.
+func (k *Keeper) Stop() {
+	k.stop()
+	k.tasks.Wait()
+}
+
+// BootID is the boot id of the process.
+func (k *Keeper) BootID() string { return k.opts.BootID }
+
+// Report has load's answer stored with the lease, now and at each renewal, for
+// who lists workers.
+func (k *Keeper) Report(ctx context.Context, load func() Load) {
+	k.load.Store(&load)
+	k.Renew(ctx)
+}
+
+// lock waits for the turn to renew the lease, or until ctx ends.
+func (k *Keeper) lock(ctx context.Context) error {
+	select {
+	case k.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (k *Keeper) unlock() { <-k.turn }
+
+// renewAll renews the lease until ctx ends. Nothing else is done in its goroutine:
+// what is slow must not delay a sign of life.
+func (k *Keeper) renewAll(ctx context.Context, closed <-chan nats.Status) {
+	defer k.stop()
+	tick := time.NewTicker(Renewal)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-closed:
+			return
+		case <-tick.C:
+			k.Renew(ctx)
+		}
+	}
+}
+
+// Renew gives a sign that this process is alive. Where its lease is gone or taken
+// the process was away: stopped, its machine asleep, or cut off from the store.
+func (k *Keeper) Renew(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, Renewal)
+	defer cancel()
+	if k.lock(ctx) != nil { // another goroutine has tried all the time
+		return
+	}
+	defer k.unlock()
+	if k.closed {
+		return
+	}
+	err := k.extend(ctx)
+	if err == nil && !k.doubtful.IsZero() {
+		err = k.taken(ctx, false)
+		if time.Now().After(k.doubtful) {
+			k.doubtful = time.Time{}
+		}
+	}
+	if err != nil {
+		k.others.failed()
+		if ctx.Err() == nil || !errors.Is(context.Cause(ctx), context.Canceled) {
+			k.log.Warn("the lease of this process could not be renewed", "err", err)
+		}
+		return
+	}
+	k.others.renewed(time.Now())
+	k.signed()
+}
+
+// extend renews the lease, or takes a new one. The caller has the turn, as for
+// taken.
+func (k *Keeper) extend(ctx context.Context) error {
+	k.lease.RenewedAt = time.Now().UTC()
+	if load := k.load.Load(); load != nil {
+		k.lease.Load = (*load)()
+	}
+	rev, err := k.bucket.update(ctx, k.opts.BootID, k.lease.encode(), k.rev)
+	if !errors.Is(err, errConflict) {
+		if err == nil {
+			k.rev = rev
+		}
+		return err
+	}
+	data, rev, err := k.bucket.get(ctx, k.opts.BootID)
+	if errors.Is(err, errNone) { // ended by somebody, who is done with it, or by time
+		k.log.Warn("the lease of this process is gone: it was stopped, asleep, or cut off from the store")
+		k.doubtful = time.Now().Add(Time)
+		k.rev, err = k.bucket.create(ctx, k.opts.BootID, k.lease.encode())
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	stored := decode(data)
+	if stored.TakenBy == "" && !stored.Ended { // renewed, and its acknowledgement lost
+		k.rev = rev
+		return nil
+	}
+	if err := k.taken(ctx, true); err != nil {
+		return err
+	}
+	if stored.TakenBy != "" {
+		if _, _, dead, err := k.look(ctx, stored.TakenBy); err != nil || !dead {
+			return errors.Join(fmt.Errorf("the process %s has taken this one for gone, and is ending its sessions", stored.TakenBy), err)
+		}
+	}
+	next, err := k.bucket.update(ctx, k.opts.BootID, k.lease.encode(), rev)
+	if err == nil {
+		k.rev = next
+	}
+	return err
+}
+
+func (k *Keeper) taken(ctx context.Context, all bool) error {
+	if k.opts.Taken == nil {
+		return nil
+	}
+	if err := k.opts.Taken(ctx, all); err != nil {
+		return fmt.Errorf("looking whether sessions were ended by another process: %w", err)
+	}
+	return nil
+}
+
+func (k *Keeper) signed() {
+	now := time.Now()
+	k.sign.Store(&now)
+}
+
+// Away reports whether others may soon take this process for gone: its last sign is
+// older than half of [Time].
+func (k *Keeper) Away() bool { return elapsed(*k.sign.Load(), time.Now()) > Time/2 }
+
+// elapsed is the time between two, by that which has passed for the machine or by the
+// clock on the wall: the first stands still while the machine sleeps.
+func elapsed(from, to time.Time) time.Duration {
+	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
+}
+
+// observe sees the leases of the others, and has their sessions recovered when they
+// have gone, until ctx ends.
+func (k *Keeper) observe(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	var changes <-chan change // nil: not watching
+	known := false            // all that is stored has come
+	sweepAt := time.Now()
+	var sweptAt time.Time
+	var swept map[string]uint64 // the processes that had gone at that time
+	for ctx.Err() == nil {
+		if changes == nil {
+			changes = k.watch(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			continue
+		case c, ok := <-changes:
+			if !ok { // the store is away
+				changes = nil
+				pause(ctx, tick.C)
+			}
+			known = k.note(ctx, c, ok) || known
+			continue
+		case <-tick.C:
+		}
+		now := time.Now()
+		if !known || !k.others.available(now) {
+			continue
+		}
+		dead := k.gone(ctx, now)
+		for bootID := range dead {
+			at := now.Add(rand.N(Renewal)) // not all processes at once
+			if _, tried := swept[bootID]; tried {
+				at = sweptAt.Add(Time) // another one has sessions below its own, or something failed
+			}
+			if at.Before(sweepAt) {
+				sweepAt = at
+			}
+		}
+		if now.Before(sweepAt) {
+			continue
+		}
+		for bootID := range dead {
+			k.others.leave(bootID, false)
+		}
+		if k.opts.Sweep(ctx, k) {
+			k.forget(ctx, dead)
+		}
+		swept, sweptAt = dead, time.Now()
+		sweepAt = sweptAt.Add(sweepEvery + rand.N(Renewal))
+	}
+	if changes != nil {
+		for range changes { // until the watch has ended
+		}
+	}
+}
+
+func pause(ctx context.Context, tick <-chan time.Time) {
+	select {
+	case <-tick:
+	case <-ctx.Done():
+	}
+}
+
+// note takes a change of somebody's lease; last: all that was stored has come.
+func (k *Keeper) note(ctx context.Context, c change, ok bool) (last bool) {
+	switch {
+	case !ok:
+	case c.rev == 0:
+		return true
+	case c.bootID != k.opts.BootID:
+		k.others.saw(c.bootID, decode(c.data), c.rev, time.Now())
+	case claimed(c.data):
+		k.Renew(ctx) // its sessions are to stop at once
+	}
+	return false
+}
+
+// claimed reports whether a lease is that of a process whose sessions others end.
+func claimed(data []byte) bool {
+	l := decode(data)
+	return l.TakenBy != "" || l.Ended
+}
+
+// gone returns the processes that have gone and have not given their leases back, with
+// the revisions of these.
+func (k *Keeper) gone(ctx context.Context, now time.Time) map[string]uint64 {
+	dead := k.others.dead(now)
+	for bootID, rev := range dead {
+		if rev == 0 {
+			continue
+		}
+		if _, _, err := k.bucket.get(ctx, bootID); errors.Is(err, errNone) {
+			k.others.forget(bootID, rev)
+			delete(dead, bootID)
+		}
+	}
+	return dead
+}
+
+func (k *Keeper) watch(ctx context.Context) <-chan change {
+	changes, err := k.bucket.watch(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			k.log.Warn("the leases of other processes can't be watched", "err", err)
+		}
+		return nil
+	}
+	return changes
+}
+
+// forget removes the leases of processes that have gone, and have left nothing.
+func (k *Keeper) forget(ctx context.Context, dead map[string]uint64) {
+	for bootID, rev := range dead {
+		if ctx.Err() != nil {
+			return
+		}
+		if k.others.hasLeft(bootID) { // the store was away meanwhile, or another process is at it
+			continue
+		}
+		if err := k.bucket.remove(ctx, bootID, rev); err != nil {
+			k.log.Warn("removing the lease of a process that has gone", "process", bootID, "err", err)
+			return
+		}
+		k.others.forget(bootID, rev)
+	}
+}
+
+// Claim claims the sessions of a process. It reports whether they are this process's to
+// recover: that one has gone, and nobody else recovers them. It wants [Keeper.Release].
+// Claim and Release are not safe for concurrent use.
+func (k *Keeper) Claim(ctx context.Context, bootID string) (bool, error) {
+	if k.claims[bootID] > 0 {
+		return true, nil
+	}
+	l, rev, dead, err := k.look(ctx, bootID)
+	if err != nil || !dead || !k.others.available(time.Now()) {
+		k.others.leave(bootID, true)
+		return false, err
+	}
+	l.BootID, l.TakenBy = bootID, k.opts.BootID
+	if rev == 0 {
+		rev, err = k.bucket.create(ctx, bootID, l.encode())
+	} else {
+		rev, err = k.bucket.update(ctx, bootID, l.encode(), rev)
+	}
+	if errors.Is(err, errConflict) { // it lives, or somebody else was first
+		k.others.leave(bootID, true)
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("claiming the sessions of the process %s: %w", bootID, err)
+	}
+	k.claims[bootID] = rev
+	return true, nil
+}
+
+// Release gives up all claims. done: nothing is left of what was claimed; else anybody
+// may claim it anew.
+func (k *Keeper) Release(ctx context.Context, done bool) error {
+	var errs []error
+	for bootID, rev := range k.claims {
+		delete(k.claims, bootID)
+		var err error
+		if done {
+			err = k.bucket.remove(ctx, bootID, rev)
+		} else {
+			l, _ := k.others.lease(bootID)
+			l.BootID, l.TakenBy, l.Ended = bootID, "", true
+			_, err = k.bucket.update(ctx, bootID, l.encode(), rev)
+		}
+		if err != nil && !errors.Is(err, errConflict) {
+			errs = append(errs, fmt.Errorf("releasing the claim of the process %s: %w", bootID, err))
+			continue
+		}
+		k.others.forget(bootID, rev)
+	}
+	return errors.Join(errs...)
+}
+
+// Gone reports whether the process of a boot id has gone, and its sessions may be
+// claimed.
+func (k *Keeper) Gone(ctx context.Context, bootID string) (bool, error) {
+	_, _, dead, err := k.look(ctx, bootID)
+	return dead && k.others.available(time.Now()), err
+}
+
+// look returns the stored lease of a process, its revision (0: it has none), and whether
+// it may be claimed.
+func (k *Keeper) look(ctx context.Context, bootID string) (l Lease, rev uint64, dead bool, err error) {
+	at := bootID
+	for i := range maxClaims {
+		data, atRev, err := k.bucket.get(ctx, at)
+		if err != nil && !errors.Is(err, errNone) {
+			return Lease{}, 0, false, fmt.Errorf("looking for the process %s: %w", at, err)
+		}
+		held := decode(data)
+		if i == 0 {
+			l, rev = held, atRev
+		}
+		k.others.saw(at, held, atRev, time.Now())
+		switch held.TakenBy {
+		case "":
+			return l, rev, k.others.isDead(at, time.Now()), nil
+		case k.opts.BootID: // a claim of before, whose acknowledgement was lost
+			return l, rev, true, nil
+		}
+		at = held.TakenBy
+	}
+	return l, rev, false, nil
+}

@@ -1,0 +1,123 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/lease"
+	"github.com/agentworker/worker/session/store"
+)
+
+// TestChildEndsFirst: a process is held up while it recovers, where it has marked a
+// child and not ended it, and another one recovers meanwhile. The parent ends behind
+// all below it, each once.
+func TestChildEndsFirst(t *testing.T) {
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	var stores [2]*store.Store
+	for i := range stores {
+		if stores[i], err = store.Open(t.Context(), bus); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for round := range 25 {
+		boot := fmt.Sprint("boot_gone", round)
+		root := event.Path{{SessionID: fmt.Sprint("ses_root", round), AgentType: "lead"}}
+		child := root.Child(fmt.Sprint("ses_child", round), "explore")
+		below := child.Child(fmt.Sprint("ses_below", round), "explore")
+		for _, path := range []event.Path{root, child, below} {
+			killed(t, bus, path, boot)
+		}
+		at := []string{"ses_below", "ses_child", "ses_root"}[round%3] + fmt.Sprint(round)
+		held, other := make(chan struct{}), make(chan struct{})
+		store.BeforeEnd(stores[0], func(id string) {
+			if id == at {
+				close(held)
+				<-other
+			}
+		})
+		var first sync.WaitGroup
+		first.Go(func() {
+			if n, err := stores[0].Recover(t.Context()); n != 3 || err != nil {
+				t.Errorf("Recover: %d, %v", n, err)
+			}
+		})
+		<-held
+		if n, err := stores[1].Recover(t.Context()); n != 0 || err != nil {
+			t.Errorf("Recover while another process recovers: %d, %v", n, err)
+		}
+		close(other)
+		first.Wait()
+		var ended []string
+		for d, err := range bus.Follow(t.Context(), root, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			around, ev, err := d.Event()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := ev.(event.SessionEnd); ok {
+				ended = append(ended, root.IDs()[0])
+				if n := len(around); n > 0 {
+					ended[len(ended)-1] = around[n-1].SessionID
+				}
+			}
+		}
+		want := fmt.Sprint([]string{below[2].SessionID, child[1].SessionID, root[0].SessionID})
+		if fmt.Sprint(ended) != want {
+			t.Errorf("round %d, held up at %s: the sessions ended in the order %v, want %s", round, at, ended, want)
+		}
+	}
+}
+
+// killed stores a session that runs, of a process that has ended.
+func killed(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string) {
+	t.Helper()
+	session := path[len(path)-1]
+	r := store.Record{
+		Schema: 3, ID: session.SessionID, Path: path, Agent: session.AgentType, Status: store.Running, Depth: len(path) - 1,
+		BootID: bootID, CreatedAt: time.Now().UTC(),
+	}
+	if len(path) > 1 {
+		r.ParentID = path[len(path)-2].SessionID
+	}
+	p, err := bus.Publisher(path)
+	if err == nil {
+		err = r.OpenedEntry().AppendTo(t.Context(), p)
+	}
+	if err == nil {
+		err = p.Publish(t.Context(), r.StartEvent())
+	}
+	if err == nil {
+		err = p.Flush(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, bus, "AGENT_SESSIONS", r.ID, r)
+	put(t, bus, lease.BucketName, bootID, lease.Lease{Worker: lease.Worker{BootID: bootID}, Ended: true})
+}
+
+func put(t *testing.T, bus *eventbus.Bus, bucket, key string, value any) {
+	t.Helper()
+	kv, err := bus.JetStream().KeyValue(t.Context(), bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(value)
+	if err == nil {
+		_, err = kv.Put(t.Context(), "ws."+key, data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
