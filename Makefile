@@ -27,12 +27,16 @@ BESIDE ?= -rounds 5
 bench-beside:
 	go -C bench run . $(BESIDE)
 
-# long campaigns: all rows of the sandbox's attacks, in every way that a kernel can hold;
-# each file of a store damaged in each way
+# long campaigns: the worker through kills, outages, full disks and the like
+# (docs/reliability.md; make soak CAMPAIGNS='-campaign kills -duration 10m'), each file
+# of a store damaged in each way, then all rows of the sandbox's attacks, in every way
+# that a kernel can hold
+CAMPAIGNS ?=
 soak:
+	go run ./internal/soak $(CAMPAIGNS)
+	SOAK=1 go test -count 1 -timeout 30m -run TestDamage -v ./cmd/worker
 	SANDBOX_ROWS=all go test -tags soak -count 1 -timeout 120m ./sandbox
 	SANDBOX_ROWS=all go test -count 1 -timeout 30m -run TestAttacks ./cmd/worker
-	SOAK=1 go test -count 1 -timeout 30m -run TestDamage -v ./cmd/worker
 
 ci:
 	.ci/run

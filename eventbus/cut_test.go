@@ -2,6 +2,7 @@ package eventbus_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"strconv"
@@ -10,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/eventbus/natstest"
 )
 
 // line is a TCP proxy that can be cut: then it takes bytes and connections, and
@@ -187,5 +190,49 @@ func TestSilentCut(t *testing.T) {
 			t.Errorf("cut from node %d: want %s and %s at most", i, writing, reading)
 		}
 		l.setCut(false)
+	}
+}
+
+// TestEntriesGoOn: reading the entries of all logs goes on where the store is silent
+// for a while in the middle of it.
+func TestEntriesGoOn(t *testing.T) {
+	srv := natstest.Start(t, server.Options{})
+	l := newLine(t, srv.Addr().String())
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: "nats://" + l.listener.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	const entries = 40
+	large, err := json.Marshal(strings.Repeat("x", 200_000)) // more than is read ahead
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := publisher(t, bus, event.Path{{SessionID: "r"}})
+	for range entries {
+		if err := p.Append(t.Context(), "kind", large); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	var joined sync.WaitGroup
+	for _, err := range bus.Entries(t.Context(), "kind", time.Now().Add(-time.Hour)) {
+		if err != nil {
+			t.Fatalf("behind %d entries: %v", n, err)
+		}
+		if n++; n == 1 {
+			l.setCut(true)
+			joined.Go(func() {
+				time.Sleep(3 * time.Second / 2) // a reader takes 1 s for silence
+				l.setCut(false)
+			})
+		}
+	}
+	joined.Wait()
+	if n != entries {
+		t.Errorf("%d entries, want %d", n, entries)
 	}
 }

@@ -164,7 +164,7 @@ func (b *Bus) follow(ctx context.Context, subject string, depth int, opts Follow
 	case below && b.Embedded():
 		err = b.fanOut.follow(ctx, session, opts.From, deliver)
 	default:
-		_, err = b.reader.consume(ctx, b.events, []string{subject}, opts.From, forever, deliver)
+		_, err = b.reader.consume(ctx, b.events, []string{subject}, start{seq: opts.From}, forever, deliver)
 	}
 	return err
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/agentworker/worker/eventbus/event"
 )
 
@@ -80,43 +78,19 @@ func (b *Bus) entries(ctx context.Context, kind string, since time.Time, yield f
 	// One filter for all entries: the store is slow to find the next message for
 	// several, and most sessions have few entries.
 	subject := "agents.v1." + b.workspace + ".events.log.>"
-	last, err := lastSeq(ctx, b.events, subject)
-	if err != nil || last == 0 {
+	last, err := lastOf(ctx, b.events, []string{subject})
+	if err != nil || last == nil || last.Time.Before(since) {
 		return err
 	}
-	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverAllPolicy}
-	if !since.IsZero() {
-		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &since
-	}
-	consumer, err := b.events.OrderedConsumer(ctx, cfg)
-	if err != nil || consumer.CachedInfo().NumPending == 0 {
-		return err
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return err
-	}
-	defer messages.Stop()
-	for seq := uint64(0); seq < last; {
-		msg, err := nextMessage(ctx, messages, last)
+	_, err = b.reader.consume(ctx, b.events, []string{subject}, start{time: since}, last.Sequence, func(m *stored) (bool, error) {
+		if !strings.HasSuffix(m.Subject, "."+kind) {
+			return true, nil
+		}
+		raw, err := b.payloads.resolve(ctx, m.Data)
 		if err != nil {
-			return err
+			return false, fmt.Errorf("entry %d: %w", m.Seq, err)
 		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return err
-		}
-		seq = meta.Sequence.Stream
-		if !strings.HasSuffix(msg.Subject(), "."+kind) {
-			continue
-		}
-		raw, err := b.payloads.resolve(ctx, msg.Data())
-		if err != nil {
-			return fmt.Errorf("entry %d: %w", seq, err)
-		}
-		if !yield(Entry{Seq: seq, Time: meta.Timestamp, Kind: kind, Data: raw}) {
-			return nil
-		}
-	}
-	return nil
+		return yield(Entry{Seq: m.Seq, Time: m.Time, Kind: kind, Data: raw}), nil
+	})
+	return err
 }

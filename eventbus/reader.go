@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -40,10 +41,10 @@ func (r reader) replay(ctx context.Context, stream jetstream.Stream, subjects []
 		return r.parts(ctx, stream, subjects, from, upTo, deliver)
 	}
 	last, err := lastOf(ctx, stream, subjects)
-	if err != nil || last == 0 || last < from {
+	if err != nil || last == nil || last.Sequence < from {
 		return err == nil, err
 	}
-	return r.consume(ctx, stream, subjects, from, min(last, upTo), deliver)
+	return r.consume(ctx, stream, subjects, start{seq: from}, min(last.Sequence, upTo), deliver)
 }
 
 // parts is replay from the embedded store. Nothing is open there while deliver takes
@@ -96,25 +97,25 @@ func (r reader) contents(ctx context.Context, stream jetstream.Stream, subject s
 // lastSeq returns the sequence number of the last message that a stream has on a
 // subject; 0: it has none.
 func lastSeq(ctx context.Context, stream jetstream.Stream, subject string) (uint64, error) {
-	last, err := stream.GetLastMsgForSubject(ctx, subject)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return 0, nil
-	}
-	if err != nil {
+	last, err := lastOf(ctx, stream, []string{subject})
+	if err != nil || last == nil {
 		return 0, err
 	}
 	return last.Sequence, nil
 }
 
-// lastOf is [lastSeq] for several subjects.
-func lastOf(ctx context.Context, stream jetstream.Stream, subjects []string) (uint64, error) {
-	var last uint64
+// lastOf returns the last message that a stream has on some subjects; nil: it has
+// none.
+func lastOf(ctx context.Context, stream jetstream.Stream, subjects []string) (last *jetstream.RawStreamMsg, err error) {
 	for _, subject := range subjects {
-		seq, err := lastSeq(ctx, stream, subject)
-		if err != nil {
-			return 0, err
+		m, err := stream.GetLastMsgForSubject(ctx, subject)
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+		case err != nil:
+			return nil, err
+		case last == nil || m.Sequence > last.Sequence:
+			last = m
 		}
-		last = max(last, seq)
 	}
 	return last, nil
 }
@@ -129,31 +130,40 @@ func newest(ctx context.Context, stream jetstream.Stream) (uint64, error) {
 	return info.State.LastSeq, nil
 }
 
-// consume delivers what a stream has on some subjects from one sequence number to
-// another.
-func (r reader) consume(ctx context.Context, stream jetstream.Stream, subjects []string, from, upTo uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
+// start is where reading begins: at a sequence number or, where that is 0, at a time.
+// The zero value: with the first message.
+type start struct {
+	seq  uint64
+	time time.Time
+}
+
+// consume delivers what a stream has on some subjects from a start to a sequence
+// number.
+func (r reader) consume(ctx context.Context, stream jetstream.Stream, subjects []string, from start, upTo uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
 	for {
 		from, more, err = r.consumeOnce(ctx, stream, subjects, from, upTo, deliver)
 		if !errors.Is(err, errSilent) {
 			return more, err
 		}
 		// The rest was deleted, or the request for it was lost with a server.
-		if last, err := lastOf(ctx, stream, subjects); err != nil || last == 0 || last < from {
+		last, err := lastOf(ctx, stream, subjects)
+		if err != nil || last == nil || last.Sequence < from.seq || last.Time.Before(from.time) {
 			return err == nil, err
 		}
 	}
 }
 
-// consumeOnce is consume with a single consumer. next is the sequence number to
-// continue with.
-func (r reader) consumeOnce(ctx context.Context, stream jetstream.Stream, subjects []string, from, upTo uint64, deliver func(*stored) (bool, error)) (next uint64, more bool, err error) {
+// consumeOnce is consume with a single consumer. next is where to continue.
+func (r reader) consumeOnce(ctx context.Context, stream jetstream.Stream, subjects []string, from start, upTo uint64, deliver func(*stored) (bool, error)) (next start, more bool, err error) {
 	cfg := jetstream.OrderedConsumerConfig{
 		FilterSubjects: subjects,
 		DeliverPolicy:  jetstream.DeliverAllPolicy,
 	}
-	if from > 1 {
-		cfg.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
-		cfg.OptStartSeq = from
+	switch {
+	case from.seq > 1:
+		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, from.seq
+	case from.seq == 0 && !from.time.IsZero():
+		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &from.time
 	}
 	consumer, err := stream.OrderedConsumer(ctx, cfg)
 	if err != nil {
@@ -181,11 +191,11 @@ func (r reader) consumeOnce(ctx context.Context, stream jetstream.Stream, subjec
 		if err != nil {
 			return from, false, err
 		}
-		from = meta.Sequence.Stream + 1
+		from.seq = meta.Sequence.Stream + 1
 		if more, err := deliver(&stored{Subject: msg.Subject(), Seq: meta.Sequence.Stream, Time: meta.Timestamp, Data: msg.Data()}); err != nil || !more {
 			return from, false, err
 		}
-		if from > upTo {
+		if from.seq > upTo {
 			return from, true, nil
 		}
 	}

@@ -65,6 +65,8 @@ var mayImport = map[string][]string{
 	"agentdefs/internal/disk":          nil,
 	"agentdefs/internal/scan":          {"agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/disk"},
 	"agentdefs/internal/watch":         {"agentdefs/internal/diag", "agentdefs/internal/disk", "agentdefs/internal/scan"},
+
+	"internal/soak": {"eventbus", "eventbus/event"}, // a program
 }
 
 func init() {

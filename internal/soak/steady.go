@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The bounds of the long form: what the last third of the windows may cost, against
+// the first third behind the first window.
+const (
+	maxCPUGrowth = 1.25
+	maxRSSGrowth = 1.25
+	rssSlack     = 32 << 20 // bytes
+)
+
+// window is a part of the time.
+type window struct {
+	tasks int
+	cpu   time.Duration // for a task
+	rss   int64         // at its end
+}
+
+// steady makes calls without a pause, in one worker, and looks at what a task costs
+// as time goes by.
+func steady(r *run) error {
+	f, err := r.newFleet(shape{words: 5, pause: time.Millisecond})
+	if err != nil {
+		return err
+	}
+	w, err := f.start()
+	if err != nil {
+		return err
+	}
+	if _, err := usageOf(w.cmd.Process.Pid); err != nil {
+		return notRun("what a process uses is not known here: " + err.Error())
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	var done atomic.Int64
+	var calling sync.WaitGroup
+	for i := range 2 {
+		calling.Go(func() {
+			random := rand.New(rand.NewPCG(r.seed, uint64(i)))
+			for ctx.Err() == nil {
+				f.call(w, random)
+				done.Add(1)
+			}
+		})
+	}
+	const parts = 10
+	var windows []window
+	before, err := usageOf(w.cmd.Process.Pid)
+	for tasks := int64(0); err == nil && len(windows) < parts && r.pause(r.duration/parts); {
+		var now usage
+		if now, err = usageOf(w.cmd.Process.Pid); err != nil {
+			break
+		}
+		n := done.Load()
+		if n == tasks {
+			return fmt.Errorf("no task was done within %s", r.duration/parts)
+		}
+		windows = append(windows, window{int(n - tasks), (now.cpu - before.cpu) / time.Duration(n-tasks), now.rss})
+		before, tasks = now, n
+	}
+	cancel()
+	calling.Wait()
+	f.following.Wait()
+	if err != nil {
+		return err
+	}
+	r.steadyFigures(windows)
+	return f.audit()
+}
+
+func (r *run) steadyFigures(windows []window) {
+	var cpu, rss []string
+	tasks := 0
+	for _, w := range windows {
+		tasks += w.tasks
+		cpu = append(cpu, fmt.Sprintf("%.1f", w.cpu.Seconds()*1000))
+		rss = append(rss, fmt.Sprint(w.rss>>20))
+	}
+	r.figure("%d tasks", tasks)
+	r.figure("CPU of a task %s ms", strings.Join(cpu, " "))
+	r.figure("RSS %s MiB", strings.Join(rss, " "))
+	third := (len(windows) - 1) / 3
+	if r.short || third == 0 {
+		return
+	}
+	first, last := average(windows[1:1+third]), average(windows[len(windows)-third:])
+	if float64(last.cpu) > maxCPUGrowth*float64(first.cpu) {
+		r.broke("a task took %s at first and %s at last: more than %.2f times as much", first.cpu, last.cpu, maxCPUGrowth)
+	}
+	if float64(last.rss) > maxRSSGrowth*float64(first.rss)+rssSlack {
+		r.broke("%d MiB are resident at first, %d at last: more than %.2f times as much and %d", first.rss>>20, last.rss>>20, maxRSSGrowth, rssSlack>>20)
+	}
+}
+
+// average is that of some windows; its cpu is for a task.
+func average(windows []window) (a window) {
+	for _, w := range windows {
+		a.tasks += w.tasks
+		a.cpu += w.cpu * time.Duration(w.tasks)
+		a.rss += w.rss / int64(len(windows))
+	}
+	a.cpu /= time.Duration(a.tasks)
+	return a
+}
