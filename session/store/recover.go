@@ -32,61 +32,60 @@ func (s *Store) Recover(ctx context.Context) (ended int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, by.Close(context.WithoutCancel(ctx), false)) }()
-	return s.adopt(ctx, by, open, nil, true)
+	return s.adopt(ctx, by, s.open, nil, true)
 }
 
 // RecoverAs is [Store.Recover] by a process that renews its lease: it ends the sessions
 // of all processes that it has seen to be gone. lost tells of sessions of its own that
 // another process has claimed, and may not have ended; nil: of none.
 func (s *Store) RecoverAs(ctx context.Context, by *lease.Keeper, lost func(id string) bool) (ended int, err error) {
-	open, err := s.open(ctx)
-	if err != nil || len(open) == 0 {
-		return 0, err
-	}
-	return s.adopt(ctx, by, open, lost, true)
+	return s.adopt(ctx, by, s.open, lost, true)
 }
 
 // recoverBelow is [Store.RecoverAs] for one session and all below it.
 func (s *Store) recoverBelow(ctx context.Context, by *lease.Keeper, id string) error {
-	open, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = s.adopt(ctx, by, slices.DeleteFunc(open, func(o orphan) bool { return !o.below(id) }), nil, false)
+	_, err := s.adopt(ctx, by, func(ctx context.Context) ([]orphan, error) {
+		open, err := s.open(ctx)
+		return slices.DeleteFunc(open, func(o orphan) bool { return !o.below(id) }), err
+	}, nil, false)
 	return err
 }
 
 // adopt ends those of the open sessions whose processes have gone, the deepest first. A
 // session ends after all below it: it stays open while one of these does, because its
-// process lives, another process is at it, or it could not be ended. all: these are all
-// the open sessions.
-func (s *Store) adopt(ctx context.Context, by *lease.Keeper, open []orphan, lost func(id string) bool, all bool) (ended int, err error) {
+// process lives, another process is at it, or it could not be ended. list returns the
+// open sessions; all: all of them.
+func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.Context) ([]orphan, error), lost func(id string) bool, all bool) (ended int, err error) {
 	defer func() { err = errors.Join(err, by.Release(context.WithoutCancel(ctx), all && err == nil)) }()
-	slices.SortStableFunc(open, func(a, b orphan) int { return b.Depth - a.Depth })
 	gone := make(map[string]bool) // the processes that were asked for
-	isOrphan := func(o orphan) (bool, error) {
-		boot := cmp.Or(o.EndedBy, o.BootID)
-		if boot == by.BootID() { // what it has begun to end, or lost; the others it ends itself
-			return o.EndedBy != "" || lost != nil && lost(o.ID), nil
+	// A process may begin sessions until it has gone: what it has left is listed behind
+	// the claim.
+	var open []orphan
+	for claimed := true; claimed; {
+		if open, err = list(ctx); err != nil {
+			return 0, err
 		}
-		is, known := gone[boot]
-		if !known {
-			var err error
-			if is, err = by.Claim(ctx, boot); err != nil {
-				return false, err
+		claimed = false
+		for _, o := range open {
+			boot := o.process()
+			if _, known := gone[boot]; known || boot == by.BootID() {
+				continue
 			}
-			gone[boot] = is
+			if gone[boot], err = by.Claim(ctx, boot); err != nil {
+				return 0, err
+			}
+			claimed = claimed || gone[boot]
 		}
-		return is, nil
 	}
+	slices.SortStableFunc(open, func(a, b orphan) int { return b.Depth - a.Depth })
 	var pending []*Approval
 	var errs []error
 	asked := false
 	held := make(map[string]bool) // sessions with one below them that stays open
 	for _, o := range open {
-		ours, err := isOrphan(o)
-		if err != nil {
-			return ended, errors.Join(append(errs, err)...)
+		ours := gone[o.process()]
+		if o.process() == by.BootID() { // what it has begun to end, or lost; the others it ends itself
+			ours = o.EndedBy != "" || lost != nil && lost(o.ID)
 		}
 		if ours && !held[o.ID] {
 			if !asked {
@@ -116,6 +115,9 @@ type orphan struct {
 	*Record
 	rev uint64 // of the stored record; 0: none is stored
 }
+
+// process returns the boot id of the process that is to end the session.
+func (o orphan) process() string { return cmp.Or(o.EndedBy, o.BootID) }
 
 // closedMark is in the JSON of a record that is closed, and in no other: within a
 // text its quotes would be escaped. Most records have it, and need not be decoded.

@@ -56,27 +56,57 @@ func TestChildEndsFirst(t *testing.T) {
 		}
 		close(other)
 		first.Wait()
-		var ended []string
-		for d, err := range bus.Follow(t.Context(), root, nil) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			around, ev, err := d.Event()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, ok := ev.(event.SessionEnd); ok {
-				ended = append(ended, root.IDs()[0])
-				if n := len(around); n > 0 {
-					ended[len(ended)-1] = around[n-1].SessionID
-				}
-			}
-		}
+		ended := ends(t, bus, root)
 		want := fmt.Sprint([]string{below[2].SessionID, child[1].SessionID, root[0].SessionID})
 		if fmt.Sprint(ended) != want {
 			t.Errorf("round %d, held up at %s: the sessions ended in the order %v, want %s", round, at, ended, want)
 		}
 	}
+}
+
+// TestRecoverLateChild: a process begins a session, and is gone, while another one
+// lists what it has left. That session ends too, and before its parent.
+func TestRecoverLateChild(t *testing.T) {
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	sessions, err := store.Open(t.Context(), bus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := event.Path{{SessionID: "ses_root", AgentType: "lead"}}
+	killed(t, bus, root, "boot_gone")
+	n, err := store.RecoverListed(t.Context(), sessions, func() { killed(t, bus, root.Child("ses_child", "explore"), "boot_gone") })
+	if n != 2 || err != nil {
+		t.Errorf("Recover: %d, %v", n, err)
+	}
+	if got := fmt.Sprint(ends(t, bus, root)); got != "[ses_child ses_root]" {
+		t.Errorf("the sessions ended in the order %s", got)
+	}
+}
+
+// ends returns the ids of the sessions in a root's stream, in the order of their ends.
+func ends(t *testing.T, bus *eventbus.Bus, root event.Path) (ended []string) {
+	t.Helper()
+	for d, err := range bus.Follow(t.Context(), root, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		around, ev, err := d.Event()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := ev.(event.SessionEnd); ok {
+			id := root.IDs()[0]
+			if n := len(around); n > 0 {
+				id = around[n-1].SessionID
+			}
+			ended = append(ended, id)
+		}
+	}
+	return ended
 }
 
 // killed stores a session that runs, of a process that has ended.
