@@ -233,3 +233,8 @@ func (b *Bus) Findings() []Finding { return b.store.Findings() }
 func (b *Bus) Request(ctx context.Context, subject string, data []byte) error {
 	return b.store.Request(ctx, subject, data)
 }
+
+// Ask is [Bus.Request], and returns the answer.
+func (b *Bus) Ask(ctx context.Context, subject string, data []byte) ([]byte, error) {
+	return b.store.Ask(ctx, subject, data)
+}

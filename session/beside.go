@@ -19,12 +19,18 @@ type beside struct {
 	over    bool // the session ends: nothing more begins
 	works   sync.WaitGroup
 	notices []notice
+	closed  bool            // the model gives its answer, or has given it: it takes no more messages
 	known   map[string]bool // ids of what the model was told, or knows by other means
 	news    chan struct{}   // has a value if one of these may have changed
+
+	interrupt context.CancelCauseFunc // ends the step that runs; nil: none does
 }
 
-// notice is a message to a session's model that is none of its caller's.
-type notice struct{ id, text string }
+// notice is a message to a session's model on its way.
+type notice struct {
+	id, text string
+	sent     bool // by somebody; else it tells of what ran beside the session
+}
 
 // errCallerEnded is the cause of the end of what a session runs beside its turn. It
 // is a [context.Canceled].
@@ -84,6 +90,13 @@ func (s *Session) endBeside() {
 		s.life.end(errCallerEnded)
 	}
 	b.works.Wait()
+	b.mu.Lock()
+	notices := b.notices
+	b.notices = nil
+	b.mu.Unlock()
+	for _, n := range notices { // no step comes any more
+		s.append(store.ToldEntry(n.id, n.text))
+	}
 }
 
 // Notify adds a message to the conversation: between two steps of a model that
@@ -103,7 +116,7 @@ func (s *Session) Notify(id, text string) {
 		s.append(store.ToldEntry(id, text))
 		return
 	}
-	b.notices = append(b.notices, notice{id, text})
+	b.notices = append(b.notices, notice{id: id, text: text})
 	b.signal()
 }
 
@@ -129,13 +142,8 @@ func (b *beside) know(id string) {
 	b.known[id] = true
 }
 
-// deliver adds the messages that wait to the conversation.
-func (s *Session) deliver() {
-	b := &s.beside
-	b.mu.Lock()
-	notices := b.notices
-	b.notices = nil
-	b.mu.Unlock()
+// deliver adds messages to the conversation.
+func (s *Session) deliver(notices []notice) {
 	for _, n := range notices {
 		s.messages = append(s.messages, model.Message{Role: model.User, Text: n.text})
 		s.append(store.ToldEntry(n.id, n.text))
@@ -143,12 +151,13 @@ func (s *Session) deliver() {
 }
 
 // await reports whether there is a message to deliver, and waits for one while
-// something runs beside the session.
+// something runs beside the session. If there is none, none is taken any more.
 func (t *Turn) await() (bool, error) {
 	b := &t.s.beside
 	for {
 		b.mu.Lock()
 		waiting, running := len(b.notices), b.running
+		b.closed = waiting == 0 && running == 0
 		b.mu.Unlock()
 		if waiting > 0 || running == 0 {
 			return waiting > 0, nil

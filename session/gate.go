@@ -121,6 +121,10 @@ func (s *Session) admit(ctx context.Context, inv *invocation, wait bool) {
 		inv.end(s.refuseUnjudged(inv.ToolCall, "%s is refused, since %v", inv.Name, err))
 		return
 	}
+	if cause := context.Cause(ctx); errors.As(cause, new(InterruptedError)) {
+		inv.end(s.refuseUnjudged(inv.ToolCall, "%s was not run: %v", inv.Name, cause))
+		return
+	}
 	if inv.tool = s.tools.byName[inv.Name]; inv.tool == nil {
 		inv.end(CallResult{Result: tool.Errorf("there is no tool %q; the tools are: %s", inv.Name, strings.Join(s.tools.names, ", "))})
 		return

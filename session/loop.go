@@ -157,11 +157,7 @@ func (t *Turn) guarded() (text string, err error) {
 // loop runs step after step.
 func (t *Turn) loop() (string, error) {
 	for step := 1; ; step++ {
-		t.s.deliver()
 		a := &answer{id: t.next, final: step > t.s.maxSteps}
-		if err := t.callModel(a); err != nil {
-			return "", err
-		}
 		if text, over, err := t.step(step, a); over || err != nil {
 			return text, err
 		}
@@ -170,9 +166,18 @@ func (t *Turn) loop() (string, error) {
 	}
 }
 
-// step does what follows from an answer of the model. over: the turn has ended.
+// step asks the model for an answer, and does what follows from it. over: the turn
+// has ended. What a message has interrupted of the answer is not in the conversation.
 func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 	s := t.s
+	ctx, end := s.beginStep(t.bond.ctx, a.final)
+	defer end()
+	if err := t.callModel(ctx, a); err != nil {
+		if t.interrupted(ctx) {
+			return "", false, nil
+		}
+		return "", false, err
+	}
 	if len(a.message.ToolCalls) == 0 || a.final {
 		if !a.final && a.stop != model.StopRefusal {
 			if more, err := t.await(); more || err != nil {
@@ -193,7 +198,7 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 		return text, true, s.brokenBy()
 	}
 	s.status(event.StatusExecutingTool)
-	results := s.invokeAll(t.bond.ctx, a.message.ToolCalls, a.id, step)
+	results := s.invokeAll(ctx, a.message.ToolCalls, a.id, step)
 	message := model.Message{Role: model.User, ToolResults: results}
 	if step == s.maxSteps {
 		message.Text = concludeNow
@@ -251,8 +256,8 @@ func (c *callContext) Deadline() (time.Time, bool) {
 }
 
 // callModel asks the model for the next message, and publishes it as it arrives.
-func (t *Turn) callModel(a *answer) error {
-	ctx, end := t.limited()
+func (t *Turn) callModel(step context.Context, a *answer) error {
+	ctx, end := t.limited(step)
 	defer end()
 	for part, err := range t.s.model.Stream(ctx, t.s.request(a.final)) {
 		if err != nil {
@@ -264,14 +269,14 @@ func (t *Turn) callModel(a *answer) error {
 }
 
 // limited returns the context of a model call.
-func (t *Turn) limited() (ctx context.Context, end func() bool) {
+func (t *Turn) limited(step context.Context) (ctx context.Context, end func() bool) {
 	limit := t.s.m.limits.ModelCall
 	timer := time.AfterFunc(limit, func() {
 		t.bond.cancel(&model.Error{
 			Model: t.s.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", errtext.Duration(limit)),
 		})
 	})
-	return &callContext{t.bond.ctx, time.Now().Add(limit)}, timer.Stop
+	return &callContext{step, time.Now().Add(limit)}, timer.Stop
 }
 
 func (s *Session) request(final bool) *model.Request {

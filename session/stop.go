@@ -23,10 +23,11 @@ func (e *StoppedError) Error() string { return "stopped by " + e.By }
 // Is reports whether target is [context.Canceled].
 func (e *StoppedError) Is(target error) bool { return target == context.Canceled }
 
-// stops takes the requests to stop sessions of this process.
+// stops takes the requests to stop sessions of this process, and the messages to
+// their models.
 type stops struct {
 	m       *Manager
-	sub     *nats.Subscription
+	subs    []*nats.Subscription
 	ctx     context.Context // ends with close
 	cancel  context.CancelFunc
 	mu      sync.Mutex
@@ -38,18 +39,25 @@ type stops struct {
 func startStops(m *Manager) (*stops, error) {
 	st := &stops{m: m}
 	st.ctx, st.cancel = context.WithCancel(context.Background())
-	var err error
-	st.sub, err = m.bus.Conn().Subscribe(m.store.StopSubject(m.bootID), st.take)
-	if err != nil {
-		st.cancel()
-		return nil, fmt.Errorf("listening for sessions to stop: %w", err)
+	for subject, take := range map[string]nats.MsgHandler{
+		m.store.StopSubject(m.bootID): st.take,
+		m.store.SendSubject(m.bootID): st.takeMessage,
+	} {
+		sub, err := m.bus.Conn().Subscribe(subject, take)
+		if err != nil {
+			st.close()
+			return nil, fmt.Errorf("listening for requests about sessions: %w", err)
+		}
+		st.subs = append(st.subs, sub)
 	}
 	return st, nil
 }
 
 // close takes no more requests, and returns when those that wait are answered.
 func (st *stops) close() {
-	_ = st.sub.Unsubscribe() // an error: the connection is closed, and with it all that listens
+	for _, sub := range st.subs {
+		_ = sub.Unsubscribe() // an error: the connection is closed, and with it all that listens
+	}
 	st.mu.Lock()
 	st.closed = true
 	st.mu.Unlock()

@@ -73,8 +73,12 @@ func TestControl(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := scopeOf(other.ID())
-	for _, name := range []string{"task_wait", "task_stop", "task_result"} {
-		if _, err := e.do(t, theirs, name, `{"sessionId": "`+a+`"}`); !errors.Is(err, store.ErrNotFound) {
+	for _, name := range []string{"task_wait", "task_stop", "task_result", "task_send"} {
+		args := `{"sessionId": "` + a + `"}`
+		if name == "task_send" {
+			args = `{"sessionId": "` + a + `", "message": "x"}`
+		}
+		if _, err := e.do(t, theirs, name, args); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s of another caller's: %v, want it not found", name, err)
 		}
 	}
@@ -114,6 +118,11 @@ func TestControlArguments(t *testing.T) {
 		{"task_result", `{}`, "sessionId is missing"},
 		{"task_result", `{"sessionId": "` + id + `", "offset": 1}`, "offset 1 is not within 0 and 0"},
 		{"task_result", `{"sessionId": "` + id + `", "limit": -1}`, "limit -1"},
+		{"task_send", `{"sessionId": "` + id + `"}`, "message is missing"},
+		{"task_send", `{"message": "x"}`, "sessionId is missing"},
+		{"task_send", `{"sessionId": "` + id + `", "message": "` + strings.Repeat("x", control.MaxMessage+1) + `"}`, "262145 bytes"},
+		{"task_send", `{"sessionId": "` + id + `", "message": "x"}`, "does not run: it is completed since"},
+		{"task_send", `{"sessionId": "` + e.root.ID() + `", "message": "x"}`, "stands for a caller"},
 		{"task_result", `{"sessionId": "` + e.root.ID() + `"}`, "no such session"},
 	} {
 		if _, err := e.do(t, scopeOf(""), tt.op, tt.args); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -166,7 +175,7 @@ func TestControlTools(t *testing.T) {
 	if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "lead", AgentType: "lead"}); res.Err != nil {
 		t.Fatal(res.Err)
 	}
-	if want := []string{"task", "task_list", "task_wait", "task_result", "task_stop"}; !slices.Equal(parent, want) || leaf != nil {
+	if want := []string{"task", "task_list", "task_wait", "task_result", "task_send", "task_stop"}; !slices.Equal(parent, want) || leaf != nil {
 		t.Errorf("offered %v to an agent that may call task, want %v; to a leaf %v", parent, want, leaf)
 	}
 	if len(results) != 3 || results[0].IsError || !strings.Contains(results[0].Text, "1 subagents:\n- explore, session ses_") || strings.Contains(results[0].Text, other) ||

@@ -27,15 +27,20 @@ type frontDoor interface {
 	// do makes a call of an operation on one session, and reads what is known of it:
 	// how it is, and its result's text if it has one.
 	do(t *testing.T, operation, id string) (status, text string)
+
+	// send interrupts one with a message.
+	send(t *testing.T, id, message string)
 }
 
 // doorsScript is what the model answers.
 const doorsScript = `{"match": {"user": "quick"}, "text": "the answer"}
 {"match": {"user": "long"}, "text": "I am", "hang": true}
+{"match": {"user": "turn back"}, "text": "turned back"}
 `
 
 // TestDoors: the same scenario through MCP, HTTP, NATS and the command line: a
-// subagent that runs on is waited for and read, another is seen to run and stopped.
+// subagent that runs on is waited for and read, another is interrupted by a message,
+// a third is seen to run and stopped.
 func TestDoors(t *testing.T) {
 	url := natsURL(t)
 	script := filepath.Join(t.TempDir(), "script.jsonl")
@@ -68,7 +73,7 @@ func TestDoors(t *testing.T) {
 		"command": &commandDoor{natsDoor{conn}, []string{"--nats", url, "--workspace", "ws", "--dir", s.dir}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			quick, long := d.start(t, "quick"), d.start(t, "long")
+			quick, long, other := d.start(t, "quick"), d.start(t, "long"), d.start(t, "long")
 			if status, text := d.do(t, "task_wait", quick); status != "completed" || text != "the answer" {
 				t.Errorf("wait: %s %q", status, text)
 			}
@@ -77,6 +82,10 @@ func TestDoors(t *testing.T) {
 			}
 			if status, text := d.do(t, "task_list", long); store.Status(status).Ended() || status == "" {
 				t.Errorf("list: %s, want that it runs: %s", status, text)
+			}
+			d.send(t, other, "turn back")
+			if status, text := d.do(t, "task_wait", other); status != "completed" || text != "turned back" {
+				t.Errorf("wait for the one that was interrupted: %s %q", status, text)
 			}
 			if status, _ := d.do(t, "task_stop", long); status != "cancelled" {
 				t.Errorf("stop: %s", status)
@@ -91,6 +100,11 @@ func TestDoors(t *testing.T) {
 // inBackground is a call of task that returns at once.
 func inBackground(prompt string) map[string]any {
 	return map[string]any{"description": "d", "prompt": prompt, "agentType": "explore", "background": true}
+}
+
+// interruptWith are the arguments of a message that interrupts a session.
+func interruptWith(id, message string) map[string]any {
+	return map[string]any{"sessionId": id, "message": message, "interrupt": true}
 }
 
 // bySession are the arguments of an operation on one session.
@@ -182,6 +196,10 @@ func (d *httpDoor) do(t *testing.T, operation, id string) (status, text string) 
 	return read(t, operation, id, d.post(t, "/v1/tasks/"+strings.TrimPrefix(operation, "task_"), bySession(operation, id), http.StatusOK))
 }
 
+func (d *httpDoor) send(t *testing.T, id, message string) {
+	d.post(t, "/v1/tasks/send", interruptWith(id, message), http.StatusOK)
+}
+
 type natsDoor struct{ conn *nats.Conn }
 
 func (d *natsDoor) request(t *testing.T, endpoint string, body any) []byte {
@@ -199,6 +217,12 @@ func (d *natsDoor) start(t *testing.T, prompt string) string {
 
 func (d *natsDoor) do(t *testing.T, operation, id string) (status, text string) {
 	return read(t, operation, id, d.request(t, operation, bySession(operation, id)))
+}
+
+func (d *natsDoor) send(t *testing.T, id, message string) {
+	if answer := d.request(t, "task_send", interruptWith(id, message)); !strings.Contains(string(answer), `"messageId"`) {
+		t.Fatalf("send: %s", answer)
+	}
 }
 
 type mcpDoor struct{ host *mcp.ClientSession }
@@ -239,6 +263,12 @@ func (d *mcpDoor) do(t *testing.T, operation, id string) (status, text string) {
 	return strings.TrimSpace(status), text
 }
 
+func (d *mcpDoor) send(t *testing.T, id, message string) {
+	if res, text := d.call(t, "task_send", interruptWith(id, message)); res.IsError {
+		t.Fatalf("send: %s", text)
+	}
+}
+
 // commandDoor is the command line. What it starts runs in the worker that serves.
 type commandDoor struct {
 	natsDoor
@@ -265,4 +295,11 @@ func (d *commandDoor) do(t *testing.T, operation, id string) (status, text strin
 		return status, ""
 	}
 	return read(t, operation, id, []byte(out))
+}
+
+func (d *commandDoor) send(t *testing.T, id, message string) {
+	t.Helper()
+	if code, _, said := command(t, nil, append([]string{"sessions", "send", "--interrupt", id, message}, d.flags...)...); code != int(exit.Done) {
+		t.Fatalf("send: exit status %d: %s", code, said)
+	}
 }

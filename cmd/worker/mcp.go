@@ -21,7 +21,7 @@ func (p *program) mcpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the task tool to an MCP host, on stdin and stdout",
-		Long: `Serves the tools task, task_wait, task_result, task_stop and agents_list over MCP on stdin
+		Long: `Serves the tools task, task_list, task_wait, task_result, task_send, task_stop and agents_list over MCP on stdin
 and stdout. A host starts this command: docs/guide/hosts.md says how each is told to. It ends with
 its stdin, or when it gets SIGTERM, and what its subagents run ends with it.
 

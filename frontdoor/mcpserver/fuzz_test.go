@@ -11,7 +11,7 @@ import (
 // FuzzCall sends a call of any tool with any arguments and whatever stands
 // beside them. It gets one answer, and the connection goes on.
 func FuzzCall(f *testing.F) {
-	for _, tool := range []string{"task", "task_wait", "task_result", "task_stop", "agents_list", "nope", ""} {
+	for _, tool := range []string{"task", "task_wait", "task_result", "task_send", "task_stop", "agents_list", "nope", ""} {
 		for _, args := range []string{
 			`{}`, `null`, `[]`, `"x"`, `7`, `{"description":"d","prompt":"p","agentType":"explore"}`,
 			`{"description":"d","prompt":"p","agentType":"nobody"}`, `{"prompt":1}`, `{"sessionId":"ses_x","offset":-1}`,

@@ -32,7 +32,7 @@ func (c *connection) taskTool(h hosts.Host) *mcp.Tool {
 // controlTool describes an operation on the subagents of the connection.
 func controlTool(op *control.Operation) *mcp.Tool {
 	annotations := hints()
-	annotations.IdempotentHint, annotations.ReadOnlyHint = true, op.ReadOnly
+	annotations.IdempotentHint, annotations.ReadOnlyHint = !op.Once, op.ReadOnly
 	schema := op.InputSchema
 	if op.Name == taskWaitName {
 		schema = withAttempts(schema)

@@ -12,6 +12,7 @@ type Operation struct {
 	Description string // for models
 	InputSchema json.RawMessage
 	ReadOnly    bool // changes nothing
+	Once        bool // a call that is made again does something again
 	Waits       bool // may take as long as a subagent does
 
 	input func() input
@@ -51,6 +52,18 @@ var Operations = []*Operation{
 			`"transcript":{"type":"boolean","description":"true: the transcript in place of the answer"}`, "sessionId"),
 		ReadOnly: true,
 		input:    func() input { return new(readInput) },
+	},
+	{
+		Name:  "task_send",
+		Title: "Send a subagent a message",
+		Description: "Sends a subagent that runs a message, which it reads before its next step: a correction, an answer, more to do. " +
+			"With interrupt it reads it at once. One that has ended takes none: give the task again, with what it has answered.",
+		InputSchema: object(`"sessionId":{"type":"string","description":"the subagent's session id"},`+
+			`"message":{"type":"string","minLength":1,"description":"what the subagent is to read"},`+
+			`"interrupt":{"type":"boolean","description":"true: what it is doing is interrupted, and messages that it has not read are dropped"}`,
+			"sessionId", "message"),
+		Once:  true,
+		input: func() input { return new(sendInput) },
 	},
 	{
 		Name:  "task_stop",

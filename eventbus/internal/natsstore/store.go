@@ -255,19 +255,28 @@ func Retry[T any](ctx context.Context, s *Store, extra time.Duration, f func(ctx
 // connection is lost it sends the request again: it must be safe to repeat. If
 // nobody listens the error is [nats.ErrNoResponders].
 func (s *Store) Request(ctx context.Context, subject string, data []byte) error {
+	_, err := s.Ask(ctx, subject, data)
+	return err
+}
+
+// Ask is [Store.Request], and returns the answer.
+func (s *Store) Ask(ctx context.Context, subject string, data []byte) ([]byte, error) {
 	if err := checkSubject(subject); err != nil {
-		return err
+		return nil, err
 	}
 	for {
 		connected, end, err := s.retrier.state.await(ctx, s.ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		_, err = s.conn.RequestWithContext(connected, subject, data)
+		msg, err := s.conn.RequestWithContext(connected, subject, data)
 		lost := connected.Err() != nil
 		end()
-		if err == nil || !lost || ctx.Err() != nil {
-			return err
+		switch {
+		case err == nil:
+			return msg.Data, nil
+		case !lost || ctx.Err() != nil:
+			return nil, err
 		}
 	}
 }

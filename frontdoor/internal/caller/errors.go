@@ -72,6 +72,10 @@ func Explain(err error, log *slog.Logger) *Error {
 		return &Error{http.StatusNotFound, "not_found", err.Error()}
 	case errors.Is(err, store.ErrEnded):
 		return &Error{http.StatusConflict, "ended", err.Error()}
+	case errors.Is(err, store.ErrConcludes):
+		return &Error{http.StatusConflict, "concludes", err.Error()}
+	case errors.Is(err, store.ErrNotSent):
+		return &Error{http.StatusGatewayTimeout, "not_sent", err.Error()}
 	case errors.Is(err, store.ErrNotStopped):
 		return &Error{http.StatusGatewayTimeout, "not_stopped", err.Error()}
 	default:

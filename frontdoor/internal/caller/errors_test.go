@@ -28,6 +28,8 @@ func TestExplain(t *testing.T) {
 		{caller.BadRequest(errors.New("no JSON")), 400, "bad_request"},
 		{caller.BadRequest(unknown), 422, "unknown_agent"},
 		{fmt.Errorf("calling: %w", unknown), 422, "unknown_agent"},
+		{fmt.Errorf("session x: %w", store.ErrConcludes), 409, "concludes"},
+		{fmt.Errorf("session x: %w", store.ErrNotSent), 504, "not_sent"},
 		{&control.InputError{Operation: "task_wait", Err: errors.New("what?")}, 400, "bad_request"},
 		{fmt.Errorf("session x: %w", control.ErrRunning), 409, "running"},
 		{fmt.Errorf("%w: ses_x", store.ErrNotFound), 404, "not_found"},

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/session/store"
+)
+
+func (p *program) sessionsSendCommand() *cobra.Command {
+	var interrupt, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "send SESSION MESSAGE",
+		Short: "Send a session that runs a message",
+		Long: `Has the model of SESSION (an id, or the start of one) read MESSAGE before its next step,
+in whatever process it runs, and returns once that process has taken it. With --interrupt
+the step that runs is ended, and messages that the model has not read are dropped.
+
+Exit status: 0 the message is taken, 1 the session has ended or is giving its answer.`,
+		Example: `  worker sessions send ses_4f2k "Leave the vendor folder alone."
+  worker sessions send --interrupt ses_4f2k "Stop searching, and report what you have."`,
+		Args:              usage.Args(cobra.ExactArgs(2)),
+		ValidArgsFunction: p.completeSessions(true),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
+				in := map[string]any{"message": args[1], "interrupt": interrupt}
+				answer, err := p.control(ctx, sessions, "task_send", args[:1], in)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return p.printJSON(answer, true)
+				}
+				fmt.Fprintln(p.stderr, answer.Answer())
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&interrupt, "interrupt", false, "end the step that runs, and drop messages that are not read")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the ids of the session and the message as JSON")
+	return cmd
+}
