@@ -1,6 +1,7 @@
 package eventbus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,21 +69,62 @@ func (b *Bus) log(ctx context.Context, path event.Path, yield func(Entry) bool) 
 // time: all. An error is the last value.
 func (b *Bus) Entries(ctx context.Context, kind string, since time.Time) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		if err := b.entries(ctx, kind, since, func(e Entry) bool { return yield(e, nil) }); err != nil {
+		if err := b.entries(ctx, kind, start{time: since}, func(e Entry) bool { return yield(e, nil) }); err != nil {
 			yield(Entry{}, fmt.Errorf("reading the logs of all sessions: %w", err))
 		}
 	}
 }
 
-func (b *Bus) entries(ctx context.Context, kind string, since time.Time, yield func(Entry) bool) error {
-	// One filter for all entries: the store is slow to find the next message for
-	// several, and most sessions have few entries.
-	subject := "agents.v1." + b.workspace + ".events.log.>"
-	last, err := lastOf(ctx, b.events, []string{subject})
-	if err != nil || last == nil || last.Time.Before(since) {
+// EntriesAfter is [Bus.Entries] for those behind a sequence number.
+func (b *Bus) EntriesAfter(ctx context.Context, kind string, after uint64) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if err := b.entriesAfter(ctx, kind, after, func(e Entry) bool { return yield(e, nil) }); err != nil {
+			yield(Entry{}, fmt.Errorf("reading the logs of all sessions: %w", err))
+		}
+	}
+}
+
+// rangeEntries is up to how many sequence numbers all that is stored is read, to find
+// the entries among it. Else a consumer does, for which the server first looks at all
+// subjects.
+const rangeEntries = 50_000
+
+func (b *Bus) entriesAfter(ctx context.Context, kind string, after uint64, yield func(Entry) bool) error {
+	last, err := newest(ctx, b.events)
+	if err != nil || last <= after {
 		return err
 	}
-	_, err = b.reader.consume(ctx, b.events, []string{subject}, start{time: since}, last.Sequence, func(m *stored) (bool, error) {
+	if last-after > rangeEntries {
+		return b.entries(ctx, kind, start{seq: after + 1}, yield)
+	}
+	prefix, suffix := b.logPrefix(), "."+kind
+	var failed error
+	err = b.reader.between(ctx, b.events, after+1, last, func(m *stored) bool {
+		if !strings.HasPrefix(m.Subject, prefix) || !strings.HasSuffix(m.Subject, suffix) {
+			return true
+		}
+		raw, err := b.payloads.resolve(ctx, m.Data)
+		if err != nil {
+			failed = fmt.Errorf("entry %d: %w", m.Seq, err)
+			return false
+		}
+		return yield(Entry{Seq: m.Seq, Time: m.Time, Kind: kind, Data: raw})
+	})
+	return cmp.Or(failed, err)
+}
+
+// logPrefix is what the subjects of all entries of logs begin with that are no events.
+func (b *Bus) logPrefix() string { return "agents.v1." + b.workspace + ".events.log." }
+
+func (b *Bus) entries(ctx context.Context, kind string, from start, yield func(Entry) bool) error {
+	// One filter for all entries: the store is slow to find the next message for
+	// several, and most sessions have few entries.
+	subject := b.logPrefix() + ">"
+	last, err := lastOf(ctx, b.events, []string{subject})
+	if err != nil || last == nil || last.Sequence < from.seq || last.Time.Before(from.time) {
+		return err
+	}
+	_, err = b.reader.consume(ctx, b.events, []string{subject}, from, last.Sequence, func(m *stored) (bool, error) {
 		if !strings.HasSuffix(m.Subject, "."+kind) {
 			return true, nil
 		}

@@ -65,6 +65,28 @@ func TestLog(t *testing.T) {
 			t.Errorf("%d entries of all logs since %s, want %d", n, since, want)
 		}
 	}
+	var behind []uint64 // sequence numbers
+	for e, err := range bus.EntriesAfter(t.Context(), "opened", 0) {
+		if err != nil || string(e.Data) != `{"schema":1}` {
+			t.Fatalf("%s, %v", e.Data, err)
+		}
+		behind = append(behind, e.Seq)
+	}
+	if len(behind) != 2 {
+		t.Fatalf("%d entries of all logs, want 2", len(behind))
+	}
+	for after, want := range map[uint64]int{behind[0] - 1: 2, behind[0]: 1, behind[1]: 0, behind[1] + 1000: 0} {
+		n := 0
+		for _, err := range bus.EntriesAfter(t.Context(), "opened", after) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if n != want {
+			t.Errorf("%d entries of all logs behind %d, want %d", n, after, want)
+		}
+	}
 	if got := replay(t, bus, root, 0); len(got) != 4 {
 		t.Errorf("%d events on the root's stream, want 4", len(got))
 	}

@@ -1,11 +1,13 @@
 package eventbus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -51,14 +53,17 @@ func (r reader) replay(ctx context.Context, stream jetstream.Stream, subjects []
 // its time.
 func (r reader) parts(ctx context.Context, stream jetstream.Stream, subjects []string, from, upTo uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
 	cfg := stream.CachedInfo().Config
-	direct := cfg.AllowDirect && len(subjects) == 1
+	direct := cfg.AllowDirect
 	left := uint64(forever) // how many are to come
 	for left > 0 && from <= upTo {
 		var part []*stored
 		var pending uint64
-		if direct {
+		switch {
+		case direct && len(subjects) == 1:
 			part, pending, err = r.store.Get(ctx, cfg.Name, subjects[0], from, firstPart)
-		} else {
+		case direct:
+			part, pending, err = r.merged(ctx, stream, subjects, from)
+		default:
 			part, pending, err = r.store.Fetch(ctx, cfg.Name, subjects, from, nextPart)
 		}
 		if err != nil {
@@ -81,6 +86,29 @@ func (r reader) parts(ctx context.Context, stream jetstream.Stream, subjects []s
 		left = min(pending, left-min(left, uint64(len(part))))
 	}
 	return true, nil
+}
+
+// merged returns what a stream of the embedded store has on several subjects if that
+// is little, else only pending, how much it is. With a consumer for several subjects
+// the server reads much of the stream before it delivers anything.
+func (r reader) merged(ctx context.Context, stream jetstream.Stream, subjects []string, from uint64) (all []*stored, pending uint64, err error) {
+	last, err := newest(ctx, stream) // what comes after it may be seen on one subject, and not on another
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, subject := range subjects {
+		part, more, err := r.store.Get(ctx, stream.CachedInfo().Config.Name, subject, from, nextPart)
+		if err != nil {
+			return nil, 0, err
+		}
+		all, pending = append(all, part...), pending+more
+	}
+	if pending > 0 {
+		return nil, pending + uint64(len(all)), nil
+	}
+	all = slices.DeleteFunc(all, func(m *stored) bool { return m.Seq > last })
+	slices.SortFunc(all, func(a, b *stored) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all, 0, nil
 }
 
 // contents yields the content of the messages that a stream has on a subject, the

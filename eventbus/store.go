@@ -20,6 +20,10 @@ type Finding = natsstore.Finding
 // were damaged.
 type Loss = storefiles.Loss
 
+// Message is a message as a stream has it. Its readers share it, and must not
+// change it.
+type Message = natsstore.Message
+
 // StreamError is returned for a stream that would lose what is stored in it.
 type StreamError = natsstore.StreamError
 

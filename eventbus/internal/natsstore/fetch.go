@@ -22,7 +22,12 @@ func (s *Store) Fetch(ctx context.Context, stream string, subjects []string, fro
 		}
 		name := consumer.CachedInfo().Name
 		defer s.forget(stream, name)
-		b, err := s.pull(ctx, stream, name, pull{limit, readBytes, true})
+		// Asked for more than there is, the server looks for it to the end of the stream.
+		some := int(min(consumer.CachedInfo().NumPending, uint64(limit)))
+		if some == 0 {
+			return batch{}, nil
+		}
+		b, err := s.pull(ctx, stream, name, pull{some, readBytes, true})
 		if errors.Is(err, errTooLarge) {
 			b, err = s.pull(ctx, stream, name, pull{1, 0, true})
 		}

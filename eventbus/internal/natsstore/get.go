@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,24 +30,45 @@ const (
 var errGap = errors.New("a part of the event store's answer was lost")
 
 // Get returns what a stream of the embedded store has on a subject from a sequence
-// number on, in one round trip: at most limit messages, and up to the one that
-// completes [readBytes]. pending is how many more it has. The stream must allow direct
-// access.
+// number on, in one order: at most limit messages, and up to the one that completes
+// [readBytes]. pending is how many more it has. The stream must allow direct access.
 //
 // It costs the server no consumer, and more for each message than [Store.Fetch].
 func (s *Store) Get(ctx context.Context, stream, subject string, from uint64, limit int) (msgs []*Message, pending uint64, err error) {
-	request, err := json.Marshal(directGet{max(from, 1), subject, limit, readBytes})
-	if err != nil {
-		return nil, 0, err
-	}
 	return s.read(ctx, func(ctx context.Context) (batch, error) {
-		answers, stop, err := s.ask("$JS.API.DIRECT.GET."+stream, request, limit+1)
-		if err != nil {
-			return batch{}, err
+		if subject == ">" {
+			return s.direct(ctx, stream, directGet{max(from, 1), subject, limit, readBytes})
 		}
-		defer stop()
-		return readDirect(ctx, answers)
+		// Asked for more than there is on a subject with wildcards, the server looks
+		// for it to the end of the stream; and counts what there is from another
+		// place than the start by reading the stream. So all is counted first.
+		first, err := s.direct(ctx, stream, directGet{1, subject, 1, readBytes})
+		all := first.pending + uint64(len(first.msgs))
+		switch {
+		case err != nil || all == 0:
+			return batch{}, err
+		case all > uint64(limit):
+			return s.direct(ctx, stream, directGet{max(from, 1), subject, limit, readBytes})
+		case all > 1:
+			first, err = s.direct(ctx, stream, directGet{1, subject, int(all), readBytes})
+		}
+		first.msgs = slices.DeleteFunc(first.msgs, func(m *Message) bool { return m.Seq < from })
+		return first, err
 	})
+}
+
+// direct sends a request and returns its answers.
+func (s *Store) direct(ctx context.Context, stream string, get directGet) (batch, error) {
+	request, err := json.Marshal(get)
+	if err != nil {
+		return batch{}, err
+	}
+	answers, stop, err := s.ask("$JS.API.DIRECT.GET."+stream, request, get.Batch+1)
+	if err != nil {
+		return batch{}, err
+	}
+	defer stop()
+	return readDirect(ctx, answers)
 }
 
 // directGet is the request, as ADR-31 of NATS defines it.
@@ -86,7 +108,7 @@ func readDirect(ctx context.Context, answers <-chan *nats.Msg) (b batch, err err
 		case before != strconv.FormatUint(last, 10):
 			return b, errGap
 		}
-		msg, err := direct(m)
+		msg, err := directMessage(m)
 		if err != nil {
 			return b, err
 		}
@@ -100,8 +122,8 @@ const (
 	lastSequenceHeader = "Nats-Last-Sequence"
 )
 
-// direct returns the message in an answer to a [directGet].
-func direct(m *nats.Msg) (*Message, error) {
+// directMessage returns the message in an answer to a [directGet].
+func directMessage(m *nats.Msg) (*Message, error) {
 	seq, err := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
 	if err != nil {
 		return nil, fmt.Errorf("reading an answer of the event store: %w", err)
