@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// completeSessions completes, for the shell, the ids of sessions, the newest
+// completeSessions completes, for the shell, the ids of the newest sessions, the newest
 // first. several says that the command takes more than one.
 func (p *program) completeSessions(several bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -23,13 +23,16 @@ func (p *program) completeSessions(several bool) cobra.CompletionFunc {
 		}
 		var ids []string
 		_ = p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error { // no answer: nothing to complete
-			records, err := sessions.List(ctx)
-			for _, r := range records {
+			page, err := sessions.Page(ctx, store.ListOptions{})
+			if err != nil {
+				return err
+			}
+			for _, r := range page.Sessions {
 				if strings.HasPrefix(r.ID, typed) && !slices.Contains(args, r.ID) {
 					ids = append(ids, r.ID+"\t"+termtext.OneLine(strings.TrimSpace(r.Agent+" "+r.Description), 60)+", "+string(r.Status))
 				}
 			}
-			return err
+			return nil
 		})
 		return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}

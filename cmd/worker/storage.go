@@ -89,9 +89,10 @@ func meant(ctx context.Context, sessions *store.Store, err error) error {
 	var ids []string
 	list := "worker sessions list --all"
 	if missing.What == "session" {
-		records, _ := sessions.List(ctx) // without them nothing is suggested
-		for _, r := range records {
-			ids = append(ids, r.ID)
+		if page, err := sessions.Page(ctx, store.ListOptions{}); err == nil { // else nothing is suggested
+			for _, r := range page.Sessions {
+				ids = append(ids, r.ID)
+			}
 		}
 	} else {
 		list = "worker approvals list"

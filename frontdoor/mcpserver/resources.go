@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
@@ -93,12 +94,18 @@ func (c *connection) listSessions(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil || !ok || c.shared {
 			return res, err
 		}
-		records, err := c.sessions.List(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range records {
-			if c.owns(r) && len(list.Resources) < maxListed {
+		c.mu.Lock()
+		roots := slices.Clone(c.roots)
+		c.mu.Unlock()
+		for _, root := range slices.Backward(roots) {
+			records, err := c.sessions.Tree(ctx, event.Path(nil).Child(root, ""))
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range records {
+				if len(list.Resources) == maxListed {
+					return list, nil
+				}
 				list.Resources = append(list.Resources, sessionResource(r))
 			}
 		}

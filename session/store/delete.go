@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -43,32 +44,48 @@ func (r *Record) below(id string) bool {
 // If one of them has not ended, the error is [ErrRunning] and nothing is
 // deleted. A deletion that was cut off can be repeated: the record goes last.
 func (s *Store) Delete(ctx context.Context, id string) (int, error) {
-	records, err := s.List(ctx)
+	if !event.ValidID(id) {
+		return 0, &NotFoundError{"session", id}
+	}
+	s.settle(ctx, id)
+	r, _, err := s.read(ctx, id)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		if r, err = s.begun(ctx, id); err == nil {
+			err = fmt.Errorf("session %s (%s) can't be deleted: %w", r.ID, r.Status, ErrRunning)
+		}
+	}
 	if err != nil {
 		return 0, err
 	}
-	return s.delete(ctx, id, records)
+	return s.deleteTree(ctx, r)
 }
 
-// delete is [Store.Delete] where records are those of all sessions.
-func (s *Store) delete(ctx context.Context, id string, records []*Record) (int, error) {
-	var tree []*Record
-	for _, r := range records {
-		if !r.below(id) {
-			continue
-		}
+// deleteTree is [Store.Delete] for the session of a record.
+func (s *Store) deleteTree(ctx context.Context, top *Record) (int, error) {
+	tree, err := s.Tree(ctx, top.Path)
+	if err != nil {
+		return 0, err
+	}
+	asked := false // somebody, about a call
+	for _, r := range tree {
 		if !r.Closed {
 			return 0, fmt.Errorf("session %s (%s) can't be deleted: %w", r.ID, r.Status, ErrRunning)
 		}
-		tree = append(tree, r)
-	}
-	if len(tree) == 0 {
-		return 0, &NotFoundError{"session", id}
+		seq, err := s.bus.LastSeq(ctx, r.Path, event.ToolApprovalRequired{}.Type())
+		if err != nil {
+			return 0, err
+		}
+		asked = asked || seq > 0
 	}
 	slices.SortFunc(tree, func(a, b *Record) int { return b.Depth - a.Depth }) // the session itself last
-	approvals, err := s.allApprovals(ctx)
-	if err != nil {
-		return 0, err
+	var approvals []*Approval
+	if asked {
+		if approvals, err = s.allApprovals(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if err := s.bus.Purge(ctx, top.Path); err != nil { // the logs of all of them, at once
+		return 0, fmt.Errorf("deleting session %s: %w", top.ID, err)
 	}
 	deleted := 0
 	for _, r := range tree {
@@ -97,6 +114,9 @@ func (s *Store) deleteOne(ctx context.Context, r *Record, approvals []*Approval)
 			return err
 		}
 	}
+	if err := s.purgeKey(ctx, s.records, strings.TrimPrefix(s.markKey(r.Path), s.key(""))); err != nil {
+		return err
+	}
 	return s.purgeKey(ctx, s.records, r.ID)
 }
 
@@ -110,40 +130,91 @@ func (s *Store) purgeKey(ctx context.Context, bucket jetstream.KeyValue, id stri
 	return stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+bucket.Bucket()+"."+s.key(id)))
 }
 
+const (
+	// expireSlice is how long sessions are deleted without a pause, and expirePause
+	// how long that is: what others ask of the store is not behind all of it.
+	expireSlice = 50 * time.Millisecond
+	expirePause = 25 * time.Millisecond
+
+	// expirePart is how many records are read at once.
+	expirePart = 512
+)
+
 // Expire deletes the sessions that the retention no longer keeps at a time, and
-// returns how many.
+// returns how many. It costs what it deletes: the records are in the order of their
+// last change, so those that ended first come first. One that was stored anew later,
+// by [Store.Rebuild], is kept for so long again at most.
 func (s *Store) Expire(ctx context.Context, keep Retention, now time.Time) (int, error) {
 	if keep.Age <= 0 && keep.Bytes == 0 {
 		return 0, nil
 	}
-	records, err := s.List(ctx)
+	s.settle(ctx, "")
+	info, err := s.recordStream.Info(ctx)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("listing sessions: %w", err)
 	}
-	var roots []*Record // which have ended with all below them
-	for _, r := range records {
-		running := func(c *Record) bool { return c.below(r.ID) && !c.Closed }
-		if r.Depth == 0 && !slices.ContainsFunc(records, running) {
-			roots = append(roots, r)
-		}
-	}
-	slices.SortFunc(roots, func(a, b *Record) int { return a.EndedAt.Compare(b.EndedAt) })
-	deleted := 0
-	for _, r := range roots {
-		old := keep.Age > 0 && now.Sub(r.EndedAt) >= keep.Age
-		if !old {
-			large, err := s.exceeds(ctx, keep.Bytes)
-			if err != nil || !large {
-				return deleted, err
+	e := &expiry{store: s, keep: keep, now: now, began: time.Now()}
+	for from := info.State.FirstSeq; from <= info.State.LastSeq && !e.done; from += expirePart {
+		for m, err := range s.bus.Range(ctx, s.recordStream, from, min(from+expirePart-1, info.State.LastSeq)) {
+			if err == nil {
+				err = e.look(ctx, m)
+			}
+			if err != nil {
+				return e.deleted, err
+			}
+			if e.done {
+				break
 			}
 		}
-		n, err := s.delete(ctx, r.ID, records)
-		deleted += n
-		if err != nil {
-			return deleted, err
+	}
+	return e.deleted, nil
+}
+
+// expiry is an [Store.Expire] that runs.
+type expiry struct {
+	store   *Store
+	keep    Retention
+	now     time.Time
+	began   time.Time // the slice
+	deleted int
+	done    bool // all further sessions are kept
+}
+
+// look deletes the session of a record, or finds that it is kept.
+func (e *expiry) look(ctx context.Context, m *eventbus.Message) error {
+	id, mark := e.store.parseKey(m.Subject)
+	if id == "" || mark || len(m.Data) == 0 {
+		return nil
+	}
+	r, err := decodeRecord(m.Data)
+	if err != nil || !r.Closed {
+		return err
+	}
+	if e.keep.Age <= 0 || e.now.Sub(r.EndedAt) < e.keep.Age {
+		large, err := e.store.exceeds(ctx, e.keep.Bytes)
+		if err != nil || !large {
+			e.done = true
+			return err
 		}
 	}
-	return deleted, nil
+	if r.Depth > 0 { // it goes with its root
+		return nil
+	}
+	n, err := e.store.deleteTree(ctx, r)
+	e.deleted += n
+	if err != nil && !errors.Is(err, ErrRunning) {
+		return err
+	}
+	if time.Since(e.began) < expireSlice {
+		return nil
+	}
+	select {
+	case <-time.After(expirePause):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	e.began = time.Now()
+	return nil
 }
 
 // exceeds reports whether the embedded store holds more than limit bytes; 0: no

@@ -133,7 +133,7 @@ func (s *Store) Rebuild(ctx context.Context) (changed int, err error) {
 			changed++
 		}
 	}
-	return changed, nil
+	return changed, s.remarkAll(ctx)
 }
 
 // rebuild makes the record of one session from its log. has is what is stored.

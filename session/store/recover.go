@@ -1,13 +1,11 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
@@ -118,78 +116,6 @@ type orphan struct {
 
 // process returns the boot id of the process that is to end the session.
 func (o orphan) process() string { return cmp.Or(o.EndedBy, o.BootID) }
-
-// closedMark is in the JSON of a record that is closed, and in no other: within a
-// text its quotes would be escaped. Most records have it, and need not be decoded.
-var closedMark = []byte(`"closed":true`)
-
-// open returns the sessions whose records are not closed, or not stored.
-func (s *Store) open(ctx context.Context) ([]orphan, error) {
-	s.settle(ctx, "")
-	entries, err := s.entries(ctx, s.records)
-	if err != nil {
-		return nil, fmt.Errorf("listing sessions: %w", err)
-	}
-	var found []orphan
-	known := make(map[string]bool, len(entries))
-	var newest time.Time
-	for _, e := range entries {
-		known[strings.TrimPrefix(e.key, s.key(""))] = true
-		if e.created.After(newest) {
-			newest = e.created
-		}
-		if bytes.Contains(e.value, closedMark) {
-			continue
-		}
-		r, err := decodeRecord(e.value)
-		if err != nil {
-			return nil, err
-		}
-		if !r.Closed {
-			found = append(found, orphan{r, e.rev})
-		}
-	}
-	unindexed, err := s.unindexed(ctx, known, newest)
-	return append(found, unindexed...), err
-}
-
-// indexDelay bounds how far a record in the bucket is behind the log of its
-// session, see [Store.unindexed].
-const indexDelay = 3 * time.Minute
-
-// unindexed returns the sessions whose logs have begun, and of which no record is
-// stored: their process was killed in between. known are the ids in the bucket,
-// and newest is when it was written to last.
-//
-// Only logs that begin shortly before that time can lack their record. A process
-// that lives writes the record of a session within [indexInterval], or the session
-// fails within [WriteTimeout] or two. If it is killed instead, the others of the
-// workspace look here within [lease.Time] and a minute, and until then alone do
-// they write to the bucket without having looked. These are some 100 s together.
-func (s *Store) unindexed(ctx context.Context, known map[string]bool, newest time.Time) ([]orphan, error) {
-	if newest.IsZero() { // then the bucket is new, or lost: for that there is Rebuild
-		stream, err := s.js.Stream(ctx, eventbus.Stream)
-		if err != nil {
-			return nil, fmt.Errorf("looking for sessions without a record: %w", err)
-		}
-		newest = stream.CachedInfo().State.LastTime
-	}
-	var found []orphan
-	for e, err := range s.bus.Entries(ctx, openedKind, newest.Add(-indexDelay)) {
-		if err != nil {
-			return nil, fmt.Errorf("looking for sessions without a record: %w", err)
-		}
-		r, err := decodeOpened(e)
-		if err != nil {
-			return nil, err
-		}
-		if !known[r.ID] {
-			known[r.ID] = true
-			found = append(found, orphan{Record: r})
-		}
-	}
-	return found, nil
-}
 
 // decodeOpened returns the record of a session as the first entry of its log has it.
 func decodeOpened(e eventbus.Entry) (*Record, error) {

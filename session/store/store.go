@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -40,15 +40,17 @@ var ErrAmbiguous = errors.New("give more of the id")
 // Store keeps the records and messages of a workspace's sessions, and the
 // approvals that they wait for.
 type Store struct {
-	workspace string
-	bus       *eventbus.Bus
-	js        jetstream.JetStream
-	records   jetstream.KeyValue
-	approvals jetstream.KeyValue
-	leases    *lease.Bucket
-	messages  jetstream.Stream // of sessions of before schema 3; nil: there are none
-	index     *Index           // of a process that runs sessions; else nil
-	beforeEnd func(id string)  // for tests, between the claim of a record and its session's end; nil: not called
+	workspace    string
+	bus          *eventbus.Bus
+	js           jetstream.JetStream
+	records      jetstream.KeyValue
+	recordStream jetstream.Stream // below records
+	approvals    jetstream.KeyValue
+	leases       *lease.Bucket
+	messages     jetstream.Stream // of sessions of before schema 3; nil: there are none
+	index        *Index           // of a process that runs sessions; else nil
+	looked       atomic.Bool      // all sessions have marks
+	beforeEnd    func(id string)  // for tests, between the claim of a record and its session's end; nil: not called
 }
 
 // Open makes sure of the buckets and the stream and returns the store of
@@ -63,6 +65,9 @@ func Open(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the bucket %s: %w", recordBucket, err)
+	}
+	if s.recordStream, err = s.js.Stream(ctx, "KV_"+recordBucket); err != nil {
+		return nil, fmt.Errorf("opening the bucket %s: %w", recordBucket, err)
 	}
 	s.approvals, err = bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
 		Bucket:      approvalBucket,
@@ -114,11 +119,16 @@ func (s *Store) Taken(ctx context.Context, id string) (*Record, error) {
 }
 
 // update stores r if its stored revision still is rev, and returns the new one.
-// rev 0: if no record of the session is stored.
+// rev 0: if no record of the session is stored; its mark is stored before.
 func (s *Store) update(ctx context.Context, r *Record, rev uint64) (uint64, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return 0, fmt.Errorf("storing session %s: %w", r.ID, err)
+	}
+	if rev == 0 {
+		if err := s.mark(ctx, r); err != nil {
+			return 0, err
+		}
 	}
 	next, err := s.records.Update(ctx, s.key(r.ID), data, rev)
 	if eventbus.IsConflict(err) {
@@ -140,15 +150,14 @@ func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
 	s.settle(ctx, id)
 	entry, err := s.records.Get(ctx, s.key(id))
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		records, err := s.List(ctx)
+		var found string
+		if found, err = s.byStart(ctx, id); errors.Is(err, ErrNotFound) {
+			return s.begun(ctx, id)
+		}
 		if err != nil {
 			return nil, err
 		}
-		r, err := byPrefix(records, id, "session", func(r *Record) string { return r.ID })
-		if errors.Is(err, ErrNotFound) {
-			return s.begun(ctx, id)
-		}
-		return r, err
+		entry, err = s.records.Get(ctx, s.key(found))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading session %s: %w", id, err)
@@ -158,6 +167,16 @@ func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
 		return nil, err
 	}
 	return s.current(ctx, r)
+}
+
+// byStart returns the id of the session whose id alone begins with start.
+func (s *Store) byStart(ctx context.Context, start string) (string, error) {
+	s.settle(ctx, "")
+	ids, err := s.ids(ctx)
+	if err != nil {
+		return "", fmt.Errorf("looking for session %s: %w", start, err)
+	}
+	return byPrefix(ids, start, "session", func(id string) string { return id })
 }
 
 // begun returns the record of a session that has only just begun: its log is
@@ -211,26 +230,6 @@ func (s *Store) current(ctx context.Context, r *Record) (*Record, error) {
 	return state.recordOr(r), nil
 }
 
-// List returns the records of all sessions, the newest first.
-func (s *Store) List(ctx context.Context) ([]*Record, error) {
-	s.settle(ctx, "")
-	entries, err := s.entries(ctx, s.records)
-	if err != nil {
-		return nil, fmt.Errorf("listing sessions: %w", err)
-	}
-	records, err := decodeRecords(entries)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range records {
-		if records[i], err = s.current(ctx, r); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(records, func(a, b *Record) int { return b.CreatedAt.Compare(a.CreatedAt) })
-	return records, nil
-}
-
 // NotFoundError is an [ErrNotFound] that says what is not stored.
 type NotFoundError struct{ What, ID string }
 
@@ -245,8 +244,8 @@ func (e *NotFoundError) Error() string {
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
 // byPrefix returns the item whose id is prefix, or alone begins with it.
-func byPrefix[T any](items []*T, prefix, what string, id func(*T) string) (*T, error) {
-	var found []*T
+func byPrefix[T any](items []T, prefix, what string, id func(T) string) (none T, _ error) {
+	var found []T
 	for _, item := range items {
 		switch {
 		case id(item) == prefix:
@@ -257,9 +256,9 @@ func byPrefix[T any](items []*T, prefix, what string, id func(*T) string) (*T, e
 	}
 	switch {
 	case len(found) == 0 || prefix == "":
-		return nil, &NotFoundError{what, prefix}
+		return none, &NotFoundError{what, prefix}
 	case len(found) == 1:
 		return found[0], nil
 	}
-	return nil, fmt.Errorf("%s is the start of %d %s ids (%s, …): %w", prefix, len(found), what, id(found[0]), ErrAmbiguous)
+	return none, fmt.Errorf("%s is the start of %d %s ids (%s, …): %w", prefix, len(found), what, id(found[0]), ErrAmbiguous)
 }

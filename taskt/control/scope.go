@@ -49,13 +49,47 @@ func (c *Control) get(ctx context.Context, scope *Scope, id string) (*store.Reco
 // all returns the records of the subagents that the caller reaches, the newest
 // first.
 func (c *Control) all(ctx context.Context, scope *Scope) ([]*store.Record, error) {
-	records, err := c.store.List(ctx)
+	var records []*store.Record
+	var err error
+	if scope.Workspace {
+		records, err = c.store.List(ctx)
+	} else {
+		records, err = c.below(ctx, scope.Below)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(records, func(r *store.Record) bool {
 		return r.ParentID == "" || !scope.has(r) || scope.allows != nil && !scope.allows(r)
 	}), nil
+}
+
+// below returns the records of the sessions of some ids and of all below them, the
+// newest first.
+func (c *Control) below(ctx context.Context, ids []string) ([]*store.Record, error) {
+	var records []*store.Record
+	seen := make(map[string]bool)
+	for _, id := range ids {
+		top, err := c.store.Get(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		tree, err := c.store.Tree(ctx, top.Path)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range tree {
+			if !seen[r.ID] {
+				seen[r.ID] = true
+				records = append(records, r)
+			}
+		}
+	}
+	slices.SortStableFunc(records, func(a, b *store.Record) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return records, nil
 }
 
 // some returns the records of the sessions of these ids or, without ids, of all
