@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
@@ -17,6 +19,7 @@ import (
 
 func (p *program) sessionsListCommand() *cobra.Command {
 	var asJSON, all, kept, wide bool
+	var o store.ListOptions
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions, the newest first",
@@ -25,17 +28,38 @@ ended longer ago than --archive-after is archived, and listed with --all.
 
 With --worktrees it lists the git worktrees of sessions that are kept instead: those in
 use, those with changes that were neither applied nor discarded, and what killed
-processes have left.`,
+processes have left.
+
+If there are more sessions than --limit, the command says on stderr with which --cursor
+the list goes on. Page after page has each session once, whatever changes meanwhile.`,
+		Example: `  worker sessions list
+  worker sessions list --all --limit 1000 --json | jq -r '.[].id'`,
 		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Limit < 1 || o.Limit > store.MaxPage {
+				return exit.Usage(fmt.Errorf("--limit %d: a page has 1 to %d sessions", o.Limit, store.MaxPage))
+			}
+			now := time.Now()
+			if after := p.settings.ArchiveAfter; !all && after > 0 {
+				o.Since = now.Add(-after)
+			}
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				if kept {
 					return p.listWorktrees(ctx, sessions, asJSON, wide)
 				}
-				return p.listSessions(ctx, sessions, all, asJSON, wide)
+				page, err := sessions.Page(ctx, o)
+				if errors.Is(err, store.ErrCursor) {
+					return exit.Usage(err)
+				}
+				if err != nil {
+					return err
+				}
+				return errors.Join(p.printSessions(page, now, asJSON, wide), p.printRest(page, o))
 			})
 		},
 	}
+	cmd.Flags().IntVar(&o.Limit, "limit", 100, fmt.Sprintf("how many sessions at most, 1 to %d", store.MaxPage))
+	cmd.Flags().StringVar(&o.Cursor, "cursor", "", "go on behind a list that was cut off: what that list says")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as a JSON array")
 	cmd.Flags().BoolVar(&all, "all", false, "list archived sessions too")
 	cmd.Flags().BoolVar(&kept, "worktrees", false, "list the git worktrees that are kept")
@@ -49,28 +73,27 @@ type listed struct {
 	Archived bool `json:"archived"`
 }
 
-func (p *program) listSessions(ctx context.Context, sessions *store.Store, all, asJSON, wide bool) error {
-	records, err := sessions.List(ctx)
-	if err != nil {
-		return err
+// printRest says what of the list is not shown.
+func (p *program) printRest(page *store.Page, o store.ListOptions) error {
+	var err error
+	switch {
+	case page.Next != "":
+		_, err = fmt.Fprintf(p.stderr, "there are more: --cursor %s\n", page.Next)
+	case page.Left:
+		_, err = fmt.Fprintln(p.stderr, "what ended earlier is archived, see it with --all")
+	case len(page.Sessions) == 0 && o.Cursor == "":
+		_, err = fmt.Fprintln(p.stderr, "no sessions yet: try worker task explore \"…\"")
 	}
-	now := time.Now()
+	return err
+}
+
+func (p *program) printSessions(page *store.Page, now time.Time, asJSON, wide bool) error {
 	shown := []listed{}
-	for _, r := range records {
-		if archived := r.Archived(p.settings.ArchiveAfter, now); all || !archived {
-			shown = append(shown, listed{r, archived})
-		}
+	for _, r := range page.Sessions {
+		shown = append(shown, listed{r, r.Archived(p.settings.ArchiveAfter, now)})
 	}
 	if asJSON {
 		return p.printJSON(shown, true)
-	}
-	hidden := len(records) - len(shown)
-	switch {
-	case len(records) == 0:
-		fmt.Fprintln(p.stderr, "no sessions yet: try worker task explore \"…\"")
-		return nil
-	case hidden > 0:
-		defer fmt.Fprintf(p.stderr, "%d archived, see them with --all\n", hidden)
 	}
 	if len(shown) == 0 {
 		return nil

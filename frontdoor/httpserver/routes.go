@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
@@ -63,15 +64,33 @@ func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request) {
 	}{append([]taskt.Agent{}, s.tasks.Agents()...)})
 }
 
+// defaultPage is how many sessions a page has unless its caller asks for another
+// number.
+const defaultPage = 100
+
+// listSessions answers with a page of the list of sessions.
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
-	records, err := s.sessions.List(r.Context())
+	query := r.URL.Query()
+	o := store.ListOptions{Limit: defaultPage, Cursor: query.Get("cursor")}
+	if text := query.Get("limit"); text != "" {
+		var err error
+		if o.Limit, err = strconv.Atoi(text); err != nil || o.Limit < 1 || o.Limit > store.MaxPage {
+			s.fail(w, caller.BadRequest(fmt.Errorf("limit=%.20s: a page has 1 to %d sessions", text, store.MaxPage)))
+			return
+		}
+	}
+	page, err := s.sessions.Page(r.Context(), o)
+	if errors.Is(err, store.ErrCursor) {
+		err = caller.BadRequest(err)
+	}
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
 	s.answer(w, http.StatusOK, struct {
-		Sessions []*store.Record `json:"sessions"`
-	}{append([]*store.Record{}, records...)})
+		Sessions   []*store.Record `json:"sessions"`
+		NextCursor string          `json:"nextCursor,omitempty"`
+	}{page.Sessions, page.Next})
 }
 
 func (s *Server) showSession(w http.ResponseWriter, r *http.Request) {

@@ -76,6 +76,9 @@ func TestErrors(t *testing.T) {
 		{"PUT", "/v1/sessions/ses_x", "", "", 405, "method_not_allowed", "takes GET or DELETE"},
 		{"GET", "/", "", "", 404, "not_found", "/"},
 		{"GET", "/v1/sessions/", "", "", 404, "not_found", ""},
+		{"GET", "/v1/sessions?limit=0", "", "", 400, "bad_request", "1 to 1000"},
+		{"GET", "/v1/sessions?limit=many", "", "", 400, "bad_request", "1 to 1000"},
+		{"GET", "/v1/sessions?cursor=garbled", "", "", 400, "bad_request", "it is no cursor"},
 		{"GET", "/v1/sessions/ses_none", "", "", 404, "not_found", "no such session"},
 		{"GET", "/v1/sessions/ses_", "", "", 404, "not_found", "no such session"}, // the start of two ids
 		{"GET", "/v1/sessions/ses_%24", "", "", 404, "not_found", "no such session"},
