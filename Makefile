@@ -29,14 +29,16 @@ bench-beside:
 
 # long campaigns: the worker through kills, outages, full disks and the like
 # (docs/reliability.md; make soak CAMPAIGNS='-campaign kills -duration 10m'), each file
-# of a store damaged in each way, then all rows of the sandbox's attacks, in every way
-# that a kernel can hold
+# of a store damaged in each way, all rows of the sandbox's attacks, in every way that a
+# kernel can hold, and what a store with much history costs
 CAMPAIGNS ?=
+HISTORY ?= -sessions 100000 -events 57
 soak:
 	go run ./internal/soak $(CAMPAIGNS)
 	SOAK=1 go test -count 1 -timeout 30m -run TestDamage -v ./cmd/worker
 	SANDBOX_ROWS=all go test -tags soak -count 1 -timeout 120m ./sandbox
 	SANDBOX_ROWS=all go test -count 1 -timeout 30m -run TestAttacks ./cmd/worker
+	go run ./internal/soak/history $(HISTORY)
 
 ci:
 	.ci/run

@@ -54,6 +54,8 @@ var mayImport = map[string][]string{
 	"eventbus/internal/oncelog":            nil,
 	"frontdoor/mcpserver/internal/mcphttp": nil,
 
+	"internal/soak/history": {"eventbus", "session", "session/store", "model", "permission", "tool"}, // it fills a store as a worker does
+
 	// An agent file is read in this order, and found apart from that.
 	"agentdefs/internal/agentdefstest": {"agentdefs", "permission"}, // for tests of the packages below
 	"agentdefs/internal/diag":          nil,
