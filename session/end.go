@@ -54,9 +54,10 @@ func (s *Session) End(status store.Status, why error) error {
 		return errors.Join(incomplete, err)
 	}
 	if err := s.endAs(status, why); err != nil {
-		// Its end is found missing, and made up for, when this process has gone.
+		// Its end is found missing, and made up for, by the next sweep that the store
+		// has room for: of this process, or of another one when this one has gone.
 		s.m.mu.Lock()
-		s.m.left = true
+		s.m.lost[s.id] = true
 		s.m.mu.Unlock()
 		s.mu.Lock()
 		s.m.index.Put(indexed{s}, s.record)

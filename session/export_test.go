@@ -38,3 +38,7 @@ func Sleep(m *Manager) { m.keeper.Stop() }
 
 // EndLease has m go on with a lease of a process that has ended.
 func EndLease(ctx context.Context, m *Manager) error { return m.keeper.Close(ctx, true) }
+
+// Sweep ends what has lost its process, as the manager does once a minute, and
+// reports whether it has looked at all of it.
+func Sweep(ctx context.Context, m *Manager) bool { return m.sweep(ctx, m.keeper) }

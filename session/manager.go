@@ -105,8 +105,7 @@ type Manager struct {
 
 	mu   sync.Mutex
 	live map[string]*Session
-	lost map[string]bool // ids of sessions that another process has claimed, and may not have ended
-	left bool            // the end of a session could not be stored
+	lost map[string]bool // ids of sessions that another process has claimed, and may not have ended, or whose end could not be stored
 
 	rulesSaid string // what was logged of the static rules; empty: nothing is wrong
 }
@@ -165,7 +164,7 @@ func (m *Manager) Close() error {
 	// The records before the lease: without it their sessions count as lost.
 	err := m.index.Close(ctx)
 	m.mu.Lock()
-	left := m.left || len(m.live) > 0 || len(m.lost) > 0
+	left := len(m.live) > 0 || len(m.lost) > 0
 	m.mu.Unlock()
 	return errors.Join(err, m.keeper.Close(ctx, left))
 }

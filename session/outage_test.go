@@ -95,8 +95,15 @@ func TestServerRestarts(t *testing.T) {
 }
 
 // TestDiskFull: a session whose events the store has no room for fails and says
-// so; it is found unfinished, and ended, once there is room.
+// so; it is found unfinished, and ended, once there is room: by its own process, or
+// by another one where that has gone.
 func TestDiskFull(t *testing.T) {
+	for _, stays := range []bool{true, false} {
+		t.Run(fmt.Sprint("its process stays: ", stays), func(t *testing.T) { testDiskFull(t, stays) })
+	}
+}
+
+func testDiskFull(t *testing.T, stays bool) {
 	m := turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
 		for range 1000 {
 			if !yield(model.TextDelta{Text: strings.Repeat("x", 4<<10)}, nil) {
@@ -122,15 +129,21 @@ func TestDiskFull(t *testing.T) {
 		}
 		return
 	}
-	// Room again; the process has gone without being able to give its lease back.
+	// Room again.
 	if err := e.bus.Purge(t.Context(), s.Path()); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Store().Recover(t.Context()); err != nil {
-		t.Fatal(err)
+	if stays {
+		if !session.Sweep(t.Context(), e.Manager) {
+			t.Error("the sweep has not looked at all sessions")
+		}
+	} else { // its process has gone without being able to give its lease back
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Store().Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if r := e.stored(s.ID()); !r.Status.Ended() || !r.Closed {
 		t.Errorf("record %+v", r)
