@@ -156,6 +156,10 @@ func (w *walk) read(ctx context.Context, from, to uint64) (marks []marked, err e
 			if err != nil {
 				return nil, err
 			}
+			if r.Closed && r.EndedAt.Before(w.options.Since) { // it got its mark after its end
+				w.left = true
+				continue
+			}
 			marks = append(marks, marked{m.Seq, r})
 		}
 	}
