@@ -22,5 +22,6 @@
 // interrupted, and every stream gets its one session_end.
 //
 // What is stored of sessions, and can be asked without running one, is in
-// package store below.
+// package store below, and how processes see that others live in package lease. The
+// files left here share the state of [Session].
 package session

@@ -61,3 +61,23 @@ func (l *layers) reason(d permission.Decision) string {
 	}
 	return text
 }
+
+// tellRules logs what is wrong with the static rules, once for each thing, and
+// that nothing is any more.
+func (m *Manager) tellRules(err error) {
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	m.mu.Lock()
+	before := m.rulesSaid
+	m.rulesSaid = said
+	m.mu.Unlock()
+	switch {
+	case said == before:
+	case err != nil:
+		m.log.Error("the last good permission rules stay in force", "err", err)
+	default:
+		m.log.Info("the permission rules are in force again as they are written")
+	}
+}

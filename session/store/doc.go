@@ -14,4 +14,7 @@
 // A process that runs sessions has a lease in the bucket AGENT_WORKERS. What it
 // left when it was killed, [Store.Recover] ends: a session that ran becomes
 // interrupted, and every stream gets its one session_end.
+//
+// The package has more files than others: each is one thing that can be asked of a
+// [Store], or one thing that is stored.
 package store

@@ -1,0 +1,119 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/store"
+)
+
+// answer is what the model says in one call.
+type answer struct {
+	id              string
+	final           bool // no tools can be called any more
+	message         model.Message
+	stop            model.StopReason
+	usage           model.Usage
+	text, reasoning strings.Builder
+}
+
+// callContext is the context of a turn with the deadline of a model call, whose
+// end ends the turn.
+type callContext struct {
+	context.Context
+	deadline time.Time
+}
+
+// Deadline implements [context.Context].
+func (c *callContext) Deadline() (time.Time, bool) {
+	if at, ok := c.Context.Deadline(); ok && at.Before(c.deadline) {
+		return at, true
+	}
+	return c.deadline, true
+}
+
+// callModel asks the model for the next message, and publishes it as it arrives.
+func (t *Turn) callModel(step context.Context, a *answer) error {
+	ctx, end := t.limited(step)
+	defer end()
+	for part, err := range t.s.model.Stream(ctx, t.s.request(a.final)) {
+		if err != nil {
+			return cmp.Or(context.Cause(t.bond.ctx), err)
+		}
+		t.s.take(part, a)
+	}
+	return t.s.complete(a)
+}
+
+// limited returns the context of a model call.
+func (t *Turn) limited(step context.Context) (ctx context.Context, end func() bool) {
+	limit := t.s.m.limits.ModelCall
+	timer := time.AfterFunc(limit, func() {
+		t.bond.cancel(&model.Error{
+			Model: t.s.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", errtext.Duration(limit)),
+		})
+	})
+	return &callContext{step, time.Now().Add(limit)}, timer.Stop
+}
+
+func (s *Session) request(final bool) *model.Request {
+	return &model.Request{
+		System:      s.system,
+		Messages:    s.messages,
+		Tools:       s.tools.offered(s.rulesets),
+		NoToolCalls: final,
+		Path:        s.path.IDs(),
+		Params:      s.params,
+	}
+}
+
+// take takes a part of an answer.
+func (s *Session) take(part model.Part, a *answer) {
+	switch part := part.(type) {
+	case model.Retry:
+		s.publish(event.StatusChange{Status: event.StatusStreaming, Retry: &event.Retry{
+			Reason: string(part.Reason), Try: part.Try, Tries: part.Tries, DelayMs: part.Wait.Milliseconds(),
+		}})
+	case model.TextDelta:
+		s.publish(event.ContentDelta{MessageID: a.id, Delta: part.Text, Offset: a.text.Len()})
+		a.text.WriteString(part.Text)
+	case model.ReasoningDelta:
+		s.publish(event.ReasoningDelta{MessageID: a.id, Delta: part.Text, Offset: a.reasoning.Len()})
+		a.reasoning.WriteString(part.Text)
+	case model.Reasoning:
+		a.message.Reasoning = append(a.message.Reasoning, part)
+	case model.ToolCall:
+		a.message.ToolCalls = append(a.message.ToolCalls, s.named(part))
+	case model.Usage:
+		a.usage = part
+	case model.Stop:
+		a.stop = part.Reason
+	}
+}
+
+// complete adds an answer to the conversation.
+func (s *Session) complete(a *answer) error {
+	if a.stop == "" {
+		return &model.Error{Model: s.model.Name(), Kind: model.ErrProtocol, Message: "the answer ended without a stop reason"}
+	}
+	a.message.Role, a.message.Text = model.Assistant, a.text.String()
+	if a.final {
+		a.message.ToolCalls = nil // none was to be made, and none will be answered
+	}
+	s.messages = append(s.messages, a.message)
+	if entry, needed := store.SaidEntry(a.id, &a.message); needed {
+		s.append(entry)
+	}
+	s.publish(event.Usage(a.usage)) // completes the message in the log
+	return s.change(func(r *store.Record) error {
+		r.Steps++
+		r.Usage = r.Usage.Add(a.usage)
+		return nil
+	})
+}
