@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -242,58 +241,6 @@ func (s *stored) compare(c *call) error {
 		return fmt.Errorf("session %s: a reader has come to its end, and was shown %d of %d events", c.root, len(c.seen), len(want))
 	}
 	return nil
-}
-
-// record is what is used of a session's record.
-type record struct {
-	ID, Status, Error string
-	Closed            bool
-}
-
-// records returns the records of all sessions, once all are closed.
-func (f *fleet) records() (map[string]record, error) {
-	deadline := time.Now().Add(patience)
-	for {
-		text, _, err := f.output("sessions", "list", "--all", "--json")
-		if err != nil {
-			return nil, err
-		}
-		var list []record
-		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			return nil, fmt.Errorf("worker sessions list: %w", err)
-		}
-		all := make(map[string]record)
-		var open []string
-		for _, r := range list {
-			all[r.ID] = r
-			if !r.Closed {
-				open = append(open, r.ID)
-			}
-		}
-		switch {
-		case len(open) == 0:
-			return all, nil
-		case time.Now().After(deadline):
-			return nil, fmt.Errorf("%d sessions have not ended within %s, %s among them", len(open), patience, open[0])
-		case !f.pause(time.Second):
-			return nil, f.ctx.Err()
-		}
-	}
-}
-
-// doctor waits until the worker finds nothing wrong with the store: its index is
-// written behind the sessions.
-func (f *fleet) doctor() {
-	for deadline := time.Now().Add(patience); ; {
-		_, _, err := f.output("doctor")
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) || !f.pause(time.Second) {
-			f.broke("%v", err)
-			return
-		}
-	}
 }
 
 // audit waits until all sessions have ended, and checks what is stored, what the
