@@ -100,7 +100,7 @@ type Manager struct {
 	keeper     *lease.Keeper
 	index      *store.Index
 	rechecks   rechecks
-	stops      *stops
+	requests   *requests
 	recovering sync.Mutex // held while the sessions of others are ended
 
 	mu   sync.Mutex
@@ -146,7 +146,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	if m.keeper, err = startKeeper(ctx, m); err != nil {
 		return nil, errors.Join(err, m.index.Close(ctx))
 	}
-	if m.stops, err = startStops(m); err != nil {
+	if m.requests, err = startRequests(m); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
@@ -156,8 +156,8 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 // back. Other processes then take this one for gone, so end its sessions first.
 // Without Close that happens after [lease.Time].
 func (m *Manager) Close() error {
-	if m.stops != nil {
-		m.stops.close()
+	if m.requests != nil {
+		m.requests.close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), store.WriteTimeout)
 	defer cancel()

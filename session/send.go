@@ -2,12 +2,9 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/session/store"
 )
@@ -81,25 +78,4 @@ func (s *Session) beginStep(ctx context.Context, last bool) (step context.Contex
 // interrupted reports whether a message has ended the step with this context.
 func (t *Turn) interrupted(step context.Context) bool {
 	return t.bond.ctx.Err() == nil && errors.As(context.Cause(step), new(InterruptedError))
-}
-
-// takeMessage is called for one message of another process at a time.
-func (st *stops) takeMessage(msg *nats.Msg) {
-	var req store.SendRequest
-	if err := json.Unmarshal(msg.Data, &req); err != nil {
-		st.m.log.Warn("a message to a session is not understood", "err", err)
-		return
-	}
-	var answer store.SendAnswer
-	if s, ok := st.m.Live(req.SessionID); ok {
-		err := s.Send(req)
-		answer = store.SendAnswer{Taken: err == nil, Concludes: errors.Is(err, store.ErrConcludes)}
-	}
-	data, err := json.Marshal(answer)
-	if err == nil {
-		err = msg.Respond(data)
-	}
-	if err != nil {
-		st.m.log.Warn("answering a message to a session", "session", req.SessionID, "err", err)
-	}
 }
