@@ -195,13 +195,17 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 		return text, true, s.brokenBy()
 	}
 	s.status(event.StatusExecutingTool)
-	results := s.invokeAll(ctx, a.message.ToolCalls, a.id, step)
+	times, call := s.repeats()
+	results := s.invokeAll(ctx, a.message.ToolCalls, a.id, step, times)
 	message := model.Message{Role: model.User, ToolResults: results}
 	if step == s.maxSteps {
 		message.Text = concludeNow
 		s.append(store.ResultsEntry(a.id, message.Text))
 	}
 	s.messages = append(s.messages, message)
+	if times > maxRepeats && ctx.Err() == nil {
+		return "", true, &RepeatedCallError{Tool: call.Name, Arguments: call.Arguments, Times: times}
+	}
 	return "", false, t.bond.ctx.Err()
 }
 
@@ -240,13 +244,18 @@ func (s *Session) named(call model.ToolCall) model.ToolCall {
 // invokeAll takes the tool calls of one message through the gate, side by
 // side, and returns their results in the order of the calls. Calls of tools
 // that delegate wait for nothing here; of the others, [Limits.StepCalls] run at
-// once.
-func (s *Session) invokeAll(ctx context.Context, calls []model.ToolCall, messageID string, step int) []model.ToolResult {
+// once. times is how often in a row the model has made them.
+func (s *Session) invokeAll(ctx context.Context, calls []model.ToolCall, messageID string, step, times int) []model.ToolResult {
 	all := make([]*invocation, len(calls))
 	var delegated, others []*invocation
 	for i := range calls {
 		s.publishStart(&calls[i], messageID, step)
 		all[i] = &invocation{ToolCall: calls[i], messageID: messageID}
+		if times > maxRepeats || times == maxRepeats && !s.polls(calls[i].Name) {
+			refuseRepeated(all[i], times)
+			s.publishEnd(all[i])
+			continue
+		}
 		if t := s.tools.byName[calls[i].Name]; t != nil && t.Spec().Delegates {
 			delegated = append(delegated, all[i])
 		} else {

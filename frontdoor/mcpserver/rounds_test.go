@@ -161,7 +161,11 @@ func TestManyRounds(t *testing.T) {
 		}
 	}
 	host := e.connectAs(t, "test-host", "2026-07-28", opts)
-	commands := strings.Repeat("echo early\n", rounds) + "echo late"
+	var commands string
+	for i := range rounds {
+		commands += fmt.Sprintf("echo early %d\n", i)
+	}
+	commands += "echo late"
 	res, err := host.CallTool(t.Context(), withToken(call("general", commands), "tok"))
 	if err != nil || strings.Count(text(t, res), "early") != rounds || strings.Count(text(t, res), "late") != 1 || asked != rounds {
 		t.Errorf("%v, %v after %d questions, want %d", res, err, asked, rounds)

@@ -80,7 +80,7 @@ func TestSampling(t *testing.T) {
 						return nil, errors.New("there are no tools, or no system prompt")
 					}
 					if n := steps.Add(1); n <= 12 {
-						return uses(fmt.Sprint("call", n), "list_dir", nil), nil
+						return uses(fmt.Sprint("call", n), "list_dir", map[string]any{"path": strings.Repeat("./", int(n))}), nil
 					}
 					return says(fmt.Sprintf("seen after %d messages", len(p.Messages))), nil
 				}))

@@ -96,7 +96,6 @@ func (s shape) script() string {
 	}
 	type object = map[string]any
 	ask := object{"name": "task", "arguments": object{"description": "a look", "prompt": "Look.", "agentType": "scout"}}
-	look := object{"name": "read_file", "arguments": object{"path": "README.md"}}
 	var script bytes.Buffer
 	out := json.NewEncoder(&script)
 	turn := func(agent string, calls ...object) {
@@ -108,8 +107,8 @@ func (s shape) script() string {
 	}
 	turn("lead", ask, ask)
 	turn("lead")
-	for range max(1, s.steps) {
-		turn("scout", look)
+	for i := range max(1, s.steps) { // no call twice in a row
+		turn("scout", object{"name": "read_file", "arguments": object{"path": "README.md", "limit": 100 + i}})
 	}
 	turn("scout")
 	return script.String()
