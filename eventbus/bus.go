@@ -223,6 +223,13 @@ func (b *Bus) EnsureBucket(ctx context.Context, cfg jetstream.KeyValueConfig) (j
 	return b.store.EnsureBucket(ctx, cfg)
 }
 
+// TryAll stores messages one behind the other without waiting in between, each if
+// nobody has changed its subject. It tries once: what has failed may be stored
+// nevertheless.
+func (b *Bus) TryAll(ctx context.Context, writes []Write) []WriteResult {
+	return b.store.TryAll(ctx, writes)
+}
+
 // Findings returns what is wrong with the streams and buckets of an external
 // server without keeping the worker from starting.
 func (b *Bus) Findings() []Finding { return b.store.Findings() }

@@ -24,6 +24,12 @@ type Loss = storefiles.Loss
 // change it.
 type Message = natsstore.Message
 
+// Write is a message that is stored if nobody else has changed its subject.
+type Write = natsstore.Write
+
+// WriteResult says what became of a [Write].
+type WriteResult = natsstore.Result
+
 // StreamError is returned for a stream that would lose what is stored in it.
 type StreamError = natsstore.StreamError
 

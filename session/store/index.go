@@ -2,16 +2,13 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/agentworker/worker/eventbus/event"
 )
 
 const (
@@ -21,9 +18,8 @@ const (
 	indexInterval = time.Second
 	stateDelay    = 50 * time.Millisecond
 
-	// indexWriters is how many records are written at once to an external store,
-	// where each takes a round trip.
-	indexWriters = 16
+	// indexBatch is how many records are on their way at once.
+	indexBatch = 256
 )
 
 // Index writes the records of a process's sessions to their bucket, behind the
@@ -219,26 +215,19 @@ func (x *Index) due() (rows []*indexRow, wait time.Duration, over bool) {
 
 // round writes rows, and returns when all of them are done with.
 func (x *Index) round(ctx context.Context, rows []*indexRow) {
-	writers := 1
-	if !x.store.bus.Embedded() {
-		writers = min(indexWriters, len(rows))
-	}
-	todo := make(chan *indexRow, len(rows))
-	for _, row := range rows {
-		todo <- row
-	}
-	close(todo)
-	work := func() {
-		for row := range todo {
-			x.write(ctx, row)
+	for part := range slices.Chunk(rows, indexBatch) {
+		records := x.take(part)
+		written := x.store.tryRows(ctx, part, records)
+		var rest []int // of which it is not known that they are stored
+		for i, row := range part {
+			if written[i] {
+				x.finish(row, records[i], true, nil)
+			} else {
+				rest = append(rest, i)
+			}
 		}
+		atOnce(len(rest), func(n int) { x.write(ctx, part[rest[n]], records[rest[n]]) })
 	}
-	var others sync.WaitGroup
-	for range writers - 1 {
-		others.Go(work)
-	}
-	work()
-	others.Wait()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.rounds++
@@ -246,17 +235,29 @@ func (x *Index) round(ctx context.Context, rows []*indexRow) {
 	x.ended = make(chan struct{})
 }
 
-// write stores the newest form of a row's record.
-func (x *Index) write(ctx context.Context, row *indexRow) {
+// take returns the newest forms of rows, which are being written from now on.
+func (x *Index) take(rows []*indexRow) []*Record {
 	x.mu.Lock()
-	next := row.next
-	row.next, row.ready, row.writing = nil, false, true
-	x.mu.Unlock()
+	defer x.mu.Unlock()
+	records := make([]*Record, len(rows))
+	for i, row := range rows {
+		records[i] = row.next
+		row.next, row.ready, row.writing = nil, false, true
+	}
+	return records
+}
 
+// write stores a form of a row's record, and waits for that.
+func (x *Index) write(ctx context.Context, row *indexRow, next *Record) {
 	bounded, cancel := context.WithTimeout(ctx, WriteTimeout)
 	kept, err := x.store.writeRow(bounded, row, next)
 	cancel()
+	x.finish(row, next, kept, err)
+}
 
+// finish processes what became of a form of a row's record. kept false: the record is
+// not this process's any more.
+func (x *Index) finish(row *indexRow, next *Record, kept bool, err error) {
 	x.mu.Lock()
 	now := time.Now()
 	row.writing, row.status, row.wrote = false, next.Status, now
@@ -326,44 +327,4 @@ func (x *Index) unsettled(id string) bool {
 		}
 	}
 	return found
-}
-
-// writeRow stores a form of a session's record by compare-and-set. kept false:
-// the record is not this process's any more, as its session has learnt.
-func (s *Store) writeRow(ctx context.Context, row *indexRow, next *Record) (kept bool, err error) {
-	rev, err := s.update(ctx, next, row.rev)
-	if err == nil {
-		row.rev = rev
-	}
-	if !errors.Is(err, errConflict) {
-		return true, err
-	}
-	// Ours, stored, and its acknowledgement lost; or another process's.
-	stored, current, err := s.read(ctx, next.ID)
-	switch {
-	case errors.Is(err, jetstream.ErrKeyNotFound): // deleted with its log, or with its bucket
-		if gone, err := s.deleted(ctx, next); gone || err != nil {
-			return !gone, err
-		}
-		current = 0
-	case err != nil:
-		return true, err
-	case stored.EndedBy != "" || stored.BootID != next.BootID || stored.Status.Ended() && !next.Status.Ended():
-		row.owner.Taken(stored)
-		return false, nil
-	}
-	if rev, err = s.update(ctx, next, current); err == nil {
-		row.rev = rev
-	}
-	return true, err
-}
-
-// deleted reports whether a session was deleted, which only one can be that has
-// ended.
-func (s *Store) deleted(ctx context.Context, r *Record) (bool, error) {
-	if !r.Closed {
-		return false, nil
-	}
-	end, err := s.bus.LastSeq(ctx, r.Path, event.SessionEnd{}.Type())
-	return end == 0, err
 }

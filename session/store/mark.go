@@ -30,10 +30,13 @@ func (s *Store) markKey(path event.Path) string {
 	return s.key(markToken + "." + strings.Join(path.IDs(), "."))
 }
 
+// recordSubject returns the subject of a key of the bucket of records.
+func (s *Store) recordSubject(key string) string { return "$KV." + recordBucket + "." + key }
+
 // parseKey tells what a subject of the bucket of records stands for: a record, or a
 // mark, of the session of an id. id empty: something else, or another workspace's.
 func (s *Store) parseKey(subject string) (id string, mark bool) {
-	key, ours := strings.CutPrefix(subject, "$KV."+recordBucket+"."+s.workspace+".")
+	key, ours := strings.CutPrefix(subject, s.recordSubject(s.key("")))
 	switch {
 	case !ours:
 		return "", false

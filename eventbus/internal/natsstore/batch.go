@@ -148,10 +148,15 @@ func (c *PublishConn) answered(msg *nats.Msg) {
 	if !final {
 		return
 	}
-	c.mu.Lock()
-	delete(c.batches, id)
-	c.mu.Unlock()
+	c.forget(b)
 	b.done(r)
+}
+
+// forget drops a batch: what the store says of it from now on is not passed on.
+func (c *PublishConn) forget(b *Batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.batches, b.id)
 }
 
 // about returns which batch an answer is about, and which of its messages; 0: unknown.
