@@ -111,12 +111,15 @@ func ended(r *Result) string {
 		usage.InputTokens, usage.OutputTokens, usage.CacheReadTokens, r.XML())
 }
 
-// FullError tells that a call in the background found no slot.
+// FullError tells that a call in the background found no slot. It is an [ErrFull].
 type FullError struct {
 	Limit     int    // how many run at once
 	PerParent bool   // it is that of one caller's; else the worker's
 	Yours     string // those that the caller has running
 }
+
+// Is reports whether target is [ErrFull].
+func (e *FullError) Is(target error) bool { return target == ErrFull }
 
 func (e *FullError) Error() string {
 	what := fmt.Sprintf("%d subagents run, and no more may at once in this worker (--max-children)", e.Limit)

@@ -2,6 +2,7 @@ package taskt_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -198,7 +199,7 @@ func TestBackgroundFull(t *testing.T) {
 	}
 	second := e.Call(t.Context(), e.root, background("two"))
 	want := "1 subagents of yours run, and no more may at once (--max-per-parent); yours are explore in session " + first.SessionID()
-	if second.Err == nil || !strings.HasPrefix(second.Text, want) {
+	if !errors.Is(second.Err, taskt.ErrFull) || !strings.HasPrefix(second.Text, want) {
 		t.Errorf("the second: %+v, want %q", second, want)
 	}
 	queued := e.Start(t.Context(), e.root, look)

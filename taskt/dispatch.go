@@ -45,8 +45,8 @@ const (
 	maxOffers = 8
 )
 
-// The errors of [Dispatcher.Enter] and [Dispatcher.EnterNow]. That of a call which
-// finds no slot, and does not wait for one, is ErrFull.
+// The errors of [Dispatcher.Enter] and [Dispatcher.EnterNow]. A call that finds no
+// slot, and does not wait for one, gets ErrFull; within a worker it is a [FullError].
 var (
 	ErrClosed = errors.New("the worker is shutting down")
 	ErrFull   = errors.New("no worker of the workspace has a free slot: make the call without background, and it waits for one, or later")

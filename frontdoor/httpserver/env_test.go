@@ -121,6 +121,11 @@ type env struct {
 
 func newEnv(t testing.TB, m modelFunc, opts httpserver.Options) *env {
 	t.Helper()
+	return newEnvOf(t, m, taskt.Limits{}, opts)
+}
+
+func newEnvOf(t testing.TB, m modelFunc, limits taskt.Limits, opts httpserver.Options) *env {
+	t.Helper()
 	storeDir := t.TempDir()
 	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: storeDir})
 	if err != nil {
@@ -137,7 +142,7 @@ func newEnv(t testing.TB, m modelFunc, opts httpserver.Options) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Tasks, err = taskt.New(taskt.Options{Sessions: manager, Agents: agents, Root: root, Tools: []tool.Tool{touch{}}})
+	opts.Tasks, err = taskt.New(taskt.Options{Sessions: manager, Agents: agents, Root: root, Tools: []tool.Tool{touch{}}, Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +194,10 @@ func (e *env) do(r *http.Request) (*http.Response, []byte) {
 	return resp, body
 }
 
-const call = `{"description":"a look","prompt":"look","agentType":"explore"}`
+const (
+	call       = `{"description":"a look","prompt":"look","agentType":"explore"}`
+	background = `{"description":"a look","prompt":"look","agentType":"explore","background":true}`
+)
 
 // run makes a call and returns its document.
 func (e *env) run() taskt.Document {

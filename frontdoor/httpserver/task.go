@@ -56,11 +56,15 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set(sessionHeader, root.ID())
 	if beside {
-		result, finish := call.Start(in)
+		result, finish, err := call.Start(in)
 		go func() { // the pool waits for it
 			defer call.Done()
 			finish()
 		}()
+		if err != nil {
+			s.fail(w, err)
+			return
+		}
 		status := http.StatusOK
 		if result.Status == control.Accepted {
 			status = http.StatusAccepted

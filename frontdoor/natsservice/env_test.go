@@ -173,7 +173,10 @@ func newWorkerOf(t testing.TB, workspace, url string, m modelFunc, limits taskt.
 	return &worker{bus, manager.Store(), service, stop}
 }
 
-const call = `{"description":"a look","prompt":"look","agentType":"explore"}`
+const (
+	call       = `{"description":"a look","prompt":"look","agentType":"explore"}`
+	background = `{"description":"a look","prompt":"look","agentType":"explore","background":true}`
+)
 
 // request returns the answer to a request; an empty one if there is none.
 func (e *env) request(subject, body string, header nats.Header) *nats.Msg {

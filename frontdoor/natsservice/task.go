@@ -100,8 +100,12 @@ func (s *Service) finish(call *caller.Call, req *request) {
 	var result *taskt.Result
 	if s.tasks.InBackground(in) {
 		var finish func()
-		result, finish = call.Start(in)
+		result, finish, err = call.Start(in)
 		defer finish()
+		if err != nil {
+			s.refuse(req, err)
+			return
+		}
 	} else {
 		result = call.Run(in)
 	}

@@ -5,6 +5,7 @@ package caller
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 
@@ -96,20 +97,24 @@ func (c *Call) Open(description string) (*session.Session, error) {
 }
 
 // Start makes a call that returns before its subagent has ended, and returns what
-// its caller gets at once. finish returns when the subagent and the root session
-// have ended.
-func (c *Call) Start(in taskt.Input) (result *taskt.Result, finish func()) {
+// its caller gets at once. finish, which is never nil, returns when the subagent and
+// the root session have ended. Without a free slot the error is [taskt.ErrFull].
+func (c *Call) Start(in taskt.Input) (result *taskt.Result, finish func(), err error) {
 	run := c.pool.tasks.Start(c.ctx, c.root, in)
 	result = run.Accepted()
 	if result == nil { // it goes no further
 		<-run.Done()
-		return c.end(run.Result()), func() {}
+		result = c.end(run.Result())
+		if errors.Is(result.Err, taskt.ErrFull) {
+			return nil, func() {}, result.Err
+		}
+		return result, func() {}, nil
 	}
 	result.Record.ParentID = c.root.ID()
 	return result, func() {
 		<-run.Done()
 		c.end(run.Result())
-	}
+	}, nil
 }
 
 // Run makes the call and returns its result once all events of the child and

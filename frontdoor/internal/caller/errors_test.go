@@ -24,6 +24,7 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("calling: %w", caller.ErrClosed), 503, "shutting_down"},
 		{taskt.ErrClosed, 503, "shutting_down"},
 		{taskt.ErrFull, 429, "full"},
+		{&taskt.FullError{Limit: 2}, 429, "full"},
 		{taskt.ErrLost, 503, "lost"},
 		{caller.BadRequest(errors.New("no JSON")), 400, "bad_request"},
 		{caller.BadRequest(unknown), 422, "unknown_agent"},
