@@ -122,6 +122,8 @@ func TestControlArguments(t *testing.T) {
 		{"task_send", `{"message": "x"}`, "sessionId is missing"},
 		{"task_send", `{"sessionId": "` + id + `", "message": "` + strings.Repeat("x", control.MaxMessage+1) + `"}`, "262145 bytes"},
 		{"task_send", `{"sessionId": "` + id + `", "message": "x"}`, "does not run: it is completed since"},
+		{"task_send", `{"sessionId": "` + id + `", "message": "x", "idempotencyKey": "never sent"}`, "does not run: it is completed since"},
+		{"task_send", `{"sessionId": "` + id + `", "message": "x", "idempotencyKey": "` + strings.Repeat("x", 257) + `"}`, "257 bytes"},
 		{"task_send", `{"sessionId": "` + e.root.ID() + `", "message": "x"}`, "stands for a caller"},
 		{"task_result", `{"sessionId": "` + e.root.ID() + `"}`, "no such session"},
 	} {

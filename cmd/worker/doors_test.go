@@ -28,7 +28,7 @@ type frontDoor interface {
 	// how it is, and its result's text if it has one.
 	do(t *testing.T, operation, id string) (status, text string)
 
-	// send interrupts one with a message.
+	// send interrupts one with a message, of which it gets one however often it is sent.
 	send(t *testing.T, id, message string)
 }
 
@@ -84,6 +84,7 @@ func TestDoors(t *testing.T) {
 				t.Errorf("list: %s, want that it runs: %s", status, text)
 			}
 			d.send(t, other, "turn back")
+			d.send(t, other, "turn back")
 			if status, text := d.do(t, "task_wait", other); status != "completed" || text != "turned back" {
 				t.Errorf("wait for the one that was interrupted: %s %q", status, text)
 			}
@@ -102,9 +103,9 @@ func inBackground(prompt string) map[string]any {
 	return map[string]any{"description": "d", "prompt": prompt, "agentType": "explore", "background": true}
 }
 
-// interruptWith are the arguments of a message that interrupts a session.
+// interruptWith are the arguments of a message that interrupts a session, once.
 func interruptWith(id, message string) map[string]any {
-	return map[string]any{"sessionId": id, "message": message, "interrupt": true}
+	return map[string]any{"sessionId": id, "message": message, "interrupt": true, "idempotencyKey": "once"}
 }
 
 // bySession are the arguments of an operation on one session.
@@ -299,7 +300,7 @@ func (d *commandDoor) do(t *testing.T, operation, id string) (status, text strin
 
 func (d *commandDoor) send(t *testing.T, id, message string) {
 	t.Helper()
-	if code, _, said := command(t, nil, append([]string{"sessions", "send", "--interrupt", id, message}, d.flags...)...); code != int(exit.Done) {
+	if code, _, said := command(t, nil, append([]string{"sessions", "send", "--interrupt", "--key", "once", id, message}, d.flags...)...); code != int(exit.Done) {
 		t.Fatalf("send: exit status %d: %s", code, said)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 func (p *program) sessionsSendCommand() *cobra.Command {
 	var interrupt, asJSON bool
+	var key string
 	cmd := &cobra.Command{
 		Use:   "send SESSION MESSAGE",
 		Short: "Send a session that runs a message",
@@ -26,7 +27,7 @@ Exit status: 0 the message is taken, 1 the session has ended or is giving its an
 		ValidArgsFunction: p.completeSessions(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
-				in := map[string]any{"message": args[1], "interrupt": interrupt}
+				in := map[string]any{"message": args[1], "interrupt": interrupt, "idempotencyKey": key}
 				answer, err := p.control(ctx, sessions, "task_send", args[:1], in)
 				if err != nil {
 					return err
@@ -40,6 +41,7 @@ Exit status: 0 the message is taken, 1 the session has ended or is giving its an
 		},
 	}
 	cmd.Flags().BoolVar(&interrupt, "interrupt", false, "end the step that runs, and drop messages that are not read")
+	cmd.Flags().StringVar(&key, "key", "", "of all calls with the same key SESSION gets one message")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the ids of the session and the message as JSON")
 	return cmd
 }

@@ -60,7 +60,8 @@ var Operations = []*Operation{
 			"With interrupt it reads it at once. One that has ended takes none: give the task again, with what it has answered.",
 		InputSchema: object(`"sessionId":{"type":"string","description":"the subagent's session id"},`+
 			`"message":{"type":"string","minLength":1,"description":"what the subagent is to read"},`+
-			`"interrupt":{"type":"boolean","description":"true: what it is doing is interrupted, and messages that it has not read are dropped"}`,
+			`"interrupt":{"type":"boolean","description":"true: what it is doing is interrupted, and messages that it has not read are dropped"},`+
+			`"idempotencyKey":{"type":"string","maxLength":256,"description":"makes a call safe to repeat: of those with the same key the subagent gets one message"}`,
 			"sessionId", "message"),
 		Once:  true,
 		input: func() input { return new(sendInput) },

@@ -2,21 +2,30 @@ package control
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/session/store"
 )
 
-// MaxMessage bounds the message of task_send, in bytes.
-const MaxMessage = 256 << 10
+const (
+	// MaxMessage bounds the message of task_send, in bytes.
+	MaxMessage = 256 << 10
+
+	// maxKey bounds its idempotency key, in bytes.
+	maxKey = 256
+)
 
 // sendInput is what task_send takes.
 type sendInput struct {
-	SessionID string `json:"sessionId"`
-	Message   string `json:"message"`
-	Interrupt bool   `json:"interrupt"`
+	SessionID      string `json:"sessionId"`
+	Message        string `json:"message"`
+	Interrupt      bool   `json:"interrupt"`
+	IdempotencyKey string `json:"idempotencyKey"` // empty: each call sends a message
 }
 
 func (in *sendInput) Sessions() []string { return []string{in.SessionID} }
@@ -29,8 +38,20 @@ func (in *sendInput) Check() error {
 		return errors.New("message is missing")
 	case len(in.Message) > MaxMessage:
 		return fmt.Errorf("message has %d bytes, more than %d: put it into a file, and send its path", len(in.Message), MaxMessage)
+	case len(in.IdempotencyKey) > maxKey:
+		return fmt.Errorf("idempotencyKey has %d bytes, more than %d", len(in.IdempotencyKey), maxKey)
 	}
 	return nil
+}
+
+// messageID is the id of the message. Calls with one key have one id, and of an id
+// a session takes one message.
+func (in *sendInput) messageID() string {
+	if in.IdempotencyKey == "" {
+		return store.NewID("msg")
+	}
+	sum := sha256.Sum256([]byte(in.SessionID + "/" + in.IdempotencyKey))
+	return "msg_key_" + hex.EncodeToString(sum[:16])
 }
 
 // Sent is the answer of task_send: the message that the subagent will read.
@@ -49,13 +70,29 @@ func (in *sendInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 	if r.Agent == "" {
 		return nil, &InputError{"task_send", fmt.Errorf("session %s stands for a caller, and has no model that could read a message", r.ID)}
 	}
-	sent := &Sent{SessionID: r.ID, MessageID: store.NewID("msg"), Interrupt: in.Interrupt}
-	r, err = c.store.Send(ctx, store.SendRequest{SessionID: r.ID, MessageID: sent.MessageID, Text: in.Message, Interrupt: in.Interrupt})
+	sent := &Sent{SessionID: r.ID, MessageID: in.messageID(), Interrupt: in.Interrupt}
+	current, err := c.store.Send(ctx, store.SendRequest{SessionID: r.ID, MessageID: sent.MessageID, Text: in.Message, Interrupt: in.Interrupt})
+	if errors.Is(err, store.ErrEnded) && in.IdempotencyKey != "" {
+		current, err = c.wasSent(ctx, r.ID, sent.MessageID, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	sent.Status = r.Status
+	sent.Status = current.Status
 	return sent, nil
+}
+
+// wasSent returns the record of a session that has ended, if its conversation has
+// the message of an id, and else the error ended.
+func (c *Control) wasSent(ctx context.Context, sessionID, id string, ended error) (*store.Record, error) {
+	messages, err := c.store.Messages(ctx, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(messages, func(m *store.Message) bool { return m.ID == id }) {
+		return nil, ended
+	}
+	return c.store.Get(ctx, sessionID)
 }
 
 // Answer implements [Answer].
