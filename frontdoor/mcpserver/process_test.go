@@ -173,7 +173,7 @@ func TestProcessEnd(t *testing.T) {
 			p := newProcess(t, `
 {"match": {"user": "stubborn"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "./stubborn"}}]}
 {"match": {"user": "yielding"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "exec 3>fifo; echo begun >&3; sleep 1000; echo late >&3"}}]}
-`, map[string]string{"stubborn": "#!/bin/sh\nexec 3>fifo\ntrap 'echo told >&3' TERM\necho begun >&3\nsleep 1000\nsleep 1000\n"})
+`, map[string]string{"stubborn": "#!/bin/sh\nexec 3>fifo\ntrap 'echo told >&3' TERM\nsleep 1000 &\necho begun >&3\nwait\nsleep 1000\n"})
 			if err := os.Chmod(filepath.Join(p.dir, "stubborn"), 0o755); err != nil {
 				t.Fatal(err)
 			}
