@@ -7,6 +7,3 @@ type Result = control.Result
 
 // Document is a result as programs read it.
 type Document = control.Document
-
-// XML writes a result element: see [control.XML].
-func XML(element, agent, text string) string { return control.XML(element, agent, text) }

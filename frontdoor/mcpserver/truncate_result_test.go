@@ -73,7 +73,7 @@ func TestTruncateResult(t *testing.T) {
 			}
 			rest := after(answer, offset)
 			part := rest[:len(rest)-len(after(rest, end-offset))]
-			if text[len(head[0]):] != strings.TrimPrefix(taskt.XML("task_result_part", "a", part), "<task_result_part agent=\"a\">\n") {
+			if text[len(head[0]):] != strings.TrimPrefix(control.XML("task_result_part", "a", part), "<task_result_part agent=\"a\">\n") {
 				t.Fatalf("offset %d to %d: %q, want %q", offset, end, text, part)
 			}
 			read += part

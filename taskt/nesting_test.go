@@ -1,0 +1,74 @@
+package taskt_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/taskt"
+)
+
+func TestNoNesting(t *testing.T) {
+	var offered []string
+	var result model.ToolResult
+	m := modelFunc(func(_ context.Context, req *model.Request, yield func(model.Part) bool) error {
+		for _, spec := range req.Tools {
+			offered = append(offered, spec.Name)
+		}
+		if _, n := prompt(req); n == 0 { // it tries although the tool is not offered
+			_ = yield(model.ToolCall{ID: "1", Name: "task", Arguments: `{"description":"d","prompt":"p","agentType":"explore"}`}) &&
+				yield(model.Stop{Reason: model.StopToolCalls})
+			return nil
+		}
+		result = req.Messages[2].ToolResults[0]
+		return answer("ok")(t.Context(), req, yield)
+	})
+	e := newEnv(t, m, taskt.Limits{}, nil)
+	res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "general"})
+	if res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	if slices.Contains(offered, "task") || !result.IsError || !strings.Contains(result.Text, "task") {
+		t.Errorf("offered %v, result %+v", offered, result)
+	}
+	records, err := e.sessions.Store().List(t.Context())
+	if err != nil || len(records) != 2 {
+		t.Errorf("%d sessions, %v, want the root and its child", len(records), err)
+	}
+}
+
+// TestNesting: with a depth of 3 agents nest 3 deep and no deeper, and the
+// root's stream shows all of them.
+func TestNesting(t *testing.T) {
+	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		if _, n := prompt(req); n == 0 {
+			_ = yield(model.ToolCall{ID: "1", Name: "task", Arguments: `{"description":"d","prompt":"p","agentType":"general"}`}) &&
+				yield(model.Stop{Reason: model.StopToolCalls})
+			return nil
+		}
+		return answer("after: "+req.Messages[2].ToolResults[0].Text)(ctx, req, yield)
+	})
+	e := newEnv(t, m, taskt.Limits{Depth: 3, Running: 1, PerParent: 1}, nil)
+	res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "general"})
+	if res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	records, err := e.sessions.Store().List(t.Context())
+	if err != nil || len(records) != 4 || records[0].Depth != 3 {
+		t.Fatalf("%d sessions, %v, want 4", len(records), err)
+	}
+	if !strings.Contains(res.Text, "nesting limit") {
+		t.Errorf("the deepest agent's refusal is not in the answer: %s", res.Text)
+	}
+	deepest := ""
+	for _, d := range e.stream(t, e.root.Path()) {
+		if strings.Count(string(d.Raw), `"type":"subagent_event"`) == 3 && strings.Contains(string(d.Raw), "session_end") {
+			deepest = string(d.Raw)
+		}
+	}
+	if deepest == "" {
+		t.Error("the root's stream lacks the end of the session at depth 3")
+	}
+}
