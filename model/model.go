@@ -150,6 +150,9 @@ type Usage struct {
 	OutputTokens     int64 `json:"outputTokens"`               // reasoning included
 	CacheReadTokens  int64 `json:"cacheReadTokens,omitempty"`  // the part of InputTokens read from a cache
 	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"` // the part of InputTokens written to a cache
+
+	// Cost is what they cost, in US dollars. Empty: it is not known; see [Usage.Paid].
+	Cost json.Number `json:"cost,omitempty"`
 }
 
 // Add returns the sum of u and v.
@@ -159,6 +162,7 @@ func (u Usage) Add(v Usage) Usage {
 		OutputTokens:     u.OutputTokens + v.OutputTokens,
 		CacheReadTokens:  u.CacheReadTokens + v.CacheReadTokens,
 		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
+		Cost:             u.costWith(v),
 	}
 }
 

@@ -92,6 +92,9 @@ func (s *Session) take(part model.Part, a *answer) {
 		a.message.ToolCalls = append(a.message.ToolCalls, s.named(part))
 	case model.Usage:
 		a.usage = part
+		if name := s.model.Name(); s.m.prices.Known(name) {
+			a.usage.Cost = s.m.prices.Cost(name, part).Number()
+		}
 	case model.Stop:
 		a.stop = part.Reason
 	}

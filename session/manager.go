@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/shell"
 	"github.com/agentworker/worker/session/lease"
@@ -78,6 +79,9 @@ type Options struct {
 	// Retention says when ended sessions are deleted; the zero value: never.
 	Retention store.Retention
 
+	// Prices are those of the models; nil: none is known.
+	Prices *price.Table
+
 	Limits Limits
 	Logger *slog.Logger // nil: discard
 }
@@ -94,6 +98,7 @@ type Manager struct {
 	unattended bool
 	audit      *AuditLog
 	limits     Limits
+	prices     *price.Table
 	retention  store.Retention
 	log        *slog.Logger
 	bootID     string
@@ -133,6 +138,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		unattended: opts.Unattended,
 		audit:      opts.Audit,
 		limits:     limits,
+		prices:     opts.Prices,
 		retention:  opts.Retention,
 		log:        opts.Logger,
 		bootID:     store.NewID("boot"),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/session"
@@ -65,6 +66,10 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 	if a.audit, err = session.OpenAuditLog(filepath.Join(ws.StateDir, "audit.jsonl")); err != nil {
 		return nil, err
 	}
+	prices, err := price.Load(p.settings.Prices.String())
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
 	a.sessions, err = session.OpenManager(ctx, session.Options{
 		Bus:        s.bus,
 		Workspace:  permission.Workspace{Root: ws.Root, Home: ws.Home},
@@ -74,6 +79,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Approver:   approver,
 		Unattended: !attended && p.settings.ApprovalTimeout == 0,
 		Audit:      a.audit,
+		Prices:     prices,
 		Retention:  p.settings.Retained(),
 		Limits: session.Limits{
 			Approval:  p.settings.ApprovalTimeout,

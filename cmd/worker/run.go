@@ -118,6 +118,7 @@ func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptio
 		SessionID:  record.ID,
 		Status:     outcome.Status,
 		Text:       outcome.Text,
+		Model:      record.Model,
 		Usage:      event.Usage(record.Usage),
 		Steps:      record.Steps,
 		DurationMs: record.Duration(record.EndedAt).Milliseconds(),

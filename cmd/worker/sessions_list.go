@@ -99,13 +99,13 @@ func (p *program) printSessions(page *store.Page, now time.Time, asJSON, wide bo
 		return nil
 	}
 	t := &terminal.Table{
-		Header: []string{"ID", "STATUS", "AGENT", "PARENT", "STEPS", "TOKENS", "STARTED", "TIME", "DESCRIPTION"},
-		Drop:   []string{"TOKENS", "STEPS", "PARENT", "TIME", "STARTED"},
+		Header: []string{"ID", "STATUS", "AGENT", "PARENT", "STEPS", "TOKENS", "COST", "STARTED", "TIME", "DESCRIPTION"},
+		Drop:   []string{"COST", "TOKENS", "STEPS", "PARENT", "TIME", "STARTED"},
 		Colors: func(row []string) terminal.Color { return progress.StatusColor(row[1]) },
 	}
 	for _, r := range shown {
 		t.Add(r.ID, string(r.Status), terminal.Dash(r.Agent), terminal.Dash(r.ParentID), strconv.Itoa(r.Steps),
-			strconv.FormatInt(r.Usage.InputTokens+r.Usage.OutputTokens, 10), r.CreatedAt.Local().Format(time.DateTime),
+			strconv.FormatInt(r.Usage.InputTokens+r.Usage.OutputTokens, 10), r.Usage.ShowCost(), r.CreatedAt.Local().Format(time.DateTime),
 			r.Duration(now).Round(time.Millisecond).String(), termtext.OneLine(r.Description, 60))
 	}
 	return p.printTable(t, wide)

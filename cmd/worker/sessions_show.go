@@ -52,7 +52,8 @@ func (p *program) showSession(ctx context.Context, sessions *store.Store, id str
 		{"description", r.Description},
 		{"parent", r.ParentID},
 		{"steps", fmt.Sprint(r.Steps)},
-		{"tokens", fmt.Sprintf("%d in, %d out", r.Usage.InputTokens, r.Usage.OutputTokens)},
+		{"tokens", fmt.Sprintf("%d in, %d out, %d cached", r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CacheReadTokens)},
+		{"cost", r.Usage.ShowCost()},
 		{"created", r.CreatedAt.Local().Format(time.DateTime)},
 		{"time", r.Duration(time.Now()).Round(time.Millisecond).String()},
 	} {

@@ -126,10 +126,11 @@ type ToolApprovalResolved struct {
 
 // Usage counts the tokens of one model call.
 type Usage struct {
-	InputTokens      int64 `json:"inputTokens"`
-	OutputTokens     int64 `json:"outputTokens"`
-	CacheReadTokens  int64 `json:"cacheReadTokens,omitempty"`
-	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"`
+	InputTokens      int64       `json:"inputTokens"`
+	OutputTokens     int64       `json:"outputTokens"`
+	CacheReadTokens  int64       `json:"cacheReadTokens,omitempty"`
+	CacheWriteTokens int64       `json:"cacheWriteTokens,omitempty"`
+	Cost             json.Number `json:"cost,omitempty"` // in US dollars; empty: not known
 }
 
 // ContextCompacted reports that a summary has replaced the older part of the

@@ -25,6 +25,9 @@ func taskResult(r *taskt.Result, limit hosts.Size) *mcp.CallToolResult {
 	if r.SessionID != "" {
 		meta["sessionId"] = r.SessionID
 	}
+	if r.Record.Model != "" {
+		meta["model"] = r.Record.Model
+	}
 	if r.Record.Worktree != nil {
 		meta["worktree"] = r.Record.Worktree
 	}

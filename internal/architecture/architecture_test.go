@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 
 	"session/lease": {"eventbus"},
 	"session/store": {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
-	"taskt/control": {"session", "session/store", "eventbus/event", "tool", "permission"},
+	"taskt/control": {"session", "session/store", "eventbus/event", "model", "tool", "permission"},
 
 	"eventbus/internal/natsstore":          {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events
 	"eventbus/internal/embedded":           {"eventbus/internal/oncelog", "eventbus/internal/storefiles"},

@@ -238,6 +238,6 @@ func Example() {
 	// Output:
 	// model.TextDelta {Text:Hello}
 	// model.TextDelta {Text: there.}
-	// model.Usage {InputTokens:0 OutputTokens:0 CacheReadTokens:0 CacheWriteTokens:0}
+	// model.Usage {InputTokens:0 OutputTokens:0 CacheReadTokens:0 CacheWriteTokens:0 Cost:}
 	// model.Stop {Reason:end}
 }

@@ -84,7 +84,7 @@ func Example() {
 	// model.Stop {Reason:tool_calls} <nil>
 	// model.TextDelta {Text:It is } <nil>
 	// model.TextDelta {Text:a module.} <nil>
-	// model.Usage {InputTokens:40 OutputTokens:5 CacheReadTokens:0 CacheWriteTokens:0} <nil>
+	// model.Usage {InputTokens:40 OutputTokens:5 CacheReadTokens:0 CacheWriteTokens:0 Cost:} <nil>
 	// model.Stop {Reason:end} <nil>
 	// model.TextDelta {Text:You are welcome.} <nil>
 	// model.Stop {Reason:end} <nil>

@@ -16,7 +16,8 @@ type Document struct {
 	Text       string       `json:"text,omitempty"`   // the answer
 	Error      string       `json:"error,omitempty"`  // what went wrong
 	Result     string       `json:"result,omitempty"` // the XML element of a task
-	Usage      event.Usage  `json:"usage"`
+	Model      string       `json:"model,omitempty"`
+	Usage      event.Usage  `json:"usage"` // without a cost: it is not known
 	Steps      int          `json:"steps"`
 	DurationMs int64        `json:"durationMs"`
 
@@ -33,6 +34,7 @@ func (r *Result) Document() Document {
 		Status:     r.Status,
 		Text:       r.Text,
 		Result:     r.XML(),
+		Model:      r.Record.Model,
 		Usage:      event.Usage(r.Record.Usage),
 		Steps:      r.Record.Steps,
 		DurationMs: r.Duration.Milliseconds(),

@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -19,11 +20,12 @@ type State struct {
 	ParentID  string       `json:"parentId,omitempty"`
 	Agent     string       `json:"agent"`
 	Label     string       `json:"label,omitempty"` // what it is to do, in a few words
+	Model     string       `json:"model,omitempty"`
 	Status    store.Status `json:"status"`
 	Tool      string       `json:"tool,omitempty"`   // that it runs now
 	IdleMs    int64        `json:"idleMs,omitempty"` // since its last event, while it runs
 	Steps     int          `json:"steps"`
-	Usage     event.Usage  `json:"usage"`
+	Usage     event.Usage  `json:"usage"`     // without a cost: it is not known
 	ElapsedMs int64        `json:"elapsedMs"` // since it has begun to run, or up to its end
 	Error     string       `json:"error,omitempty"`
 }
@@ -36,6 +38,7 @@ func (c *Control) state(ctx context.Context, r *store.Record) (State, error) {
 		ParentID:  r.ParentID,
 		Agent:     r.Agent,
 		Label:     r.Description,
+		Model:     r.Model,
 		Status:    r.Status,
 		Steps:     r.Steps,
 		Usage:     event.Usage(r.Usage),
@@ -82,7 +85,8 @@ func (s *State) line() string {
 	if !s.Status.Ended() {
 		fmt.Fprintf(&b, ", last active %s ago", seconds(s.IdleMs))
 	}
-	fmt.Fprintf(&b, ", %d steps, %d tokens in and %d out, %s", s.Steps, s.Usage.InputTokens, s.Usage.OutputTokens, seconds(s.ElapsedMs))
+	fmt.Fprintf(&b, ", %d steps, %d tokens in and %d out, cost %s, %s", s.Steps, s.Usage.InputTokens, s.Usage.OutputTokens,
+		model.Usage(s.Usage).ShowCost(), seconds(s.ElapsedMs))
 	return b.String()
 }
 

@@ -54,6 +54,7 @@ type Settings struct {
 	limits
 
 	ModelTimeout time.Duration
+	Prices       file // of models; empty: the built-in ones
 
 	// ApprovalTimeout is how long a call waits for approval. 0: the default
 	// where somebody may answer, and no waiting where nobody is.
@@ -108,6 +109,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags = s.group("Models")
 	flags.Var(s.ModelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
 	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
+	flags.Var(&s.Prices, "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
 	s.registerProviders(flags)
 
 	flags = s.group("Limits")
