@@ -1,6 +1,7 @@
 package agentdefs
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -65,6 +66,9 @@ func rulesIn(file string, content []byte, home string) (name string, rules []str
 	}
 	for r := range parsed.Def.Permission.Rules() {
 		rules = append(rules, r.String())
+	}
+	if parsed.Def.AllowAgents != nil {
+		rules = append(rules, fmt.Sprintf("allowAgents: %q", parsed.Def.AllowAgents))
 	}
 	if parsed.Def.Worktree {
 		rules = append(rules, "isolation: worktree")

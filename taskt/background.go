@@ -28,7 +28,7 @@ func (c *call) inBackground() bool {
 // InBackground reports whether a host's call returns before its subagent has ended:
 // because it says so, or the agent's file does.
 func (s *Service) InBackground(in Input) bool {
-	return s.prepare(hostCaller, in).inBackground()
+	return s.prepare(host, in).inBackground()
 }
 
 // beginBeside opens the child and runs it beside its parent, whose End waits for it.

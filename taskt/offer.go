@@ -19,7 +19,7 @@ type offers struct {
 	named    map[string]bool         // the callers that some agent names
 
 	mu       sync.Mutex
-	byCaller map[string]*offer
+	byCaller map[caller]*offer
 	plans    map[planKey]*session.Spec
 }
 
@@ -34,7 +34,7 @@ func newOffers(snapshot *agentdefs.Snapshot) *offers {
 		snapshot: snapshot,
 		agents:   snapshot.Subagents(),
 		named:    make(map[string]bool),
-		byCaller: make(map[string]*offer),
+		byCaller: make(map[caller]*offer),
 		plans:    make(map[planKey]*session.Spec),
 	}
 	for _, d := range r.agents {
@@ -45,43 +45,63 @@ func newOffers(snapshot *agentdefs.Snapshot) *offers {
 	return r
 }
 
-// of returns what a caller is offered, made once. Callers that no agent names
-// share one offer.
-func (r *offers) of(caller string) *offer {
-	if !r.named[caller] {
-		caller = ""
+// of returns what a caller is offered, made once. Callers that no agent names, and
+// that may call all of them, share one offer.
+func (r *offers) of(by caller) *offer {
+	if !r.named[by.name] {
+		by.name = ""
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if made := r.byCaller[caller]; made != nil {
+	if made := r.byCaller[by]; made != nil {
 		return made
 	}
 	made := new(offer)
 	for _, d := range r.agents {
-		if !d.Hidden && mayCall(caller, d) {
+		if !d.Hidden && by.mayCall(d) {
 			made.agents = append(made.agents, d)
 		}
 	}
 	made.spec = newSpec(made.agents, presented)
-	r.byCaller[caller] = made
+	r.byCaller[by] = made
 	return made
 }
 
-// callerOf returns the name by which agent files mean a session of def. An agent
-// that is neither built in nor from a file is the host's own.
-func callerOf(def *agentdefs.Definition) string {
-	if def.File == "" && !def.BuiltIn {
-		return agentdefs.Host
-	}
-	name := strings.ToLower(def.Name)
-	if name == agentdefs.Host {
-		return "" // an agent of that name is not the host
-	}
-	return name
+// caller is who calls agents.
+type caller struct {
+	name string                // as [agentdefs.Definition.Callers] has it; empty: an agent that none names
+	only *agentdefs.Definition // the caller, where its file says which agents it may call; nil: all
 }
 
-func mayCall(caller string, def *agentdefs.Definition) bool {
-	return def.Callers == nil || caller != "" && slices.Contains(def.Callers, caller)
+// host is the caller that is no agent.
+var host = caller{name: agentdefs.Host}
+
+// callerOf returns a session of def as a caller. An agent that is neither built in
+// nor from a file is the host's own.
+func callerOf(def *agentdefs.Definition) caller {
+	if def.File == "" && !def.BuiltIn {
+		return host
+	}
+	by := caller{name: strings.ToLower(def.Name)}
+	if by.name == agentdefs.Host {
+		by.name = "" // an agent of that name is not the host
+	}
+	if def.AllowAgents != nil {
+		by.only = def
+	}
+	return by
+}
+
+// mayCall reports whether the file of an agent lets the caller call it, and that of
+// the caller too.
+func (by caller) mayCall(def *agentdefs.Definition) bool { return by.accepted(def) && by.allowed(def) }
+
+func (by caller) accepted(def *agentdefs.Definition) bool {
+	return def.Callers == nil || by.name != "" && slices.Contains(def.Callers, by.name)
+}
+
+func (by caller) allowed(def *agentdefs.Definition) bool {
+	return by.only == nil || slices.Contains(by.only.AllowAgents, strings.ToLower(def.Name))
 }
 
 // offers returns the offers of the current snapshot.
@@ -97,31 +117,34 @@ func (s *Service) offers() *offers {
 
 // target returns the agent that a caller means by a name, in any case, or an
 // alias. The error lists the names that the caller may use.
-func (r *offers) target(caller, name string) target {
+func (r *offers) target(by caller, name string) target {
 	def, candidates := r.resolve(name)
 	t := target{offers: r, agent: name}
 	if def != nil {
 		t.agent = def.Name
 	}
-	if def != nil && mayCall(caller, def) {
+	if def != nil && by.mayCall(def) {
 		t.def = def
 	} else {
-		t.err = r.unknown(caller, name, def, candidates)
+		t.err = r.unknown(by, name, def, candidates)
 	}
 	return t
 }
 
 // unknown returns the error for a name that means no agent, or one that the
 // caller may not call.
-func (r *offers) unknown(caller, name string, def *agentdefs.Definition, candidates []string) *UnknownAgentError {
+func (r *offers) unknown(by caller, name string, def *agentdefs.Definition, candidates []string) *UnknownAgentError {
 	unknown := &UnknownAgentError{Name: termtext.CutBytes(name, maxShownName), Candidates: candidates}
 	if def != nil {
-		unknown.Name, unknown.Callers = def.Name, def.Callers
+		unknown.Name = def.Name
+		if unknown.Callers = def.Callers; by.accepted(def) {
+			unknown.Callers, unknown.NotAllowed = nil, true
+		}
 	}
 	if def == nil && len(candidates) == 0 {
 		unknown.Unserved = r.unserved(name)
 	}
-	for _, a := range r.of(caller).agents {
+	for _, a := range r.of(by).agents {
 		accepted := a.Name
 		if len(a.Aliases) > 0 {
 			accepted += " (" + strings.Join(a.Aliases, ", ") + ")"
@@ -137,7 +160,7 @@ func (r *offers) unknown(caller, name string, def *agentdefs.Definition, candida
 // Find returns the agent that a host means by a name, in any case, or an alias.
 // The error is an [*UnknownAgentError].
 func (s *Service) Find(name string) (*agentdefs.Definition, error) {
-	t := s.offers().target(agentdefs.Host, name)
+	t := s.offers().target(host, name)
 	return t.def, t.err
 }
 
@@ -189,7 +212,8 @@ const maxShownName = 100
 // caller may call.
 type UnknownAgentError struct {
 	Name       string
-	Callers    []string // the callers of the agent of that name; nil: no such agent
+	Callers    []string // the callers of the agent of that name, if they do not have this one
+	NotAllowed bool     // the caller's file does not have the agent among those that it may call
 	Candidates []string // names that differ from Name in upper and lower case alone, if there are several
 	Accepted   []string // names, their aliases in brackets
 
@@ -209,6 +233,8 @@ func (e *UnknownAgentError) Error() string {
 		what = sayUnserved(*e.Unserved)
 	case e.Callers != nil:
 		what = fmt.Sprintf("the agent %q may be called by %s only", e.Name, strings.Join(e.Callers, ", "))
+	case e.NotAllowed:
+		what = fmt.Sprintf("you may not call the agent %q (allowAgents of your agent file)", e.Name)
 	}
 	switch {
 	case len(e.Accepted) > 0:
@@ -228,7 +254,7 @@ func (e *UnknownAgentError) Error() string {
 // rules don't count: they may change at any time.
 func (s *Service) ReadOnly() bool {
 	for _, a := range s.offers().agents {
-		if !mayCall(agentdefs.Host, a) {
+		if !host.mayCall(a) {
 			continue
 		}
 		for _, t := range s.tools {

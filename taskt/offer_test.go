@@ -238,9 +238,9 @@ func TestCallers(t *testing.T) {
 	})
 	e := newEnv(t, m, taskt.Limits{Depth: 3}, map[string]string{
 		"Lead.md":   agentFile(),
-		"helper.md": agentFile("caller: [lead]", "aliases: [aid]"),
-		"front.md":  agentFile("caller: host"),
-		"both.md":   agentFile("caller: [host, LEAD]"),
+		"helper.md": agentFile("callers: [lead]", "aliases: [aid]"),
+		"front.md":  agentFile("callers: host"),
+		"both.md":   agentFile("callers: [host, LEAD]"),
 		"host.md":   agentFile(), // of that name, and not the host
 		"ghost.md":  agentFile("hidden: true", "aliases: [spirit]"),
 	})
@@ -272,13 +272,13 @@ func TestCallers(t *testing.T) {
 		if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: tt.calls, AgentType: tt.caller}); res.Err != nil {
 			t.Fatal(res.Err)
 		}
-		if got := refused[fmt.Sprintf("You are the subagent %q", tt.caller)]; !strings.Contains(got, tt.want) {
+		if got := refused[fmt.Sprintf("You are the agent %q", tt.caller)]; !strings.Contains(got, tt.want) {
 			t.Errorf("%s calls %s: %s, want %s", tt.caller, tt.calls, got, tt.want)
 		}
 	}
 	for agent, want := range map[string][]string{"Lead": sorted("both", "helper"), "host": anyone, "general": anyone} {
 		want = slices.Sorted(slices.Values(want))
-		if got := offers[fmt.Sprintf("You are the subagent %q", agent)]; !slices.Equal(got, want) {
+		if got := offers[fmt.Sprintf("You are the agent %q", agent)]; !slices.Equal(got, want) {
 			t.Errorf("%s is offered %v, want %v", agent, got, want)
 		}
 	}
@@ -294,6 +294,60 @@ func TestCallers(t *testing.T) {
 	}
 }
 
+// TestAllowAgents: a file says whom its agent may call, and agents_list shows the
+// same as task (O5).
+func TestAllowAgents(t *testing.T) {
+	listed, refusal := "", ""
+	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		call := func(name, args string) error {
+			_ = yield(model.ToolCall{ID: name, Name: name, Arguments: args}) && yield(model.Stop{Reason: model.StopToolCalls})
+			return nil
+		}
+		text, n := prompt(req)
+		switch {
+		case text == "leaf":
+			return answer("ok")(ctx, req, yield)
+		case n == 0:
+			return call("agents_list", "{}")
+		case n == 1:
+			listed = req.Messages[2].ToolResults[0].Text
+			return call("task", `{"description":"d","prompt":"leaf","agentType":"general"}`)
+		}
+		refusal = req.Messages[4].ToolResults[0].Text
+		return answer("ok")(ctx, req, yield)
+	})
+	e := newEnv(t, m, taskt.Limits{Depth: 3}, map[string]string{
+		"lead.md":   agentFile("allowAgents: [Helper, front, ghost]"),
+		"helper.md": agentFile("aliases: [aid]"),
+		"front.md":  agentFile("callers: host"),
+		"ghost.md":  agentFile("hidden: true"),
+	})
+	if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "lead", AgentType: "lead"}); res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	if !strings.HasPrefix(listed, "- helper (aid): ") || strings.Count(listed, "\n") != 1 {
+		t.Errorf("agents_list: %q, want helper alone", listed)
+	}
+	if want := "you may not call the agent \"general\" (allowAgents of your agent file); accepted: helper (aid)"; !strings.Contains(refusal, want) {
+		t.Errorf("calling another one: %q, want %q", refusal, want)
+	}
+}
+
+// TestToldOfItsCaller: an agent is told that an agent has called it if its file says
+// so, and else not (G8).
+func TestToldOfItsCaller(t *testing.T) {
+	const line = "Your caller is another agent"
+	told, plain := &agentdefs.Definition{Name: "a", CalledByAgent: true}, &agentdefs.Definition{Name: "a"}
+	if p := taskt.SystemPrompt("/w", told, true); strings.Count(p, line) != 1 {
+		t.Errorf("with caller: agent:\n%s", p)
+	}
+	for _, p := range []string{taskt.SystemPrompt("/w", plain, true), taskt.SystemPrompt("/w", told, false)} {
+		if strings.Contains(p, "nother agent") || strings.Contains(p, "caller") {
+			t.Errorf("without it, or as a primary agent:\n%s", p)
+		}
+	}
+}
+
 // TestNobodyToCall: where a session may call no agent, the tool is not offered.
 func TestNobodyToCall(t *testing.T) {
 	var names []string
@@ -304,7 +358,7 @@ func TestNobodyToCall(t *testing.T) {
 		return answer("ok")(ctx, req, yield)
 	})
 	e := newEnv(t, m, taskt.Limits{Depth: 2}, map[string]string{
-		"general.md": agentFile("caller: host"),
+		"general.md": agentFile("callers: host"),
 		"explore.md": agentFile("disable: true"),
 	})
 	if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "general"}); res.Err != nil {

@@ -14,7 +14,7 @@ import (
 func SystemPrompt(root string, def *agentdefs.Definition, child bool) string {
 	var b strings.Builder
 	if child {
-		fmt.Fprintf(&b, "You are the subagent %q. Another agent has given you a task and waits for your answer.\n\n", def.Name)
+		fmt.Fprintf(&b, "You are the agent %q. You have been given a task.\n\n", def.Name)
 	} else {
 		fmt.Fprintf(&b, "You are the agent %q.\n\n", def.Name)
 	}
@@ -26,6 +26,9 @@ func SystemPrompt(root string, def *agentdefs.Definition, child bool) string {
 `, root)
 	if child {
 		b.WriteString("- Your last message is your whole answer; nothing else of yours is seen. It must stand by itself: answer the task, with evidence, and say what you could not find out.\n")
+	}
+	if child && def.CalledByAgent {
+		b.WriteString("- Your caller is another agent, and no person: nobody reads along, and questions to your caller are not answered.\n")
 	}
 	if len(def.Output) > 0 {
 		b.WriteString("- Your last message must be one JSON value and nothing else, no text around it, that satisfies this JSON Schema: " + compact(def.Output) + "\n")

@@ -5,14 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
 )
-
-// hostCaller is the caller of a host's own calls.
-const hostCaller = agentdefs.Host
 
 // Run is a task call that has begun, and goes on whether or not anybody waits
 // for it.
@@ -31,7 +27,7 @@ type Run struct {
 // [Run.Cancel] or the end of ctx. The caller waits for [Run.Done] before it
 // ends its session.
 func (s *Service) Start(ctx context.Context, caller *session.Session, in Input) *Run {
-	call := s.prepare(hostCaller, in)
+	call := s.prepare(host, in)
 	r := &Run{agent: call.agent, beside: call.inBackground(), opened: make(chan struct{}), done: make(chan struct{})}
 	call.opened = func(childID string) {
 		r.child = childID

@@ -81,7 +81,7 @@ func New(opts Options) (*Service, error) {
 	}
 	s.slots = newSlots(s.limits)
 	s.tools = slices.Clone(opts.Tools)
-	s.forHosts = sync.OnceValues(func() (*session.ToolSet, error) { return session.NewToolSet(s.toolsOf(agentdefs.Host)...) })
+	s.forHosts = sync.OnceValues(func() (*session.ToolSet, error) { return session.NewToolSet(s.toolsOf(host)...) })
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -93,27 +93,27 @@ func (s *Service) Control() *control.Control { return s.control }
 
 // toolsOf returns all tools of a caller's session: its task tool, and those for
 // the subagents that it has, are among them.
-func (s *Service) toolsOf(caller string) []tool.Tool {
-	return s.withTask(s.tools, caller)
+func (s *Service) toolsOf(by caller) []tool.Tool {
+	return s.withTask(s.tools, by)
 }
 
 // withTask returns tools, and those of a caller's session that are there beside
 // them.
-func (s *Service) withTask(tools []tool.Tool, caller string) []tool.Tool {
-	offered := func() bool { return !s.offers().of(caller).spec.Unavailable }
-	return slices.Concat(tools, []tool.Tool{&taskTool{s, caller}}, s.control.Tools(toolName, offered, s.knows))
+func (s *Service) withTask(tools []tool.Tool, by caller) []tool.Tool {
+	offered := func() bool { return !s.offers().of(by).spec.Unavailable }
+	return slices.Concat(tools, []tool.Tool{&taskTool{s, by}, &agentsTool{s, by}}, s.control.Tools(toolName, offered, s.knows))
 }
 
 // Spec describes the task tool as of now, for front doors that offer it to a
 // host: its name, text and input schema. It is made once for each snapshot.
-func (s *Service) Spec() tool.Spec { return s.offers().of(agentdefs.Host).spec }
+func (s *Service) Spec() tool.Spec { return s.offers().of(host).spec }
 
 // SpecFor is [Service.Spec] for a host to which the tool is put in its own way.
 func (s *Service) SpecFor(as Presentation) tool.Spec {
 	if as == presented {
 		return s.Spec()
 	}
-	return newSpec(s.offers().of(agentdefs.Host).agents, as)
+	return newSpec(s.offers().of(host).agents, as)
 }
 
 // OfferChanges yields each time that the task tool for hosts changes: its text,
@@ -147,7 +147,7 @@ type Agent struct {
 // one can be called by its name all the same.
 func (s *Service) Agents() []Agent {
 	var agents []Agent
-	for _, d := range s.offers().of(agentdefs.Host).agents {
+	for _, d := range s.offers().of(host).agents {
 		agents = append(agents, Agent{Name: d.Name, Aliases: d.Aliases, Description: d.Description})
 	}
 	return agents

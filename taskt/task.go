@@ -20,7 +20,7 @@ const toolName = "task"
 // taskTool is the task tool of one caller. Its schema follows the snapshot.
 type taskTool struct {
 	service *Service
-	caller  string // as [agentdefs.Definition.Callers] has it; empty: an agent that none names
+	caller  caller
 }
 
 var _ tool.Preparer = (*taskTool)(nil)
@@ -61,7 +61,7 @@ func (t *taskTool) Prepare(args json.RawMessage) (tool.Prepared, error) {
 // agent is looked up once, and what was judged is what runs.
 type call struct {
 	service *Service
-	caller  string // as in taskTool
+	caller  caller
 	in      Input
 	opened  func(childID string) // told of the child; nil: nobody waits for it
 	target
@@ -87,8 +87,8 @@ type target struct {
 
 var _ tool.Beginner = (*call)(nil)
 
-func (s *Service) prepare(caller string, in Input) *call {
-	return &call{service: s, caller: caller, in: in, target: s.offers().target(caller, in.AgentType)}
+func (s *Service) prepare(by caller, in Input) *call {
+	return &call{service: s, caller: by, in: in, target: s.offers().target(by, in.AgentType)}
 }
 
 // Values implements [tool.Prepared]: the value is the name of the agent that the

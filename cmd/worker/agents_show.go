@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -178,6 +179,12 @@ func (p *program) inForce(d *agentdefs.Definition) [][2]string {
 	}
 	if d.Callers != nil {
 		set("callers", strings.Join(d.Callers, ", "))
+	}
+	if d.CalledByAgent {
+		set("caller", "agent")
+	}
+	if d.AllowAgents != nil {
+		set("may call", cmp.Or(strings.Join(d.AllowAgents, ", "), "no agent"))
 	}
 	if d.Background {
 		set("background", "true")

@@ -50,7 +50,7 @@ func TestListChanged(t *testing.T) {
 	for _, tt := range []struct{ name, content, want string }{
 		{"second.md", "---\ndescription: Helps too.\n---\n", `"enum":["aide","explore","general","second"]`},
 		{"second.md", "---\ndescription: Helps too.\nhidden: true\n---\n", `"enum":["aide","explore","general"]`},
-		{"aide.md", "---\ndescription: Helps.\ncaller: explore\n---\n", `"enum":["explore","general"]`},
+		{"aide.md", "---\ndescription: Helps.\ncallers: explore\n---\n", `"enum":["explore","general"]`},
 	} {
 		write(tt.name, tt.content)
 		<-told

@@ -295,7 +295,7 @@ func TestReadOnly(t *testing.T) {
 		{"all look", map[string]string{"general.md": looks}, false, true},
 		{"one edits", map[string]string{"general.md": looks, "aide.md": edits}, false, false},
 		{"one that is hidden edits", map[string]string{"general.md": looks, "aide.md": strings.Replace(edits, "---\n", "---\nhidden: true\n", 1)}, false, false},
-		{"one that a host can't call edits", map[string]string{"general.md": looks, "aide.md": strings.Replace(edits, "---\n", "---\ncaller: explore\n", 1)}, false, true},
+		{"one that a host can't call edits", map[string]string{"general.md": looks, "aide.md": strings.Replace(edits, "---\n", "---\ncallers: explore\n", 1)}, false, true},
 	} {
 		e := setup{model: modelFunc(echo), files: tt.files, options: mcpserver.Options{ReadOnly: tt.configured}}.open(t)
 		if got := hint(e.connect(t, nil)); got != tt.want {

@@ -61,6 +61,13 @@ type Definition struct {
 	// [Host] is a caller that is not one of our agents. nil: any caller.
 	Callers []string
 
+	// CalledByAgent has the agent be told that an agent has called it, and no person.
+	CalledByAgent bool
+
+	// AllowAgents are the agents that this one may call, in lower case. nil: all;
+	// empty: none.
+	AllowAgents []string
+
 	// Inspectable says that the model that called the agent may look into the
 	// transcript of the run. People may always.
 	Inspectable bool
@@ -167,9 +174,15 @@ var fields = []*field{
 	{agentfile.Field{ID: "aliases", Spellings: []string{"aliases"}},
 		"Other names that a task call may use: a list, or a text with commas.", textOrList, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Aliases = p.aliases(e) }},
-	{agentfile.Field{ID: "caller", Spellings: []string{"caller"}, Mistaken: []string{"callers"}, Near: []string{"caller", "callers"}, Restricts: true, Line: "callers?"},
-		"Who may call the agent: names of agents, or host for a caller that is none. Without it: anybody.", callerSchema, nil,
-		func(p *parser, d *Definition, e agentfile.Entry) { d.Callers = p.callers(e) }},
+	{agentfile.Field{ID: "callers", Spellings: []string{"callers"}, Near: []string{"callers"}, Restricts: true, Line: "callers?"},
+		"Who may call the agent: names of agents, or host for a caller that is none. Without it: anybody.", namesSchema, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { p.callers(d, e) }},
+	{agentfile.Field{ID: "caller", Spellings: []string{"caller"}, Near: []string{"caller"}, Restricts: true},
+		"agent: the agent is told that an agent has called it, and no person.", words("agent"), nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { p.caller(d, e) }},
+	{agentfile.Field{ID: "allowAgents", Spellings: []string{"allowAgents"}, Near: []string{"allowagents", "allowedagents"}, Restricts: true, Line: "allow-?[aA]gents"},
+		"The agents that this one may call: names of agents, or [] for none. Without it: all.", listSchema, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.AllowAgents = p.allowAgents(e) }},
 	{agentfile.Field{ID: "inspectable", Spellings: []string{"inspectable"}, Near: []string{"inspectable"}, TakenAs: "false"},
 		"Whether the model that called the agent may look into the transcript of the run.", yesNo, true,
 		func(p *parser, d *Definition, e agentfile.Entry) {

@@ -116,10 +116,11 @@ func TestCallers(t *testing.T) {
 		{"!!binary YQ==", nil},
 		{"&x a\nz: *x", []string{"a"}},
 		{"*x\nz: &x a", nil},
-		{"a\ncallers: b", nil},
+		{"a\ncaller: b", nil},
+		{"a\ncaller: agent", []string{"a"}},
 		{"\"a", nil},
 	} {
-		s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\ncaller: " + tt.caller + "\n---\nx"}, nil)
+		s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\ncallers: " + tt.caller + "\n---\nx"}, nil)
 		d, ok := s.Agent("a")
 		if tt.want == nil {
 			if ok || !slices.Contains(agentdefstest.Codes(s), "permission-invalid") {
@@ -135,6 +136,63 @@ func TestCallers(t *testing.T) {
 	for _, d := range s.Agents() {
 		if d.Callers != nil || !d.Inspectable {
 			t.Errorf("%s: callers %v, inspectable %v; want any, and true", d.Name, d.Callers, d.Inspectable)
+		}
+	}
+}
+
+// TestCaller: caller: agent is about what the agent is told (G8). Its older meaning,
+// the list of callers, still holds, and the diagnostic tells the new name.
+func TestCaller(t *testing.T) {
+	for _, tt := range []struct {
+		field   string
+		told    bool
+		callers []string
+		code    string // empty: none
+	}{
+		{"caller: agent", true, nil, ""},
+		{"caller: ' Agent'", true, nil, ""},
+		{"caller: agent\ncallers: [lead]", true, []string{"lead"}, ""},
+		{"caller: [lead, host]", false, []string{"lead", "host"}, "field-deprecated"},
+		{"caller: [agent]", false, []string{"agent"}, "field-deprecated"},
+		{"caller: user", false, []string{"user"}, "field-deprecated"},
+		{"callr: lead", false, []string{"lead"}, "field-deprecated"},
+	} {
+		s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\n" + tt.field + "\n---\nx"}, nil)
+		d, ok := s.Agent("a")
+		if codes := agentdefstest.Codes(s); !ok || d.CalledByAgent != tt.told || !slices.Equal(d.Callers, tt.callers) || (tt.code == "") != (len(codes) == 0) || tt.code != "" && !slices.Contains(codes, tt.code) {
+			t.Errorf("%q: %+v, %v, want %v, %q and %q", tt.field, d, s.Diagnostics(), tt.told, tt.callers, tt.code)
+		}
+		if tt.code != "" && !strings.Contains(s.Diagnostics()[len(s.Diagnostics())-1].Fix, "callers:") {
+			t.Errorf("%q: %v, want the new name", tt.field, s.Diagnostics())
+		}
+	}
+	for _, field := range []string{"caller:", "caller: []", "caller: '*'", "caller: {a: b}", "caller: a\ncallers: b", "callers: b\ncaller: [a]"} {
+		s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\n" + field + "\n---\nx"}, nil)
+		if _, ok := s.Agent("a"); ok || !slices.Contains(agentdefstest.Codes(s), "permission-invalid") {
+			t.Errorf("%q: %v, want it refused", field, s.Diagnostics())
+		}
+	}
+}
+
+// TestAllowAgents: allowAgents says whom an agent may call (O5).
+func TestAllowAgents(t *testing.T) {
+	for _, tt := range []struct {
+		field string
+		want  []string // nil: all
+		ok    bool
+	}{
+		{"allowAgents: [Explore, general]", []string{"explore", "general"}, true},
+		{"allowAgents: explore, general", []string{"explore", "general"}, true},
+		{"allowAgents: []", []string{}, true},
+		{"color: red", nil, true},
+		{"allowAgents:", nil, false},
+		{"allowAgents: ['*']", nil, false},
+		{"allowAgents: {a: b}", nil, false},
+	} {
+		s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\n" + tt.field + "\n---\nx"}, nil)
+		d, ok := s.Agent("a")
+		if ok != tt.ok || ok && (!slices.Equal(d.AllowAgents, tt.want) || (d.AllowAgents == nil) != (tt.want == nil)) {
+			t.Errorf("%q: %+v, %v, want %q", tt.field, d, s.Diagnostics(), tt.want)
 		}
 	}
 }

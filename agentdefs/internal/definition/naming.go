@@ -72,32 +72,61 @@ func (p *parser) aliases(e agentfile.Entry) []string {
 	return out
 }
 
-// callers returns the agents that may call this one, in lower case. What cannot
-// be read exactly refuses the file: it would open what its author closed.
-func (p *parser) callers(e agentfile.Entry) []string {
-	const fix = "name agents, or " + Host + " for a caller that is none, as in caller: [planner, host]; leave it out for any"
+// callers takes the agents that may call this one. What cannot be read exactly
+// refuses the file: it would open what its author closed.
+func (p *parser) callers(d *Definition, e agentfile.Entry) {
+	const fix = "name agents, or " + Host + " for a caller that is none, as in callers: [planner, host]; leave it out for any"
+	names, ok := p.names(e)
+	switch {
+	case !ok || len(names) == 0:
+		p.Refuse(diag.PermissionInvalid, e.Line, e.Column, fix, "%s is not a list of names, so who may call the agent is not clear, and nothing of this file is served", e.Key)
+	case d.Callers != nil:
+		p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "keep callers alone", "caller and callers both say who may call the agent, and which one counts is not clear")
+	}
+	d.Callers = names
+}
+
+// caller takes the field that says whether an agent is told what kind of caller it
+// has. It once was the list of callers, and is still read as one.
+func (p *parser) caller(d *Definition, e agentfile.Entry) {
+	if n := e.Node; n != nil && n.Kind == yaml.ScalarNode && !agentfile.IsTagged(n) && strings.EqualFold(strings.TrimSpace(n.Value), "agent") {
+		d.CalledByAgent = true
+		return
+	}
+	p.Report(diag.FieldDeprecated, e.Line, e.Column, "write callers: in place of caller:", "the list of who may call the agent is named callers now; caller: agent tells the agent that an agent has called it")
+	p.callers(d, e)
+}
+
+// allowAgents returns the agents that this one may call; not nil.
+func (p *parser) allowAgents(e agentfile.Entry) []string {
+	names, ok := p.names(e)
+	if !ok {
+		p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "name agents, as in allowAgents: [explore, general]; [] for none; leave it out for all",
+			"%s is not a list of names, so which agents this one may call is not clear, and nothing of this file is served", e.Key)
+	}
+	return append([]string{}, names...)
+}
+
+// names returns the names of agents in a list, or in a text with commas, in lower
+// case and each once. ok: all of it is names.
+func (p *parser) names(e agentfile.Entry) (names []string, ok bool) {
 	items, ok := []*yaml.Node{e.Node}, e.Node != nil && !agentfile.IsNull(e.Node) && !agentfile.IsTagged(e.Node)
 	if ok && e.Node.Kind == yaml.SequenceNode {
 		items = e.Node.Content
 	}
-	var out []string
 	for _, n := range items {
 		if ok = ok && n.Kind == yaml.ScalarNode && !agentfile.IsNull(n); !ok {
-			break
+			return names, false
 		}
 		for name := range strings.SplitSeq(n.Value, ",") {
 			name = strings.ToLower(strings.TrimSpace(name))
 			fault, _ := NameFault(name)
-			if ok = ok && name != "" && fault == "" && !strings.ContainsAny(name, "*?"); ok && !slices.Contains(out, name) {
-				out = append(out, name)
+			if ok = ok && name != "" && fault == "" && !strings.ContainsAny(name, "*?"); ok && !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}
-	if !ok || len(out) == 0 {
-		p.Refuse(diag.PermissionInvalid, e.Line, e.Column, fix, "%s is not a list of names, so who may call the agent is not clear, and nothing of this file is served", e.Key)
-		return nil
-	}
-	return out
+	return names, ok
 }
 
 // Host is a caller that is not an agent: a connected host, or the command line.

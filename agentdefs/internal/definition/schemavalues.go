@@ -63,11 +63,19 @@ func textOrList() *jsonschema.Schema {
 	return anyOf(text(), &jsonschema.Schema{Type: "array", Items: text()})
 }
 
-func callerSchema() *jsonschema.Schema {
+// listSchema is a list of agents' names, or such names in a text with commas.
+func listSchema() *jsonschema.Schema {
 	name := func() *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), Pattern: `^[^*?]+$`}
 	}
-	return anyOf(name(), &jsonschema.Schema{Type: "array", Items: name(), MinItems: jsonschema.Ptr(1)})
+	return anyOf(name(), &jsonschema.Schema{Type: "array", Items: name()})
+}
+
+// namesSchema is a listSchema of one name at least.
+func namesSchema() *jsonschema.Schema {
+	s := listSchema()
+	s.AnyOf[1].MinItems = jsonschema.Ptr(1)
+	return s
 }
 
 func mappingSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "object"} }

@@ -31,6 +31,7 @@ const (
 	FieldRange           = "field-range"
 	FieldMisspelled      = "field-misspelled"
 	FieldUnknown         = "field-unknown"
+	FieldDeprecated      = "field-deprecated"
 	ToolUnknown          = "tool-unknown"
 	PermissionWidening   = "permission-widening-ignored"
 	RestrictionIgnored   = "restriction-ignored"
@@ -100,6 +101,7 @@ var codes = []Code{
 	{FieldRange, Warning, "the number is out of range; it is ignored, or the largest is used for whole numbers above it", "write one within the range"},
 	{FieldMisspelled, Warning, "the name is taken for that of a known field", "write it as the message says"},
 	{FieldUnknown, Warning, "the field is not known, and its name is close to that of one which is; it is kept, without effect", "write the name that the message says, if it is meant"},
+	{FieldDeprecated, Warning, "the field is still read in an older form", "write it as the message says"},
 	{ToolUnknown, Warning, "a name is not a tool here, or says more than can be kept to; in a mapping: a name that no built-in tool has, and under `permission` only if it is close to one", "use the name of a tool, or write the rule under `permission`"},
 	{PermissionWidening, Warning, "`permissionMode`, `approvalMode` or `sandbox_mode` would let the agent do more; it is ignored", "remove it; the user's rules decide"},
 	{RestrictionIgnored, Warning, "the field would restrict the agent in the tool that it comes from, and has no or not its full effect here", "say it under `permission`, or do not rely on it"},

@@ -20,7 +20,9 @@ type Agent struct {
 	State           string          `json:"state"`             // ok or stale
 	Shadows         string          `json:"shadows,omitempty"` // the file that it replaces, or "built-in"
 	Aliases         []string        `json:"aliases"`
-	Callers         []string        `json:"callers"` // null: any
+	Callers         []string        `json:"callers"`                 // null: any
+	CalledByAgent   bool            `json:"calledByAgent,omitempty"` // caller: agent
+	AllowAgents     []string        `json:"allowAgents"`             // null: all
 	Model           string          `json:"model,omitempty"`
 	Temperature     *float64        `json:"temperature,omitempty"`
 	TopP            *float64        `json:"topP,omitempty"`
@@ -51,6 +53,7 @@ func NewAgent(d *agentdefs.Definition) Agent {
 	doc := Agent{
 		Name: d.Name, Description: d.Description, Mode: d.Mode, MaxSteps: d.MaxSteps,
 		Source: Origin(d), State: State(d), Shadows: d.Shadows, Aliases: append([]string{}, d.Aliases...), Callers: d.Callers,
+		CalledByAgent: d.CalledByAgent, AllowAgents: d.AllowAgents,
 		Model: d.Model, Temperature: d.Temperature, TopP: d.TopP, MaxOutputTokens: d.MaxOutputTokens, Effort: d.Effort,
 		TimeoutSeconds: int(d.Timeout / time.Second), Background: d.Background, Worktree: d.Worktree, Hidden: d.Hidden, Inspectable: d.Inspectable,
 		Color: d.Color, Output: d.Output, May: d.May(), Permission: []Rule{}, Prompt: d.Prompt,

@@ -1,0 +1,56 @@
+package taskt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool"
+)
+
+// agentsTool tells a model which agents it may call, as they are now. Hosts have
+// the same list in the schema of task, or ask for it in their own ways.
+type agentsTool struct {
+	service *Service
+	caller  caller
+}
+
+var _ tool.Tool = (*agentsTool)(nil)
+
+var agentsInput = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+
+// Spec implements [tool.Tool].
+func (t *agentsTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name:         "agents_list",
+		Description:  "Lists the agents that you may call with task now: name, other names, what each is good for, what it may do.",
+		InputSchema:  agentsInput,
+		ReadOnly:     true,
+		Unavailable:  t.service.offers().of(t.caller).spec.Unavailable,
+		Follows:      toolName,
+		OwnTimeLimit: true,
+	}
+}
+
+// Values implements [tool.Tool]: it shows nothing that task does not.
+func (t *agentsTool) Values(args json.RawMessage) ([]permission.Value, error) {
+	return nil, tool.DecodeArgs(args, new(struct{}))
+}
+
+// Run implements [tool.Tool].
+func (t *agentsTool) Run(context.Context, *tool.Call) (tool.Result, error) {
+	var b strings.Builder
+	for _, d := range t.service.offers().of(t.caller).agents {
+		fmt.Fprintf(&b, "- %s", d.Name)
+		if len(d.Aliases) > 0 {
+			fmt.Fprintf(&b, " (%s)", strings.Join(d.Aliases, ", "))
+		}
+		fmt.Fprintf(&b, ": %s May: %s.\n", strings.TrimSpace(d.Description), d.May())
+	}
+	if b.Len() == 0 {
+		return tool.Result{Text: "There is no agent that you may call."}, nil
+	}
+	return tool.Result{Text: b.String()}, nil
+}
