@@ -31,6 +31,7 @@ const Host = definition.Host
 const (
 	DefaultMaxSteps = definition.DefaultMaxSteps
 	MaxMaxSteps     = definition.MaxMaxSteps
+	MaxForkTurns    = definition.MaxForkTurns
 )
 
 // Schema returns the JSON Schema (2020-12) of an agent file's frontmatter, for

@@ -66,7 +66,7 @@ func (s *Session) request(final bool) *model.Request {
 	return &model.Request{
 		System:      s.system,
 		Messages:    s.messages,
-		Tools:       s.tools.offered(s.rulesets),
+		Tools:       s.offered(),
 		NoToolCalls: final,
 		Path:        s.path.IDs(),
 		Params:      s.params,

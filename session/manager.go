@@ -205,6 +205,10 @@ type Spec struct {
 	// which name none. It is for sessions without an agent; may be nil.
 	CallerModel Model
 
+	// Fork is the conversation that the session goes on from, in place of System; nil:
+	// it begins a new one.
+	Fork *Fork
+
 	Tools []tool.Tool
 
 	// ToolSet is the same, made once for many sessions, in place of Tools.
@@ -309,6 +313,9 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		}
 		s.record.Model = s.model.Name()
 		s.rulesets = append(s.rulesets, spec.Rules)
+		if spec.Fork != nil {
+			s.goOn(spec.Fork)
+		}
 	}
 	return s, nil
 }

@@ -68,7 +68,7 @@ func (c *call) runBeside(ctx context.Context) {
 		defer cancel(nil)
 		defer context.AfterFunc(c.within, func() { cancel(context.Cause(c.within)) })()
 	}
-	out := c.child.Begin(ctx, c.in.Prompt).Run()
+	out := c.child.Begin(ctx, c.prompt).Run()
 	c.slot.release()
 	c.final = &Result{Agent: c.agent}
 	c.finish(ctx, c.final, &out)

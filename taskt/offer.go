@@ -21,12 +21,14 @@ type offers struct {
 	mu       sync.Mutex
 	byCaller map[caller]*offer
 	plans    map[planKey]*session.Spec
+
+	forHosts func() tool.Spec // of the task tool
 }
 
 // offer is what a caller is offered. It is immutable.
 type offer struct {
 	agents []*agentdefs.Definition // by name, without hidden ones
-	spec   tool.Spec               // of the task tool
+	spec   tool.Spec               // of the task tool, for models
 }
 
 func newOffers(snapshot *agentdefs.Snapshot) *offers {
@@ -37,6 +39,7 @@ func newOffers(snapshot *agentdefs.Snapshot) *offers {
 		byCaller: make(map[caller]*offer),
 		plans:    make(map[planKey]*session.Spec),
 	}
+	r.forHosts = sync.OnceValue(func() tool.Spec { return newSpec(r.of(host).agents, presented) })
 	for _, d := range r.agents {
 		for _, caller := range d.Callers {
 			r.named[caller] = true
@@ -62,7 +65,7 @@ func (r *offers) of(by caller) *offer {
 			made.agents = append(made.agents, d)
 		}
 	}
-	made.spec = newSpec(made.agents, presented)
+	made.spec = newSpec(made.agents, toModels)
 	r.byCaller[by] = made
 	return made
 }

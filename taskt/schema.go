@@ -21,6 +21,10 @@ type Input struct {
 	// Background has the call return at once, while the subagent runs on; nil: as
 	// the agent's file says.
 	Background *bool `json:"background,omitempty"`
+
+	// ForkContext has the subagent go on from the caller's conversation; nil: as the
+	// agent's file says.
+	ForkContext *ForkContext `json:"forkContext,omitempty"`
 }
 
 const descriptionHead = `Gives a task to a subagent, which works on it in a session of its own and answers once, at the end. ` +
@@ -39,10 +43,16 @@ type Presentation struct {
 	// AnyName leaves the agents out of the schema, for a caller that refuses what
 	// an enum does not have: an alias, a hidden agent, a new one.
 	AnyName bool
+
+	forks bool // the caller has a conversation that a subagent may go on from
 }
 
-// presented is how the tool is put to callers that do as the task tool says.
-var presented = Presentation{SideBySide: true}
+// presented is how the tool is put to hosts that do as the task tool says, and
+// toModels to the models of sessions.
+var (
+	presented = Presentation{SideBySide: true}
+	toModels  = Presentation{SideBySide: true, forks: true}
+)
 
 // describe returns the tool's text for the agents of a snapshot.
 func describe(agents []*agentdefs.Definition, as Presentation) string {
@@ -85,8 +95,8 @@ func schema(agents []*agentdefs.Definition, as Presentation) (json.RawMessage, e
 	if as.AnyName {
 		agentType.Enum, agentType.Description = nil, "the agent that is to do it, by its name or an alias: the description lists the agents"
 	}
-	one := 1
-	return json.Marshal(&jsonschema.Schema{
+	one, most := 1, float64(agentdefs.MaxForkTurns)
+	s := &jsonschema.Schema{
 		Type: "object",
 		Properties: map[string]*jsonschema.Schema{
 			"description": {Type: "string", Description: "the task in 3 to 6 words, for people who follow along"},
@@ -97,7 +107,17 @@ func schema(agents []*agentdefs.Definition, as Presentation) (json.RawMessage, e
 		PropertyOrder:        []string{"description", "prompt", "agentType", "background"},
 		Required:             []string{"description", "prompt", "agentType"},
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
-	})
+	}
+	if as.forks {
+		all := any("all")
+		s.Properties["forkContext"] = &jsonschema.Schema{
+			AnyOf: []*jsonschema.Schema{{Const: &all}, {Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: &most}},
+			Description: "all, or how many of its last turns: the subagent knows this conversation, and goes on from it; " +
+				"for work that needs much of what you know. Without it, it sees nothing of it",
+		}
+		s.PropertyOrder = append(s.PropertyOrder, "forkContext")
+	}
+	return json.Marshal(s)
 }
 
 // parseInput reads a call's arguments.

@@ -106,7 +106,7 @@ func (s *Service) withTask(tools []tool.Tool, by caller) []tool.Tool {
 
 // Spec describes the task tool as of now, for front doors that offer it to a
 // host: its name, text and input schema. It is made once for each snapshot.
-func (s *Service) Spec() tool.Spec { return s.offers().of(host).spec }
+func (s *Service) Spec() tool.Spec { return s.offers().forHosts() }
 
 // SpecFor is [Service.Spec] for a host to which the tool is put in its own way.
 func (s *Service) SpecFor(as Presentation) tool.Spec {

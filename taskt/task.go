@@ -73,6 +73,7 @@ type call struct {
 
 	parent, child *session.Session // child is nil: not open
 	place         *Place           // made for child; nil: it has none of its own
+	prompt        string           // what child is told
 	turn          *session.Turn    // of child
 	slot          *slot            // nil: the child waits for it
 }
@@ -129,7 +130,7 @@ func (c *call) Begin(ctx context.Context, call *tool.Call) {
 		c.result.Fail(ctx, err)
 		return
 	}
-	c.turn = c.child.Begin(ctx, c.in.Prompt)
+	c.turn = c.child.Begin(ctx, c.prompt)
 	if c.slot = c.service.slots.try(c.parent.ID(), len(c.parent.Path())); c.slot != nil {
 		c.turn.Start()
 	}
@@ -173,6 +174,9 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if err := c.settle(ctx, &spec); err != nil {
 		return err
 	}
+	if c.prompt, err = c.fork(&spec); err != nil {
+		return errors.Join(err, c.abandon(ctx))
+	}
 	spec.Parent, spec.ParentMessageID, spec.Description = c.parent, call.MessageID, c.in.Description
 	if c.child, err = s.sessions.Open(ctx, spec); err != nil {
 		return errors.Join(err, c.abandon(ctx))
@@ -190,14 +194,14 @@ func (c *call) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		c.Begin(ctx, call)
 	}
 	if c.child != nil && c.ended == nil {
-		out := c.prompt()
+		out := c.runTurn()
 		c.finish(ctx, c.result, &out)
 	}
 	return tool.Result{Text: c.result.XML(), IsError: c.result.Err != nil}, nil
 }
 
-// prompt runs the child's turn once it has a slot.
-func (c *call) prompt() session.Outcome {
+// runTurn runs the child's turn once it has a slot.
+func (c *call) runTurn() session.Outcome {
 	if c.slot == nil {
 		if err := c.wait(); err != nil {
 			c.turn.Release()

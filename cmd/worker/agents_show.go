@@ -192,6 +192,12 @@ func (p *program) inForce(d *agentdefs.Definition) [][2]string {
 	if d.Worktree {
 		set("isolation", "worktree")
 	}
+	switch {
+	case d.ForkContext < 0:
+		set("fork context", "all of the caller's conversation")
+	case d.ForkContext > 0:
+		set("fork context", fmt.Sprintf("%d turns of the caller's conversation", d.ForkContext))
+	}
 	if d.Color != "" {
 		set("color", d.Color)
 	}

@@ -25,6 +25,7 @@ type openedData struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	Path      event.Path `json:"path"`
 	Worktree  *Worktree  `json:"worktree,omitempty"`
+	Fork      int        `json:"fork,omitempty"`
 }
 
 // messageData is a message of the conversation, or that of it which no event
@@ -71,7 +72,7 @@ func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
 
 // OpenedEntry is the entry that a session's log begins with.
 func (r *Record) OpenedEntry() LogEntry {
-	return LogEntry{openedKind, openedData{Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree}}
+	return LogEntry{openedKind, openedData{Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork}}
 }
 
 // EndedEntry is the one that comes before its session_end.

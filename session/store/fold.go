@@ -108,7 +108,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 			return newer("the log", entry.Schema, RecordSchema)
 		}
 		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
-		r.Worktree = entry.Worktree
+		r.Worktree, r.Fork = entry.Worktree, entry.Fork
 		if n := len(r.Path); n > 0 {
 			r.ID, r.Agent, r.Depth = r.Path[n-1].SessionID, r.Path[n-1].AgentType, n-1
 			if n > 1 {

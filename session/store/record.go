@@ -65,6 +65,10 @@ type Record struct {
 	EndedBy         string      `json:"endedBy,omitempty"`  // the process that has ended it in place of that one
 	Closed          bool        `json:"closed"`             // its stream has its session_end
 	Worktree        *Worktree   `json:"worktree,omitempty"` // nil: it works in the workspace
+
+	// Fork is how many turns of its parent's conversation, up to ParentMessageID, the
+	// session goes on from; -1: all. 0: none.
+	Fork int `json:"fork,omitempty"`
 }
 
 // Worktree is the git worktree that was made for a session. It is not changed: a

@@ -78,6 +78,10 @@ type Definition struct {
 	// Worktree says that each run works in a git worktree of its own.
 	Worktree bool
 
+	// ForkContext is how many turns of its caller's conversation a run goes on from;
+	// -1: all of it, 0: none.
+	ForkContext int
+
 	// Fields holds what the file says beyond the above, in file order.
 	Fields []OtherField
 
@@ -201,6 +205,9 @@ var fields = []*field{
 			}
 			p.keep(d, e)
 		}},
+	{agentfile.Field{ID: "forkContext", Spellings: []string{"forkContext"}},
+		"all, or how many turns: the agent goes on from the conversation of the agent that calls it.", forkSchema, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.ForkContext = p.forkContext(e) }},
 	{agentfile.Field{ID: "output", Spellings: []string{"output"}},
 		"JSON Schema that the result must satisfy; it may not refer to itself.", mappingSchema, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Output = p.output(e) }},

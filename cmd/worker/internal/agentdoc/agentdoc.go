@@ -30,7 +30,8 @@ type Agent struct {
 	Effort          string          `json:"effort,omitempty"`
 	TimeoutSeconds  int             `json:"timeoutSeconds,omitempty"` // 0: the worker's
 	Background      bool            `json:"background"`
-	Worktree        bool            `json:"worktree,omitempty"` // isolation: worktree
+	Worktree        bool            `json:"worktree,omitempty"`    // isolation: worktree
+	ForkContext     int             `json:"forkContext,omitempty"` // turns; -1: all
 	Hidden          bool            `json:"hidden"`
 	Inspectable     bool            `json:"inspectable"`
 	Color           string          `json:"color,omitempty"`
@@ -55,7 +56,7 @@ func NewAgent(d *agentdefs.Definition) Agent {
 		Source: Origin(d), State: State(d), Shadows: d.Shadows, Aliases: append([]string{}, d.Aliases...), Callers: d.Callers,
 		CalledByAgent: d.CalledByAgent, AllowAgents: d.AllowAgents,
 		Model: d.Model, Temperature: d.Temperature, TopP: d.TopP, MaxOutputTokens: d.MaxOutputTokens, Effort: d.Effort,
-		TimeoutSeconds: int(d.Timeout / time.Second), Background: d.Background, Worktree: d.Worktree, Hidden: d.Hidden, Inspectable: d.Inspectable,
+		TimeoutSeconds: int(d.Timeout / time.Second), Background: d.Background, Worktree: d.Worktree, ForkContext: d.ForkContext, Hidden: d.Hidden, Inspectable: d.Inspectable,
 		Color: d.Color, Output: d.Output, May: d.May(), Permission: []Rule{}, Prompt: d.Prompt,
 	}
 	for r := range d.Permission.Rules() {
