@@ -1,6 +1,7 @@
 package eventbus_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,115 +18,38 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
+	"github.com/agentworker/worker/internal/tcpline"
 )
 
-// line is a TCP proxy that can be cut: then it takes bytes and connections, and
-// forwards nothing any more, without a word to either side.
-type line struct {
-	listener net.Listener
-	to       string
-	running  sync.WaitGroup
-
-	mu    sync.Mutex
-	cut   bool
-	conns []net.Conn
-}
-
-func newLine(t *testing.T, to string) *line {
+// newLine returns a line to a server that can be cut.
+func newLine(t *testing.T, to string) *tcpline.Line {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := tcpline.Listen(to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &line{listener: listener, to: to}
-	l.running.Go(l.accept)
 	t.Cleanup(func() {
-		listener.Close()
-		l.setCut(true)
-		for _, c := range l.conns {
-			c.Close()
+		if err := l.Close(); err != nil {
+			t.Error(err)
 		}
-		l.running.Wait()
 	})
 	return l
-}
-
-func (l *line) accept() {
-	for {
-		near, err := l.listener.Accept()
-		if err != nil {
-			return
-		}
-		far, err := net.Dial("tcp", l.to)
-		if err != nil {
-			near.Close()
-			continue
-		}
-		l.mu.Lock()
-		l.conns = append(l.conns, near, far)
-		l.mu.Unlock()
-		l.running.Go(func() { l.forward(near, far) })
-		l.running.Go(func() { l.forward(far, near) })
-	}
-}
-
-func (l *line) forward(to, from net.Conn) {
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buf)
-		switch {
-		case l.isCut():
-			if err != nil {
-				return
-			}
-			continue // dropped; the end of either side is not told to the other
-		case err == nil:
-			_, err = to.Write(buf[:n])
-		}
-		if err != nil {
-			to.Close()
-			return
-		}
-	}
-}
-
-func (l *line) isCut() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.cut
-}
-
-// setCut cuts the line, or joins it for new connections: those that were there
-// while it was cut have lost bytes.
-func (l *line) setCut(cut bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cut = cut
-	if !cut {
-		for _, c := range l.conns {
-			c.Close()
-		}
-		l.conns = nil
-	}
 }
 
 // TestSilentCut: a worker whose line to a node of a cluster is cut without a word
 // goes on with another node: it publishes, reads, and uses buckets.
 func TestSilentCut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("three servers in processes of their own")
-	}
 	const ( // 6 s until the cut is noticed, on a quiet machine; 4 minutes with the library's settings
 		writing = 45 * time.Second
 		reading = writing + 10*time.Second // which the client library gives a request of a reader
 	)
 	c := newCluster(t)
-	var lines []*line
+	var lines []*tcpline.Line
 	var urls []string
 	for _, n := range c.nodes {
 		l := newLine(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(n.Port)))
 		lines = append(lines, l)
-		urls = append(urls, "nats://"+l.listener.Addr().String())
+		urls = append(urls, "nats://"+l.Addr())
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
@@ -183,13 +107,26 @@ func TestSilentCut(t *testing.T) {
 	}
 	step(0)
 	for i, l := range lines { // one of them has the connection, one that for publishing
-		l.setCut(true)
+		l.Cut(nil)
 		wrote, read := step(i + 1)
 		t.Logf("cut from node %d: an event is stored after %s and read after %s", i, wrote.Round(time.Millisecond), read.Round(time.Millisecond))
 		if wrote > writing || read > reading {
 			t.Errorf("cut from node %d: want %s and %s at most", i, writing, reading)
 		}
-		l.setCut(false)
+		l.Join()
+	}
+}
+
+// onText returns a function that takes what is sent by parts, and calls f once when a
+// text was.
+func onText(text string, f func()) func([]byte) {
+	var all []byte
+	found := false
+	return func(sent []byte) {
+		if all = append(all, sent...); !found && bytes.Contains(all, []byte(text)) {
+			found = true
+			f()
+		}
 	}
 }
 
@@ -198,7 +135,7 @@ func TestSilentCut(t *testing.T) {
 func TestEntriesGoOn(t *testing.T) {
 	srv := natstest.Start(t, server.Options{})
 	l := newLine(t, srv.Addr().String())
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: "nats://" + l.listener.Addr().String()})
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: "nats://" + l.Addr()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,21 +154,27 @@ func TestEntriesGoOn(t *testing.T) {
 	if err := p.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	// A reader to which the store is silent looks whether there is more.
+	looked := make(chan struct{})
 	n := 0
-	var joined sync.WaitGroup
+	var joining sync.WaitGroup
 	for _, err := range bus.Entries(t.Context(), "kind", time.Now().Add(-time.Hour)) {
 		if err != nil {
 			t.Fatalf("behind %d entries: %v", n, err)
 		}
 		if n++; n == 1 {
-			l.setCut(true)
-			joined.Go(func() {
-				time.Sleep(3 * time.Second / 2) // a reader takes 1 s for silence
-				l.setCut(false)
+			l.Cut(onText("$JS.API.DIRECT.GET.", func() { close(looked) }))
+			joining.Go(func() {
+				select {
+				case <-looked:
+				case <-time.After(time.Minute):
+					t.Error("the reader does not look whether there is more")
+				}
+				l.Join()
 			})
 		}
 	}
-	joined.Wait()
+	joining.Wait()
 	if n != entries {
 		t.Errorf("%d entries, want %d", n, entries)
 	}

@@ -99,7 +99,7 @@ func member(dir string) {
 				return
 			}
 			say("stored %d", n+1)
-			time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
+			time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond) // the pace of its load; nothing waits for it
 		}
 	}
 	if err := p.Flush(context.Background()); err != nil {
@@ -240,14 +240,17 @@ func TestKilledProcesses(t *testing.T) {
 				t.Fatalf("%s: %v", m.session, m.wrong)
 			}
 		}
-		live[0].progress(t)
-		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+		for range 1 + rand.IntN(3) { // it may be killed at any moment
+			live[0].progress(t)
+		}
 		victim := rand.IntN(len(live))
 		if rand.IntN(3) > 0 {
 			victim = leaderOf(t, dir, live)
 		}
 		add() // it joins while the other is killed
-		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+		for range rand.IntN(3) {
+			live[0].progress(t)
+		}
 		start := time.Now()
 		live[victim].kill(t)
 		live = append(live[:victim], live[victim+1:]...)

@@ -34,10 +34,7 @@ func FuzzLongFields(f *testing.F) {
 		at := *shared
 		at.t = t // those of a target may not be called within it
 		e := &at
-		if len(text)*int(n) > 24<<10 {
-			t.Skip("more than a header takes")
-		}
-		long := strings.Repeat(text, int(n))
+		long := strings.Repeat(text, min(int(n), 24<<10/max(1, len(text))))
 		r := e.request("GET", "/v1/agents", "")
 		switch place % 7 {
 		case 0:

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/internal/tcpline"
 )
 
 // cluster has two workers on three NATS servers, which keep everything three times.
@@ -26,16 +28,13 @@ func cluster(r *run) error {
 	if err := f.startAll(2); err != nil {
 		return err
 	}
-	longest := 15 * time.Second
-	if r.short {
-		longest = 2 * time.Second
-	}
+	longest := r.either(2*time.Second, 15*time.Second)
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	wait := f.callers(ctx, 2)
 	done := make(map[string]int)
 	kinds := []string{"cuts", "leaders changed", "nodes restarted"}
-	for i, end := 0, time.Now().Add(r.duration); (i < len(kinds) || time.Now().Before(end)) && r.pause(r.between(200*time.Millisecond, time.Second)); i++ {
+	for i := range r.rounds(len(kinds), 200*time.Millisecond, time.Second) {
 		kind := kinds[r.random.IntN(len(kinds))]
 		if i < len(kinds) { // each at least once
 			kind = kinds[i]
@@ -46,9 +45,9 @@ func cluster(r *run) error {
 		}
 		switch kind {
 		case "cuts":
-			c.lines[which].set(true)
+			c.lines[which].Cut(nil)
 			r.pause(away)
-			c.lines[which].set(false)
+			c.lines[which].Join()
 		case "leaders changed":
 			if err := c.stepDown(r); err != nil {
 				return err
@@ -80,7 +79,7 @@ func cluster(r *run) error {
 // nodes is three NATS servers, each behind a line.
 type nodes struct {
 	nodes []*node
-	lines []*line
+	lines []*tcpline.Line
 	js    jetstream.JetStream // around the lines
 }
 
@@ -97,11 +96,11 @@ func (r *run) newNodes() (*nodes, error) {
 			return nil, err
 		}
 		r.atEnd(func() { _ = n.halt(false) })
-		l, err := newLine(fmt.Sprintf("127.0.0.1:%d", n.Port))
+		l, err := tcpline.Listen(fmt.Sprintf("127.0.0.1:%d", n.Port))
 		if err != nil {
 			return nil, err
 		}
-		r.atEnd(l.close)
+		r.atEnd(func() { _ = l.Close() }) // an error: it is closed
 		c.nodes, c.lines = append(c.nodes, n), append(c.lines, l)
 	}
 	conn, err := nats.Connect(c.urls(), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
@@ -148,7 +147,7 @@ func (c *nodes) urls() string {
 func (c *nodes) lineURLs() string {
 	var urls []string
 	for _, l := range c.lines {
-		urls = append(urls, l.url())
+		urls = append(urls, "nats://"+l.Addr())
 	}
 	return strings.Join(urls, ",")
 }

@@ -104,16 +104,13 @@ func (r *run) fillDisk() error {
 	if err := f.startAll(2); err != nil {
 		return err
 	}
-	longest := 20 * time.Second
-	if r.short {
-		longest = 3 * time.Second
-	}
+	longest := r.either(3*time.Second, 20*time.Second)
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	wait := f.callers(ctx, 2)
 	times := 0
 	var full time.Duration
-	for end := time.Now().Add(r.duration); (times == 0 || time.Now().Before(end)) && r.pause(r.between(500*time.Millisecond, 2*time.Second)); times++ {
+	for range r.rounds(1, 500*time.Millisecond, 2*time.Second) {
 		free, err := fill(f.state)
 		if err != nil {
 			return err
@@ -129,7 +126,7 @@ func (r *run) fillDisk() error {
 		if err := free(); err != nil {
 			return err
 		}
-		full = max(full, away)
+		full, times = max(full, away), times+1
 	}
 	cancel()
 	wait()

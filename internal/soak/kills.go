@@ -41,7 +41,7 @@ func kills(r *run) error {
 		}
 	})
 	killed, leaders := 0, 0
-	for end := time.Now().Add(r.duration); time.Now().Before(end) && r.pause(r.between(100*time.Millisecond, 1200*time.Millisecond)); {
+	for range r.rounds(1, 100*time.Millisecond, 1200*time.Millisecond) {
 		w, leads := f.victim()
 		if err := f.kill(w); err != nil {
 			return err

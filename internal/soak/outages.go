@@ -17,10 +17,7 @@ func outages(r *run) error {
 	}
 	server := &node{nodeConfig: nodeConfig{Name: "external", Store: filepath.Join(r.dir, "nats"), Port: ports[0], Token: "token-0"}}
 	tokenFile := filepath.Join(r.dir, "nats.token")
-	longest := 20 * time.Second
-	if r.short {
-		longest = 3 * time.Second
-	}
+	longest := r.either(3*time.Second, 20*time.Second)
 	f, err := r.newFleet(shape{words: 15, pause: 20 * time.Millisecond}, "--nats", server.url(), "--nats-token-file", tokenFile)
 	if err != nil {
 		return err
@@ -41,7 +38,7 @@ func outages(r *run) error {
 	wait := f.callers(ctx, 3)
 	times, killed, tokens := 0, 0, 0
 	var away time.Duration
-	for end := time.Now().Add(r.duration); time.Now().Before(end) && r.pause(r.between(500*time.Millisecond, 2*time.Second)); {
+	for range r.rounds(1, 500*time.Millisecond, 2*time.Second) {
 		times++
 		kill := r.random.IntN(2) == 0
 		if kill {

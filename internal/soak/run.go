@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -100,6 +101,27 @@ func (r *run) pause(d time.Duration) bool {
 	case <-r.ctx.Done():
 		return false
 	}
+}
+
+// rounds yields the numbers of the rounds of a campaign, from 0: least of them, and
+// more as long as its time is not over. Before each it waits for a random time.
+func (r *run) rounds(least int, low, high time.Duration) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		end := time.Now().Add(r.duration)
+		for i := 0; (i < least || time.Now().Before(end)) && r.pause(r.between(low, high)); i++ {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// either returns the first of two times in a short run, else the second.
+func (r *run) either(short, long time.Duration) time.Duration {
+	if r.short {
+		return short
+	}
+	return long
 }
 
 // within returns a context that ends after d.

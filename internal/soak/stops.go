@@ -20,15 +20,12 @@ func stops(r *run) error {
 	if err := f.startAll(3); err != nil {
 		return err
 	}
-	longest := 15 * time.Second
-	if r.short {
-		longest = 2 * time.Second
-	}
+	longest := r.either(2*time.Second, 15*time.Second)
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	wait := f.callers(ctx, 3)
 	stopped, leaders, ended := 0, 0, 0
-	for i, end := 0, time.Now().Add(r.duration); (i < 2 || time.Now().Before(end)) && r.pause(r.between(200*time.Millisecond, time.Second)); i++ {
+	for i := range r.rounds(2, 200*time.Millisecond, time.Second) {
 		w, leads := f.victim()
 		if r.random.IntN(3) == 0 || i == 1 { // each at least once
 			if err := f.end(w); err != nil {
