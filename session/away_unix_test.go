@@ -7,15 +7,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
@@ -23,6 +27,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -43,7 +48,8 @@ func (p place) open(t *testing.T) *eventbus.Bus {
 }
 
 // TestTalker is not a test: other processes run it. It runs a session that streams until
-// its stdin ends, writes the session's id and, once that is stored, its status.
+// its stdin ends. It writes the ids of the session and of the process, what it logs, and
+// how the session has ended.
 func TestTalker(t *testing.T) {
 	text := os.Getenv(talkerEnv)
 	if text == "" {
@@ -78,6 +84,7 @@ func TestTalker(t *testing.T) {
 		Bus: bus, Static: &static{rules: permission.MustRuleset(rule("*", "*", permission.Allow))},
 		Model:  func(string) (model.Model, error) { return m, nil },
 		Limits: session.Limits{ModelCall: time.Hour},
+		Logger: slog.New(slog.NewTextHandler(os.Stdout, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,9 +99,9 @@ func TestTalker(t *testing.T) {
 	if _, err := manager.Store().Get(t.Context(), s.ID()); err != nil { // its record, too
 		t.Fatal(err)
 	}
-	fmt.Println(s.ID())
+	fmt.Println("begun", s.ID(), session.BootID(manager))
 	out := s.Prompt(t.Context(), "go")
-	fmt.Println(out.Status, s.End(out.Status, out.Err), out.Err)
+	fmt.Println("ended", out.Status, s.End(out.Status, out.Err), out.Err)
 	<-over
 	if err := manager.Close(); err != nil {
 		t.Error(err)
@@ -106,10 +113,10 @@ func TestTalker(t *testing.T) {
 
 // talker is a process that runs [TestTalker].
 type talker struct {
-	id    string
-	cmd   *exec.Cmd
-	stdin *os.File
-	lines *bufio.Scanner
+	id, bootID string
+	cmd        *exec.Cmd
+	stdin      *os.File
+	lines      *bufio.Scanner
 }
 
 func startTalker(t *testing.T, at place) *talker {
@@ -139,11 +146,38 @@ func startTalker(t *testing.T, at place) *talker {
 		_ = p.cmd.Wait()
 	})
 	p.lines = bufio.NewScanner(stdout)
-	if !p.lines.Scan() {
-		t.Fatal("the process does not begin")
+	if _, err := fmt.Sscanf(p.await(t, "begun "), "begun %s %s", &p.id, &p.bootID); err != nil {
+		t.Fatal(err)
 	}
-	p.id = p.lines.Text()
 	return p
+}
+
+// startTalkers starts three.
+func startTalkers(t *testing.T, at place) (all []*talker) {
+	for range 3 {
+		all = append(all, startTalker(t, at))
+	}
+	return all
+}
+
+// await returns the next line of p that has a text.
+func (p *talker) await(t *testing.T, text string) string {
+	t.Helper()
+	limit := time.AfterFunc(2*time.Minute, func() { _ = p.cmd.Process.Kill() }) // its output ends with it
+	defer limit.Stop()
+	for p.lines.Scan() {
+		if strings.Contains(p.lines.Text(), text) {
+			return p.lines.Text()
+		}
+	}
+	t.Fatalf("the process of session %s has not written %q", p.id, text)
+	return ""
+}
+
+// seesAway returns when p has found that the store is away.
+func (p *talker) seesAway(t *testing.T) {
+	t.Helper()
+	p.await(t, "the lease of this process could not be renewed")
 }
 
 func (p *talker) signal(t *testing.T, s syscall.Signal) {
@@ -154,62 +188,82 @@ func (p *talker) signal(t *testing.T, s syscall.Signal) {
 }
 
 // end has the session of p end, and returns what p says of that.
-func (p *talker) end() string {
+func (p *talker) end(t *testing.T) string {
+	t.Helper()
 	p.stdin.Close()
-	p.lines.Scan()
-	return p.lines.Text()
+	return p.await(t, "ended ")
 }
 
-// lengthOf is how long a part of [TestStoreAway] takes: what the environment variable
-// says, or d.
-func lengthOf(t *testing.T, variable string, d time.Duration) time.Duration {
-	if text := os.Getenv(variable); text != "" {
-		var err error
-		if d, err = time.ParseDuration(text); err != nil {
-			t.Fatal(err)
+// allBack returns when every one of some processes has found the store again. None of
+// them is to be taken for gone.
+func allBack(t *testing.T, at place, talkers []*talker) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	bus := at.open(t)
+	defer bus.Close()
+	kv, err := bus.JetStream().KeyValue(ctx, lease.BucketName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, err := kv.Watch(ctx, "ws.*", jetstream.UpdatesOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = watch.Stop() }() // its consumer may have gone with a connection
+	missing := make(map[string]bool)
+	for _, p := range talkers {
+		missing[p.bootID] = true
+	}
+	for len(missing) > 0 {
+		select {
+		case e := <-watch.Updates():
+			if e == nil {
+				continue
+			}
+			var l lease.Lease
+			if err := json.Unmarshal(e.Value(), &l); err != nil {
+				t.Fatal(err)
+			}
+			if missing[l.BootID] && (l.TakenBy != "" || l.Ended) {
+				t.Errorf("a process that runs is taken for gone: %s", e.Value())
+			}
+			delete(missing, l.BootID)
+		case <-ctx.Done():
+			t.Fatalf("the processes %v have not renewed their leases", slices.Collect(maps.Keys(missing)))
 		}
 	}
-	return d
 }
 
-// TestStoreAway: while three processes run a session each, the store is away for longer
-// than servers keep a silent batch, and one process is killed. The sessions of the other
-// two go on to their end, for as long as these run; that of the killed one is
-// interrupted, once, and its end is its last event.
+// TestStoreAway: while three processes run a session each, the store is away until those
+// that run have found that out, and one process is killed. The sessions of the other two
+// go on to their end, for as long as these run; that of the killed one is interrupted,
+// once, and its end is its last event.
 func TestStoreAway(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the store is away for seconds")
-	}
-	away := lengthOf(t, "WORKER_TEST_AWAY", 11*time.Second)
-	watched := lengthOf(t, "WORKER_TEST_WATCHED", 6*time.Second) // what a process wrongly does once the store is back
 	t.Run("external", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		srv := natstest.Start(t, server.Options{StoreDir: dir})
 		at := place{URL: srv.ClientURL()}
-		var talkers []*talker
-		for range 3 {
-			talkers = append(talkers, startTalker(t, at))
-		}
+		talkers := startTalkers(t, at)
 		port := srv.Addr().(*net.TCPAddr).Port
 		natstest.Stop(srv)
 		talkers[0].signal(t, syscall.SIGKILL)
-		time.Sleep(away)
+		talkers[1].seesAway(t)
+		talkers[2].seesAway(t)
 		natstest.Start(t, server.Options{StoreDir: dir, Port: port})
-		time.Sleep(watched)
+		allBack(t, at, talkers[1:])
 		checkTalkers(t, at, talkers)
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
 		at := place{StoreDir: t.TempDir()}
-		var talkers []*talker
-		for range 3 { // the first one leads
-			talkers = append(talkers, startTalker(t, at))
-		}
+		talkers := startTalkers(t, at) // the first one leads
 		talkers[0].signal(t, syscall.SIGSTOP)
-		time.Sleep(away)
+		talkers[1].seesAway(t)
+		talkers[2].seesAway(t)
 		talkers[0].signal(t, syscall.SIGCONT)
-		time.Sleep(watched)
+		allBack(t, at, talkers)
 		talkers[0].signal(t, syscall.SIGKILL)
 		checkTalkers(t, at, talkers)
 	})
@@ -229,8 +283,8 @@ func checkTalkers(t *testing.T, at place, talkers []*talker) {
 		want := store.Completed
 		if p == talkers[0] {
 			want = store.Interrupted
-		} else if said, want := p.end(), strconv.Quote("completed <nil> <nil>"); strconv.Quote(said) != want {
-			t.Errorf("a process that ran all the while says %q, want %s", said, want)
+		} else if said, want := p.end(t), "ended completed <nil> <nil>"; said != want {
+			t.Errorf("a process that ran all the while says %q, want %q", said, want)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		ended := false

@@ -19,8 +19,18 @@ import (
 	"time"
 )
 
-// rounds is how often a command runs that changes nothing; the median counts.
-const rounds = 5
+const (
+	// rounds is how often a command runs that changes nothing; the median counts.
+	rounds = 5
+
+	// settling is what a server is given before its memory is read: a server looks for
+	// sessions to end and to delete as soon as it runs, which its memory shows.
+	settling = time.Second
+
+	// idle is for how long the processor time of a server is counted that nobody asks
+	// anything: the minute between two such looks, and some more.
+	idle = 75 * time.Second
+)
 
 // measurement runs commands on two stores.
 type measurement struct {
@@ -75,11 +85,9 @@ func (m *measurement) run(ctx context.Context) error {
 	fmt.Printf("\n%d sessions, about %d events each\n\n", m.sessions, m.events)
 	fmt.Println("| what | empty store | full store | cpu | more memory | bound |")
 	fmt.Println("|---|--:|--:|--:|--:|--:|")
-	list, err := m.row(ctx, "`worker sessions list`", 500*time.Millisecond, "sessions", "list")
-	if err != nil {
+	if err := m.row(ctx, "`worker sessions list`", 500*time.Millisecond, "sessions", "list"); err != nil {
 		return err
 	}
-	_ = list
 	all, err := m.once(ctx, m.full, "sessions", "list", "--all", "--json", "--limit", "20")
 	if err != nil {
 		return err
@@ -107,7 +115,7 @@ func (m *measurement) run(ctx context.Context) error {
 		{"`worker approvals list`", time.Second, []string{"approvals", "list"}},
 		{"`worker task`", 2 * time.Second, []string{"task", "explore", "where is the delay?", "--model", "offline"}},
 	} {
-		if _, err := m.row(ctx, row.what, row.bound, row.args...); err != nil {
+		if err := m.row(ctx, row.what, row.bound, row.args...); err != nil {
 			return err
 		}
 	}
@@ -122,21 +130,21 @@ func (m *measurement) run(ctx context.Context) error {
 
 // row measures a command on both stores and prints its line. One that names a
 // session runs on the full one alone.
-func (m *measurement) row(ctx context.Context, what string, bound time.Duration, args ...string) (used, error) {
+func (m *measurement) row(ctx context.Context, what string, bound time.Duration, args ...string) error {
 	full, err := m.median(ctx, m.full, args...)
 	if err != nil {
-		return full, err
+		return err
 	}
 	before, more := "-", "-"
 	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "ses_") }) {
 		empty, err := m.median(ctx, m.empty, args...)
 		if err != nil {
-			return full, err
+			return err
 		}
 		before, more = ms(empty.wall), mib(full.rss-empty.rss)
 	}
 	m.print(what, before, full.wall, ms(full.cpu), more, bound)
-	return full, nil
+	return nil
 }
 
 func (m *measurement) print(what, before string, took time.Duration, cpu, more string, bound time.Duration) {
@@ -161,7 +169,7 @@ func (m *measurement) serving(ctx context.Context, child string, roots []string)
 	if err != nil {
 		return err
 	}
-	time.Sleep(time.Second)
+	time.Sleep(settling)
 	emptyRSS := empty.rss()
 	if err := empty.end(); err != nil {
 		return err
@@ -171,7 +179,7 @@ func (m *measurement) serving(ctx context.Context, child string, roots []string)
 		return err
 	}
 	defer full.end()
-	time.Sleep(time.Second)
+	time.Sleep(settling)
 	m.print("start of `worker serve`", ms(empty.ready), full.ready, "", mib(full.rss()-emptyRSS), 1*time.Second)
 	get := func(path string) (time.Duration, []byte, error) {
 		var all []time.Duration
@@ -210,7 +218,7 @@ func (m *measurement) serving(ctx context.Context, child string, roots []string)
 		{"beside it, `worker sessions list`", 500 * time.Millisecond, []string{"sessions", "list"}},
 		{"beside it, `worker events` of one", 200 * time.Millisecond, []string{"events", child}},
 	} {
-		if _, err := m.beside(ctx, row.what, row.bound, row.args...); err != nil {
+		if err := m.beside(ctx, row.what, row.bound, row.args...); err != nil {
 			return err
 		}
 	}
@@ -225,20 +233,20 @@ func (m *measurement) serving(ctx context.Context, child string, roots []string)
 	slices.Sort(all)
 	m.print("beside it, `worker sessions delete` of a root and its child", "-", all[len(all)/2], "", "", 100*time.Millisecond)
 	cpu := full.cpu()
-	time.Sleep(75 * time.Second)
-	m.print("75 s of an idle server, its processor time", "-", full.cpu()-cpu, "", mib(full.rss()-emptyRSS), time.Second)
+	time.Sleep(idle)
+	m.print(fmt.Sprintf("%s of an idle server, its processor time", idle), "-", full.cpu()-cpu, "", mib(full.rss()-emptyRSS), time.Second)
 	began := time.Now()
 	err = full.end()
 	m.print("its end", "-", time.Since(began), "", "", time.Second)
 	return err
 }
 
-func (m *measurement) beside(ctx context.Context, what string, bound time.Duration, args ...string) (used, error) {
+func (m *measurement) beside(ctx context.Context, what string, bound time.Duration, args ...string) error {
 	u, err := m.median(ctx, m.full, args...)
 	if err == nil {
 		m.print(what, "-", u.wall, ms(u.cpu), "", bound)
 	}
-	return u, err
+	return err
 }
 
 // server is a worker that serves HTTP.
