@@ -159,14 +159,18 @@ func (t *Turn) await() (bool, error) {
 		waiting, running := len(b.notices), b.running
 		b.closed = waiting == 0 && running == 0
 		b.mu.Unlock()
-		if waiting > 0 || running == 0 {
-			return waiting > 0, nil
+		switch {
+		case waiting == 0 && running == 0:
+			return false, nil
+		case t.bond.ctx.Err() != nil:
+			return false, errors.New("it ended while it waited for what it had started")
+		case waiting > 0:
+			return true, nil
 		}
 		t.s.status(event.StatusIdle)
 		select {
 		case <-b.news:
 		case <-t.bond.ctx.Done():
-			return false, errors.New("it ended while it waited for what it had started")
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,8 @@ func (t *Turn) open() error {
 	if err := s.become(store.Running, nil); err != nil {
 		return err
 	}
-	s.tell(t.prompt)
+	s.deliver([]notice{{id: cmp.Or(s.promptID, store.NewID("msg")), text: t.prompt}})
+	s.promptID = ""
 	s.status(event.StatusStreaming)
 	t.next = store.NewID("msg")
 	return nil

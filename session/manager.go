@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -187,7 +188,7 @@ type Model = model.Model
 
 // Spec says what session to open.
 type Spec struct {
-	ID              string   // one of [store.NewID]; empty: a new one
+	ID              string   // one of [store.NewID] or [store.NextRun]; empty: a new one
 	Parent          *Session // nil: a root
 	ParentMessageID string
 	Agent           string // empty: the session stands for a caller, and has no model
@@ -229,16 +230,27 @@ type Spec struct {
 	Paths    *permission.Workspace
 	Worktree *store.Worktree
 
+	// Resumes is what the session goes on with; nil: it begins anew. Terms is how it
+	// is called, for who resumes it: its log has it ([store.State]).
+	Resumes *Resumed
+	Terms   json.RawMessage
+
 	MaxSteps  int           // model calls with tools before it must conclude; 0: 10
 	TimeLimit time.Duration // 0: no limit
 	Approver  Approver      // nil: the manager's
 }
 
 // Open begins a new session and publishes its first event. The caller ends it.
+// [store.ErrResumed] is returned where another session resumes the same one.
 func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	s, err := m.newSession(ctx, spec)
 	if err != nil {
 		return nil, err
+	}
+	if spec.Resumes != nil {
+		if err := m.store.Reserve(ctx, &s.record); err != nil {
+			return nil, fmt.Errorf("resuming a session: %w", err)
+		}
 	}
 	if err := m.bus.Begin(s.path); err != nil {
 		return nil, fmt.Errorf("opening a session: %w", err)
@@ -255,7 +267,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	s.mu.Lock()
 	m.index.Put(indexed{s}, s.record)
 	s.mu.Unlock()
-	s.append(s.record.OpenedEntry())
+	s.append(s.record.OpenedEntry(spec.Terms))
 	s.publish(s.record.StartEvent())
 	s.status(event.StatusQueued)
 	if err := s.brokenBy(); err != nil {
@@ -305,6 +317,10 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	if spec.Paths != nil {
 		s.behavior.paths = *spec.Paths
 	}
+	if spec.Resumes != nil {
+		s.record.Resumes = spec.Resumes.ID
+		s.rulesets = append(s.rulesets, spec.Resumes.Within...)
+	}
 	s.path = s.path.Child(s.id, spec.Agent)
 	s.record.Path, s.record.Depth = s.path, len(s.path)-1
 	if spec.Agent != "" {
@@ -313,8 +329,11 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		}
 		s.record.Model = s.model.Name()
 		s.rulesets = append(s.rulesets, spec.Rules)
-		if spec.Fork != nil {
+		switch {
+		case spec.Fork != nil:
 			s.goOn(spec.Fork)
+		case spec.Resumes != nil:
+			s.recall(spec.Resumes)
 		}
 	}
 	return s, nil

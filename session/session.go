@@ -54,6 +54,7 @@ type behavior struct {
 // conversation is what the model is sent. The running turn alone touches it.
 type conversation struct {
 	messages  []model.Message
+	promptID  string // of the first prompt; empty: a new one
 	callIDs   map[string]bool
 	asked     []model.ToolSpec // what the last call told of tools
 	inherited []model.ToolSpec // the same in each call; nil: what there is at the time

@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/tool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -92,6 +93,7 @@ type setup struct {
 	static   static            // nil: all is allowed
 	approver session.Approver
 	agents   taskt.Agents // nil: those of files
+	tools    []tool.Tool
 	isolate  func(ctx context.Context, from, id string) (*taskt.Place, error)
 }
 
@@ -139,7 +141,7 @@ func (s setup) open(t testing.TB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Isolate: s.isolate}); err != nil {
+	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Isolate: s.isolate, Tools: s.tools}); err != nil {
 		t.Fatal(err)
 	}
 	if e.root, err = e.OpenCaller(t.Context(), "test"); err != nil {

@@ -58,7 +58,7 @@ func (c *call) fork(spec *session.Spec) (prompt string, err error) {
 	if c.in.ForkContext != nil {
 		turns = int(*c.in.ForkContext)
 	}
-	if turns == 0 {
+	if turns == 0 || c.resumes != nil { // its conversation has what it went on from
 		return c.in.Prompt, nil
 	}
 	if spec.Fork = c.parent.Fork(turns); spec.Fork == nil {

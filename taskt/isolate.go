@@ -1,6 +1,7 @@
 package taskt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func (p *places) of(s *session.Session) *Place {
 func (c *call) settle(ctx context.Context, spec *session.Spec) error {
 	s := c.service
 	at := s.places.of(c.parent)
-	if c.def.Worktree {
+	if c.def.Worktree || c.resumes != nil && c.resumes.isolated {
 		if s.isolate == nil {
 			return fmt.Errorf("the agent %q works in a git worktree (isolation: worktree), and none is made here", c.def.Name)
 		}
@@ -50,7 +51,10 @@ func (c *call) settle(ctx context.Context, spec *session.Spec) error {
 		if at != nil {
 			from = at.Worktree.Path
 		}
-		spec.ID = store.NewID("ses")
+		if c.resumes != nil {
+			from = cmp.Or(c.resumes.from, from)
+		}
+		spec.ID = cmp.Or(spec.ID, store.NewID("ses"))
 		var err error
 		if at, err = s.isolate(ctx, from, spec.ID); err != nil {
 			return fmt.Errorf("the agent %q works in a git worktree (isolation: worktree): %w", c.def.Name, err)

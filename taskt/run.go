@@ -27,21 +27,25 @@ type Run struct {
 // [Run.Cancel] or the end of ctx. The caller waits for [Run.Done] before it
 // ends its session.
 func (s *Service) Start(ctx context.Context, caller *session.Session, in Input) *Run {
-	call := s.prepare(host, in)
-	r := &Run{agent: call.agent, beside: call.inBackground(), opened: make(chan struct{}), done: make(chan struct{})}
-	call.opened = func(childID string) {
+	return s.prepare(host, in).start(ctx, caller)
+}
+
+// start is [Service.Start] for a call that is prepared.
+func (c *call) start(ctx context.Context, caller *session.Session) *Run {
+	r := &Run{agent: c.agent, beside: c.inBackground(), opened: make(chan struct{}), done: make(chan struct{})}
+	c.opened = func(childID string) {
 		r.child = childID
 		close(r.opened)
 	}
 	ctx, r.cancel = context.WithCancelCause(ctx)
-	call.within = ctx
+	c.within = ctx
 	go func() {
 		defer r.cancel(nil)
 		defer close(r.done)
-		r.result = call.of(ctx, caller)
-		if call.ended != nil {
-			<-call.ended
-			r.result = call.final
+		r.result = c.of(ctx, caller)
+		if c.ended != nil {
+			<-c.ended
+			r.result = c.final
 		}
 	}()
 	select {

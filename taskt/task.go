@@ -72,6 +72,7 @@ type call struct {
 	final  *Result         // of a child in the background
 
 	parent, child *session.Session // child is nil: not open
+	resumes       *resumption      // nil: child begins anew
 	place         *Place           // made for child; nil: it has none of its own
 	prompt        string           // what child is told
 	turn          *session.Turn    // of child
@@ -171,11 +172,17 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if c.inBackground() && c.def.Timeout == 0 {
 		spec.TimeLimit = s.limits.BackgroundTime
 	}
+	if c.resumes != nil {
+		spec.ID, spec.Resumes = store.NextRun(c.resumes.record.ID), &c.resumes.Resumed
+	}
 	if err := c.settle(ctx, &spec); err != nil {
 		return err
 	}
 	if c.prompt, err = c.fork(&spec); err != nil {
 		return errors.Join(err, c.abandon(ctx))
+	}
+	if !c.in.plain() {
+		spec.Terms = newTerms(spec.Rules, &c.in)
 	}
 	spec.Parent, spec.ParentMessageID, spec.Description = c.parent, call.MessageID, c.in.Description
 	if c.child, err = s.sessions.Open(ctx, spec); err != nil {

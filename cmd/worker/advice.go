@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -19,6 +20,10 @@ func advice(err error, set *settings.Settings, getenv func(string) string) []str
 	var limit *session.TimeLimitError
 	if errors.As(err, &limit) {
 		return []string{fmt.Sprintf("--timeout (now %s) bounds how long a subagent runs, and timeoutSeconds in its file that of one", errtext.Duration(set.Timeout))}
+	}
+	var ended *store.EndedError
+	if errors.As(err, &ended) && ended.Record.ParentID != "" {
+		return []string{fmt.Sprintf("'worker sessions resume %s MESSAGE' has it go on with its conversation", ended.Record.ID)}
 	}
 	var unknown *taskt.UnknownAgentError
 	if errors.As(err, &unknown) {

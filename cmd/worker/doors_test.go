@@ -28,8 +28,10 @@ type frontDoor interface {
 	// how it is, and its result's text if it has one.
 	do(t *testing.T, operation, id string) (status, text string)
 
-	// send interrupts one with a message, of which it gets one however often it is sent.
+	// send interrupts one with a message, of which it gets one however often it is sent;
+	// resume has one go on that has ended.
 	send(t *testing.T, id, message string)
+	resume(t *testing.T, id, message string)
 }
 
 // doorsScript is what the model answers.
@@ -40,7 +42,7 @@ const doorsScript = `{"match": {"user": "quick"}, "text": "the answer"}
 
 // TestDoors: the same scenario through MCP, HTTP, NATS and the command line: a
 // subagent that runs on is waited for and read, another is interrupted by a message,
-// a third is seen to run and stopped.
+// a third is seen to run and stopped, and the first goes on where it had ended.
 func TestDoors(t *testing.T) {
 	url := natsURL(t)
 	script := filepath.Join(t.TempDir(), "script.jsonl")
@@ -70,7 +72,7 @@ func TestDoors(t *testing.T) {
 		"MCP":     &mcpDoor{host},
 		"HTTP":    &httpDoor{client, found[1]},
 		"NATS":    &natsDoor{conn},
-		"command": &commandDoor{natsDoor{conn}, []string{"--nats", url, "--workspace", "ws", "--dir", s.dir}},
+		"command": &commandDoor{natsDoor{conn}, []string{"--nats", url, "--workspace", "ws", "--dir", s.dir, "--model", "replay/" + script}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			quick, long, other := d.start(t, "quick"), d.start(t, "long"), d.start(t, "long")
@@ -93,6 +95,10 @@ func TestDoors(t *testing.T) {
 			}
 			if status, text := d.do(t, "task_wait", long); status != "cancelled" || !strings.Contains(text, "the task was cancelled: stopped by ") {
 				t.Errorf("wait for the one that was stopped: %s %q", status, text)
+			}
+			d.resume(t, quick, "turn back")
+			if status, text := d.do(t, "task_wait", quick); status != "completed" || text != "turned back" {
+				t.Errorf("wait for the one that was resumed: %s %q", status, text)
 			}
 		})
 	}
@@ -137,7 +143,7 @@ func read(t *testing.T, operation, id string, data []byte) (status, text string)
 		t.Fatalf("%s: %v: %s", operation, err, data)
 	}
 	for _, s := range answer.Sessions {
-		if s.SessionID == id {
+		if strings.HasPrefix(s.SessionID, id) { // it, or what goes on with it
 			status = string(s.Status)
 		}
 	}
@@ -197,6 +203,8 @@ func (d *httpDoor) do(t *testing.T, operation, id string) (status, text string) 
 	return read(t, operation, id, d.post(t, "/v1/tasks/"+strings.TrimPrefix(operation, "task_"), bySession(operation, id), http.StatusOK))
 }
 
+func (d *httpDoor) resume(t *testing.T, id, message string) { d.send(t, id, message) }
+
 func (d *httpDoor) send(t *testing.T, id, message string) {
 	d.post(t, "/v1/tasks/send", interruptWith(id, message), http.StatusOK)
 }
@@ -218,6 +226,12 @@ func (d *natsDoor) start(t *testing.T, prompt string) string {
 
 func (d *natsDoor) do(t *testing.T, operation, id string) (status, text string) {
 	return read(t, operation, id, d.request(t, operation, bySession(operation, id)))
+}
+
+func (d *natsDoor) resume(t *testing.T, id, message string) {
+	if answer := d.request(t, "task_send", interruptWith(id, message)); !strings.Contains(string(answer), `"resumes":"`+id+`"`) {
+		t.Fatalf("resume: %s", answer)
+	}
 }
 
 func (d *natsDoor) send(t *testing.T, id, message string) {
@@ -264,6 +278,8 @@ func (d *mcpDoor) do(t *testing.T, operation, id string) (status, text string) {
 	return strings.TrimSpace(status), text
 }
 
+func (d *mcpDoor) resume(t *testing.T, id, message string) { d.send(t, id, message) }
+
 func (d *mcpDoor) send(t *testing.T, id, message string) {
 	if res, text := d.call(t, "task_send", interruptWith(id, message)); res.IsError {
 		t.Fatalf("send: %s", text)
@@ -302,5 +318,12 @@ func (d *commandDoor) send(t *testing.T, id, message string) {
 	t.Helper()
 	if code, _, said := command(t, nil, append([]string{"sessions", "send", "--interrupt", "--key", "once", id, message}, d.flags...)...); code != int(exit.Done) {
 		t.Fatalf("send: exit status %d: %s", code, said)
+	}
+}
+
+func (d *commandDoor) resume(t *testing.T, id, message string) {
+	t.Helper()
+	if code, _, said := command(t, nil, append([]string{"sessions", "resume", id, message}, d.flags...)...); code != int(exit.Done) {
+		t.Fatalf("resume: exit status %d: %s", code, said)
 	}
 }

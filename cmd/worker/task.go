@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -34,17 +35,40 @@ Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 			if err := cmp.Or(opts.check(), err); err != nil {
 				return err
 			}
-			return p.task(cmd.Context(), args[0], prompt, opts)
+			return p.task(cmd.Context(), args[0], opts, func(a *app) (*oneTask, error) {
+				return p.newTask(a, args[0], prompt)
+			})
 		},
 	}
 	opts.register(cmd)
 	return cmd
 }
 
-// task runs one task in a root session of its own. Whatever goes wrong, stdout
-// gets an element that says so.
-func (p *program) task(ctx context.Context, agent, prompt string, opts runOptions) error {
-	result, refused, err := p.callTask(ctx, agent, prompt, opts)
+// oneTask is a task that a command runs.
+type oneTask struct {
+	caller string // for people
+	run    func(ctx context.Context, root *session.Session) *taskt.Result
+}
+
+// newTask returns the task that an agent does.
+func (p *program) newTask(a *app, agent, prompt string) (*oneTask, error) {
+	def, err := a.tasks.Find(agent)
+	p.reportAgent(a.agents.Snapshot(), def, agent)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.models().Get(def.Model); err != nil {
+		return nil, err
+	}
+	return &oneTask{"worker task " + agent, func(ctx context.Context, root *session.Session) *taskt.Result {
+		return a.tasks.Call(ctx, root, taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: agent, Background: new(bool)})
+	}}, nil
+}
+
+// task runs one task of an agent in a root session of its own. Whatever goes wrong,
+// stdout gets an element that says so.
+func (p *program) task(ctx context.Context, agent string, opts runOptions, find func(*app) (*oneTask, error)) error {
+	result, refused, err := p.callTask(ctx, opts, find)
 	if result == nil {
 		result = &taskt.Result{Agent: agent, Status: endedBy(ctx), Text: errtext.Of(err), Err: err}
 	} else if err != nil { // the answer is there; what went wrong besides is said
@@ -71,7 +95,7 @@ func (p *program) task(ctx context.Context, agent, prompt string, opts runOption
 	}
 }
 
-func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOptions) (_ *taskt.Result, refused []progress.Refusal, err error) {
+func (p *program) callTask(ctx context.Context, opts runOptions, find func(*app) (*oneTask, error)) (_ *taskt.Result, refused []progress.Refusal, err error) {
 	if err := p.models().Check(); err != nil {
 		return nil, nil, err
 	}
@@ -80,21 +104,16 @@ func (p *program) callTask(ctx context.Context, agent, prompt string, opts runOp
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	def, err := a.tasks.Find(agent)
+	task, err := find(a)
 	if err != nil {
-		p.reportAgent(a.agents.Snapshot(), nil, agent)
 		return nil, nil, err
 	}
-	p.reportAgent(a.agents.Snapshot(), def, agent)
-	if _, err := p.models().Get(def.Model); err != nil {
-		return nil, nil, err
-	}
-	root, err := a.tasks.OpenCaller(ctx, "worker task "+agent)
+	root, err := a.tasks.OpenCaller(ctx, task.caller)
 	if err != nil {
 		return nil, nil, err
 	}
 	watching := p.watch(ctx, a.bus, root.Path(), opts)
-	result := a.tasks.Call(ctx, root, taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: agent, Background: new(bool)})
+	result := task.run(ctx, root)
 	if err := root.End(result.Status, result.Err); err != nil {
 		p.complain(err)
 	}

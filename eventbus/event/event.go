@@ -23,7 +23,8 @@ type SessionStart struct {
 	ParentMessageID string `json:"parentMessageId,omitempty"`
 	Description     string `json:"description,omitempty"` // the task in a few words
 	Model           string `json:"model,omitempty"`
-	Depth           int    `json:"depth"` // 0: a root
+	Depth           int    `json:"depth"`             // 0: a root
+	Resumes         string `json:"resumes,omitempty"` // the session that has ended, and that this one goes on with
 }
 
 // Status is what a session is doing at the moment. It is for display: [SessionEnd]

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/taskt/control"
 )
 
@@ -21,7 +20,7 @@ func (s *Server) control(op *control.Operation) http.HandlerFunc {
 			s.fail(w, err)
 			return
 		}
-		answer, err := caller.Control(r.Context(), s.tasks, op, body, "an HTTP client")
+		answer, err := s.calls.Control(r.Context(), op, body, "an HTTP client")
 		if err != nil {
 			s.fail(w, err)
 			return

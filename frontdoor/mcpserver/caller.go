@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 // caller returns the root session. The first call opens it, in the name of the
@@ -55,22 +56,37 @@ func (c *connection) follow(path event.Path) {
 	}
 }
 
-// start begins a call of task in the connection's root session. A root that
-// another process has ended is replaced by a new one. A result is that of a
-// call which has ended without a child.
+// start begins a call of task in the connection's root session. A result is that of
+// a call which has ended without a child.
 func (c *connection) start(client *mcp.Implementation, in taskt.Input) (*child, *taskt.Result) {
+	return c.begin(client, in.AgentType, func(root *session.Session) *taskt.Run { return c.tasks.Start(c.ctx, root, in) })
+}
+
+// goOn has a child that has ended go on, and returns the id of the session in which
+// it does.
+func (c *connection) goOn(client *mcp.Implementation, r control.Resumption) (string, error) {
+	child, result := c.begin(client, r.Record.Agent, func(root *session.Session) *taskt.Run { return c.tasks.Resume(c.ctx, root, r) })
+	if child == nil {
+		return "", result.Err
+	}
+	return child.SessionID(), nil
+}
+
+// begin begins a child in the connection's root session. A root that another process
+// has ended is replaced by a new one.
+func (c *connection) begin(client *mcp.Implementation, agent string, start func(root *session.Session) *taskt.Run) (*child, *taskt.Result) {
 	root, err := c.caller(client)
 	if err != nil {
-		return nil, failure(in.AgentType, err)
+		return nil, failure(agent, err)
 	}
 	c.starts.RLock()
 	defer c.starts.RUnlock()
-	run := c.tasks.Start(c.ctx, root, in)
+	run := start(root)
 	if run.SessionID() == "" && errors.Is(run.Result().Err, store.ErrEnded) && root.Record().Status.Ended() {
 		if root, err = c.caller(client); err != nil {
-			return nil, failure(in.AgentType, err)
+			return nil, failure(agent, err)
 		}
-		run = c.tasks.Start(c.ctx, root, in)
+		run = start(root)
 	}
 	id := run.SessionID()
 	if id == "" {

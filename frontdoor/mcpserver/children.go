@@ -5,15 +5,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
 
-// running returns a child that runs; nil: there is none of that id.
+// running returns a child that runs, or that goes on with it; nil: there is none of
+// that id.
 func (c *connection) running(sessionID string) *child {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.children[sessionID]
+	if child := c.children[sessionID]; child != nil {
+		return child
+	}
+	for id, child := range c.children {
+		if store.SameRuns(id, sessionID) {
+			return child
+		}
+	}
+	return nil
 }
 
 // begun is running for a child that the store has as one that runs: it may be

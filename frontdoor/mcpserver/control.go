@@ -36,7 +36,9 @@ func (c *connection) operation(op *control.Operation) mcp.ToolHandler {
 		if c.shared && named.SessionID == "" && len(named.SessionIDs) == 0 {
 			return refusal(errShared), nil
 		}
-		answer, err := c.tasks.Control().Do(ctx, c.scope(op), op, req.Params.Arguments)
+		scope := c.scope(op)
+		scope.Resume = func(_ context.Context, r control.Resumption) (string, error) { return c.goOn(req.ClientInfo(), r) }
+		answer, err := c.tasks.Control().Do(ctx, scope, op, req.Params.Arguments)
 		if err != nil {
 			return refusal(c.notHere(err)), nil
 		}

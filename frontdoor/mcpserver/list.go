@@ -19,7 +19,7 @@ const minShare = 500
 func (c *connection) listChildren(req *mcp.CallToolRequest, ids []string) *mcp.CallToolResult {
 	running, over := c.family(len(ids) > 0)
 	if len(ids) > 0 {
-		running = slices.DeleteFunc(running, func(child *child) bool { return !slices.Contains(ids, child.SessionID()) })
+		running = slices.DeleteFunc(running, func(child *child) bool { return !named(ids, child.SessionID()) })
 		over = slices.DeleteFunc(over, func(e ended) bool { return !slices.Contains(ids, e.id) })
 		over = append(over, c.forgotten(ids, running, over)...)
 	}
@@ -56,11 +56,17 @@ func (c *connection) listChildren(req *mcp.CallToolRequest, ids []string) *mcp.C
 	return textResult(strings.TrimSpace(list.String() + answers.String()))
 }
 
+// named reports whether a session, or one that it goes on with, is among those of
+// these ids.
+func named(ids []string, sessionID string) bool {
+	return slices.ContainsFunc(ids, func(id string) bool { return store.SameRuns(id, sessionID) })
+}
+
 // forgotten returns those of the children of these ids that are not among the
 // others: they have ended long ago.
 func (c *connection) forgotten(ids []string, running []*child, over []ended) (more []ended) {
 	for _, id := range ids {
-		if slices.ContainsFunc(running, func(child *child) bool { return child.SessionID() == id }) ||
+		if slices.ContainsFunc(running, func(child *child) bool { return store.SameRuns(id, child.SessionID()) }) ||
 			slices.ContainsFunc(over, func(e ended) bool { return e.id == id }) {
 			continue
 		}

@@ -67,7 +67,7 @@ func (c *connection) outcomeOf(ctx context.Context, req *mcp.CallToolRequest, se
 		_, w.heard = child.progress.last()
 		return c.await(ctx, req, waitedChild(child), w)
 	}
-	c.tell(sessionID)
+	c.tell(result.SessionID)
 	return c.result(req, result)
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/nats-io/nats.go/micro"
 
-	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/taskt/control"
 )
 
@@ -33,7 +32,7 @@ func (s *Service) control(op *control.Operation, from micro.Request) {
 	}
 	go func() { // the pool waits for it
 		defer call.Done()
-		answer, err := caller.Control(call.Context(), s.tasks, op, req.data, "a NATS client")
+		answer, err := s.calls.Control(call.Context(), op, req.data, "a NATS client")
 		if err != nil {
 			s.refuse(req, err)
 			return

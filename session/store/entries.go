@@ -26,6 +26,11 @@ type openedData struct {
 	Path      event.Path `json:"path"`
 	Worktree  *Worktree  `json:"worktree,omitempty"`
 	Fork      int        `json:"fork,omitempty"`
+	Resumes   string     `json:"resumes,omitempty"`
+
+	// Terms is how the session was called, for who resumes it. Its form is that of
+	// the package that calls sessions.
+	Terms json.RawMessage `json:"terms,omitempty"`
 }
 
 // messageData is a message of the conversation, or that of it which no event
@@ -70,9 +75,12 @@ func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
 	return p.Append(ctx, e.kind, data)
 }
 
-// OpenedEntry is the entry that a session's log begins with.
-func (r *Record) OpenedEntry() LogEntry {
-	return LogEntry{openedKind, openedData{Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork}}
+// OpenedEntry is the entry that a session's log begins with. terms is how it was
+// called, for who resumes it; nil: it is not resumed.
+func (r *Record) OpenedEntry(terms json.RawMessage) LogEntry {
+	return LogEntry{openedKind, openedData{
+		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Resumes: r.Resumes, Terms: terms,
+	}}
 }
 
 // EndedEntry is the one that comes before its session_end.
@@ -84,7 +92,7 @@ func (r *Record) EndedEntry() LogEntry {
 func (r *Record) StartEvent() event.SessionStart {
 	return event.SessionStart{
 		SessionID: r.ID, AgentType: r.Agent, ParentID: r.ParentID, ParentMessageID: r.ParentMessageID,
-		Description: r.Description, Model: r.Model, Depth: r.Depth,
+		Description: r.Description, Model: r.Model, Depth: r.Depth, Resumes: r.Resumes,
 	}
 }
 

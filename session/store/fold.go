@@ -27,10 +27,14 @@ type State struct {
 	// Open are the calls without an outcome, in their order.
 	Open []model.ToolCall
 
+	// Terms is how the session was called, as [Record.OpenedEntry] got it.
+	Terms json.RawMessage
+
 	// Pending are the ids of the approvals without an outcome, in their order.
 	Pending []string
 
-	logged  bool // the log holds the conversation: it has its first entry
+	cut     map[string][]model.ToolResult // by the message with the calls, where outcomes are missing
+	logged  bool                          // the log holds the conversation: it has its first entry
 	shown   event.Status
 	started bool // the log has its session_start
 }
@@ -109,6 +113,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		}
 		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
 		r.Worktree, r.Fork = entry.Worktree, entry.Fork
+		r.Resumes, f.Terms = entry.Resumes, entry.Terms
 		if n := len(r.Path); n > 0 {
 			r.ID, r.Agent, r.Depth = r.Path[n-1].SessionID, r.Path[n-1].AgentType, n-1
 			if n > 1 {
@@ -154,7 +159,7 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 	case event.SessionStart:
 		f.started = true
 		r.ID, r.Agent, r.ParentID, r.ParentMessageID = ev.SessionID, ev.AgentType, ev.ParentID, ev.ParentMessageID
-		r.Description, r.Model, r.Depth = ev.Description, ev.Model, ev.Depth
+		r.Description, r.Model, r.Depth, r.Resumes = ev.Description, ev.Model, ev.Depth, ev.Resumes
 		if r.CreatedAt.IsZero() {
 			r.CreatedAt = at
 		}
@@ -298,10 +303,21 @@ func (f *fold) finish() {
 		m.SessionID = f.Record.ID
 	}
 	for _, g := range f.order {
-		for _, call := range g.message.ToolCalls {
-			if _, ended := g.results[call.ID]; !ended {
-				f.Open = append(f.Open, call)
-			}
+		if g.answer != nil {
+			continue
 		}
+		results := make([]model.ToolResult, len(g.message.ToolCalls))
+		for i, call := range g.message.ToolCalls {
+			result, ended := g.results[call.ID]
+			if !ended {
+				f.Open = append(f.Open, call)
+				result = model.ToolResult{ToolCallID: call.ID, Text: cutOff, IsError: true}
+			}
+			results[i] = result
+		}
+		if f.cut == nil {
+			f.cut = make(map[string][]model.ToolResult)
+		}
+		f.cut[g.message.ID] = results
 	}
 }

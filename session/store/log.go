@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/agentworker/worker/eventbus"
@@ -48,7 +49,8 @@ func (st *State) recordOr(stored *Record) *Record {
 	return &r
 }
 
-// Messages returns the conversation of a session, the oldest message first.
+// Messages returns the conversation of a session, the oldest message first. That of
+// one that resumes another begins with the other's, as far as it is still stored.
 func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 	if !event.ValidID(id) {
 		return nil, &NotFoundError{"session", id}
@@ -61,10 +63,17 @@ func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the messages of %w", err)
 	}
-	if state.logged {
+	if !state.logged {
+		return s.oldMessages(ctx, r.ID)
+	}
+	if r.Resumes == "" {
 		return state.Messages, nil
 	}
-	return s.oldMessages(ctx, r.ID)
+	before, err := s.Conversation(ctx, r.Resumes)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	return append(before, state.Messages...), nil
 }
 
 // LastAnswer returns the answer of the last turn of a session, as its

@@ -65,6 +65,7 @@ type Record struct {
 	EndedBy         string      `json:"endedBy,omitempty"`  // the process that has ended it in place of that one
 	Closed          bool        `json:"closed"`             // its stream has its session_end
 	Worktree        *Worktree   `json:"worktree,omitempty"` // nil: it works in the workspace
+	Resumes         string      `json:"resumes,omitempty"`  // the session whose conversation this one goes on with
 
 	// Fork is how many turns of its parent's conversation, up to ParentMessageID, the
 	// session goes on from; -1: all. 0: none.

@@ -196,7 +196,7 @@ func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending
 	}
 	if !state.started {
 		if !state.logged {
-			err = r.OpenedEntry().AppendTo(ctx, p)
+			err = r.OpenedEntry(nil).AppendTo(ctx, p)
 		}
 		if err = cmp.Or(err, p.Publish(ctx, r.StartEvent())); err != nil {
 			return err

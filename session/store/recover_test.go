@@ -122,7 +122,7 @@ func killed(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string) {
 	}
 	p, err := bus.Publisher(path)
 	if err == nil {
-		err = r.OpenedEntry().AppendTo(t.Context(), p)
+		err = r.OpenedEntry(nil).AppendTo(t.Context(), p)
 	}
 	if err == nil {
 		err = p.Publish(t.Context(), r.StartEvent())

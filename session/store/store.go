@@ -176,7 +176,7 @@ func (s *Store) byStart(ctx context.Context, start string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("looking for session %s: %w", start, err)
 	}
-	return byPrefix(ids, start, "session", func(id string) string { return id })
+	return byPrefix(newestRuns(ids, start), start, "session", func(id string) string { return id })
 }
 
 // begun returns the record of a session that has only just begun: its log is

@@ -56,8 +56,8 @@ var Operations = []*Operation{
 	{
 		Name:  "task_send",
 		Title: "Send a subagent a message",
-		Description: "Sends a subagent that runs a message, which it reads before its next step: a correction, an answer, more to do. " +
-			"With interrupt it reads it at once. One that has ended takes none: give the task again, with what it has answered.",
+		Description: "Sends a subagent a message, which it reads before its next step: a correction, an answer, more to do. " +
+			"With interrupt it reads it at once. One that has ended goes on with all that it has seen and done, in the background.",
 		InputSchema: object(`"sessionId":{"type":"string","description":"the subagent's session id"},`+
 			`"message":{"type":"string","minLength":1,"description":"what the subagent is to read"},`+
 			`"interrupt":{"type":"boolean","description":"true: what it is doing is interrupted, and messages that it has not read are dropped"},`+

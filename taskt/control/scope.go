@@ -23,6 +23,10 @@ type Scope struct {
 	// By tells people who it is, as in "stopped by the host's user".
 	By string
 
+	// Resume has a session that has ended go on, and returns the id of that in which
+	// it does; nil: the caller can't have it done.
+	Resume func(ctx context.Context, r Resumption) (sessionID string, err error)
+
 	// allows leaves out sessions that the caller does not name; nil: none.
 	allows func(*store.Record) bool
 }
@@ -36,14 +40,25 @@ func (s *Scope) has(r *store.Record) bool {
 	return n > 1 && slices.ContainsFunc(r.Path[:n-1], func(above event.Hop) bool { return slices.Contains(s.Below, above.SessionID) })
 }
 
-// get returns the record of a session that the caller reaches. Any other, and a
-// part of an id, is [store.ErrNotFound].
+// Resumption is a session that has ended, and is to go on.
+type Resumption struct {
+	Record    *store.Record
+	Prompt    string // what its model reads next
+	MessageID string // of the prompt; empty: a new one
+	Label     string // what it is to do now, in a few words; empty: what it was
+}
+
+// get returns the record of a session that the caller reaches, or of that which goes
+// on with it. Any other, and a part of an id, is [store.ErrNotFound].
 func (c *Control) get(ctx context.Context, scope *Scope, id string) (*store.Record, error) {
 	r, err := c.store.Get(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAmbiguous) || err == nil && (r.ID != id || !scope.has(r)) {
 		return nil, &store.NotFoundError{What: "session", ID: id}
 	}
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	return c.store.NewestRun(ctx, r)
 }
 
 // all returns the records of the subagents that the caller reaches, the newest
@@ -97,14 +112,13 @@ func (c *Control) below(ctx context.Context, ids []string) ([]*store.Record, err
 func (c *Control) some(ctx context.Context, scope *Scope, ids []string) ([]*store.Record, error) {
 	var records []*store.Record
 	for _, id := range ids {
-		if slices.ContainsFunc(records, func(r *store.Record) bool { return r.ID == id }) {
-			continue
-		}
 		r, err := c.get(ctx, scope, id)
 		if err != nil {
 			return nil, err
 		}
-		records = append(records, r)
+		if !slices.ContainsFunc(records, func(other *store.Record) bool { return other.ID == r.ID }) {
+			records = append(records, r)
+		}
 	}
 	if len(ids) > 0 {
 		return records, nil

@@ -57,9 +57,10 @@ func (in *sendInput) messageID() string {
 // Sent is the answer of task_send: the message that the subagent will read.
 type Sent struct {
 	SessionID string       `json:"sessionId"`
-	MessageID string       `json:"messageId"`
-	Status    store.Status `json:"status"` // of the session
+	MessageID string       `json:"messageId,omitempty"` // empty: it is the prompt of a session that goes on
+	Status    store.Status `json:"status"`              // of the session
 	Interrupt bool         `json:"interrupt"`
+	Resumes   string       `json:"resumes,omitempty"` // the session that had ended, and goes on as this one
 }
 
 func (in *sendInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, error) {
@@ -74,6 +75,10 @@ func (in *sendInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 	current, err := c.store.Send(ctx, store.SendRequest{SessionID: r.ID, MessageID: sent.MessageID, Text: in.Message, Interrupt: in.Interrupt})
 	if errors.Is(err, store.ErrEnded) && in.IdempotencyKey != "" {
 		current, err = c.wasSent(ctx, r.ID, sent.MessageID, err)
+	}
+	var ended *store.EndedError
+	if errors.As(err, &ended) && scope.Resume != nil {
+		return in.resume(ctx, c, scope, ended.Record, sent)
 	}
 	if err != nil {
 		return nil, err
@@ -95,8 +100,35 @@ func (c *Control) wasSent(ctx context.Context, sessionID, id string, ended error
 	return c.store.Get(ctx, sessionID)
 }
 
+// resume has a session that has ended go on with the message as its next prompt.
+func (in *sendInput) resume(ctx context.Context, c *Control, scope *Scope, ended *store.Record, sent *Sent) (_ Answer, err error) {
+	sent.Resumes, sent.Status = ended.ID, Accepted
+	sent.SessionID, err = scope.Resume(ctx, Resumption{Record: ended, Prompt: in.Message, MessageID: sent.MessageID})
+	if errors.Is(err, store.ErrResumed) { // meanwhile: then that gets the message
+		return in.do(ctx, c, scope)
+	}
+	if err != nil {
+		return nil, &ResumeError{ended.ID, err}
+	}
+	return sent, nil
+}
+
+// ResumeError tells that a session that has ended could not be resumed.
+type ResumeError struct {
+	SessionID string
+	Err       error
+}
+
+func (e *ResumeError) Error() string {
+	return fmt.Sprintf("resuming session %s: %v", e.SessionID, e.Err)
+}
+func (e *ResumeError) Unwrap() error { return e.Err }
+
 // Answer implements [Answer].
 func (s *Sent) Answer() string {
+	if s.Resumes != "" {
+		return fmt.Sprintf("The subagent of session %s had ended, and goes on in session %s, with the message as its next task. task_wait waits for it.", s.Resumes, s.SessionID)
+	}
 	when := "before its next step"
 	if s.Interrupt {
 		when = "at once: what it was doing is interrupted"

@@ -20,21 +20,32 @@ type operationTool struct {
 	control *Control
 	op      *Operation
 	follows string
-	offered func() bool
-	told    func(caller string, ended []string)
+	hooks   Hooks
 }
 
 var _ tool.Preparer = (*operationTool)(nil)
 
+// Hooks are what the operations need of those who make subagents.
+type Hooks struct {
+	// Offered reports whether the tool is offered that makes subagents.
+	Offered func() bool
+
+	// Told is called with the subagents of whose end a call's result tells the
+	// session that made it.
+	Told func(caller string, ended []string)
+
+	// Resume is [Scope.Resume] for the session that makes a call.
+	Resume func(ctx context.Context, call *tool.Call, r Resumption) (sessionID string, err error)
+}
+
 // Tools returns the operations as tools for the models of sessions. Each reaches
 // what is below the session that makes the call. They follow the tool that makes
 // subagents ([tool.Spec.Follows]): its rules hold for them, with the subagent's
-// agent as the value. offered reports whether that tool is offered. told is called
-// with the subagents of whose end a call's result tells the session that made it.
-func (c *Control) Tools(follows string, offered func() bool, told func(caller string, ended []string)) []tool.Tool {
+// agent as the value.
+func (c *Control) Tools(follows string, hooks Hooks) []tool.Tool {
 	tools := make([]tool.Tool, 0, len(Operations))
 	for _, op := range Operations {
-		tools = append(tools, &operationTool{c, op, follows, offered, told})
+		tools = append(tools, &operationTool{c, op, follows, hooks})
 	}
 	return tools
 }
@@ -47,7 +58,7 @@ func (t *operationTool) Spec() tool.Spec {
 		InputSchema:  t.op.InputSchema,
 		ReadOnly:     t.op.ReadOnly,
 		Delegates:    t.op.Waits,
-		Unavailable:  !t.offered(),
+		Unavailable:  !t.hooks.Offered(),
 		OwnTimeLimit: true,
 		Follows:      t.follows,
 	}
@@ -114,8 +125,9 @@ func valuesOf(tool, agent string) []permission.Value {
 // Run implements [tool.Prepared].
 func (c *operationCall) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	scope := &Scope{
-		Below: []string{call.SessionID},
-		By:    fmt.Sprintf("its caller, session %s", call.SessionID),
+		Below:  []string{call.SessionID},
+		By:     fmt.Sprintf("its caller, session %s", call.SessionID),
+		Resume: func(ctx context.Context, r Resumption) (string, error) { return c.hooks.Resume(ctx, call, r) },
 		allows: func(r *store.Record) bool {
 			return call.Rules == nil || call.Rules.Decide(valuesOf(c.follows, r.Agent)).Action != permission.Deny
 		},
@@ -124,7 +136,7 @@ func (c *operationCall) Run(ctx context.Context, call *tool.Call) (tool.Result, 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	c.told(call.SessionID, endedIn(answer))
+	c.hooks.Told(call.SessionID, endedIn(answer))
 	return tool.Result{Text: answer.Answer()}, nil
 }
 

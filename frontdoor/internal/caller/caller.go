@@ -100,7 +100,11 @@ func (c *Call) Open(description string) (*session.Session, error) {
 // its caller gets at once. finish, which is never nil, returns when the subagent and
 // the root session have ended. Without a free slot the error is [taskt.ErrFull].
 func (c *Call) Start(in taskt.Input) (result *taskt.Result, finish func(), err error) {
-	run := c.pool.tasks.Start(c.ctx, c.root, in)
+	return c.finish(c.pool.tasks.Start(c.ctx, c.root, in))
+}
+
+// finish is Start for a call that has begun.
+func (c *Call) finish(run *taskt.Run) (result *taskt.Result, finish func(), err error) {
 	result = run.Accepted()
 	if result == nil { // it goes no further
 		<-run.Done()

@@ -51,6 +51,7 @@ func Explain(err error, log *slog.Logger) *Error {
 	var unknown *taskt.UnknownAgentError
 	var incomplete *store.IncompleteError
 	var input *control.InputError
+	var resume *control.ResumeError
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -66,6 +67,8 @@ func Explain(err error, log *slog.Logger) *Error {
 		return &Error{http.StatusTooManyRequests, "full", err.Error()}
 	case errors.Is(err, taskt.ErrLost):
 		return &Error{http.StatusServiceUnavailable, "lost", err.Error()}
+	case errors.As(err, &resume):
+		return &Error{http.StatusConflict, "not_resumed", errtext.Of(err)}
 	case errors.As(err, &incomplete):
 		return &Error{http.StatusGone, "incomplete", err.Error()}
 	case errors.Is(err, store.ErrNotFound):

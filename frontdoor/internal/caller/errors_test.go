@@ -33,6 +33,8 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("session x: %w", store.ErrNotSent), 504, "not_sent"},
 		{&control.InputError{Operation: "task_wait", Err: errors.New("what?")}, 400, "bad_request"},
 		{fmt.Errorf("session x: %w", control.ErrRunning), 409, "running"},
+		{&control.ResumeError{SessionID: "x", Err: store.ErrResumed}, 409, "not_resumed"},
+		{&control.ResumeError{SessionID: "x", Err: caller.ErrBusy}, 429, "busy"},
 		{fmt.Errorf("%w: ses_x", store.ErrNotFound), 404, "not_found"},
 		{errors.New("disk 3 is full"), 500, "internal"},
 	} {
