@@ -69,8 +69,8 @@ type Bus struct {
 
 // Open opens the store in opts.StoreDir, in this process or through the one that
 // leads, or connects to the server at opts.URL, and makes the event stream if it
-// does not exist. workspace is a workspace id: one token of a subject. The Bus
-// wants Close. [ErrNoLeader] is returned if another process has the store open but
+// does not exist. workspace is a workspace id: one token of a subject. The caller
+// closes the Bus. [ErrNoLeader] is returned if another process has the store open but
 // can't be reached.
 func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 	if !event.ValidID(workspace) {

@@ -121,8 +121,8 @@ func (b *Bus) LastSeq(ctx context.Context, path event.Path, eventType string) (u
 	return seq, nil
 }
 
-// LastTime returns when the newest event was stored that the session at the end of
-// path has published itself; the zero time: none is stored.
+// LastTime returns when the newest event of the session at the end of path was stored.
+// Events of sessions below it do not count. Without any event it is the zero time.
 func (b *Bus) LastTime(ctx context.Context, path event.Path) (time.Time, error) {
 	subject, err := b.Subject(path)
 	if err != nil {

@@ -84,9 +84,9 @@ func (b *Bus) EntriesAfter(ctx context.Context, kind string, after uint64) iter.
 	}
 }
 
-// rangeEntries is up to how many sequence numbers all that is stored is read, to find
-// the entries among it. Else a consumer does, for which the server first looks at all
-// subjects.
+// rangeEntries is the largest range, in sequence numbers, in which entries are found by
+// reading every message. In a larger one a consumer finds them, for which the server
+// looks at all subjects first.
 const rangeEntries = 50_000
 
 func (b *Bus) entriesAfter(ctx context.Context, kind string, after uint64, yield func(Entry) bool) error {

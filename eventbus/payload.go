@@ -250,7 +250,7 @@ func (b *Bus) MissingPayloads(ctx context.Context) iter.Seq2[Entry, error] {
 		_, err := b.reader.replay(ctx, b.events, []string{"agents.v1." + b.workspace + ".events.>"}, 0, forever, func(m *stored) (bool, error) {
 			raw, err := b.payloads.resolve(ctx, m.Data)
 			if err != nil || bytes.Equal(raw, m.Data) || !bytes.Contains(raw, refField) || !bytes.Contains(raw, missingField) {
-				return true, nil // an error: it is no event of ours
+				return true, nil // what cannot be read is not an event of this program
 			}
 			return yield(Entry{Seq: m.Seq, Time: m.Time, Kind: m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]}, nil), nil
 		})

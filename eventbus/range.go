@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// shortRange is up to how many sequence numbers a range of the embedded store is
-	// read one by one: for a part of a stream with many subjects the server counts
-	// them first, however short the part is.
+	// shortRange is the largest range of the embedded store, in sequence numbers, that
+	// is read message by message. For a larger one the server counts the subjects of
+	// the stream first, which is slow if there are many.
 	shortRange = 1024
 
 	// rangeReaders is how many of them are asked for at once.

@@ -88,9 +88,9 @@ func (r reader) parts(ctx context.Context, stream jetstream.Stream, subjects []s
 	return true, nil
 }
 
-// merged returns what a stream of the embedded store has on several subjects if that
-// is little, else only pending, how much it is. With a consumer for several subjects
-// the server reads much of the stream before it delivers anything.
+// merged returns the messages that a stream of the embedded store has on several
+// subjects, if there are few. Else it returns none, and how many there are. It avoids
+// a consumer, for which the server would read much of the stream first.
 func (r reader) merged(ctx context.Context, stream jetstream.Stream, subjects []string, from uint64) (all []*stored, pending uint64, err error) {
 	last, err := newest(ctx, stream) // what comes after it may be seen on one subject, and not on another
 	if err != nil {

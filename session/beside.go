@@ -99,11 +99,10 @@ func (s *Session) endBeside() {
 	}
 }
 
-// Notify adds a message to the conversation: between two steps of a model that
-// works, and so that a model goes on which has concluded while something runs
-// beside its session. Of an id the conversation gets one message, whatever is
-// said later; none that [Session.Knows] has. That of a session that stands for a
-// caller is in its log at once.
+// Notify adds a message to the conversation, between two steps. A model that has
+// concluded while something runs beside its session goes on with it. A second message
+// with the same id is ignored, and so is one whose id [Session.Knows] was called with.
+// In a session that stands for a caller the message is in the log at once.
 func (s *Session) Notify(id, text string) {
 	b := &s.beside
 	b.mu.Lock()
@@ -120,8 +119,8 @@ func (s *Session) Notify(id, text string) {
 	b.signal()
 }
 
-// Knows notes that the model knows by other means what the message of an id would
-// tell it.
+// Knows notes that the model has already been told what the message with an id would
+// say.
 func (s *Session) Knows(id string) {
 	b := &s.beside
 	b.mu.Lock()
@@ -150,8 +149,8 @@ func (s *Session) deliver(notices []notice) {
 	}
 }
 
-// await reports whether there is a message to deliver, and waits for one while
-// something runs beside the session. If there is none, none is taken any more.
+// await reports whether there is a message to deliver. It waits for one while
+// something runs beside the session. After false the session takes no more messages.
 func (t *Turn) await() (bool, error) {
 	b := &t.s.beside
 	for {

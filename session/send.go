@@ -19,12 +19,11 @@ func (InterruptedError) Error() string { return "interrupted by a message that c
 func (InterruptedError) Is(target error) bool { return target == context.Canceled }
 
 // Send has the session's model read a message before its next step. It does not wait
-// for that. Of the id of a message the conversation gets one. A session that ends
-// before has it at the end of its conversation.
+// for that. A second message with the same id is ignored. If the session ends first,
+// the message is stored at the end of its conversation.
 //
-// The error is [store.ErrEnded] for a session that has begun to end,
-// [store.ErrConcludes] for one whose model is giving its answer, and another one for
-// a session that has no model.
+// It returns [store.ErrEnded] if the session has begun to end, [store.ErrConcludes] if
+// its model is giving its final answer, and another error if it has no model.
 func (s *Session) Send(req store.SendRequest) error {
 	if s.agent == "" {
 		return fmt.Errorf("session %s stands for a caller, and has no model", s.id)

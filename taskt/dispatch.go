@@ -93,9 +93,9 @@ func (d *Dispatcher[C]) Close() error {
 	return d.advertise()
 }
 
-// Enter finds a slot for a call, and waits for one until Close. here: the slot
-// is in this process, and wants Leave; else another worker has the call, and
-// answers it.
+// Enter finds a slot for a call, and waits for one until Close. If here, the slot is
+// in this process, and the caller gives it back with Leave; else another worker has the
+// call and answers it.
 func (d *Dispatcher[C]) Enter(call C) (here bool, err error) {
 	select {
 	case d.turn <- struct{}{}:
@@ -147,7 +147,7 @@ func (d *Dispatcher[C]) EnterNow(call C) (here bool, err error) {
 }
 
 // TryEnter takes a slot here, if one is free, for a call that another worker
-// offers. It wants Leave.
+// offers. The caller gives it back with Leave.
 func (d *Dispatcher[C]) TryEnter() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

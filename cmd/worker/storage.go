@@ -44,9 +44,9 @@ func (p *program) openStorage(ctx context.Context) (_ *storage, err error) {
 func (s *storage) close() error { return s.bus.Close() }
 
 // recover ends the sessions that killed processes of this machine have left running.
-// Commands that run or change sessions begin with it, and those that only look don't.
+// Commands that run or change sessions call it first. Commands that only read do not.
 func (s *storage) recover(ctx context.Context) error {
-	if !s.bus.Embedded() { // others that run may have it done
+	if !s.bus.Embedded() { // the workers that run do it
 		return nil
 	}
 	if _, err := s.records.Recover(ctx); err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/agentworker/worker/taskt/control"
 )
 
-// operation returns the handler of an operation on the subagents of the
-// connection. Two of them do more here than they do elsewhere: task_wait asks the
-// host's user, tells progress and is answered before the host gives up;
-// task_result fits what it returns to the host.
+// operation returns the handler of an operation on the subagents of the connection.
+// Two operations do more over MCP than elsewhere: task_wait asks the host's user,
+// reports progress and answers before the host gives up; task_result returns no more
+// than the host takes.
 func (c *connection) operation(op *control.Operation) mcp.ToolHandler {
 	switch op.Name {
 	case taskWaitName:

@@ -51,7 +51,7 @@ func (s *Service) task(from micro.Request) {
 		return
 	}
 	go func() { // the pool waits for it
-		in, err := s.check(req) // at once, however many wait
+		in, err := s.check(req) // before it waits for a slot
 		if err != nil {
 			s.refuse(req, err)
 			call.Done()

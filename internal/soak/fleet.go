@@ -22,8 +22,8 @@ import (
 // patience bounds what is waited for and must come: the machine may be busy.
 const patience = 2 * time.Minute
 
-// storeMargin is how long the store may be away for certain without a session failing
-// for it: what needs the store waits for 10 s at least, and the machine may be busy.
+// storeMargin is how long the store may be away without any session failing. Work that
+// needs the store waits for at least 10 s; the margin allows for a busy machine.
 const storeMargin = 7 * time.Second
 
 // workspaceID names the workspace of a campaign.

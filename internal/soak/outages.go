@@ -9,7 +9,7 @@ import (
 )
 
 // outages stops the NATS server of two workers for a while, in order or by a kill.
-// Some times it comes back with another token, which the workers' file has later.
+// Sometimes it comes back with another token, which the workers' file gets later.
 func outages(r *run) error {
 	ports, err := freePorts(1)
 	if err != nil {

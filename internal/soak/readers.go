@@ -18,8 +18,8 @@ const (
 // bytes, in the long form: what is held for it, and as much before it is collected.
 const maxPerSlowReader = 32 << 20
 
-// readers has readers follow a task with large events, and read nothing. They delay
-// nobody, and the worker holds little for them.
+// readers opens streams of a task with large events and reads nothing from them. Such
+// readers must delay nobody, and the worker must hold little for them.
 func readers(r *run) error {
 	steps := 40
 	if r.short {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// The bounds of the long form: what the last third of the windows may cost, against
-// the first third behind the first window.
+// The bounds of the long form: how much more the last third of the windows may cost
+// than the first third. The first window does not count.
 const (
 	maxCPUGrowth = 1.25
 	maxRSSGrowth = 1.25

@@ -20,7 +20,7 @@ type Line struct {
 	conns   []net.Conn
 }
 
-// Listen returns a line to an address, "host:port". It wants Close.
+// Listen returns a line to an address, "host:port". The caller closes it.
 func Listen(to string) (*Line, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

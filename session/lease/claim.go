@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Claim claims the sessions of a process. It reports whether they are this process's to
-// recover: that one has gone, and nobody else recovers them. It wants [Keeper.Release].
+// Claim claims the sessions of a process. It reports whether this process may recover
+// them: their process has gone, and no other process recovers them. The caller gives
+// the claim back with [Keeper.Release].
 // Claim and Release are not safe for concurrent use.
 func (k *Keeper) Claim(ctx context.Context, bootID string) (bool, error) {
 	if k.claims[bootID] > 0 {

@@ -6,8 +6,8 @@
 // at a time recovers the sessions of another, and a process that was taken for gone
 // finds that out with its next renewal.
 //
-// A lease may be claimed if its process is known to have ended (by itself, or by the
-// table of processes of this machine), or if its time is over: if the claimant has seen
-// no change of it for [Time], in which the claimant's own renewals have all succeeded.
-// So it counts by the claimant's clock alone, and not while the store was away.
+// A lease may be claimed if its process is known to have ended (it said so, or this
+// machine has no such process), or if the claimant has seen no change of it for [Time]
+// while all of the claimant's own renewals succeeded. Only the claimant's clock counts,
+// and time in which the store was away does not.
 package lease

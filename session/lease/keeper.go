@@ -29,11 +29,11 @@ type Options struct {
 	// record says so. It is called again until it returns nil. nil: not called.
 	Taken func(ctx context.Context, all bool) error
 
-	// Sweep is called at the start, when a process is found to have gone, again after
-	// [Time] where something of it is left, and once a minute. It is to recover with
-	// [Keeper.Claim] what such processes have left, may take its time, and reports
-	// whether it has looked at all of it. nil: for a process that runs no sessions,
-	// and looks at the leases of others by [Keeper.Claim] and [Keeper.Gone] alone.
+	// Sweep recovers what processes that have gone have left; it uses [Keeper.Claim].
+	// It is called at the start, when a process is found to have gone, again after
+	// [Time] if something is left, and once a minute. It may take long, and reports
+	// whether it has looked at everything. A process that runs no sessions has none
+	// (nil): it looks at leases only by [Keeper.Claim] and [Keeper.Gone].
 	Sweep func(ctx context.Context, k *Keeper) (done bool)
 
 	Logger *slog.Logger // nil: discard
@@ -49,7 +49,7 @@ type Keeper struct {
 
 	load atomic.Pointer[func() Load]
 
-	turn     chan struct{} // has a value while the lease is renewed, or given back; guards the fields below
+	turn     chan struct{} // holds a value while the lease is renewed or given back; guards the fields below
 	lease    *Lease
 	rev      uint64    // of the stored lease; 0: not stored
 	doubtful time.Time // until then the live sessions are looked at: somebody may have ended them
@@ -142,8 +142,8 @@ func (k *Keeper) lock(ctx context.Context) error {
 
 func (k *Keeper) unlock() { <-k.turn }
 
-// renewAll renews the lease until ctx ends. Nothing else is done in its goroutine:
-// what is slow must not delay a sign of life.
+// renewAll renews the lease until ctx ends. Its goroutine does nothing else, so that
+// slow work does not delay a renewal.
 func (k *Keeper) renewAll(ctx context.Context, closed <-chan nats.Status) {
 	defer k.stop()
 	tick := time.NewTicker(Renewal)
@@ -160,8 +160,8 @@ func (k *Keeper) renewAll(ctx context.Context, closed <-chan nats.Status) {
 	}
 }
 
-// Renew gives a sign that this process is alive. Where its lease is gone or taken
-// the process was away: stopped, its machine asleep, or cut off from the store.
+// Renew shows that this process is alive. If its lease is gone or taken, the process
+// was stopped, its machine was asleep, or it was cut off from the store.
 func (k *Keeper) Renew(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, Renewal)
 	defer cancel()
@@ -253,8 +253,8 @@ func (k *Keeper) signed() {
 // older than half of [Time].
 func (k *Keeper) Away() bool { return elapsed(*k.sign.Load(), time.Now()) > Time/2 }
 
-// elapsed is the time between two, by that which has passed for the machine or by the
-// clock on the wall: the first stands still while the machine sleeps.
+// elapsed is the time between two moments, by the monotonic clock or by the wall clock,
+// whichever is longer: the monotonic clock stands still while the machine sleeps.
 func elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// Time is how long a process must have given no sign, while the store was there
-	// for who looks, before that one takes it for gone. It is twice what a server
-	// keeps a batch whose sender is silent (10 s): what a stopped process has begun
-	// to send is not stored behind the end that another gives its sessions.
+	// Time is how long another process must see no sign of a process, with the store
+	// available all the while, before it takes that process for gone. A server keeps
+	// the batch of a silent sender for 10 s. Time is twice as long, so that nothing a
+	// stopped process has begun to send is stored after another has ended its sessions.
 	Time = 20 * time.Second
 
 	// Renewal is how often a process gives a sign.
 	Renewal = 3 * time.Second
 
-	// Kept is how long a lease is stored that is not renewed: who comes later knows
-	// by it which process of this machine has ended.
+	// Kept is how long a lease that is not renewed stays stored. It tells processes
+	// that start later which process of this machine has ended.
 	Kept = 7 * 24 * time.Hour
 )
 

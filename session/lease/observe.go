@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// observe sees the leases of the others, and has their sessions recovered when they
-// have gone, until ctx ends.
+// observe watches the leases of the other processes until ctx ends. It has the sessions
+// of those that have gone recovered.
 func (k *Keeper) observe(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()

@@ -112,9 +112,9 @@ func (v *view) isDead(bootID string, now time.Time) bool {
 	return s != nil && v.over(s, now)
 }
 
-// over reports whether the lease of a process may be claimed: its process is known to
-// have ended, or it has not changed for [Time], all of which the store was there. A
-// claim may be where that holds for the claimant.
+// over reports whether the lease of a process may be claimed: the process is known to
+// have ended, or the lease has not changed for [Time] while the store was available. A
+// lease that is claimed may be claimed again if that holds for its claimant.
 func (v *view) over(s *sight, now time.Time) bool {
 	for range maxClaims {
 		if s.lease.TakenBy == "" {

@@ -39,11 +39,11 @@ type Page struct {
 	Left     bool      // Since has left out sessions. It is known of the last page
 }
 
-// Page returns a page of the list of sessions. Page after page has every session that
-// was there all the while, and none twice, whatever is opened, changed and deleted
-// meanwhile; one that ends between two pages may come though Since leaves it out, or
-// not. It costs what it returns, and with Since what has happened since, however
-// many sessions there are. [ErrCursor] is returned for a bad cursor.
+// Page returns a page of the list of sessions. Successive pages contain every session
+// that existed throughout, and none twice, whatever is opened, changed and deleted
+// meanwhile. A session that ends between two pages may appear although Since leaves it
+// out. The cost depends on what is returned and, with Since, on what has happened since
+// then, not on the number of sessions. [ErrCursor] is returned for a bad cursor.
 func (s *Store) Page(ctx context.Context, o ListOptions) (*Page, error) {
 	if o.Limit == 0 {
 		o.Limit = MaxPage

@@ -13,9 +13,9 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// Beside its record a session has a mark in the bucket, which is stored once, when
-// the session is opened: its place there is that of the session among all of them,
-// whatever becomes of the record. The keys of marks tell the ids above a session:
+// Beside its record each session has a mark in the bucket. It is stored once, when the
+// session is opened, so that its place in the bucket is the session's place in lists,
+// whatever becomes of the record. The key of a mark holds the ids above the session:
 //
 //	<workspace>.opened.<root>[.<child>…]
 //

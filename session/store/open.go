@@ -16,9 +16,9 @@ import (
 	"github.com/agentworker/worker/eventbus"
 )
 
-// checkpoint says which sessions had not ended when the bucket of records and the
-// event stream had been looked through up to some sequence numbers: so whoever looks
-// for them next reads what has changed since. It is stored in the bucket.
+// checkpoint holds the sessions that had not ended when the bucket of records and the
+// event stream were read up to some sequence numbers. The next search reads only what
+// has changed since. The checkpoint is stored in the bucket.
 type checkpoint struct {
 	Schema  int      `json:"schema"`
 	Records uint64   `json:"records"` // in the bucket: all up to it are closed, but for those in Open
@@ -30,8 +30,8 @@ const (
 	checkpointSchema = 1
 	checkpointID     = "checkpoint.open" // its key, behind the workspace
 
-	// checkpointRecords and checkpointEvents are after how many changes a new one is
-	// stored: they are read each time meanwhile.
+	// checkpointRecords and checkpointEvents are the numbers of changes after which a
+	// new one is stored. Until then each search reads those changes.
 	checkpointRecords = 512
 	checkpointEvents  = 4096
 )
@@ -58,9 +58,8 @@ type census struct {
 	newest time.Time       // when the bucket was written to last
 }
 
-// open returns the sessions whose records are not closed, or not stored. It costs
-// what has changed since somebody has looked. It sees to it that all sessions have
-// marks.
+// open returns the sessions whose records are not closed, or not stored. Its cost is
+// that of the changes since the last checkpoint. It gives every session its mark.
 func (s *Store) open(ctx context.Context) ([]orphan, error) {
 	open, err := s.lookThrough(ctx)
 	if err != nil {

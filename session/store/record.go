@@ -72,8 +72,8 @@ type Record struct {
 	Fork int `json:"fork,omitempty"`
 }
 
-// Worktree is the git worktree that was made for a session. It is not changed: a
-// record gets another one.
+// Worktree is the git worktree that was made for a session. It is immutable: to change
+// it, a record gets a new one.
 type Worktree struct {
 	Path     string `json:"path"`
 	Branch   string `json:"branch"`

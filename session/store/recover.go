@@ -49,10 +49,10 @@ func (s *Store) recoverBelow(ctx context.Context, by *lease.Keeper, id string) e
 	return err
 }
 
-// adopt ends those of the open sessions whose processes have gone, the deepest first. A
-// session ends after all below it: it stays open while one of these does, because its
-// process lives, another process is at it, or it could not be ended. list returns the
-// open sessions; all: all of them.
+// adopt ends the open sessions whose processes have gone, the deepest first. A session
+// ends after all sessions below it. It stays open while one of them does: because its
+// process lives, because another process recovers it, or because it could not be ended.
+// list returns the open sessions; with all, every one of them.
 func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.Context) ([]orphan, error), lost func(id string) bool, all bool) (ended int, err error) {
 	defer func() { err = errors.Join(err, by.Release(context.WithoutCancel(ctx), all && err == nil)) }()
 	gone := make(map[string]bool) // the processes that were asked for

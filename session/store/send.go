@@ -14,24 +14,23 @@ const (
 	// sendTimeout bounds [Store.Send].
 	sendTimeout = 10 * time.Second
 
-	// sendRetry is the pause before a process is asked again that does not listen,
-	// or does not know the session yet.
+	// sendRetry is the pause before a process that does not listen, or does not know
+	// the session yet, is asked again.
 	sendRetry = 100 * time.Millisecond
 )
 
-// ErrConcludes is returned for a message to a session whose model gives its answer,
-// or has given it: it takes no more messages.
+// ErrConcludes is returned for a message to a session whose model is giving its final
+// answer or has given it. Such a session takes no more messages.
 var ErrConcludes = errors.New("it is giving its answer, and takes no more messages")
 
-// ErrNotSent is returned for a message that the process of its session has not taken
-// in time. It may still do.
+// ErrNotSent is returned if the process of the session has not taken the message in
+// time. It may still take it.
 var ErrNotSent = errors.New("its process has not taken the message in time")
 
-// SendRequest is what the process of a session is asked: to have its model read a
-// message.
+// SendRequest asks the process of a session to have its model read a message.
 type SendRequest struct {
 	SessionID string `json:"sessionId"`
-	MessageID string `json:"messageId"` // of an id the conversation gets one message
+	MessageID string `json:"messageId"` // a second message with the same id is ignored
 	Text      string `json:"text"`
 
 	// Interrupt ends the step that runs, and drops what was sent before and is not

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// stopTimeout bounds [Store.Stop]. A process that has gone without a word is
-	// known to have after [lease.Time].
+	// stopTimeout bounds [Store.Stop]. It is longer than [lease.Time], after which a
+	// process that was killed is known to have gone.
 	stopTimeout = 30 * time.Second
 
-	// stopRequest bounds one request to do so: its process may go without an answer.
+	// stopRequest bounds one request: the process may end without answering.
 	stopRequest = 5 * time.Second
 
-	// stopRetry is the pause before a process is asked again that does not listen,
-	// or does not know the session yet.
+	// stopRetry is the pause before a process that does not listen, or does not know
+	// the session yet, is asked again.
 	stopRetry = 100 * time.Millisecond
 )
 
@@ -37,12 +37,12 @@ func (e *EndedError) Error() string {
 // Is reports whether target is [ErrEnded].
 func (e *EndedError) Is(target error) bool { return target == ErrEnded }
 
-// ErrNotStopped is returned for a session that has not ended in time. It may
-// still do: what it was told counts.
+// ErrNotStopped is returned for a session that has not ended in time. The request
+// stands: it may still end.
 var ErrNotStopped = errors.New("it has not ended in time")
 
-// StopRequest is what the process of a session is asked: to stop it. Its answer,
-// of whatever content, says that the record tells the rest.
+// StopRequest asks the process of a session to stop it. The answer has no content: it
+// means that the record says how the session has ended.
 type StopRequest struct {
 	SessionID string `json:"sessionId"`
 	By        string `json:"by"`

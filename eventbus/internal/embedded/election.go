@@ -52,7 +52,7 @@ type look struct {
 }
 
 // Open takes part in the election for the store in dir, and leads if no other
-// process does. It makes the folders that are missing. The Election wants Resign.
+// process does. It makes the folders that are missing. The caller resigns.
 func Open(dir string, sync Sync, log *slog.Logger) (*Election, error) {
 	path := filepath.Join(dir, rendezvousDir)
 	if err := os.MkdirAll(path, 0o700); err != nil {

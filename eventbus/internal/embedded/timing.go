@@ -8,15 +8,15 @@ const minRoom = 1 << 20
 
 // The election of the leader, in one state folder on one machine.
 const (
-	// electionInterval is how often a process without a store tries to become
-	// its leader, and how often its connection looks for the one there is. A try
-	// is one file lock and one small file, and all work waits for it: so it is
-	// short. See BenchmarkTakeover and BenchmarkJoin.
+	// electionInterval is how often a process without a store tries to become the
+	// leader, and how often its connection looks for the current one. It is short
+	// because all work waits for it, and a try costs only a file lock and a small
+	// file. See BenchmarkTakeover and BenchmarkJoin.
 	electionInterval = 10 * time.Millisecond
 
-	// leaderTimeout is how long Open waits for a leader that does not answer.
-	// Starting a server on a large store takes about a second; whoever started
-	// the worker waits in front of it.
+	// leaderTimeout is how long Open waits for a leader that does not answer. A
+	// server starts on a large store in about a second. The limit is short because
+	// a user may be waiting.
 	leaderTimeout = 5 * time.Second
 
 	// openPause is the pause after the server could not be started, or has failed,
@@ -30,9 +30,10 @@ const (
 	// the first one.
 	steadyTime = 10 * time.Second
 
-	// StoppedTimeout is how long operations wait for a leader that is stopped, as
-	// by Ctrl-Z: nobody else can take its lock, and whoever has stopped it may
-	// continue it. stoppedInterval is how often they look whether it still is.
+	// StoppedTimeout is how long operations wait for a leader that is stopped, for
+	// instance by Ctrl-Z. No other process can take its lock, and the user may
+	// continue it. stoppedInterval is how often they check whether it is still
+	// stopped.
 	StoppedTimeout  = time.Hour
 	stoppedInterval = 500 * time.Millisecond
 

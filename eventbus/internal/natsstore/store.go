@@ -66,7 +66,7 @@ type Store struct {
 }
 
 // Open connects to the store in opts.StoreDir, in this process or in the one that
-// leads, or to the server at opts.URL. It wants Close. [embedded.ErrNoLeader] is returned
+// leads, or to the server at opts.URL. The caller closes it. [embedded.ErrNoLeader] is returned
 // if another process has the store open but can't be reached.
 func Open(ctx context.Context, opts *Options) (*Store, error) {
 	log := opts.Logger

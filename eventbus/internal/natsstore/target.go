@@ -18,7 +18,7 @@ type target struct {
 	main     *connState         // of the connection that is reconnected
 }
 
-// connect makes a connection beside the main one. It wants Close. An external
+// connect makes a connection beside the main one. The caller closes it. An external
 // server is left alone while the main connection is lost: it may refuse the
 // worker, and the library knows how often to ask again.
 func (t *target) connect(opts ...nats.Option) (*nats.Conn, error) {

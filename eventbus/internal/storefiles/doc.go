@@ -1,12 +1,12 @@
 // Package storefiles knows the files of an embedded store: what there was, what is
 // missing or garbled, and how the rest is kept.
 //
-// nats-server keeps the messages of a stream in blocks. It opens a stream whose
-// blocks were cut off or removed without a word, drops what stands behind a garbled
-// byte in a block, and leaves out a stream without its description. So whoever runs
-// the store writes down what files there are ([Keeper]), and who opens it next
-// compares ([Check]) before the server reads them. What is lost is written down, for
-// all who open the store later.
+// nats-server keeps the messages of a stream in files called blocks. If blocks are
+// truncated or missing it opens the stream without saying so. In a block with a
+// garbled byte it drops all that follows the byte. A stream without its description it
+// leaves out. Therefore the process that runs the store records its files ([Keeper]),
+// and the next one compares the files with the record ([Check]) before its server
+// reads them. Losses are recorded for everyone who opens the store later.
 //
 // # Files, from the bottom up
 //

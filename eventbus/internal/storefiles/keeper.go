@@ -30,8 +30,8 @@ type Keeper struct {
 	done   chan struct{}
 }
 
-// Keep begins to write down the files of the store in dir. ranges returns the
-// streams of the server that runs it. The Keeper wants Close.
+// Keep begins to record the files of the store in dir. ranges returns the streams of
+// the server that runs it. The caller closes the Keeper.
 func Keep(dir string, ranges func() (map[string]Range, error), log *slog.Logger) (*Keeper, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -73,9 +73,9 @@ func (k *Keeper) Stop() {
 	<-k.done
 }
 
-// Close writes down what files the store has once its server has stopped. last is
-// what streams it had. Without them, which an error before was the reason for, the
-// store is not marked as closed.
+// Close records the files of the store after its server has stopped. last are the
+// streams it had. If last is nil, because reading them failed, the store is not marked
+// as closed.
 func (k *Keeper) Close(last map[string]Range) error {
 	k.Stop()
 	var err error

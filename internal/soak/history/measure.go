@@ -23,12 +23,12 @@ const (
 	// rounds is how often a command runs that changes nothing; the median counts.
 	rounds = 5
 
-	// settling is what a server is given before its memory is read: a server looks for
-	// sessions to end and to delete as soon as it runs, which its memory shows.
+	// settling is the time between a server's start and the reading of its memory. In
+	// it the server looks for sessions to end and to delete, which takes memory too.
 	settling = time.Second
 
-	// idle is for how long the processor time of a server is counted that nobody asks
-	// anything: the minute between two such looks, and some more.
+	// idle is how long the processor time of an idle server is counted: longer than the
+	// minute after which it looks again.
 	idle = 75 * time.Second
 )
 
