@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -71,7 +72,7 @@ func (c *call) settle(ctx context.Context, spec *session.Spec) error {
 	if spec.ToolSet, err = session.NewToolSet(s.withTask(at.Tools, callerOf(c.def))...); err != nil {
 		return errors.Join(err, c.abandon(ctx))
 	}
-	spec.System = SystemPrompt(at.Paths.Root, c.def, true)
+	spec.System = SystemPrompt(at.Paths.Root, c.def, true, instructions.NewReader(at.Paths.Root, s.log).Current())
 	return nil
 }
 

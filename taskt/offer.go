@@ -8,7 +8,6 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -20,7 +19,7 @@ type offers struct {
 
 	mu       sync.Mutex
 	byCaller map[caller]*offer
-	plans    map[planKey]*session.Spec
+	plans    map[planKey]*plan
 
 	forHosts func() tool.Spec // of the task tool
 }
@@ -37,7 +36,7 @@ func newOffers(snapshot *agentdefs.Snapshot) *offers {
 		agents:   snapshot.Subagents(),
 		named:    make(map[string]bool),
 		byCaller: make(map[caller]*offer),
-		plans:    make(map[planKey]*session.Spec),
+		plans:    make(map[planKey]*plan),
 	}
 	r.forHosts = sync.OnceValue(func() tool.Spec { return newSpec(r.of(host).agents, presented) })
 	for _, d := range r.agents {

@@ -338,12 +338,35 @@ func TestAllowAgents(t *testing.T) {
 func TestToldOfItsCaller(t *testing.T) {
 	const line = "Your caller is another agent"
 	told, plain := &agentdefs.Definition{Name: "a", CalledByAgent: true}, &agentdefs.Definition{Name: "a"}
-	if p := taskt.SystemPrompt("/w", told, true); strings.Count(p, line) != 1 {
+	if p := taskt.SystemPrompt("/w", told, true, nil); strings.Count(p, line) != 1 {
 		t.Errorf("with caller: agent:\n%s", p)
 	}
-	for _, p := range []string{taskt.SystemPrompt("/w", plain, true), taskt.SystemPrompt("/w", told, false)} {
+	for _, p := range []string{taskt.SystemPrompt("/w", plain, true, nil), taskt.SystemPrompt("/w", told, false, nil)} {
 		if strings.Contains(p, "nother agent") || strings.Contains(p, "caller") {
 			t.Errorf("without it, or as a primary agent:\n%s", p)
+		}
+	}
+}
+
+// TestWorkspaceInstructions: agents are given AGENTS.md as it is when they begin (O10).
+func TestWorkspaceInstructions(t *testing.T) {
+	var system string
+	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		system = req.System
+		return answer("ok")(ctx, req, yield)
+	})
+	e := newEnv(t, m, taskt.Limits{}, nil)
+	for _, content := range []string{"", "Use tabs.", "Use four blanks."} {
+		if content != "" {
+			if err := os.WriteFile(filepath.Join(e.folder, "AGENTS.md"), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "explore"}); res.Err != nil {
+			t.Fatal(res.Err)
+		}
+		if said := strings.Contains(system, "(AGENTS.md):\n\n"+content+"\n"); said != (content != "") || strings.Count(system, "AGENTS.md") != min(1, len(content)) {
+			t.Errorf("AGENTS.md is %q, and the system prompt:\n%s", content, system)
 		}
 	}
 }

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/taskt/instructions"
 )
 
 // SystemPrompt returns the system prompt of an agent in the workspace at root:
 // what holds for every agent, what holds for one that runs as a child, how its
-// output must look where its file says so, and the agent's own prompt. It
-// depends on its arguments alone.
-func SystemPrompt(root string, def *agentdefs.Definition, child bool) string {
+// output must look where its file says so, what the workspace says to all agents, and
+// the agent's own prompt. It depends on its arguments alone; text may be nil.
+func SystemPrompt(root string, def *agentdefs.Definition, child bool, text *instructions.Text) string {
 	var b strings.Builder
 	if child {
 		fmt.Fprintf(&b, "You are the agent %q. You have been given a task.\n\n", def.Name)
@@ -33,6 +34,7 @@ func SystemPrompt(root string, def *agentdefs.Definition, child bool) string {
 	if len(def.Output) > 0 {
 		b.WriteString("- Your last message must be one JSON value and nothing else, no text around it, that satisfies this JSON Schema: " + compact(def.Output) + "\n")
 	}
+	b.WriteString(text.Section())
 	if def.Prompt != "" {
 		b.WriteString("\n")
 		b.WriteString(def.Prompt)

@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -53,6 +54,7 @@ type Service struct {
 	control  *control.Control
 	agents   Agents
 	root     string
+	text     *instructions.Reader // of the workspace
 	tools    []tool.Tool // without task
 	forHosts func() (*session.ToolSet, error)
 	isolate  func(ctx context.Context, from, id string) (*Place, error)
@@ -80,6 +82,7 @@ func New(opts Options) (*Service, error) {
 		log:      opts.Logger,
 	}
 	s.slots = newSlots(s.limits)
+	s.text = instructions.NewReader(opts.Root, opts.Logger)
 	s.tools = slices.Clone(opts.Tools)
 	s.forHosts = sync.OnceValues(func() (*session.ToolSet, error) { return session.NewToolSet(s.toolsOf(host)...) })
 	if s.log == nil {
@@ -189,6 +192,13 @@ func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, de
 	return s.sessions.Open(ctx, spec)
 }
 
+// plan is how the sessions of an agent are opened, as long as the workspace says the
+// same to all agents.
+type plan struct {
+	text *instructions.Text
+	spec session.Spec
+}
+
 // planKey is what the session of an agent depends on.
 type planKey struct {
 	def   *agentdefs.Definition
@@ -198,23 +208,23 @@ type planKey struct {
 // spec returns the session in which an agent runs at a depth. It is made once for
 // each agent of a snapshot: its sessions share all that does not change.
 func (s *Service) spec(def *agentdefs.Definition, depth int) (session.Spec, error) {
-	r, key := s.offers(), planKey{def, depth}
+	r, key, text := s.offers(), planKey{def, depth}, s.text.Current()
 	r.mu.Lock()
 	made := r.plans[key]
 	r.mu.Unlock()
-	if made != nil {
-		return *made, nil
+	if made != nil && made.text == text {
+		return made.spec, nil
 	}
-	spec, err := s.newSpec(def, depth)
+	spec, err := s.newSpec(def, depth, text)
 	if served, ok := r.snapshot.Agent(def.Name); err == nil && ok && served == def { // any other is its caller's alone
 		r.mu.Lock()
-		r.plans[key] = &spec
+		r.plans[key] = &plan{text, spec}
 		r.mu.Unlock()
 	}
 	return spec, err
 }
 
-func (s *Service) newSpec(def *agentdefs.Definition, depth int) (session.Spec, error) {
+func (s *Service) newSpec(def *agentdefs.Definition, depth int, text *instructions.Text) (session.Spec, error) {
 	rules, err := AgentRules(def, s.rules, depth, s.limits.Depth)
 	if err != nil {
 		return session.Spec{}, err
@@ -229,7 +239,7 @@ func (s *Service) newSpec(def *agentdefs.Definition, depth int) (session.Spec, e
 	}
 	spec := session.Spec{
 		Agent:  def.Name,
-		System: SystemPrompt(s.root, def, depth > 0),
+		System: SystemPrompt(s.root, def, depth > 0, text),
 		Model:  def.Model,
 		Params: session.Params{
 			MaxOutputTokens: def.MaxOutputTokens,

@@ -20,6 +20,7 @@ import (
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/instructions"
 )
 
 func (p *program) agentsShowCommand() *cobra.Command {
@@ -46,7 +47,7 @@ prompt that its model reads.`,
 				return p.noAgent(snapshot, args[0], candidates)
 			}
 			p.reportOf(snapshot, d.File)
-			prompt := taskt.SystemPrompt(ws.Root, d, d.Mode != agentdefs.Primary)
+			prompt := taskt.SystemPrompt(ws.Root, d, d.Mode != agentdefs.Primary, instructions.NewReader(ws.Root, p.logger()).Current())
 			if asJSON {
 				return p.printJSON(struct {
 					agentdoc.Agent
