@@ -22,6 +22,9 @@ type Workspace struct {
 	// paths of rules are written for that one. "": Root itself.
 	As string
 
+	// Dir is the folder in which commands begin, absolute. "": Root.
+	Dir string
+
 	// folds tells of a folder whether it takes names in any case. nil: by
 	// trying; for tests.
 	folds func(dir string) bool

@@ -17,12 +17,19 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// Place is a git worktree in which a session works, and those below it.
+// Place is where a session works, and those below it: a git worktree, a folder, or a
+// folder of a worktree.
 type Place struct {
-	Worktree *worktree.Worktree
+	Worktree *worktree.Worktree   // nil: it is the workspace
 	Paths    permission.Workspace // what paths in it are relative to
 	Tools    []tool.Tool          // which work there
 	Close    func() error         // ends what they have left
+
+	// In returns the same tools for work in a folder of it, as [Options.In] does.
+	In func(dir string) []tool.Tool
+
+	// Dir is the folder that sessions are held to, its path in the place; empty: none.
+	Dir string
 }
 
 // places are those in use, by the sessions that they were made for.
@@ -50,7 +57,7 @@ func (c *call) settle(ctx context.Context, spec *session.Spec) error {
 		}
 		from := s.root
 		if at != nil {
-			from = at.Worktree.Path
+			from = at.Paths.Root
 		}
 		if c.resumes != nil {
 			from = cmp.Or(c.resumes.from, from)
@@ -65,19 +72,25 @@ func (c *call) settle(ctx context.Context, spec *session.Spec) error {
 		spec.Worktree = &store.Worktree{Path: at.Worktree.Path, Branch: at.Worktree.Branch}
 		s.places.byID.Store(spec.ID, at)
 	}
+	at, err := c.hold(at, spec)
+	if err != nil {
+		return errors.Join(err, c.abandon(ctx))
+	}
 	if at == nil {
 		return nil
 	}
-	var err error
 	if spec.ToolSet, err = session.NewToolSet(s.withTask(at.Tools, callerOf(c.def))...); err != nil {
 		return errors.Join(err, c.abandon(ctx))
 	}
-	spec.System = SystemPrompt(at.Paths.Root, c.def, true, instructions.NewReader(at.Paths.Root, s.log).Current())
+	spec.System = SystemPrompt(c.def, Setting{
+		Root: at.Paths.Root, Dir: at.Dir, Child: true, Text: instructions.NewReader(at.Paths.Root, s.log).Current(),
+	})
 	return nil
 }
 
 // abandon gives up a place in which nothing was done.
 func (c *call) abandon(ctx context.Context) error {
+	c.service.places.byID.Delete(c.held)
 	if c.place == nil {
 		return nil
 	}
@@ -91,6 +104,7 @@ const leaveTime = 2 * time.Minute
 // leave ends the use of the child's place, and notes what was changed there. A
 // worktree that was not used is removed, if all went well; any other is kept.
 func (c *call) leave(ctx context.Context, out *session.Outcome) {
+	c.service.places.byID.Delete(c.held)
 	if c.place == nil {
 		return
 	}

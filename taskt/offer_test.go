@@ -338,10 +338,10 @@ func TestAllowAgents(t *testing.T) {
 func TestToldOfItsCaller(t *testing.T) {
 	const line = "Your caller is another agent"
 	told, plain := &agentdefs.Definition{Name: "a", CalledByAgent: true}, &agentdefs.Definition{Name: "a"}
-	if p := taskt.SystemPrompt("/w", told, true, nil); strings.Count(p, line) != 1 {
+	if p := taskt.SystemPrompt(told, taskt.Setting{Root: "/w", Child: true}); strings.Count(p, line) != 1 {
 		t.Errorf("with caller: agent:\n%s", p)
 	}
-	for _, p := range []string{taskt.SystemPrompt("/w", plain, true, nil), taskt.SystemPrompt("/w", told, false, nil)} {
+	for _, p := range []string{taskt.SystemPrompt(plain, taskt.Setting{Root: "/w", Child: true}), taskt.SystemPrompt(told, taskt.Setting{Root: "/w"})} {
 		if strings.Contains(p, "nother agent") || strings.Contains(p, "caller") {
 			t.Errorf("without it, or as a primary agent:\n%s", p)
 		}

@@ -22,6 +22,10 @@ type Input struct {
 	// the agent's file says.
 	Background *bool `json:"background,omitempty"`
 
+	// Cwd is the folder of the workspace that the subagent is held to: its path there,
+	// or an absolute one. Empty: all that its caller has.
+	Cwd string `json:"cwd,omitempty"`
+
 	// ForkContext has the subagent go on from the caller's conversation; nil: as the
 	// agent's file says.
 	ForkContext *ForkContext `json:"forkContext,omitempty"`
@@ -103,8 +107,9 @@ func schema(agents []*agentdefs.Definition, as Presentation) (json.RawMessage, e
 			"prompt":      {Type: "string", MinLength: &one, Description: "the whole task: what to do, what is known, what to report"},
 			"agentType":   agentType,
 			"background":  {Type: "boolean", Description: "true: the call returns at once with a session id, and the subagent runs on while you do other work; task_wait waits for it"},
+			"cwd":         {Type: "string", Description: "a folder of the workspace: the subagent has its files alone, and its commands begin there"},
 		},
-		PropertyOrder:        []string{"description", "prompt", "agentType", "background"},
+		PropertyOrder:        []string{"description", "prompt", "agentType", "background", "cwd"},
 		Required:             []string{"description", "prompt", "agentType"},
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}

@@ -35,6 +35,10 @@ type Options struct {
 	Root     string      // the workspace's folder, for system prompts
 	Tools    []tool.Tool // the tools that children may be offered, besides task
 
+	// In returns the same tools for a session whose commands begin in a folder of the
+	// workspace, by its path there: for calls that name one. nil: they can't be made.
+	In func(dir string) []tool.Tool
+
 	// Isolate makes a place for the session of an id, of the files that lie in the
 	// folder from now: for agents whose file says isolation: worktree. nil: they
 	// can't be run.
@@ -55,8 +59,9 @@ type Service struct {
 	agents   Agents
 	root     string
 	text     *instructions.Reader // of the workspace
-	tools    []tool.Tool // without task
+	tools    []tool.Tool          // without task
 	forHosts func() (*session.ToolSet, error)
+	in       func(dir string) []tool.Tool
 	isolate  func(ctx context.Context, from, id string) (*Place, error)
 	places   places
 	rules    []permission.Rule
@@ -76,6 +81,7 @@ func New(opts Options) (*Service, error) {
 		control:  control.New(opts.Sessions.Store()),
 		agents:   opts.Agents,
 		root:     opts.Root,
+		in:       opts.In,
 		isolate:  opts.Isolate,
 		rules:    opts.Rules,
 		limits:   opts.Limits.withDefaults(),
@@ -239,7 +245,7 @@ func (s *Service) newSpec(def *agentdefs.Definition, depth int, text *instructio
 	}
 	spec := session.Spec{
 		Agent:  def.Name,
-		System: SystemPrompt(s.root, def, depth > 0, text),
+		System: SystemPrompt(def, Setting{Root: s.root, Child: depth > 0, Text: text}),
 		Model:  def.Model,
 		Params: session.Params{
 			MaxOutputTokens: def.MaxOutputTokens,

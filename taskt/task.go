@@ -74,6 +74,7 @@ type call struct {
 	parent, child *session.Session // child is nil: not open
 	resumes       *resumption      // nil: child begins anew
 	place         *Place           // made for child; nil: it has none of its own
+	held          string           // the id of child, if it is held to a folder
 	prompt        string           // what child is told
 	turn          *session.Turn    // of child
 	slot          *slot            // nil: the child waits for it

@@ -1,9 +1,11 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -47,16 +49,20 @@ func (t *shellTool) Held(sessionID string, rules *permission.Layers) (held bool,
 // EndSession implements [Sandboxed].
 func (t *shellTool) EndSession(sessionID string) error { return t.ws.closeBox(sessionID) }
 
-func shellExec(ws *Workspace) Tool {
+func shellExec(ws *Workspace, dir string) Tool {
+	rules, begins := ws.rules, "the workspace"
+	if dir != "" {
+		rules.Dir, begins = filepath.Join(ws.dir, filepath.FromSlash(dir)), "the folder "+dir+" of the workspace"
+	}
 	return &shellTool{ws: ws, function: function[shellExecArgs]{
 		spec: Spec{
 			Name: "shell_exec",
-			Description: fmt.Sprintf("Runs a shell command in the workspace, and gives what it writes to stdout and stderr, and its exit status. "+
+			Description: fmt.Sprintf("Runs a shell command in %s, and gives what it writes to stdout and stderr, and its exit status. "+
 				"There is no terminal and stdin is empty, so nothing can ask back: pass flags such as --yes. "+
 				"Each call is a new shell: cd and variables do not last. What it leaves running in the background is ended with it. "+
 				"It runs in a sandbox: files and hosts that the rules do not allow are out of its reach, /tmp is the session's own. "+
 				"Output over %s is cut in the middle. Prefer read_file, edit_file, glob and grep to cat, sed, find and grep.",
-				showSize(int64(ws.opts.MaxOutputBytes))),
+				begins, showSize(int64(ws.opts.MaxOutputBytes))),
 			InputSchema:  schemaFor[shellExecArgs](),
 			OwnTimeLimit: true,
 		},
@@ -64,17 +70,20 @@ func shellExec(ws *Workspace) Tool {
 			if strings.TrimSpace(a.Command) == "" {
 				return nil, errors.New("shell_exec: command is empty")
 			}
-			values, err := shell.Values(ws.rules, "shell_exec", a.Command)
+			values, err := shell.Values(rules, "shell_exec", a.Command)
 			return ws.withAgentFiles(values, nil), err
 		},
-		run: ws.shell,
+		run: func(ctx context.Context, call *Call, a shellExecArgs) (Result, error) {
+			return ws.shell(ctx, call, a, cmp.Or(rules.Dir, ws.dir))
+		},
 	}}
 }
 
 // errTimeLimit is the cause with which a command's own time limit ends it.
 var errTimeLimit = errors.New("the time limit of the command")
 
-func (ws *Workspace) shell(ctx context.Context, call *Call, a shellExecArgs) (Result, error) {
+// shell runs a command that begins in the folder dir.
+func (ws *Workspace) shell(ctx context.Context, call *Call, a shellExecArgs, dir string) (Result, error) {
 	switch {
 	case strings.TrimSpace(a.Command) == "" || strings.ContainsRune(a.Command, 0):
 		return Result{}, errors.New("command is empty or contains a NUL character")
@@ -95,7 +104,7 @@ func (ws *Workspace) shell(ctx context.Context, call *Call, a shellExecArgs) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	c := &command{ctx: ctx, ws: ws, script: a.Command, out: &headtail.Buffer{Limit: ws.opts.MaxOutputBytes}}
+	c := &command{ctx: ctx, ws: ws, dir: dir, script: a.Command, out: &headtail.Buffer{Limit: ws.opts.MaxOutputBytes}}
 	began := time.Now()
 	if backend, _ := b.Backend(); backend == "" {
 		err = c.runUnheld(b)

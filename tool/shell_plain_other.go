@@ -20,7 +20,7 @@ func (c *command) runPlain() error {
 	}
 	defer rd.finish(c.ws.opts.KillGrace)
 	cmd := exec.CommandContext(c.ctx, c.ws.opts.Shell)
-	cmd.Dir, cmd.Env = c.ws.dir, plainEnv(c.ws.env, c.ws.opts.Env)
+	cmd.Dir, cmd.Env = c.dir, plainEnv(c.ws.env, c.ws.opts.Env)
 	// A file, not a writer: then Wait waits for the shell alone, and not for
 	// everyone who holds the pipe.
 	cmd.Stdout, cmd.Stderr = rd.w, rd.w

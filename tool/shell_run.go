@@ -17,6 +17,7 @@ import (
 type command struct {
 	ctx    context.Context
 	ws     *Workspace
+	dir    string // in which it begins
 	script string
 	out    *headtail.Buffer
 
@@ -58,7 +59,7 @@ func (rd *reader) finish(grace time.Duration) {
 // runSandboxed runs the command in a session's sandbox, and waits until
 // nothing is left of it.
 func (c *command) runSandboxed(b *box, profile *sandbox.Profile) error {
-	proc, err := c.supervise(b.Start, &sandbox.Command{Profile: profile, Env: c.ws.env})
+	proc, err := c.supervise(b.Start, &sandbox.Command{Dir: c.dir, Profile: profile, Env: c.ws.env})
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (c *command) runSandboxed(b *box, profile *sandbox.Profile) error {
 // runUnheld runs the command without a sandbox, and waits until nothing is left
 // of it.
 func (c *command) runUnheld(b *box) error {
-	_, err := c.supervise(b.StartUnheld, &sandbox.Command{Dir: c.ws.dir, Env: plainEnv(c.ws.env, c.ws.opts.Env)})
+	_, err := c.supervise(b.StartUnheld, &sandbox.Command{Dir: c.dir, Env: plainEnv(c.ws.env, c.ws.opts.Env)})
 	if errors.Is(err, sandbox.ErrNotHeld) {
 		return c.runPlain() // on this system nobody ends what a command starts
 	}

@@ -47,7 +47,9 @@ prompt that its model reads.`,
 				return p.noAgent(snapshot, args[0], candidates)
 			}
 			p.reportOf(snapshot, d.File)
-			prompt := taskt.SystemPrompt(ws.Root, d, d.Mode != agentdefs.Primary, instructions.NewReader(ws.Root, p.logger()).Current())
+			prompt := taskt.SystemPrompt(d, taskt.Setting{
+				Root: ws.Root, Child: d.Mode != agentdefs.Primary, Text: instructions.NewReader(ws.Root, p.logger()).Current(),
+			})
 			if asJSON {
 				return p.printJSON(struct {
 					agentdoc.Agent

@@ -96,6 +96,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Agents:   a.agents,
 		Root:     ws.Root,
 		Tools:    tool.Builtin(a.files),
+		In:       func(dir string) []tool.Tool { return tool.BuiltinIn(a.files, dir) },
 		Isolate:  a.isolate,
 		Rules:    p.ownRules(ws),
 		Limits: taskt.Limits{
@@ -125,7 +126,10 @@ func (a *app) isolate(ctx context.Context, from, id string) (*taskt.Place, error
 	if err != nil {
 		return nil, errors.Join(err, w.Discard(context.WithoutCancel(ctx)))
 	}
-	return &taskt.Place{Worktree: w, Paths: files.Paths(), Tools: tool.Builtin(files), Close: files.Close}, nil
+	return &taskt.Place{
+		Worktree: w, Paths: files.Paths(), Tools: tool.Builtin(files), Close: files.Close,
+		In: func(dir string) []tool.Tool { return tool.BuiltinIn(files, dir) },
+	}, nil
 }
 
 // serving opens what a server needs, with a log, and says what is wrong with the

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -40,7 +41,7 @@ func Values(w permission.Workspace, tool, command string) ([]permission.Value, e
 		return nil, errNULCommand
 	}
 	a := &analysis{ws: w, tool: tool, seen: map[permission.Value]bool{}, home: w.HomeFolder()}
-	st := &state{vars: map[string]text{}, cwd: w.Root, funcs: map[string]function{}}
+	st := &state{vars: map[string]text{}, cwd: cmp.Or(w.Dir, w.Root), funcs: map[string]function{}}
 	a.script(st, command)
 	a.line(command)
 	if !slices.ContainsFunc(a.values, func(v permission.Value) bool { return !v.OnlyDenies() }) {
