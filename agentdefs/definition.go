@@ -14,6 +14,13 @@ type Definition = definition.Definition
 // Field is a field of a file that has no meaning here, as written.
 type Field = definition.OtherField
 
+// Check is what the worker checks before it takes the answer of an agent: a path that
+// must exist, or a command that must end with status 0.
+type Check = definition.Check
+
+// CheckAll reports what is wrong with checks.
+func CheckAll(checks []Check) error { return definition.CheckAll(checks) }
+
 // Mode says where an agent may be used.
 type Mode = definition.Mode
 

@@ -76,6 +76,7 @@ func (s *Session) endAs(status store.Status, why error) error {
 	}
 	s.mu.Lock()
 	s.record.End(status, why, time.Now().UTC())
+	s.record.Work.Idle = status == store.Completed && s.parent != nil && s.record.Work.ToolCalls == 0 && s.tools.act(s.rulesets)
 	ended := s.record.EndedEntry()
 	s.mu.Unlock()
 	switch status {

@@ -48,6 +48,7 @@ type invocation struct {
 	call      *tool.Call    // nil: not admitted, or not yet
 	res       CallResult
 	over      bool // res is the outcome
+	untold    bool // it may have changed what its tool does not tell
 }
 
 // end makes res the outcome of the call.
@@ -83,9 +84,9 @@ func (s *Session) publishStart(call *model.ToolCall, messageID string, step int)
 	})
 }
 
-// publishEnd announces the outcome of a call.
+// publishEnd announces the outcome of a call, and notes it in the record.
 func (s *Session) publishEnd(inv *invocation) {
-	s.publish(event.ToolCallEnd{
+	ev := event.ToolCallEnd{
 		ToolCallID: inv.ID,
 		ToolName:   inv.Name,
 		Result:     inv.res.Text,
@@ -93,7 +94,23 @@ func (s *Session) publishEnd(inv *invocation) {
 		Truncated:  inv.res.Truncated,
 		Refused:    inv.res.Refused,
 		DurationMs: time.Since(inv.start).Milliseconds(),
-	})
+		Untold:     inv.untold,
+	}
+	if c := inv.res.Change; c != nil {
+		ev.Change = &event.FileChange{Path: c.Path, Before: c.Before, After: c.After}
+	}
+	s.worked(ev, func(w store.Work) store.Work { return w.Add(ev) })
+}
+
+// worked publishes an event, and notes in the record what it tells: in the same
+// order as the log has it.
+func (s *Session) worked(ev event.Event, note func(store.Work) store.Work) {
+	s.workMu.Lock()
+	defer s.workMu.Unlock()
+	s.publish(ev)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Work = note(s.record.Work) // others see it with the next change
 }
 
 // guard makes a panic on the way an error of the call: it must not end the
@@ -339,6 +356,7 @@ func (s *Session) run(ctx context.Context, inv *invocation) {
 		ctx, cancel = context.WithTimeoutCause(ctx, s.m.limits.ToolCall, toolTimeout(s.m.limits.ToolCall))
 		defer cancel()
 	}
+	inv.untold = !spec.ReadOnly && !spec.Delegates && !spec.TellsChanges && spec.Follows == ""
 	res, err := inv.prepared.Run(ctx, inv.call)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -60,6 +60,7 @@ type Turn struct {
 	next   string // the id of the next message of the model
 
 	corrections int // answers that were not accepted
+	repairs     int // answers whose checks failed
 }
 
 // Begin returns a turn that is to be run, or released.
@@ -191,6 +192,9 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 		}
 		if err != nil {
 			return "", true, err
+		}
+		if more, err := t.accepted(ctx, text, a.final); more || err != nil {
+			return "", err != nil, err
 		}
 		s.status(event.StatusIdle)
 		s.publish(event.TurnComplete{Message: event.TurnMessage{ID: a.id, Text: text}})

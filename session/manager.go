@@ -221,6 +221,12 @@ type Spec struct {
 	// [UnacceptedError]. nil: any answer is the result.
 	Accept func(answer string) (result string, err error)
 
+	// Checks are made by the session once the model has given an answer that is
+	// accepted: it is the result if they hold. The model gets one turn to repair what
+	// does not, within the limits of the session; then the turn fails with an
+	// [UnacceptedError] of a [ChecksError].
+	Checks []Check
+
 	// Rules is the agent's ruleset. It is judged together with those of the session's
 	// ancestors: a child is never allowed more than its parent.
 	Rules *permission.Ruleset
@@ -287,7 +293,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		m:        m,
 		identity: identity{parent: spec.Parent, id: cmp.Or(spec.ID, store.NewID("ses")), agent: spec.Agent},
 		behavior: behavior{
-			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, tools: spec.ToolSet,
+			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, tools: spec.ToolSet,
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, approver: spec.Approver, paths: m.paths,
 		},
 		conversation: conversation{callIDs: make(map[string]bool)},

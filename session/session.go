@@ -43,6 +43,7 @@ type behavior struct {
 	model     model.Model // of a caller: what it brings along; nil: nothing
 	params    Params
 	accept    func(answer string) (string, error) // nil: any answer
+	checks    []Check
 	tools     *ToolSet
 	rulesets  []*permission.Ruleset
 	maxSteps  int
@@ -71,6 +72,7 @@ type lifecycle struct {
 
 // progress is how far the session has come. mu guards it.
 type progress struct {
+	workMu    sync.Mutex // held while what a call has done is published and noted; before mu
 	mu        sync.Mutex
 	active    int           // calls of a caller that run now
 	idle      chan struct{} // closed when none does any more; nil: nobody waits for that
@@ -113,6 +115,21 @@ func (s *Session) SetWorktree(w store.Worktree) error {
 		return nil
 	})
 }
+
+// SetEvidence notes the places that the session's answer names.
+func (s *Session) SetEvidence(evidence []store.Evidence) error {
+	return s.change(func(r *store.Record) error {
+		r.Work.Evidence = evidence
+		return nil
+	})
+}
+
+// Root returns the folder that paths of the session's tools are relative to.
+func (s *Session) Root() string { return s.paths.Root }
+
+// Readable reports whether the rules let the session read the file at path, which is
+// slash-separated and relative to Root.
+func (s *Session) Readable(path string) bool { return s.readable("read_file")(path) }
 
 // Call makes one tool call on behalf of the caller that a root session stands
 // for, through the gate like any other. Calls may run at once.

@@ -65,6 +65,14 @@ func (ts *ToolSet) offered(rulesets []*permission.Ruleset) []model.ToolSpec {
 	return o.offered
 }
 
+// act reports whether the model may call a tool that changes something.
+func (ts *ToolSet) act(rulesets []*permission.Ruleset) bool {
+	return slices.ContainsFunc(ts.names, func(name string) bool {
+		spec := ts.byName[name].Spec()
+		return !spec.ReadOnly && !spec.Delegates && !spec.Unavailable && spec.Follows == "" && !deniesAll(rulesets, spec.Name)
+	})
+}
+
 // ruledAs returns the name of the tool whose rules hold for calls of one.
 func ruledAs(spec tool.Spec) string { return cmp.Or(spec.Follows, spec.Name) }
 

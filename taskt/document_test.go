@@ -3,6 +3,7 @@ package taskt_test
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func TestDocument(t *testing.T) {
 func TestReadInput(t *testing.T) {
 	e := newEnv(t, answer("x"), taskt.Limits{}, nil)
 	in, err := e.ReadInput([]byte(" {\"prompt\":\"p\",\"agentType\":\"explore\"}\n"))
-	if want := (taskt.Input{Prompt: "p", AgentType: "explore"}); err != nil || in != want {
+	if want := (taskt.Input{Prompt: "p", AgentType: "explore"}); err != nil || !reflect.DeepEqual(in, want) {
 		t.Errorf("%+v, %v, want %+v", in, err, want)
 	}
 	for data, unknown := range map[string]bool{

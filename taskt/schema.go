@@ -29,6 +29,10 @@ type Input struct {
 	// ForkContext has the subagent go on from the caller's conversation; nil: as the
 	// agent's file says.
 	ForkContext *ForkContext `json:"forkContext,omitempty"`
+
+	// Checks are made after those of the agent's file. They are for programs: the
+	// schema does not show them to models.
+	Checks []agentdefs.Check `json:"checks,omitempty"`
 }
 
 const descriptionHead = `Gives a task to a subagent, which works on it in a session of its own and answers once, at the end. ` +
@@ -141,6 +145,9 @@ func (in *Input) check() error {
 		return errors.New("the arguments of task lack agentType")
 	case strings.TrimSpace(in.Prompt) == "":
 		return errors.New("the arguments of task lack a prompt")
+	}
+	if err := agentdefs.CheckAll(in.Checks); err != nil {
+		return fmt.Errorf("the checks of task: %w", err)
 	}
 	return nil
 }

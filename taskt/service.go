@@ -255,6 +255,7 @@ func (s *Service) newSpec(def *agentdefs.Definition, depth int, text *instructio
 		},
 		ToolSet:   tools,
 		Accept:    accept,
+		Checks:    checksOf(def.Checks),
 		Rules:     rules,
 		MaxSteps:  def.MaxSteps,
 		TimeLimit: min(def.Timeout, maxChildTime),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,6 +187,7 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 		spec.Terms = newTerms(spec.Rules, &c.in)
 	}
 	spec.Parent, spec.ParentMessageID, spec.Description = c.parent, call.MessageID, c.in.Description
+	spec.Checks = slices.Concat(spec.Checks, checksOf(c.in.Checks))
 	if c.child, err = s.sessions.Open(ctx, spec); err != nil {
 		return errors.Join(err, c.abandon(ctx))
 	}
@@ -205,7 +207,7 @@ func (c *call) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		out := c.runTurn()
 		c.finish(ctx, c.result, &out)
 	}
-	return tool.Result{Text: c.result.XML(), IsError: c.result.Err != nil}, nil
+	return tool.Result{Text: c.result.Told(), IsError: c.result.Err != nil}, nil
 }
 
 // runTurn runs the child's turn once it has a slot.
@@ -229,6 +231,7 @@ func (c *call) wait() (err error) {
 
 // finish ends the child, and fills in its result.
 func (c *call) finish(ctx context.Context, r *Result, out *session.Outcome) {
+	c.service.Look(c.child, out)
 	c.leave(ctx, out)
 	if err := c.child.End(out.Status, out.Err); err != nil {
 		c.service.log.Error("ending a session", "session", c.child.ID(), "err", err)

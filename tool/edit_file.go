@@ -27,7 +27,8 @@ func editFile(ws *Workspace) Tool {
 			Description: "Changes a part of a text file of the workspace: replaces oldText, which must occur exactly once, with newText, " +
 				"or all occurrences with replaceAll. Read the file first. Line ends (LF or CRLF), a byte order mark and the mode are kept; " +
 				"write \\n in both texts. If it fails, nothing has changed.",
-			InputSchema: schemaFor[editFileArgs](),
+			InputSchema:  schemaFor[editFileArgs](),
+			TellsChanges: true,
 		},
 		values: func(a editFileArgs) ([]permission.Value, error) {
 			values, err := ws.editValues(a.Path)
@@ -80,8 +81,9 @@ func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Resu
 		return Result{}, err
 	}
 	return Result{
-		Text: fmt.Sprintf("replaced %s in %s, at %s", termtext.Plural(n, "occurrence"), showPath(rel), showLines(lines, n)),
-		Meta: map[string]any{"path": rel, "replaced": n},
+		Text:   fmt.Sprintf("replaced %s in %s, at %s", termtext.Plural(n, "occurrence"), showPath(rel), showLines(lines, n)),
+		Meta:   map[string]any{"path": rel, "replaced": n},
+		Change: &Change{Path: real, Before: Hash(before), After: Hash(after)},
 	}, nil
 }
 

@@ -21,6 +21,8 @@ package tool
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -73,6 +75,9 @@ type Spec struct {
 
 	// OwnTimeLimit says that Run bounds its own time; else the session does.
 	OwnTimeLimit bool
+
+	// TellsChanges says that [Result.Change] has all that a call changes.
+	TellsChanges bool
 }
 
 // Call is one call of a tool.
@@ -109,6 +114,23 @@ type Result struct {
 	// Meta travels with the text, for hosts and people; the model does not
 	// see it. It may be nil.
 	Meta map[string]any
+
+	// Change is the file that the call has changed; nil: none, or the tool does not
+	// tell, see [Spec.TellsChanges].
+	Change *Change
+}
+
+// Change is a file that a call has changed. The hashes are SHA-256, in hex.
+type Change struct {
+	Path   string // slash-separated, relative to the workspace
+	Before string // of the content; empty: there was no such file
+	After  string
+}
+
+// Hash returns the hash of a file's content, as a [Change] has it.
+func Hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
 }
 
 // Errorf returns a result that reports an error to the model.

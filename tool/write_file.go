@@ -3,8 +3,11 @@ package tool
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -26,7 +29,8 @@ func writeFile(ws *Workspace) Tool {
 			Description: "Writes a file of the workspace: creates it, with its folders, or replaces all of its content. " +
 				"Use edit_file to change a part of a file. The file is replaced in one step and keeps its mode; " +
 				"a symbolic link is followed, not replaced; a read-only file is refused.",
-			InputSchema: schemaFor[writeFileArgs](),
+			InputSchema:  schemaFor[writeFileArgs](),
+			TellsChanges: true,
 		},
 		values: func(a writeFileArgs) ([]permission.Value, error) {
 			values, err := ws.filePathValues("write_file", a.Path)
@@ -49,6 +53,7 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 	if err := call.judged("write_file", real); err != nil {
 		return Result{}, err
 	}
+	before := ws.hash(real)
 	created, err := ws.replace(ctx, real, []byte(a.Content))
 	if err != nil {
 		return Result{}, err
@@ -62,9 +67,30 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 		verb = "created"
 	}
 	return Result{
-		Text: fmt.Sprintf("%s %s: %s, %s", verb, showPath(rel), termtext.Plural(lines, "line"), termtext.Plural(len(a.Content), "byte")),
-		Meta: map[string]any{"path": rel, "created": created},
+		Text:   fmt.Sprintf("%s %s: %s, %s", verb, showPath(rel), termtext.Plural(lines, "line"), termtext.Plural(len(a.Content), "byte")),
+		Meta:   map[string]any{"path": rel, "created": created},
+		Change: &Change{Path: real, Before: before, After: Hash([]byte(a.Content))},
 	}, nil
+}
+
+// unreadable stands for the hash of a file that is there and can't be read.
+const unreadable = "unreadable"
+
+// hash returns the hash of the file real; empty: there is none.
+func (ws *Workspace) hash(real string) string {
+	if _, err := ws.root.Lstat(real); err != nil {
+		return ""
+	}
+	f, _, err := ws.openFile(real)
+	if err != nil {
+		return unreadable
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return unreadable
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // replace puts content into the file real in one step: whoever reads it sees

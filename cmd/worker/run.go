@@ -13,7 +13,6 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/taskt"
@@ -66,6 +65,7 @@ func (p *program) runPrimary(ctx context.Context, name, prompt string, opts runO
 		return err
 	}
 	progress.WriteRefusals(p.stderr, p.errTerm, refused)
+	p.printNotes(doc.Notes)
 	switch {
 	case err == nil:
 		return nil
@@ -80,7 +80,7 @@ func (p *program) runPrimary(ctx context.Context, name, prompt string, opts runO
 	case exit.IsUsage(err):
 		return exit.WrongUse
 	}
-	return exit.Failed
+	return failed(err)
 }
 
 // prompt opens the session of a primary agent, prompts it, and returns the
@@ -108,25 +108,21 @@ func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptio
 	}
 	watching := p.watch(ctx, a.bus, root.Path(), opts)
 	outcome := root.Prompt(ctx, prompt)
+	a.tasks.Look(root, &outcome)
 	if err := errors.Join(root.End(outcome.Status, outcome.Err), watching.wait()); err != nil {
 		p.complain(err) // the answer is there all the same
 	}
 	record := root.Record()
-	doc := &taskt.Document{
-		Type:       "run_result",
-		Agent:      def.Name,
-		SessionID:  record.ID,
-		Status:     outcome.Status,
-		Text:       outcome.Text,
-		Model:      record.Model,
-		Usage:      event.Usage(record.Usage),
-		Steps:      record.Steps,
-		DurationMs: record.Duration(record.EndedAt).Milliseconds(),
+	result := &taskt.Result{
+		Agent: def.Name, SessionID: record.ID, Status: outcome.Status, Text: outcome.Text, Err: outcome.Err,
+		Record: record, Duration: record.Duration(record.EndedAt),
 	}
+	doc := result.Document()
+	doc.Type, doc.Result = "run_result", ""
 	if outcome.Err != nil {
 		doc.Type, doc.Error = "run_error", errtext.Of(outcome.Err)
 	}
-	return doc, watching.refused(), outcome.Err
+	return &doc, watching.refused(), outcome.Err
 }
 
 func primaryAgent(snapshot *agentdefs.Snapshot, name string) (*agentdefs.Definition, error) {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/report"
 )
 
 func (p *program) sessionsShowCommand() *cobra.Command {
@@ -54,6 +57,9 @@ func (p *program) showSession(ctx context.Context, sessions *store.Store, id str
 		{"steps", fmt.Sprint(r.Steps)},
 		{"tokens", fmt.Sprintf("%d in, %d out, %d cached", r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CacheReadTokens)},
 		{"cost", r.Usage.ShowCost()},
+		{"tools", workLine(&r.Work)},
+		{"changed", changedLine(&r.Work)},
+		{"checks", checksLine(&r.Work)},
 		{"created", r.CreatedAt.Local().Format(time.DateTime)},
 		{"time", r.Duration(time.Now()).Round(time.Millisecond).String()},
 	} {
@@ -64,8 +70,55 @@ func (p *program) showSession(ctx context.Context, sessions *store.Store, id str
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if r.Status == store.Completed && len(messages) > 0 {
+		answer := messages[len(messages)-1].Text
+		p.printNotes(report.Notes(report.Parse(answer), &r.Work))
+	}
 	for _, m := range messages {
 		fmt.Fprintf(p.stdout, "\n%s", termtext.Printable(store.Transcript(m)))
 	}
 	return nil
+}
+
+// workLine says what a session has done; empty: nothing.
+func workLine(w *store.Work) string {
+	if w.ToolCalls == 0 {
+		return ""
+	}
+	line := termtext.Plural(w.ToolCalls, "call")
+	if w.Failed > w.Denied {
+		line += fmt.Sprintf(", %d failed", w.Failed-w.Denied)
+	}
+	if w.Denied > 0 {
+		line += fmt.Sprintf(", %d denied", w.Denied)
+	}
+	return line
+}
+
+// changedLine lists the files that a session has changed; empty: none that is known.
+func changedLine(w *store.Work) string {
+	var parts []string
+	for _, f := range w.Files {
+		parts = append(parts, f.Path)
+	}
+	if w.Omitted > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more changes", w.Omitted))
+	}
+	if w.Untold > 0 {
+		parts = append(parts, fmt.Sprintf("(what %s changed is not known)", termtext.Plural(w.Untold, "command")))
+	}
+	return strings.Join(parts, " ")
+}
+
+// checksLine says how the checks of a session ended; empty: there were none.
+func checksLine(w *store.Work) string {
+	var parts []string
+	for _, c := range w.Checks {
+		outcome := "failed"
+		if c.OK {
+			outcome = "ok"
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s", cmp.Or(c.Path, c.Command), outcome))
+	}
+	return strings.Join(parts, "; ")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -12,12 +13,14 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
 
 func (p *program) taskCommand() *cobra.Command {
 	var opts runOptions
+	var checks checkFlags
 	cmd := &cobra.Command{
 		Use:   "task AGENT PROMPT",
 		Short: "Run one subagent and print its <task_result>",
@@ -25,7 +28,7 @@ func (p *program) taskCommand() *cobra.Command {
 stderr, and prints its <task_result>, or a <task_error>, on stdout.
 
 Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
-130 interrupted.`,
+6 a check failed, 130 interrupted.`,
 		Example: `  worker task explore "Where is the configuration loaded?"
   worker task explore --json "List the HTTP handlers" | jq -r .text`,
 		Args:              usage.Args(cobra.ExactArgs(2)),
@@ -35,12 +38,15 @@ Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 			if err := cmp.Or(opts.check(), err); err != nil {
 				return err
 			}
-			return p.task(cmd.Context(), args[0], opts, func(a *app) (*oneTask, error) {
-				return p.newTask(a, args[0], prompt)
-			})
+			in := taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: args[0], Background: new(bool), Checks: checks.all()}
+			if err := agentdefs.CheckAll(in.Checks); err != nil {
+				return exit.Usage(err)
+			}
+			return p.task(cmd.Context(), in.AgentType, opts, func(a *app) (*oneTask, error) { return p.newTask(a, in) })
 		},
 	}
 	opts.register(cmd)
+	checks.register(cmd)
 	return cmd
 }
 
@@ -51,17 +57,17 @@ type oneTask struct {
 }
 
 // newTask returns the task that an agent does.
-func (p *program) newTask(a *app, agent, prompt string) (*oneTask, error) {
-	def, err := a.tasks.Find(agent)
-	p.reportAgent(a.agents.Snapshot(), def, agent)
+func (p *program) newTask(a *app, in taskt.Input) (*oneTask, error) {
+	def, err := a.tasks.Find(in.AgentType)
+	p.reportAgent(a.agents.Snapshot(), def, in.AgentType)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := p.models().Get(def.Model); err != nil {
 		return nil, err
 	}
-	return &oneTask{"worker task " + agent, func(ctx context.Context, root *session.Session) *taskt.Result {
-		return a.tasks.Call(ctx, root, taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: agent, Background: new(bool)})
+	return &oneTask{"worker task " + in.AgentType, func(ctx context.Context, root *session.Session) *taskt.Result {
+		return a.tasks.Call(ctx, root, in)
 	}}, nil
 }
 
@@ -78,6 +84,8 @@ func (p *program) task(ctx context.Context, agent string, opts runOptions, find 
 		return err
 	}
 	progress.WriteRefusals(p.stderr, p.errTerm, refused)
+	_, notes := result.Assess()
+	p.printNotes(notes)
 	if result.Err == nil {
 		return nil
 	}
@@ -91,8 +99,42 @@ func (p *program) task(ctx context.Context, agent string, opts runOptions, find 
 	case result.Refused:
 		return exit.Refused
 	default:
-		return exit.Failed
+		return failed(result.Err)
 	}
+}
+
+// failed is the status of a task that has failed with an error.
+func failed(err error) error {
+	if _, unchecked := errors.AsType[*session.ChecksError](err); unchecked {
+		return exit.CheckFailed
+	}
+	return exit.Failed
+}
+
+// printNotes says what does not hold of an answer.
+func (p *program) printNotes(notes []string) {
+	for _, note := range notes {
+		fmt.Fprintf(p.stderr, "note: %s\n", termtext.Printable(note))
+	}
+}
+
+// checkFlags are the checks of a call.
+type checkFlags struct{ commands, paths []string }
+
+func (f *checkFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.commands, "check", nil, "a command that must succeed for the answer to be taken; may be repeated")
+	cmd.Flags().StringArrayVar(&f.paths, "check-path", nil, "a path that must exist for the answer to be taken; may be repeated")
+}
+
+func (f *checkFlags) all() []agentdefs.Check {
+	var all []agentdefs.Check
+	for _, path := range f.paths {
+		all = append(all, agentdefs.Check{Path: path})
+	}
+	for _, command := range f.commands {
+		all = append(all, agentdefs.Check{Command: command})
+	}
+	return all
 }
 
 func (p *program) callTask(ctx context.Context, opts runOptions, find func(*app) (*oneTask, error)) (_ *taskt.Result, refused []progress.Refusal, err error) {

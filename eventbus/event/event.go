@@ -92,6 +92,30 @@ type ToolCallEnd struct {
 	Truncated  bool   `json:"truncated"`
 	Refused    bool   `json:"refused,omitempty"` // by the permission rules or by a person: the tool has not run
 	DurationMs int64  `json:"durationMs"`
+
+	// Change is the file that the call has changed, as its tool tells; nil: none.
+	Change *FileChange `json:"change,omitempty"`
+
+	// Untold says that the call may have changed what its tool does not tell of, as
+	// a shell command does.
+	Untold bool `json:"untold,omitempty"`
+}
+
+// FileChange is a file that a tool has changed.
+type FileChange struct {
+	Path   string `json:"path"`             // slash-separated, relative to the session's workspace
+	Before string `json:"before,omitempty"` // SHA-256 of the content in hex; empty: there was no such file
+	After  string `json:"after"`            // the same, as the tool has left it
+}
+
+// Check is the outcome of one of the checks of a session: what has to hold for its
+// answer to be taken.
+type Check struct {
+	Path       string `json:"path,omitempty"`    // that must exist; empty: Command is checked
+	Command    string `json:"command,omitempty"` // that must end with status 0
+	OK         bool   `json:"ok"`
+	Output     string `json:"output,omitempty"` // why not: what the command wrote, or the rules say
+	DurationMs int64  `json:"durationMs"`
 }
 
 // ToolApprovalRequired reports that a tool call waits for a person's answer.
@@ -209,6 +233,7 @@ func (ToolCallStart) Type() string        { return "tool_call_start" }
 func (ToolCallEnd) Type() string          { return "tool_call_end" }
 func (ToolApprovalRequired) Type() string { return "tool_approval_required" }
 func (ToolApprovalResolved) Type() string { return "tool_approval_resolved" }
+func (Check) Type() string                { return "check" }
 func (Usage) Type() string                { return "usage" }
 func (ContextCompacted) Type() string     { return "context_compacted" }
 func (TurnComplete) Type() string         { return "turn_complete" }
@@ -267,6 +292,7 @@ func init() {
 	register[ToolCallEnd]()
 	register[ToolApprovalRequired]()
 	register[ToolApprovalResolved]()
+	register[Check]()
 	register[Usage]()
 	register[ContextCompacted]()
 	register[TurnComplete]()

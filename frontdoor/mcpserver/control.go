@@ -126,7 +126,7 @@ func (c *connection) taskResult(ctx context.Context, req *mcp.CallToolRequest) (
 			return refusal(c.notHere(err)), nil
 		}
 		c.tell(in.SessionID)
-		if in.Offset == 0 && in.Limit == 0 && (limit.Fits(result.XML()) || result.Err != nil) {
+		if in.Offset == 0 && in.Limit == 0 && (limit.Fits(result.Told()) || result.Err != nil) {
 			return taskResult(result, limit), nil
 		}
 	}

@@ -31,6 +31,16 @@ func taskResult(r *taskt.Result, limit hosts.Size) *mcp.CallToolResult {
 	if r.Record.Worktree != nil {
 		meta["worktree"] = r.Record.Worktree
 	}
+	if !r.Record.Work.IsZero() {
+		meta["work"] = r.Record.Work
+	}
+	rep, notes := r.Assess()
+	if rep != nil {
+		meta["report"] = rep
+	}
+	if len(notes) > 0 {
+		meta["notes"] = notes
+	}
 	if cut {
 		meta["truncated"] = true
 	}

@@ -11,7 +11,7 @@ import (
 // truncateResult returns a result's element within the host's limit. A text that is
 // too long keeps its head and its tail; between them stands how to read the rest.
 func truncateResult(r *taskt.Result, limit hosts.Size) (text string, cut bool) {
-	whole := r.XML()
+	whole := r.Told()
 	if limit.Fits(whole) {
 		return whole, false
 	}
@@ -22,7 +22,7 @@ func truncateResult(r *taskt.Result, limit hosts.Size) (text string, cut bool) {
 		head, tail := hosts.HeadOf(r.Text, budget/2, limit), hosts.TailOf(r.Text, budget/2, limit)
 		first := utf8.RuneCountInString(head)
 		shown.Text = head + "\n\n" + leftOut(r, first, all-first-utf8.RuneCountInString(tail)) + "\n\n" + tail
-		text = shown.XML()
+		text = shown.Told()
 		if limit.Fits(text) || budget == 0 {
 			return text, true
 		}

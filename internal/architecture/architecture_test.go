@@ -41,13 +41,14 @@ var mayImport = map[string][]string{
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":   {"session/lease", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
-	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "tool", "permission", "permission/glob", "taskt/control", "taskt/instructions", "internal/worktree"},
+	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "tool", "permission", "permission/glob", "taskt/control", "taskt/instructions", "taskt/report", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
 
 	"session/lease":      {"eventbus"},
 	"session/store":      {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
 	"taskt/instructions": nil,
-	"taskt/control":      {"session", "session/store", "eventbus/event", "model", "tool", "permission"},
+	"taskt/control":      {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
+	"taskt/report":       {"session/store", "eventbus/event"},
 
 	"eventbus/internal/natsstore":          {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events
 	"eventbus/internal/embedded":           {"eventbus/internal/oncelog", "eventbus/internal/storefiles"},

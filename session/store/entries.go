@@ -58,6 +58,9 @@ type endedData struct {
 	Error     string    `json:"error,omitempty"`
 	EndedBy   string    `json:"endedBy,omitempty"`
 	Worktree  *Worktree `json:"worktree,omitempty"`
+
+	Idle     bool       `json:"idle,omitempty"` // as [Work] has them
+	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
 // LogEntry is an entry of a session's log that is no event.
@@ -85,7 +88,7 @@ func (r *Record) OpenedEntry(terms json.RawMessage) LogEntry {
 
 // EndedEntry is the one that comes before its session_end.
 func (r *Record) EndedEntry() LogEntry {
-	return LogEntry{endedKind, endedData{StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, EndedBy: r.EndedBy, Worktree: r.Worktree}}
+	return LogEntry{endedKind, endedData{StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, EndedBy: r.EndedBy, Worktree: r.Worktree, Idle: r.Work.Idle, Evidence: r.Work.Evidence}}
 }
 
 // StartEvent is the first event of a session.

@@ -134,6 +134,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		}
 		r.StartedAt, r.EndedAt, r.Error, r.EndedBy = entry.StartedAt, entry.EndedAt, entry.Error, entry.EndedBy
 		r.Worktree = cmp.Or(entry.Worktree, r.Worktree)
+		r.Work.Idle, r.Work.Evidence = entry.Idle, entry.Evidence
 		f.told = true
 	}
 	return nil
@@ -183,6 +184,9 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 		f.called(ev, at)
 	case event.ToolCallEnd:
 		f.answered(ev, at)
+		r.Work = r.Work.Add(ev)
+	case event.Check:
+		r.Work = r.Work.Checked(ev)
 	case event.ToolApprovalRequired:
 		if !slices.Contains(f.Pending, ev.ApprovalID) {
 			f.Pending = append(f.Pending, ev.ApprovalID)

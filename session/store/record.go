@@ -66,6 +66,7 @@ type Record struct {
 	Closed          bool        `json:"closed"`             // its stream has its session_end
 	Worktree        *Worktree   `json:"worktree,omitempty"` // nil: it works in the workspace
 	Resumes         string      `json:"resumes,omitempty"`  // the session whose conversation this one goes on with
+	Work            Work        `json:"work,omitzero"`      // zero: nothing was done, or a worker of before it was noted
 
 	// Fork is how many turns of its parent's conversation, up to ParentMessageID, the
 	// session goes on from; -1: all. 0: none.

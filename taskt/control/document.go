@@ -3,6 +3,7 @@ package control
 import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/report"
 )
 
 // Document is a result as programs read it: the JSON of the command line's
@@ -22,6 +23,10 @@ type Document struct {
 	DurationMs int64        `json:"durationMs"`
 
 	Worktree *store.Worktree `json:"worktree,omitempty"` // nil: the task had none
+
+	Work   store.Work     `json:"work,omitzero"`    // what was done, as tools and gate tell it
+	Report *report.Report `json:"report,omitempty"` // the answer in sections; nil: it has none
+	Notes  []string       `json:"notes,omitempty"`  // what does not hold of the answer
 }
 
 // Document returns the result as programs read it.
@@ -39,7 +44,9 @@ func (r *Result) Document() Document {
 		Steps:      r.Record.Steps,
 		DurationMs: r.Duration.Milliseconds(),
 		Worktree:   r.Record.Worktree,
+		Work:       r.Record.Work,
 	}
+	doc.Report, doc.Notes = r.Assess()
 	if r.Status == Accepted {
 		doc.Type = "task_accepted"
 	}

@@ -92,6 +92,11 @@ type Page struct {
 	Offset     int          `json:"offset"`               // of Text in the whole
 	Total      int          `json:"total"`                // characters of the whole
 	NextOffset int          `json:"nextOffset,omitempty"` // where the text goes on; 0: this is its end
+
+	Work  store.Work `json:"work,omitzero"` // as [Document] has them; not beside a transcript
+	Notes []string   `json:"notes,omitempty"`
+
+	noted string // as models read them
 }
 
 func (in *readInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, error) {
@@ -118,7 +123,8 @@ func (in *readInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 // limit characters at most; 0: 20,000. An offset beyond the text is an
 // [*InputError].
 func (r *Result) Page(offset, limit int) (*Page, error) {
-	page := &Page{SessionID: r.SessionID, Agent: r.Agent, Status: r.Status, Offset: offset}
+	page := &Page{SessionID: r.SessionID, Agent: r.Agent, Status: r.Status, Offset: offset, Work: r.Record.Work, noted: r.noted()}
+	_, page.Notes = r.Assess()
 	return page, page.cut(r.Text, limit)
 }
 
@@ -173,11 +179,11 @@ func (p *Page) Answer() string {
 		element = "task_error"
 	}
 	if p.Offset == 0 && p.NextOffset == 0 {
-		return XML(element, p.Agent, p.Text)
+		return XML(element, p.Agent, p.Text) + p.noted
 	}
 	last := p.Total
 	if p.NextOffset > 0 {
 		last, end = p.NextOffset, fmt.Sprintf("task_result with offset %d reads on", p.NextOffset)
 	}
-	return fmt.Sprintf("Characters %d to %d of %d; %s.\n%s", p.Offset, last, p.Total, end, XML(element+"_part", p.Agent, p.Text))
+	return fmt.Sprintf("Characters %d to %d of %d; %s.\n%s", p.Offset, last, p.Total, end, XML(element+"_part", p.Agent, p.Text)+p.noted)
 }

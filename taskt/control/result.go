@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/report"
 )
 
 // Result is the outcome of a task.
@@ -57,6 +58,39 @@ func (r *Result) XML() string {
 		text = strings.TrimRight(text, "\n") + "\n\n" + line
 	}
 	return XML(element, r.Agent, text)
+}
+
+// Assess returns the answer in sections, nil where it is no report, and what does not
+// hold of it.
+func (r *Result) Assess() (*report.Report, []string) {
+	if r.Err != nil || r.Status == Accepted {
+		return nil, nil
+	}
+	rep := report.Parse(r.Text)
+	return rep, report.Notes(rep, &r.Record.Work)
+}
+
+// Told is the result as the model that has called the agent reads it: the element,
+// and behind it what does not hold of the answer. Nothing that a subagent says stands
+// there. A host's model is not told that no tool was called: that is what a host may
+// have asked for.
+func (r *Result) Told() string { return r.XML() + r.noted() }
+
+func (r *Result) noted() string {
+	_, notes := r.Assess()
+	if len(notes) > 0 && notes[0] == report.NoCall && !r.byAgent() {
+		notes = notes[1:]
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return "\n[worker: " + clean(strings.Join(notes, "; ")) + "]"
+}
+
+// byAgent reports whether the model of one of our agents has made the call.
+func (r *Result) byAgent() bool {
+	at := len(r.Record.Path) - 2
+	return at >= 0 && r.Record.Path[at].AgentType != ""
 }
 
 // worktreeLine says where the changes of a task are; empty: in the workspace.

@@ -68,6 +68,8 @@ type Waited struct {
 	Sessions []State    `json:"sessions"` // those that were waited for
 	Results  []Document `json:"results"`  // of those that have ended
 	Running  int        `json:"running"`  // how many have not
+
+	told []string // the results, as models read them
 }
 
 func (in *WaitInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, error) {
@@ -95,6 +97,7 @@ func (in *WaitInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 			return nil, err
 		}
 		waited.Results = append(waited.Results, result.Document())
+		waited.told = append(waited.told, result.Told())
 	}
 	waited.Sessions, err = c.states(ctx, records)
 	return waited, err
@@ -158,12 +161,12 @@ func (w *Waited) Answer() string {
 		return "No subagent runs."
 	}
 	if len(w.Sessions) == 1 && len(w.Results) == 1 {
-		return w.Results[0].Result
+		return w.told[0]
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d run, %d have ended:\n%s", w.Running, len(w.Sessions)-w.Running, lines(w.Sessions))
-	for _, doc := range w.Results {
-		fmt.Fprintf(&b, "\nSession %s:\n%s\n", doc.SessionID, doc.Result)
+	for i, doc := range w.Results {
+		fmt.Fprintf(&b, "\nSession %s:\n%s\n", doc.SessionID, w.told[i])
 	}
 	return strings.TrimSpace(b.String())
 }

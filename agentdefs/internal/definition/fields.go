@@ -82,6 +82,9 @@ type Definition struct {
 	// -1: all of it, 0: none.
 	ForkContext int
 
+	// Checks are made by the worker before an answer is taken for the result.
+	Checks []Check
+
 	// Fields holds what the file says beyond the above, in file order.
 	Fields []OtherField
 
@@ -211,6 +214,9 @@ var fields = []*field{
 	{agentfile.Field{ID: "output", Spellings: []string{"output"}},
 		"JSON Schema that the result must satisfy; it may not refer to itself.", mappingSchema, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Output = p.output(e) }},
+	{agentfile.Field{ID: "checks", Spellings: []string{"checks"}, Near: []string{"checks"}},
+		"What the worker checks before it takes an answer: commands that must succeed, and paths that must exist. One repair turn; then the task fails.", checksSchema, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Checks = p.checks(e) }},
 	{agentfile.Field{ID: "background", Spellings: []string{"background", "is_background"}},
 		"Started in the background unless the call says otherwise.", yesNo, false,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Background, _ = p.Bool(e) }},

@@ -2,6 +2,7 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -101,6 +102,12 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 			return
 		}
 		line(fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary()))
+	case event.Check:
+		outcome := p.on.Paint(terminal.Green, "ok")
+		if !ev.OK {
+			outcome = p.on.Paint(terminal.Red, "failed: "+termtext.OneLine(ev.Output, 200))
+		}
+		line(fmt.Sprintf("check  %s  %s  %s", termtext.OneLine(cmp.Or(ev.Path, ev.Command), 200), outcome, ms(ev.DurationMs)))
 	case event.AgentsChanged:
 		line(ev.Summary())
 	case event.SessionEnd:
