@@ -100,15 +100,18 @@ func TestBackground(t *testing.T) {
 // TestBackgroundWait: an end that task_wait has told of is not told again.
 func TestBackgroundWait(t *testing.T) {
 	var conversation []model.Message
+	waits := make(chan struct{}) // before that the result would come as a message
 	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
 		text, n := prompt(req)
 		if text != "lead" {
+			<-waits
 			return answer("seen "+text)(ctx, req, yield)
 		}
 		switch n {
 		case 0:
 			callsOf(yield, "one")
 		case 1:
+			close(waits)
 			_, rest, _ := strings.Cut(req.Messages[2].ToolResults[0].Text, `"sessionId": "`)
 			id, _, _ := strings.Cut(rest, `"`)
 			_ = yield(model.ToolCall{ID: "w", Name: "task_wait", Arguments: `{"sessionId": "` + id + `"}`}) && yield(model.Stop{Reason: model.StopToolCalls})
