@@ -1,7 +1,6 @@
 package anthropicmodel_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,37 +125,10 @@ func TestRequests(t *testing.T) {
 				t.Errorf("got %v, want the request accepted", err)
 			}
 			body := server.Received()[0].Body
-			if !sameJSON(t, body, []byte(test.want)) {
+			if !modeltest.SameJSON(t, body, []byte(test.want)) {
 				t.Errorf("got  %s\nwant %s", body, test.want)
 			}
 		})
-	}
-}
-
-// sameJSON compares two JSON texts, numbers by their digits.
-func sameJSON(t *testing.T, a, b []byte) bool {
-	var values [2]any
-	for i, data := range [][]byte{a, b} {
-		dec := json.NewDecoder(bytes.NewReader(data))
-		dec.UseNumber()
-		if err := dec.Decode(&values[i]); err != nil {
-			t.Fatalf("%s: %v", data, err)
-		}
-	}
-	return reflect.DeepEqual(values[0], values[1])
-}
-
-// TestSchemaOrder: the model writes properties in the order of the schema.
-func TestSchemaOrder(t *testing.T) {
-	server := modeltest.New(t, replaymodel.Script{{Text: replaymodel.Chunks{"hello"}}}, nil)
-	schema := `{"type":"object","properties":{"z":{},"a":{}}}`
-	req := ask("hello")
-	req.Tools = []model.ToolSpec{{Name: "a", InputSchema: json.RawMessage(schema)}}
-	if _, err := modeltest.Collect(on(server).Stream(t.Context(), req)); err != nil {
-		t.Fatal(err)
-	}
-	if body := string(server.Received()[0].Body); !strings.Contains(body, schema) {
-		t.Errorf("got %s, want the schema %s in it", body, schema)
 	}
 }
 
@@ -169,7 +141,7 @@ func TestImpossibleRequests(t *testing.T) {
 			Tools:    []model.ToolSpec{{Name: "a", InputSchema: json.RawMessage(`{`)}},
 		},
 	} {
-		_, err := modeltest.Collect(over(&transport{}).Stream(t.Context(), req))
+		_, err := modeltest.Collect(over(&modeltest.Exchange{}).Stream(t.Context(), req))
 		var e *model.Error
 		if !errors.As(err, &e) || e.Kind != model.ErrInvalid {
 			t.Errorf("%s: got %v, want kind invalid", name, err)
@@ -237,7 +209,7 @@ func Example() {
 	server := modeltest.Start(replaymodel.Script{{Text: replaymodel.Chunks{"Hello", " there."}}}, nil)
 	defer func() { _ = server.Close() }()
 	m := anthropicmodel.New("claude-sonnet-5-5", &anthropicmodel.Options{APIKey: "sk-ant-…", BaseURL: server.URL})
-	for part, err := range m.Stream(context.Background(), ask("Hello?")) {
+	for part, err := range m.Stream(context.Background(), modeltest.Ask("Hello?")) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -41,7 +41,7 @@ func TestSampling(t *testing.T) {
 	} {
 		server := modeltest.New(t, replaymodel.Script{{Text: replaymodel.Chunks{"hello"}}}, nil)
 		m := anthropicmodel.New(tt.model, &anthropicmodel.Options{BaseURL: server.URL})
-		req := ask("hello")
+		req := modeltest.Ask("hello")
 		req.Params = tt.params
 		if _, err := modeltest.Collect(m.Stream(t.Context(), req)); err != nil {
 			t.Fatalf("%s: %v", tt.model, err)
@@ -54,7 +54,7 @@ func TestSampling(t *testing.T) {
 			delete(got, other)
 		}
 		sent, err := json.Marshal(got)
-		if err != nil || !sameJSON(t, sent, []byte(tt.want)) {
+		if err != nil || !modeltest.SameJSON(t, sent, []byte(tt.want)) {
 			t.Errorf("%s with %+v: sent %s, %v, want %s", tt.model, tt.params, sent, err, tt.want)
 		}
 	}

@@ -30,6 +30,11 @@ func TestSuiteByteWise(t *testing.T) {
 }
 
 // on returns a model on a server that does not try again.
-func on(server *modeltest.Server) *anthropicmodel.Model {
-	return anthropicmodel.New("claude-test", &anthropicmodel.Options{APIKey: key, BaseURL: server.URL, MaxRetries: new(int)})
+func on(server *modeltest.Server) model.Model {
+	return client(modeltest.Client{URL: server.URL, Key: key, Retries: new(int)})
+}
+
+// client returns a model that calls as c says.
+func client(c modeltest.Client) model.Model {
+	return anthropicmodel.New("claude-test", &anthropicmodel.Options{APIKey: c.Key, BaseURL: c.URL, HTTPClient: c.HTTP, MaxRetries: c.Retries})
 }

@@ -1,7 +1,6 @@
 package anthropicmodel_test
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -14,47 +13,11 @@ import (
 	"github.com/agentworker/worker/model/modeltest"
 )
 
-// transport answers every request with a body, and with err after it.
-type transport struct {
-	body   []byte
-	err    error // nil: the body ends well
-	closed bool
-}
-
-func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: req,
-		Body: &body{Reader: bytes.NewReader(tr.body), transport: tr},
-	}, nil
-}
-
-type body struct {
-	io.Reader
-	transport *transport
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if err == io.EOF && b.transport.err != nil {
-		err = b.transport.err
-	}
-	return n, err
-}
-
-func (b *body) Close() error {
-	b.transport.closed = true
-	return nil
-}
-
 // over returns a model on a transport.
-func over(tr *transport) *anthropicmodel.Model {
+func over(tr *modeltest.Exchange) *anthropicmodel.Model {
 	return anthropicmodel.New("claude-test", &anthropicmodel.Options{
 		APIKey: key, HTTPClient: &http.Client{Transport: tr}, MaxRetries: new(int),
 	})
-}
-
-func ask(text string) *model.Request {
-	return &model.Request{Messages: []model.Message{{Role: model.User, Text: text}}}
 }
 
 var transcripts = map[string]modeltest.Answer{
@@ -77,13 +40,13 @@ var transcripts = map[string]modeltest.Answer{
 
 func TestTranscripts(t *testing.T) {
 	for name, want := range transcripts {
-		tr := &transport{body: modeltest.Transcript(name)}
-		got, err := modeltest.Collect(over(tr).Stream(t.Context(), ask("hello")))
+		tr := &modeltest.Exchange{Body: modeltest.Transcript(name)}
+		got, err := modeltest.Collect(over(tr).Stream(t.Context(), modeltest.Ask("hello")))
 		blocks := got.Message().Reasoning
 		if err != nil || !reflect.DeepEqual(plain(got), want) {
 			t.Errorf("%s: got %+v, %v, want %+v", name, got, err, want)
 		}
-		if !tr.closed {
+		if !tr.Closed {
 			t.Errorf("%s: the body was not closed", name)
 		}
 		if name != "anthropic-thinking" {
@@ -102,8 +65,8 @@ func plain(a modeltest.Answer) modeltest.Answer {
 }
 
 func TestErrorEvent(t *testing.T) {
-	tr := &transport{body: modeltest.Transcript("anthropic-overloaded")}
-	got, err := modeltest.Collect(over(tr).Stream(t.Context(), ask("hello")))
+	tr := &modeltest.Exchange{Body: modeltest.Transcript("anthropic-overloaded")}
+	got, err := modeltest.Collect(over(tr).Stream(t.Context(), modeltest.Ask("hello")))
 	var e *model.Error
 	if !errors.As(err, &e) || e.Kind != model.ErrUnavailable || e.Status != 0 || got.Text != "Let me " {
 		t.Errorf("got %+v, %#v, want the text before the error and kind unavailable", got, err)
@@ -117,13 +80,13 @@ func TestCutAnywhere(t *testing.T) {
 		whole := modeltest.Transcript(name)
 		for n := range whole {
 			for _, end := range []error{nil, io.ErrUnexpectedEOF} {
-				tr := &transport{body: whole[:n], err: end}
-				got, err := modeltest.Collect(over(tr).Stream(t.Context(), ask("hello")))
+				tr := &modeltest.Exchange{Body: whole[:n], Err: end}
+				got, err := modeltest.Collect(over(tr).Stream(t.Context(), modeltest.Ask("hello")))
 				var e *model.Error
 				if !errors.As(err, &e) || e.Kind != model.ErrUnavailable || got.Stop != "" {
 					t.Fatalf("%s, cut after %d bytes (%v): got %+v, %v, want kind unavailable", name, n, end, got, err)
 				}
-				if !tr.closed {
+				if !tr.Closed {
 					t.Fatalf("%s, cut after %d bytes (%v): the body was not closed", name, n, end)
 				}
 			}
@@ -169,19 +132,19 @@ func TestOddAnswers(t *testing.T) {
 			block(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`, `{"type":"input_json_delta","partial_json":"{}"}`),
 			modeltest.Answer{Usage: usage, Stop: model.StopEnd}},
 	} {
-		got, err := modeltest.Collect(over(&transport{body: []byte(begin + test.body + end)}).Stream(t.Context(), ask("hello")))
+		got, err := modeltest.Collect(over(&modeltest.Exchange{Body: []byte(begin + test.body + end)}).Stream(t.Context(), modeltest.Ask("hello")))
 		if err != nil || !reflect.DeepEqual(plain(got), test.want) {
 			t.Errorf("%s: got %+v, %v, want %+v", test.name, got, err, test.want)
 		}
 	}
 
 	twice := block(`{"type":"tool_use","id":"a","name":"b"}`) + block(`{"type":"tool_use","id":"a","name":"b"}`) + block(`{"type":"tool_use","name":"b"}`)
-	got, err := modeltest.Collect(over(&transport{body: []byte(begin + twice + end)}).Stream(t.Context(), ask("hello")))
+	got, err := modeltest.Collect(over(&modeltest.Exchange{Body: []byte(begin + twice + end)}).Stream(t.Context(), modeltest.Ask("hello")))
 	if err != nil || len(got.ToolCalls) != 3 { // Collect checks that the ids differ
 		t.Errorf("ids that are not unique: got %+v, %v, want three calls", got, err)
 	}
 	nameless := block(`{"type":"tool_use","id":"a"}`)
-	_, err = modeltest.Collect(over(&transport{body: []byte(begin + nameless + end)}).Stream(t.Context(), ask("hello")))
+	_, err = modeltest.Collect(over(&modeltest.Exchange{Body: []byte(begin + nameless + end)}).Stream(t.Context(), modeltest.Ask("hello")))
 	var e *model.Error
 	if !errors.As(err, &e) || e.Kind != model.ErrProtocol {
 		t.Errorf("a call without a name: got %v, want kind protocol", err)
@@ -209,7 +172,7 @@ func TestStopReasons(t *testing.T) {
 		{call, "max_tokens", model.StopMaxTokens},
 	} {
 		body := test.before + event("message_delta", `,"delta":{"stop_reason":"`+test.reason+`"}`) + event("message_stop", "")
-		got, err := modeltest.Collect(over(&transport{body: []byte(body)}).Stream(t.Context(), ask("hello")))
+		got, err := modeltest.Collect(over(&modeltest.Exchange{Body: []byte(body)}).Stream(t.Context(), modeltest.Ask("hello")))
 		if err != nil || got.Stop != test.want {
 			t.Errorf("%q, then %s: got %+v, %v, want %s", test.before, test.reason, got, err, test.want)
 		}
@@ -221,7 +184,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(modeltest.Transcript(name))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, err := modeltest.Collect(over(&transport{body: data}).Stream(t.Context(), ask("hello")))
+		_, err := modeltest.Collect(over(&modeltest.Exchange{Body: data}).Stream(t.Context(), modeltest.Ask("hello")))
 		var e *model.Error
 		if err != nil && !errors.As(err, &e) {
 			t.Errorf("%q: %v, want no error or a *model.Error", data, err)

@@ -26,7 +26,7 @@ func Suite(t *testing.T, newModel func(t *testing.T, script replaymodel.Script) 
 	for _, test := range answers {
 		t.Run("answers/"+test.name, func(t *testing.T) {
 			m := newModel(t, replaymodel.Script{test.turn})
-			got, err := Collect(m.Stream(t.Context(), ask("hello")))
+			got, err := Collect(m.Stream(t.Context(), Ask("hello")))
 			if err != nil {
 				t.Fatalf("turn %+v: got the error %v, want none", test.turn, err)
 			}
@@ -45,7 +45,7 @@ func Suite(t *testing.T, newModel func(t *testing.T, script replaymodel.Script) 
 	for _, test := range failures {
 		t.Run("failures/"+test.name, func(t *testing.T) {
 			m := newModel(t, replaymodel.Script{test.turn})
-			got, err := Collect(m.Stream(t.Context(), ask("hello")))
+			got, err := Collect(m.Stream(t.Context(), Ask("hello")))
 			var e *model.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("turn %+v: got %+v and the error %v, want a *model.Error", test.turn, got, err)
@@ -62,11 +62,11 @@ func Suite(t *testing.T, newModel func(t *testing.T, script replaymodel.Script) 
 	t.Run("conversation", func(t *testing.T) { testConversation(t, newModel) })
 	t.Run("never ranged over", func(t *testing.T) {
 		m := newModel(t, replaymodel.Script{{Hang: true}})
-		_ = m.Stream(t.Context(), ask("hello")) // the server's end finds a request
+		_ = m.Stream(t.Context(), Ask("hello")) // the server's end finds a request
 	})
 	t.Run("leaving the loop", func(t *testing.T) {
 		m := newModel(t, replaymodel.Script{{Text: replaymodel.Chunks{"one", "two"}, Hang: true}})
-		for part, err := range m.Stream(t.Context(), ask("hello")) {
+		for part, err := range m.Stream(t.Context(), Ask("hello")) {
 			if want := (model.TextDelta{Text: "one"}); err != nil || part != want {
 				t.Fatalf("got %v, %v first, want %v", part, err, want)
 			}
@@ -77,7 +77,7 @@ func Suite(t *testing.T, newModel func(t *testing.T, script replaymodel.Script) 
 		m := newModel(t, replaymodel.Script{{Text: replaymodel.Chunks{"hello"}}})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		got, err := Collect(m.Stream(ctx, ask("hello")))
+		got, err := Collect(m.Stream(ctx, Ask("hello")))
 		if !errors.Is(err, context.Canceled) || got.Stop != "" {
 			t.Errorf("got %+v, %v, want context.Canceled", got, err)
 		}
@@ -88,10 +88,6 @@ func Suite(t *testing.T, newModel func(t *testing.T, script replaymodel.Script) 
 	t.Run("deadline while nothing comes", func(t *testing.T) { testDeadline(t, newModel) })
 	t.Run("twice", func(t *testing.T) { testTwice(t, newModel) })
 	t.Run("side by side", func(t *testing.T) { testConcurrent(t, newModel) })
-}
-
-func ask(text string) *model.Request {
-	return &model.Request{Messages: []model.Message{{Role: model.User, Text: text}}}
 }
 
 // answers are complete answers.
@@ -212,7 +208,7 @@ func testCancel(t *testing.T, newModel func(*testing.T, replaymodel.Script) mode
 	defer cancel()
 	var began time.Time
 	var last error
-	for part, err := range m.Stream(ctx, ask("hello")) {
+	for part, err := range m.Stream(ctx, Ask("hello")) {
 		last = err
 		if _, ok := part.(model.TextDelta); ok {
 			began = time.Now()
@@ -235,7 +231,7 @@ func testDeadline(t *testing.T, newModel func(*testing.T, replaymodel.Script) mo
 	m := newModel(t, replaymodel.Script{{Hang: true}})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	got, err := Collect(m.Stream(ctx, ask("hello")))
+	got, err := Collect(m.Stream(ctx, Ask("hello")))
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %+v, %v, want context.DeadlineExceeded", got, err)
 	}
@@ -244,7 +240,7 @@ func testDeadline(t *testing.T, newModel func(*testing.T, replaymodel.Script) mo
 // testTwice ranges twice over one iterator: two calls.
 func testTwice(t *testing.T, newModel func(*testing.T, replaymodel.Script) model.Model) {
 	m := newModel(t, replaymodel.Script{{Text: replaymodel.Chunks{"same"}}})
-	stream := m.Stream(t.Context(), ask("hello"))
+	stream := m.Stream(t.Context(), Ask("hello"))
 	for i := range 2 {
 		if got, err := Collect(stream); err != nil || got.Text != "same" {
 			t.Errorf("range %d: got %+v, %v, want the text %q", i, got, err, "same")
@@ -266,7 +262,7 @@ func testConcurrent(t *testing.T, newModel func(*testing.T, replaymodel.Script) 
 	var running sync.WaitGroup
 	for i := range n {
 		running.Go(func() {
-			got, err := Collect(m.Stream(t.Context(), ask(fmt.Sprintf("I am %d.", i))))
+			got, err := Collect(m.Stream(t.Context(), Ask(fmt.Sprintf("I am %d.", i))))
 			if want := fmt.Sprintf("You are %d.", i); err != nil || got.Text != want {
 				t.Errorf("conversation %d: got %+v, %v, want the text %q", i, got, err, want)
 			}

@@ -1,7 +1,6 @@
 package openaimodel_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,38 +120,10 @@ func TestRequests(t *testing.T) {
 				t.Fatalf("got no request: %v", err)
 			}
 			want := strings.Replace(test.want, "{", `{"model":"gpt-test","stream":true,"stream_options":{"include_usage":true},`, 1)
-			if !sameJSON(t, got.body, []byte(want)) {
+			if !modeltest.SameJSON(t, got.body, []byte(want)) {
 				t.Errorf("got  %s\nwant %s", got.body, want)
 			}
 		})
-	}
-}
-
-// sameJSON compares two JSON texts, numbers by their digits.
-func sameJSON(t *testing.T, a, b []byte) bool {
-	var values [2]any
-	for i, data := range [][]byte{a, b} {
-		dec := json.NewDecoder(bytes.NewReader(data))
-		dec.UseNumber()
-		if err := dec.Decode(&values[i]); err != nil {
-			t.Fatalf("%s: %v", data, err)
-		}
-	}
-	return reflect.DeepEqual(values[0], values[1])
-}
-
-// TestSchemaOrder: the model writes properties in the order of the schema.
-func TestSchemaOrder(t *testing.T) {
-	server := modeltest.New(t, replaymodel.Script{{Text: replaymodel.Chunks{"hello"}}}, nil)
-	schema := `{"type":"object","properties":{"z":{},"a":{}}}`
-	req := ask("hello")
-	req.Tools = []model.ToolSpec{{Name: "a", InputSchema: json.RawMessage(schema)}}
-	m := openaimodel.New("gpt-test", &openaimodel.Options{BaseURL: server.URL})
-	if _, err := modeltest.Collect(m.Stream(t.Context(), req)); err != nil {
-		t.Fatal(err)
-	}
-	if body := string(server.Received()[0].Body); !strings.Contains(body, schema) {
-		t.Errorf("got %s, want the schema %s in it", body, schema)
 	}
 }
 
@@ -165,7 +136,7 @@ func TestImpossibleRequests(t *testing.T) {
 			Tools:    []model.ToolSpec{{Name: "a", InputSchema: json.RawMessage(`{`)}},
 		},
 	} {
-		_, err := modeltest.Collect(over(&transport{}).Stream(t.Context(), req))
+		_, err := modeltest.Collect(over(&modeltest.Exchange{}).Stream(t.Context(), req))
 		var e *model.Error
 		if !errors.As(err, &e) || e.Kind != model.ErrInvalid {
 			t.Errorf("%s: got %v, want kind invalid", name, err)
@@ -228,7 +199,7 @@ func Example() {
 	server := modeltest.Start(replaymodel.Script{{Text: replaymodel.Chunks{"Hello", " there."}}}, nil)
 	defer func() { _ = server.Close() }()
 	m := openaimodel.New("llama3.3", &openaimodel.Options{BaseURL: server.URL + "/v1"})
-	for part, err := range m.Stream(context.Background(), ask("Hello?")) {
+	for part, err := range m.Stream(context.Background(), modeltest.Ask("Hello?")) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -41,7 +41,7 @@ func TestSampling(t *testing.T) {
 		m := openaimodel.New(tt.model, &openaimodel.Options{
 			BaseURL: tt.base, HTTPClient: &http.Client{Transport: &sent}, MaxRetries: new(int),
 		})
-		req := ask("hello")
+		req := modeltest.Ask("hello")
 		req.Params, req.Tools = tt.params, tt.tools
 		if _, err := modeltest.Collect(m.Stream(t.Context(), req)); sent.body == nil {
 			t.Fatalf("%s: got no request: %v", tt.model, err)
@@ -54,7 +54,7 @@ func TestSampling(t *testing.T) {
 			delete(got, key)
 		}
 		body, err := json.Marshal(got)
-		if err != nil || !sameJSON(t, body, []byte(tt.want)) {
+		if err != nil || !modeltest.SameJSON(t, body, []byte(tt.want)) {
 			t.Errorf("%s at %q with %+v: sent %s, %v, want %s", tt.model, tt.base, tt.params, body, err, tt.want)
 		}
 	}

@@ -30,6 +30,11 @@ func TestSuiteByteWise(t *testing.T) {
 }
 
 // on returns a model on a server that does not try again.
-func on(server *modeltest.Server) *openaimodel.Model {
-	return openaimodel.New("gpt-test", &openaimodel.Options{APIKey: key, BaseURL: server.URL + "/v1", MaxRetries: new(int)})
+func on(server *modeltest.Server) model.Model {
+	return client(modeltest.Client{URL: server.URL + "/v1", Key: key, Retries: new(int)})
+}
+
+// client returns a model that calls as c says.
+func client(c modeltest.Client) model.Model {
+	return openaimodel.New("gpt-test", &openaimodel.Options{APIKey: c.Key, BaseURL: c.URL, HTTPClient: c.HTTP, MaxRetries: c.Retries})
 }

@@ -14,47 +14,11 @@ import (
 	"github.com/agentworker/worker/model/openaimodel"
 )
 
-// transport answers every request with a body, and with err after it.
-type transport struct {
-	body   []byte
-	err    error // nil: the body ends well
-	closed bool
-}
-
-func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: req,
-		Body: &body{Reader: bytes.NewReader(tr.body), transport: tr},
-	}, nil
-}
-
-type body struct {
-	io.Reader
-	transport *transport
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if err == io.EOF && b.transport.err != nil {
-		err = b.transport.err
-	}
-	return n, err
-}
-
-func (b *body) Close() error {
-	b.transport.closed = true
-	return nil
-}
-
 // over returns a model on a transport.
-func over(tr *transport) *openaimodel.Model {
+func over(tr *modeltest.Exchange) *openaimodel.Model {
 	return openaimodel.New("gpt-test", &openaimodel.Options{
 		APIKey: key, HTTPClient: &http.Client{Transport: tr}, MaxRetries: new(int),
 	})
-}
-
-func ask(text string) *model.Request {
-	return &model.Request{Messages: []model.Message{{Role: model.User, Text: text}}}
 }
 
 // transcripts are answers by the name of their transcript. Ids that the adapter
@@ -94,12 +58,12 @@ var transcripts = map[string]modeltest.Answer{
 
 func TestTranscripts(t *testing.T) {
 	for name, want := range transcripts {
-		tr := &transport{body: modeltest.Transcript(name)}
-		got, err := modeltest.Collect(over(tr).Stream(t.Context(), ask("hello")))
+		tr := &modeltest.Exchange{Body: modeltest.Transcript(name)}
+		got, err := modeltest.Collect(over(tr).Stream(t.Context(), modeltest.Ask("hello")))
 		if err != nil || !reflect.DeepEqual(plain(got), want) {
 			t.Errorf("%s: got %+v, %v, want %+v", name, got, err, want)
 		}
-		if !tr.closed {
+		if !tr.Closed {
 			t.Errorf("%s: the body was not closed", name)
 		}
 	}
@@ -119,8 +83,8 @@ func plain(a modeltest.Answer) modeltest.Answer {
 }
 
 func TestErrorObject(t *testing.T) {
-	tr := &transport{body: modeltest.Transcript("openrouter-error")}
-	got, err := modeltest.Collect(over(tr).Stream(t.Context(), ask("hello")))
+	tr := &modeltest.Exchange{Body: modeltest.Transcript("openrouter-error")}
+	got, err := modeltest.Collect(over(tr).Stream(t.Context(), modeltest.Ask("hello")))
 	var e *model.Error
 	if !errors.As(err, &e) || e.Kind != model.ErrUnavailable || e.Status != 0 || got.Text != "Well" || got.Reasoning != "Hm" {
 		t.Errorf("got %+v, %#v, want the text before the error and kind unavailable", got, err)
@@ -137,8 +101,8 @@ func TestCutAnywhere(t *testing.T) {
 		finished += bytes.Index(whole[finished:], []byte("\n\n")) + 2
 		for n := range whole {
 			for _, end := range []error{nil, io.ErrUnexpectedEOF} {
-				tr := &transport{body: whole[:n], err: end}
-				got, err := modeltest.Collect(over(tr).Stream(t.Context(), ask("hello")))
+				tr := &modeltest.Exchange{Body: whole[:n], Err: end}
+				got, err := modeltest.Collect(over(tr).Stream(t.Context(), modeltest.Ask("hello")))
 				var e *model.Error
 				if n < finished {
 					if !errors.As(err, &e) || e.Kind != model.ErrUnavailable || got.Stop != "" {
@@ -151,7 +115,7 @@ func TestCutAnywhere(t *testing.T) {
 						t.Fatalf("%s, cut after %d bytes (%v): got %+v, %v, want %+v", name, n, end, got, err, want)
 					}
 				}
-				if !tr.closed {
+				if !tr.Closed {
 					t.Fatalf("%s, cut after %d bytes (%v): the body was not closed", name, n, end)
 				}
 			}
@@ -232,12 +196,12 @@ func TestToolCallDeltas(t *testing.T) {
 		{"broken arguments", calls(`{"index":0,"id":"a","function":{"name":"weather","arguments":"{\"city"}}`),
 			[]model.ToolCall{{ID: "a", Name: "weather", Arguments: `{"city`}}},
 	} {
-		got, err := modeltest.Collect(over(&transport{body: test.body}).Stream(t.Context(), ask("hello")))
+		got, err := modeltest.Collect(over(&modeltest.Exchange{Body: test.body}).Stream(t.Context(), modeltest.Ask("hello")))
 		if err != nil || !reflect.DeepEqual(plain(got).ToolCalls, test.want) || got.Stop != model.StopToolCalls {
 			t.Errorf("%s: got %+v, %v, want %+v", test.name, got, err, test.want)
 		}
 	}
-	_, err := modeltest.Collect(over(&transport{body: calls(`{"index":0,"id":"a","function":{"arguments":"{}"}}`)}).Stream(t.Context(), ask("hello")))
+	_, err := modeltest.Collect(over(&modeltest.Exchange{Body: calls(`{"index":0,"id":"a","function":{"arguments":"{}"}}`)}).Stream(t.Context(), modeltest.Ask("hello")))
 	var e *model.Error
 	if !errors.As(err, &e) || e.Kind != model.ErrProtocol {
 		t.Errorf("a call without a name: got %v, want kind protocol", err)
@@ -264,7 +228,7 @@ func TestFinishReasons(t *testing.T) {
 	} {
 		body := chunks(test.before, `{"index":1,"delta":{"content":"another choice"},"finish_reason":"stop"}`,
 			`{"index":0,"delta":{},"finish_reason":"`+test.reason+`"}`)
-		got, err := modeltest.Collect(over(&transport{body: body}).Stream(t.Context(), ask("hello")))
+		got, err := modeltest.Collect(over(&modeltest.Exchange{Body: body}).Stream(t.Context(), modeltest.Ask("hello")))
 		if err != nil || got.Stop != test.want || strings.Contains(got.Text, "another") {
 			t.Errorf("%s, then %s: got %+v, %v, want %s", test.before, test.reason, got, err, test.want)
 		}
@@ -280,7 +244,7 @@ data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}
 data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2}}
 
 `
-	got, err := modeltest.Collect(over(&transport{body: []byte(body)}).Stream(t.Context(), ask("hello")))
+	got, err := modeltest.Collect(over(&modeltest.Exchange{Body: []byte(body)}).Stream(t.Context(), modeltest.Ask("hello")))
 	if want := (model.Usage{InputTokens: 5, OutputTokens: 2}); err != nil || got.Usage != want {
 		t.Errorf("got %+v, %v, want the usage %+v", got, err, want)
 	}
@@ -292,7 +256,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Add(modeltest.Transcript("openrouter-error"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, err := modeltest.Collect(over(&transport{body: data}).Stream(t.Context(), ask("hello")))
+		_, err := modeltest.Collect(over(&modeltest.Exchange{Body: data}).Stream(t.Context(), modeltest.Ask("hello")))
 		var e *model.Error
 		if err != nil && !errors.As(err, &e) {
 			t.Errorf("%q: %v, want no error or a *model.Error", data, err)
