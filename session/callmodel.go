@@ -40,11 +40,24 @@ func (c *callContext) Deadline() (time.Time, bool) {
 
 // callModel asks the model for the next message, and publishes it as it arrives.
 func (t *Turn) callModel(step context.Context, a *answer) error {
+	req := t.s.request(a.final)
+	reserved, err := t.s.reserve(step, req)
+	if err == nil {
+		err = t.stream(step, req, a)
+		t.s.settle(reserved, req, a, err)
+	}
+	if err != nil {
+		return cmp.Or(context.Cause(t.bond.ctx), err)
+	}
+	return nil
+}
+
+func (t *Turn) stream(step context.Context, req *model.Request, a *answer) error {
 	ctx, end := t.limited(step)
 	defer end()
-	for part, err := range t.s.model.Stream(ctx, t.s.request(a.final)) {
+	for part, err := range t.s.model.Stream(ctx, req) {
 		if err != nil {
-			return cmp.Or(context.Cause(t.bond.ctx), err)
+			return err
 		}
 		t.s.take(part, a)
 	}

@@ -128,6 +128,10 @@ func errorEvent(status store.Status, why error) event.Error {
 	if why != nil {
 		ev.Message = errtext.Of(why)
 	}
+	var coded interface{ ErrorCode() string }
+	if errors.As(why, &coded) {
+		ev.Code = coded.ErrorCode()
+	}
 	var modelErr *model.Error
 	if errors.As(why, &modelErr) {
 		ev.Code = "model_" + string(modelErr.Kind)

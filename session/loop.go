@@ -56,6 +56,7 @@ type Turn struct {
 	s      *Session
 	prompt string
 	clock  *clock // nil: not started
+	inTime func() // ends the watch over the budget's time; nil: not started
 	err    error  // of the start
 	next   string // the id of the next message of the model
 
@@ -80,6 +81,7 @@ func (t *Turn) Release() { t.bond.release() }
 func (t *Turn) Start() {
 	s := t.s
 	t.clock = newClock(t.bond.cancel, s.timeLimit)
+	t.inTime = t.within()
 	s.mu.Lock()
 	s.clock = t.clock
 	s.mu.Unlock()
@@ -97,7 +99,7 @@ func (t *Turn) open() error {
 	if err := s.become(store.Running, nil); err != nil {
 		return err
 	}
-	s.deliver([]notice{{id: cmp.Or(s.promptID, store.NewID("msg")), text: t.prompt}})
+	s.deliver([]notice{{id: cmp.Or(s.promptID, store.NewID("msg")), text: t.told()}})
 	s.promptID = ""
 	s.status(event.StatusStreaming)
 	t.next = store.NewID("msg")
@@ -111,6 +113,7 @@ func (t *Turn) Run() Outcome {
 		t.Start()
 	}
 	defer t.clock.stop()
+	defer t.inTime()
 	text, err := "", t.err
 	if err == nil {
 		text, err = t.guarded()
@@ -199,6 +202,11 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 		s.status(event.StatusIdle)
 		s.publish(event.TurnComplete{Message: event.TurnMessage{ID: a.id, Text: text}})
 		return text, true, s.brokenBy()
+	}
+	if s.budget != nil {
+		if err := s.budget.ReserveTools(ctx, len(a.message.ToolCalls), s.askBudget); err != nil {
+			return "", true, err
+		}
 	}
 	s.status(event.StatusExecutingTool)
 	times, call := s.repeats()

@@ -241,6 +241,9 @@ type Spec struct {
 	Resumes *Resumed
 	Terms   json.RawMessage
 
+	// Budget bounds the session and those below it; nil: what bounds the parent does.
+	Budget Budget
+
 	MaxSteps  int           // model calls with tools before it must conclude; 0: 10
 	TimeLimit time.Duration // 0: no limit
 	Approver  Approver      // nil: the manager's
@@ -274,6 +277,9 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	m.index.Put(indexed{s}, s.record)
 	s.mu.Unlock()
 	s.append(s.record.OpenedEntry(spec.Terms))
+	if spec.Budget != nil {
+		spec.Budget.Own(s.id, s)
+	}
 	s.publish(s.record.StartEvent())
 	s.status(event.StatusQueued)
 	if err := s.brokenBy(); err != nil {
@@ -319,6 +325,11 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		s.record.ParentID = p.id
 		s.path = p.path
 		s.rulesets = slices.Clone(p.rulesets)
+	}
+	if spec.Budget != nil {
+		s.budget = spec.Budget
+	} else if spec.Parent != nil {
+		s.budget = spec.Parent.budget
 	}
 	if spec.Paths != nil {
 		s.behavior.paths = *spec.Paths

@@ -50,6 +50,7 @@ type behavior struct {
 	timeLimit time.Duration
 	approver  Approver
 	paths     permission.Workspace // what its tools' paths are relative to
+	budget    Budget               // nil: none
 }
 
 // conversation is what the model is sent. The running turn alone touches it.
@@ -59,6 +60,7 @@ type conversation struct {
 	callIDs   map[string]bool
 	asked     []model.ToolSpec // what the last call told of tools
 	inherited []model.ToolSpec // the same in each call; nil: what there is at the time
+	counted   counted
 }
 
 // lifecycle says until when the session works.

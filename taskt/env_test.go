@@ -71,6 +71,15 @@ type static []permission.Rule
 func (s static) Rules() (*permission.Ruleset, error) { return permission.NewRuleset(s...) }
 func (static) Allow(string, []string) error          { return nil }
 
+func (s static) ruleset(t testing.TB) *permission.Ruleset {
+	t.Helper()
+	rules, err := s.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
 var allowAll = static{{Tool: "*", Pattern: "*", Action: permission.Allow}}
 
 type env struct {
@@ -92,6 +101,7 @@ type setup struct {
 	files    map[string]string // agent files, name to content
 	static   static            // nil: all is allowed
 	approver session.Approver
+	budget   taskt.Budget
 	agents   taskt.Agents // nil: those of files
 	tools    []tool.Tool
 	isolate  func(ctx context.Context, from, id string) (*taskt.Place, error)
@@ -141,7 +151,7 @@ func (s setup) open(t testing.TB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Isolate: s.isolate, Tools: s.tools}); err != nil {
+	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Budget: s.budget, Isolate: s.isolate, Tools: s.tools}); err != nil {
 		t.Fatal(err)
 	}
 	if e.root, err = e.OpenCaller(t.Context(), "test"); err != nil {

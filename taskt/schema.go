@@ -33,6 +33,10 @@ type Input struct {
 	// Checks are made after those of the agent's file. They are for programs: the
 	// schema does not show them to models.
 	Checks []agentdefs.Check `json:"checks,omitempty"`
+
+	// Budget is what the subagent may use with all below it: the JSON of a [Budget].
+	// It narrows what is set otherwise. The schema does not have it.
+	Budget json.RawMessage `json:"budget,omitempty"`
 }
 
 const descriptionHead = `Gives a task to a subagent, which works on it in a session of its own and answers once, at the end. ` +
@@ -149,5 +153,6 @@ func (in *Input) check() error {
 	if err := agentdefs.CheckAll(in.Checks); err != nil {
 		return fmt.Errorf("the checks of task: %w", err)
 	}
-	return nil
+	_, err := readBudget(in.Budget)
+	return err
 }

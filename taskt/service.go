@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt/control"
@@ -48,6 +49,10 @@ type Options struct {
 	// loosen. Rules that deny, since an agent layer can't be loosened by others.
 	Rules []permission.Rule
 
+	// Budget is what a caller's task, or a primary agent, may use with all below it.
+	Budget Budget
+	Prices *price.Table // as the sessions have them; nil: none is known
+
 	Limits Limits
 	Logger *slog.Logger // nil: discard
 }
@@ -66,6 +71,8 @@ type Service struct {
 	places   places
 	rules    []permission.Rule
 	limits   Limits
+	spend    Budget
+	prices   *price.Table
 	slots    *slots
 	made     atomic.Pointer[offers] // of the snapshot that was asked for last
 	log      *slog.Logger
@@ -85,6 +92,8 @@ func New(opts Options) (*Service, error) {
 		isolate:  opts.Isolate,
 		rules:    opts.Rules,
 		limits:   opts.Limits.withDefaults(),
+		spend:    opts.Budget,
+		prices:   opts.Prices,
 		log:      opts.Logger,
 	}
 	s.slots = newSlots(s.limits)
@@ -195,6 +204,7 @@ func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, de
 		return nil, err
 	}
 	spec.Description = description
+	spec.Budget = s.meter(def, nil, Budget{}, nil)
 	return s.sessions.Open(ctx, spec)
 }
 

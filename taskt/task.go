@@ -177,6 +177,9 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if c.resumes != nil {
 		spec.ID, spec.Resumes = store.NextRun(c.resumes.record.ID), &c.resumes.Resumed
 	}
+	if spec.Budget, err = s.budget(ctx, c); err != nil {
+		return err
+	}
 	if err := c.settle(ctx, &spec); err != nil {
 		return err
 	}

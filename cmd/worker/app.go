@@ -99,6 +99,8 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		In:       func(dir string) []tool.Tool { return tool.BuiltinIn(a.files, dir) },
 		Isolate:  a.isolate,
 		Rules:    p.ownRules(ws),
+		Budget:   p.settings.Budget.Limits,
+		Prices:   prices,
 		Limits: taskt.Limits{
 			Depth:     p.settings.MaxDepth,
 			Running:   p.settings.MaxChildren,

@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/budget"
 )
 
 func (p *program) runCommand() *cobra.Command {
@@ -79,6 +80,8 @@ func (p *program) runPrimary(ctx context.Context, name, prompt string, opts runO
 		return exit.Interrupted
 	case exit.IsUsage(err):
 		return exit.WrongUse
+	case errors.As(err, new(*budget.ExceededError)):
+		return exit.OverBudget
 	}
 	return failed(err)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/budget"
 )
 
 func (p *program) taskCommand() *cobra.Command {
@@ -28,7 +29,7 @@ func (p *program) taskCommand() *cobra.Command {
 stderr, and prints its <task_result>, or a <task_error>, on stdout.
 
 Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
-6 a check failed, 130 interrupted.`,
+4 over budget, 6 a check failed, 130 interrupted.`,
 		Example: `  worker task explore "Where is the configuration loaded?"
   worker task explore --json "List the HTTP handlers" | jq -r .text`,
 		Args:              usage.Args(cobra.ExactArgs(2)),
@@ -98,6 +99,8 @@ func (p *program) task(ctx context.Context, agent string, opts runOptions, find 
 		return exit.WrongUse
 	case result.Refused:
 		return exit.Refused
+	case errors.As(result.Err, new(*budget.ExceededError)):
+		return exit.OverBudget
 	default:
 		return failed(result.Err)
 	}

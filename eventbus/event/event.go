@@ -158,6 +158,16 @@ type Usage struct {
 	Cost             json.Number `json:"cost,omitempty"` // in US dollars; empty: not known
 }
 
+// Budget reports, on the stream of the session that a budget was set for, that 80 or
+// 100 percent of it are used.
+type Budget struct {
+	Limit   string      `json:"limit"`   // tokens, cost, modelCalls, toolCalls or time
+	Used    json.Number `json:"used"`    // cost in US dollars, time in seconds
+	Max     json.Number `json:"max"`     // likewise
+	Percent int         `json:"percent"` // 80: it is said once that so much is used; 100: there is no more
+	SetBy   string      `json:"setBy"`   // for people
+}
+
 // ContextCompacted reports that a summary has replaced the older part of the
 // conversation.
 type ContextCompacted struct {
@@ -235,6 +245,7 @@ func (ToolApprovalRequired) Type() string { return "tool_approval_required" }
 func (ToolApprovalResolved) Type() string { return "tool_approval_resolved" }
 func (Check) Type() string                { return "check" }
 func (Usage) Type() string                { return "usage" }
+func (Budget) Type() string               { return "budget" }
 func (ContextCompacted) Type() string     { return "context_compacted" }
 func (TurnComplete) Type() string         { return "turn_complete" }
 func (Error) Type() string                { return "error" }
@@ -294,6 +305,7 @@ func init() {
 	register[ToolApprovalResolved]()
 	register[Check]()
 	register[Usage]()
+	register[Budget]()
 	register[ContextCompacted]()
 	register[TurnComplete]()
 	register[Error]()

@@ -89,3 +89,8 @@ func summary(tool, arguments string) string {
 	}
 	return strings.Join(parts, " ")
 }
+
+// Summary says in a line how much of a budget is used.
+func (ev Budget) Summary() string {
+	return fmt.Sprintf("budget: %s of %s %s used (set by %s)", ev.Used, ev.Max, ev.Limit, ev.SetBy)
+}

@@ -29,24 +29,26 @@ var mayImport = map[string][]string{
 	"permission/internal/program":  nil, // what is known of programs, apart from what an analysis makes of it
 	"permission/internal/gitindex": nil, // git's index without git
 
-	"eventbus":           {"eventbus/event", "eventbus/internal/embedded", "eventbus/internal/natsstore", "eventbus/internal/storefiles"},
-	"eventbus/event":     nil,
-	"model":              nil,
-	"sandbox":            {"permission", "permission/glob"},
-	"internal/workspace": nil,
-	"internal/worktree":  nil,
+	"eventbus":            {"eventbus/event", "eventbus/internal/embedded", "eventbus/internal/natsstore", "eventbus/internal/storefiles"},
+	"eventbus/event":      nil,
+	"model":               nil,
+	"sandbox":             {"permission", "permission/glob"},
+	"internal/workspace":  nil,
+	"internal/worktree":   nil,
+	"internal/spendlimit": nil,
 	"agentdefs": {
 		"agentdefs/internal/access", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
 		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":   {"session/lease", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
-	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "tool", "permission", "permission/glob", "taskt/control", "taskt/instructions", "taskt/report", "internal/worktree"},
+	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/report", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
 
 	"session/lease":      {"eventbus"},
 	"session/store":      {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
 	"taskt/instructions": nil,
+	"taskt/budget":       {"session", "session/store", "eventbus/event", "model", "internal/spendlimit"},
 	"taskt/control":      {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
 	"taskt/report":       {"session/store", "eventbus/event"},
 
@@ -65,7 +67,7 @@ var mayImport = map[string][]string{
 	"agentdefs/internal/dialect":       {"agentdefs/internal/spelling"},
 	"agentdefs/internal/agentfile":     {"agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling"},
 	"agentdefs/internal/access":        {"agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "permission", "permission/glob"},
-	"agentdefs/internal/definition":    {"agentdefs/internal/access", "agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "permission", "permission/glob"},
+	"agentdefs/internal/definition":    {"agentdefs/internal/access", "agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "internal/spendlimit", "permission", "permission/glob"},
 	"agentdefs/internal/disk":          nil,
 	"agentdefs/internal/scan":          {"agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/disk"},
 	"agentdefs/internal/watch":         {"agentdefs/internal/diag", "agentdefs/internal/disk", "agentdefs/internal/scan"},

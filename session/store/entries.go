@@ -16,6 +16,8 @@ const (
 	openedKind  = "opened"  // the first entry: an [openedData]
 	messageKind = "message" // a [messageData]
 	endedKind   = "ended"   // before session_end: an [endedData]
+	budgetKind  = "budget"  // what the session may use: JSON that its owner knows
+	reserveKind = "reserve" // a [reserveData]
 )
 
 // openedData begins the log of a session.
@@ -61,6 +63,13 @@ type endedData struct {
 
 	Idle     bool       `json:"idle,omitempty"` // as [Work] has them
 	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// reserveData is what was set aside for the model call that follows. Zero: the call
+// that it was set aside for has used nothing.
+type reserveData struct {
+	Tokens int64 `json:"tokens"`
+	Cost   int64 `json:"cost,omitempty"` // in billionths of a US dollar
 }
 
 // LogEntry is an entry of a session's log that is no event.
@@ -112,6 +121,16 @@ func ToldEntry(id, text string) LogEntry {
 // a message.
 func ResultsEntry(messageID, text string) LogEntry {
 	return LogEntry{messageKind, messageData{ID: ResultsID(messageID), Role: model.User, Text: text, Answers: messageID}}
+}
+
+// BudgetEntry is what the session may use, as [State.Budget] has it. The last one
+// counts.
+func BudgetEntry(budget json.RawMessage) LogEntry { return LogEntry{budgetKind, budget} }
+
+// ReservedEntry is what was set aside for the model call that follows: tokens, and
+// their cost in billionths of a US dollar. Without any: the call has used nothing.
+func ReservedEntry(tokens, cost int64) LogEntry {
+	return LogEntry{reserveKind, reserveData{tokens, cost}}
 }
 
 // SaidEntry is what no event says of a message of the model. needed false: they

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -33,10 +34,34 @@ type State struct {
 	// Pending are the ids of the approvals without an outcome, in their order.
 	Pending []string
 
+	// Budget is what the session may use, as it was stored; nil: it has no budget of
+	// its own.
+	Budget json.RawMessage
+
+	// ToolCalls counts the calls that the session has made.
+	ToolCalls int64
+
+	// Unsettled is what was set aside for model calls of which is not known what they
+	// have used. It counts as used.
+	Unsettled Unsettled
+
 	cut     map[string][]model.ToolResult // by the message with the calls, where outcomes are missing
 	logged  bool                          // the log holds the conversation: it has its first entry
 	shown   event.Status
 	started bool // the log has its session_start
+}
+
+// Unsettled is what model calls may have used.
+type Unsettled struct {
+	ModelCalls int64 // besides those in [Record.Steps]
+	Tokens     int64
+	Cost       int64 // in billionths of a US dollar
+}
+
+func (u *Unsettled) add(r *reserveData, calls int64) {
+	if r != nil {
+		u.ModelCalls, u.Tokens, u.Cost = u.ModelCalls+calls, u.Tokens+r.Tokens, u.Cost+r.Cost
+	}
 }
 
 // Fold makes of the entries of a log, from the first on, what they say. It does
@@ -67,6 +92,8 @@ type fold struct {
 	order  []*group
 	told   bool   // the log has said how the session ends
 	said   string // by the last error event
+
+	reserved *reserveData // for the call that is under way; nil: nothing
 }
 
 // draft is a message of the model that is not complete.
@@ -127,6 +154,14 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 			return err
 		}
 		f.addMessage(&entry, e.Time)
+	case budgetKind:
+		f.Budget = bytes.Clone(e.Data)
+	case reserveKind:
+		var entry reserveData
+		if err := json.Unmarshal(e.Data, &entry); err != nil {
+			return err
+		}
+		f.reserve(entry)
 	case endedKind:
 		var entry endedData
 		if err := json.Unmarshal(e.Data, &entry); err != nil {
@@ -178,6 +213,10 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 		f.drafted(ev.MessageID)
 	case event.Usage:
 		f.complete(at)
+		if ev.InputTokens+ev.OutputTokens == 0 { // it is not known
+			f.Unsettled.add(f.reserved, 0)
+		}
+		f.reserved = nil
 		r.Steps++
 		r.Usage = r.Usage.Add(model.Usage(ev))
 	case event.ToolCallStart:
@@ -198,6 +237,17 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 	case event.SessionEnd:
 		f.end(Status(ev.Status), at)
 	}
+}
+
+// reserve takes what was set aside for a call. Of the one before it is not known then
+// what it has used, if its usage was not told.
+func (f *fold) reserve(entry reserveData) {
+	if entry == (reserveData{}) {
+		f.reserved = nil
+		return
+	}
+	f.Unsettled.add(f.reserved, 1)
+	f.reserved = &entry
 }
 
 // recordStatus is the state of a session that a status_change tells of; none for
@@ -277,6 +327,7 @@ func (f *fold) called(ev event.ToolCallStart, at time.Time) {
 	}
 	g.message.ToolCalls = append(g.message.ToolCalls, model.ToolCall{ID: ev.ToolCallID, Name: ev.ToolName, Arguments: ev.Arguments})
 	f.calls[ev.ToolCallID] = g
+	f.ToolCalls++
 	if f.Record.Agent == "" { // a caller's calls are its steps
 		f.Record.Steps = max(f.Record.Steps, ev.Step)
 	}
@@ -303,6 +354,7 @@ func (f *fold) answered(ev event.ToolCallEnd, at time.Time) {
 
 // finish makes what only the end of the log tells.
 func (f *fold) finish() {
+	f.Unsettled.add(f.reserved, 1)
 	for _, m := range f.Messages {
 		m.SessionID = f.Record.ID
 	}

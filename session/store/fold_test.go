@@ -71,6 +71,9 @@ func describe(st *store.State) string {
 	for _, c := range st.Open {
 		fmt.Fprintf(&b, "open %s %s\n", c.ID, c.Name)
 	}
+	if u := st.Unsettled; u != (store.Unsettled{}) || st.Budget != nil {
+		fmt.Fprintf(&b, "budget %s tools=%d unsettled calls=%d tokens=%d cost=%d\n", st.Budget, st.ToolCalls, u.ModelCalls, u.Tokens, u.Cost)
+	}
 	for _, id := range st.Pending {
 		fmt.Fprintf(&b, "pending %s\n", id)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/access"
 	"github.com/agentworker/worker/agentdefs/internal/agentfile"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -51,11 +52,14 @@ type Definition struct {
 	TopP            *float64      // nil: the model's default
 	MaxOutputTokens int           // 0: the model's default
 	Timeout         time.Duration // of the whole run; 0: the worker's default
-	Effort          string        // reasoning effort, as written; empty: the model's default
-	Background      bool          // started in the background unless the call says otherwise
-	Hidden          bool          // left out of lists for people; a task call may name it
-	Aliases         []string      // other names a task call may use
-	Color           string        // for display, as written
+	// Budget is what a run may use at most, with all below it; nil: the file says nothing.
+	Budget *spendlimit.Limits
+
+	Effort     string   // reasoning effort, as written; empty: the model's default
+	Background bool     // started in the background unless the call says otherwise
+	Hidden     bool     // left out of lists for people; a task call may name it
+	Aliases    []string // other names a task call may use
+	Color      string   // for display, as written
 
 	// Callers are the agents that a task call must come from, in lower case;
 	// [Host] is a caller that is not one of our agents. nil: any caller.
@@ -178,6 +182,9 @@ var fields = []*field{
 				d.Timeout = time.Duration(n) * time.Minute
 			}
 		}},
+	{agentfile.Field{ID: "budget", Spellings: []string{"budget"}, Near: []string{"budget"}},
+		"What a run may use at most, with all that it starts: tokens, cost in US dollars, modelCalls, toolCalls, time; then: ask or stop.", budgetSchema, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Budget = p.budget(e) }},
 	{agentfile.Field{ID: "aliases", Spellings: []string{"aliases"}},
 		"Other names that a task call may use: a list, or a text with commas.", textOrList, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Aliases = p.aliases(e) }},

@@ -106,3 +106,16 @@ func toolsSchema() *jsonschema.Schema {
 	s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Type: "object", AdditionalProperties: yesNo()})
 	return s
 }
+
+// budgetSchema is the text of a budget, or a mapping of its limits.
+func budgetSchema() *jsonschema.Schema {
+	limit := func() *jsonschema.Schema { return &jsonschema.Schema{Types: []string{"string", "number"}} }
+	return anyOf(&jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1)}, &jsonschema.Schema{
+		Type: "object",
+		Properties: map[string]*jsonschema.Schema{
+			"tokens": limit(), "cost": limit(), "modelCalls": limit(), "toolCalls": limit(), "time": limit(),
+			"then": words("ask", "stop")(),
+		},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	})
+}

@@ -21,6 +21,7 @@ const (
 	ToolsNoneRecognized = "tools-none-recognized"
 	PermissionInvalid   = "permission-invalid"
 	OutputInvalid       = "output-invalid"
+	BudgetInvalid       = "budget-invalid"
 	ChecksInvalid       = "checks-invalid"
 	FolderTooLarge      = "folder-too-large"
 
@@ -91,6 +92,7 @@ var codes = []Code{
 	{NameInvalid, Error, "the name holds characters that control or cannot be seen, or has over 200", "write a short name in one line"},
 	{ToolsNoneRecognized, Error, "none of the names in `tools` is a tool here; the file is served, and the list allows nothing", "name at least one tool"},
 	{PermissionInvalid, Error, "what decides about permission, or about who may call the agent, cannot be read exactly; the file is refused", "see the message, and \"What is refused\" in docs/reference/agent-files.md"},
+	{BudgetInvalid, Error, "`budget` cannot be read; the file is refused", "correct it, or remove it"},
 	{OutputInvalid, Error, "`output` is not a JSON Schema that can be checked; the file is refused", "correct it, or remove it"},
 	{ChecksInvalid, Error, "`checks` cannot be read; the file is refused", "write a list of commands and of mappings with `path`, or remove it"},
 	{FolderTooLarge, Error, "the folder has more than 5,000 folders or 20,000 agent files below it; the rest is not read", "name a smaller folder, or remove a symlink that leads elsewhere"},

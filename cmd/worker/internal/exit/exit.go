@@ -17,6 +17,7 @@ const (
 	Failed      Status = 1
 	WrongUse    Status = 2
 	Refused     Status = 3
+	OverBudget  Status = 4
 	OutOfTime   Status = 5
 	CheckFailed Status = 6
 	Interrupted Status = 130

@@ -108,6 +108,8 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 			outcome = p.on.Paint(terminal.Red, "failed: "+termtext.OneLine(ev.Output, 200))
 		}
 		line(fmt.Sprintf("check  %s  %s  %s", termtext.OneLine(cmp.Or(ev.Path, ev.Command), 200), outcome, ms(ev.DurationMs)))
+	case event.Budget:
+		line(p.on.Paint(terminal.Yellow, ev.Summary()))
 	case event.AgentsChanged:
 		line(ev.Summary())
 	case event.SessionEnd:

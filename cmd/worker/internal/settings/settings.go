@@ -60,6 +60,8 @@ type Settings struct {
 	// where somebody may answer, and no waiting where nobody is.
 	ApprovalTimeout time.Duration
 
+	Budget budget // of a caller's task, or of a primary agent, with all below it
+
 	Sandbox Sandbox
 
 	retention
@@ -114,6 +116,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 
 	flags = s.group("Limits")
 	s.limits.register(flags)
+	flags.Var(&s.Budget, "budget", "what a task may use with all that it starts, such as tokens=200k,cost=1.50,modelCalls=40,toolCalls=100,time=10m,then=ask (default: no limit)")
 	flags.DurationVar(&s.ApprovalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
 
 	s.Sandbox.register(s.group("The sandbox"))

@@ -1,0 +1,368 @@
+// Package budget counts what the sessions of a tree use, and keeps them within what
+// was set for it.
+//
+// A [Meter] stands for a session that something was set for. Its accounts are those of
+// the session, and of the sessions above it: what is used counts in all of them, and
+// the narrowest one decides. A model call is set aside before it is made, with its
+// prompt as it is estimated and the longest answer that it may get, and settled
+// afterwards. So any number of sessions side by side stay within an account: what does
+// not fit beside the calls that are under way waits for them.
+package budget
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/spendlimit"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/price"
+	"github.com/agentworker/worker/session"
+)
+
+// Use is what was used of each limit but the time.
+type Use [4]int64
+
+// The places in a Use.
+const (
+	Tokens = iota
+	Cost   // in billionths of a US dollar
+	ModelCalls
+	ToolCalls
+)
+
+func (u *Use) add(v Use) {
+	for i := range u {
+		u[i] += v[i]
+	}
+}
+
+func (u *Use) take(v Use) {
+	for i := range u {
+		u[i] -= v[i]
+	}
+}
+
+// Set is what somebody has set.
+type Set struct {
+	By     string            `json:"by"` // for people: "--budget", "its file"
+	Limits spendlimit.Limits `json:"limits"`
+	Times  int64             `json:"times,omitempty"` // how often it may be used up, as somebody has allowed; 0: once
+
+	Used  Use       `json:"used,omitzero"`  // before the session began, by those that it goes on with
+	Began time.Time `json:"began,omitzero"` // when they did; zero: there is none
+}
+
+// Meter implements [session.Budget].
+type Meter struct {
+	tree     *tree
+	accounts []*account // the session's own, then those above
+	own      int        // how many are its own
+	prices   *price.Table
+}
+
+var _ session.Budget = (*Meter)(nil)
+
+// tree is what the accounts of all meters of a tree share.
+type tree struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed and made anew when an account has more room
+}
+
+// account is one Set, and what was used of it. The tree's mu guards it.
+type account struct {
+	Set
+	owner      session.BudgetOwner // nil: none yet
+	id         string              // of the owner
+	began      time.Time           // zero: it has not
+	used, held Use
+	said       map[string]int // the percentage that was said of each limit
+	asking     bool           // somebody is asked
+	over       *ExceededError // somebody has said no; nil: nobody has
+}
+
+// New returns the meter of a session for which sets were set, below parent's; nil: there
+// is none. Without any set it is parent.
+func New(parent *Meter, prices *price.Table, sets ...Set) *Meter {
+	if len(sets) == 0 {
+		return parent
+	}
+	m := &Meter{tree: &tree{changed: make(chan struct{})}, own: len(sets), prices: prices}
+	for _, set := range sets {
+		set.Times = max(1, set.Times)
+		a := &account{Set: set, used: set.Used, began: set.Began, said: make(map[string]int)}
+		for _, l := range limits {
+			a.said[l.name] = min(a.percent(l), 99)
+		}
+		m.accounts = append(m.accounts, a)
+	}
+	if parent != nil {
+		m.tree = parent.tree
+		m.accounts = append(m.accounts, parent.accounts...)
+	}
+	return m
+}
+
+// Own implements [session.Budget].
+func (m *Meter) Own(id string, owner session.BudgetOwner) {
+	m.tree.mu.Lock()
+	for _, a := range m.accounts[:m.own] {
+		a.id, a.owner = id, owner
+	}
+	keep := m.accounts[0].keep(m)
+	m.tree.mu.Unlock()
+	keep()
+}
+
+// Begin implements [session.Budget].
+func (m *Meter) Begin(now time.Time) (deadline time.Time, why error) {
+	m.tree.mu.Lock()
+	defer m.tree.mu.Unlock()
+	for _, a := range m.accounts[:m.own] {
+		if a.began.IsZero() {
+			a.began = now
+		}
+		if a.Limits.Time == 0 || a.Limits.Ask {
+			continue
+		}
+		if at := a.began.Add(a.Limits.Time); deadline.IsZero() || at.Before(deadline) {
+			deadline, why = at, a.exceeded("time")
+		}
+	}
+	return deadline, why
+}
+
+// leastOutput is the shortest answer for which a call is worth making, in tokens.
+const leastOutput = 256
+
+// Reserve implements [session.Budget].
+func (m *Meter) Reserve(ctx context.Context, call session.ExpectedCall, ask session.AskBudget) (*session.Reservation, error) {
+	if err := m.priced(call.Model); err != nil {
+		return nil, err
+	}
+	var granted *session.Reservation
+	err := m.await(ctx, ask, func() *obstacle {
+		output := call.Output
+		for _, a := range m.accounts {
+			output = min(output, m.affordable(a, call))
+		}
+		if output < min(call.Output, leastOutput) {
+			output = min(call.Output, leastOutput)
+		}
+		r := &session.Reservation{Output: output, Tokens: call.Input + output}
+		if m.prices.Known(call.Model) {
+			r.Cost = m.prices.Most(call.Model, call.Input, output)
+		}
+		need := used(r)
+		for _, a := range m.accounts {
+			if o := a.fits(need, output < call.Output); o != nil {
+				return o
+			}
+		}
+		for _, a := range m.accounts {
+			a.held.add(need)
+		}
+		granted = r
+		return nil
+	})
+	return granted, err
+}
+
+// priced refuses a model that may cost anything where the cost is limited.
+func (m *Meter) priced(name string) error {
+	if m.prices.Known(name) {
+		return nil
+	}
+	for _, a := range m.accounts {
+		if a.Limits.Cost > 0 {
+			return &UnpricedError{Model: name, By: a.By}
+		}
+	}
+	return nil
+}
+
+// affordable returns the longest answer to a call for which an account has room.
+func (m *Meter) affordable(a *account, call session.ExpectedCall) int64 {
+	output := call.Output
+	if a.Limits.Tokens > 0 {
+		output = min(output, a.room(Tokens)-call.Input)
+	}
+	if room := model.USD(a.room(Cost)); a.Limits.Cost > 0 && m.prices.Most(call.Model, call.Input, output) > room {
+		low, high := int64(0), max(output, 0) // the longest answer lies between them
+		for low < high {
+			if middle := (low + high + 1) / 2; m.prices.Most(call.Model, call.Input, middle) <= room {
+				low = middle
+			} else {
+				high = middle - 1
+			}
+		}
+		output = low
+	}
+	return output
+}
+
+// used is what a call uses for which r was set aside, as far as is known.
+func used(r *session.Reservation) Use {
+	return Use{Tokens: r.Tokens, Cost: int64(r.Cost), ModelCalls: 1}
+}
+
+// Settle implements [session.Budget].
+func (m *Meter) Settle(r *session.Reservation, usage model.Usage) {
+	spent := used(r)
+	if n := usage.InputTokens + usage.OutputTokens; n > 0 {
+		spent[Tokens] = n
+		if cost, known := usage.Paid(); known {
+			spent[Cost] = int64(cost)
+		}
+	}
+	m.settle(r, spent)
+}
+
+// Release implements [session.Budget].
+func (m *Meter) Release(r *session.Reservation) { m.settle(r, Use{}) }
+
+func (m *Meter) settle(r *session.Reservation, spent Use) {
+	m.tree.mu.Lock()
+	for _, a := range m.accounts {
+		a.held.take(used(r))
+		a.used.add(spent)
+	}
+	m.tree.tell()
+	said := m.say(80)
+	m.tree.mu.Unlock()
+	publish(said)
+}
+
+// tell wakes who waits. The tree is locked.
+func (t *tree) tell() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// ReserveTools implements [session.Budget].
+func (m *Meter) ReserveTools(ctx context.Context, n int, ask session.AskBudget) error {
+	need := Use{ToolCalls: int64(n)}
+	err := m.await(ctx, ask, func() *obstacle {
+		for _, a := range m.accounts {
+			if o := a.fits(need, false); o != nil {
+				return o
+			}
+		}
+		for _, a := range m.accounts {
+			a.used.add(need)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.tree.mu.Lock()
+	said := m.say(80)
+	m.tree.mu.Unlock()
+	publish(said)
+	return nil
+}
+
+// obstacle is why something does not fit.
+type obstacle struct {
+	of    *account
+	limit string
+	waits bool // for what others have set aside
+}
+
+// await runs try, with the tree locked, until there is no obstacle, or one that
+// nothing removes.
+func (m *Meter) await(ctx context.Context, ask session.AskBudget, try func() *obstacle) error {
+	for {
+		m.tree.mu.Lock()
+		o := try()
+		if o == nil {
+			m.tree.mu.Unlock()
+			return nil
+		}
+		changed := m.tree.changed
+		if o.waits || o.of.asking {
+			m.tree.mu.Unlock()
+			select {
+			case <-changed:
+				continue
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		err := o.of.exceeded(o.limit)
+		if o.of.over != nil {
+			err = o.of.over
+		}
+		said := o.of.say(o.limit, 100)
+		mayAsk := o.of.Limits.Ask && o.of.over == nil
+		o.of.asking = mayAsk
+		m.tree.mu.Unlock()
+		publish(said)
+		if !mayAsk {
+			return err
+		}
+		more, askErr := ask(ctx, o.limit, err.Error())
+		m.answer(ctx, o.of, err, more && askErr == nil)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if askErr != nil {
+			return askErr
+		}
+	}
+}
+
+// answer takes what somebody has said about an account that is used up. An answer
+// that came of the end of the session that asked is none.
+func (m *Meter) answer(ctx context.Context, a *account, exceeded *ExceededError, more bool) {
+	m.tree.mu.Lock()
+	a.asking = false
+	var keep func()
+	switch {
+	case more:
+		a.Times++
+		clear(a.said)
+		keep = a.keep(m)
+	case ctx.Err() == nil:
+		a.over = exceeded
+	}
+	m.tree.tell()
+	m.tree.mu.Unlock()
+	if keep != nil {
+		keep()
+	}
+}
+
+// keep returns what stores the state of an account's owner. The tree is locked.
+func (a *account) keep(m *Meter) func() {
+	if a.owner == nil {
+		return nil
+	}
+	var sets []Set
+	for _, other := range m.accounts {
+		if other.owner == a.owner {
+			sets = append(sets, other.Set)
+		}
+	}
+	data, err := json.Marshal(sets)
+	if err != nil { // texts and numbers always have a JSON form
+		panic(err)
+	}
+	owner := a.owner
+	return func() { owner.KeepBudget(data) }
+}
+
+// said is an event to publish.
+type said struct {
+	owner session.BudgetOwner
+	event event.Budget
+}
+
+func publish(all []said) {
+	for _, s := range all {
+		s.owner.SayBudget(s.event)
+	}
+}

@@ -1,0 +1,75 @@
+package taskt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/spendlimit"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt/budget"
+)
+
+// Budget is what a task and all below it may use at most. Its text and its JSON are
+// those of docs/reference/limits.md.
+type Budget = spendlimit.Limits
+
+// ParseBudget reads the text of a budget.
+func ParseBudget(text string) (Budget, error) { return spendlimit.Parse(text) }
+
+// readBudget reads the budget of a call.
+func readBudget(data json.RawMessage) (Budget, error) {
+	var b Budget
+	if len(data) == 0 || string(data) == "null" {
+		return b, nil
+	}
+	if err := json.Unmarshal(data, &b); err != nil {
+		return b, fmt.Errorf("the arguments of task: budget: %w", err)
+	}
+	return b, nil
+}
+
+// budget returns what bounds the child of a call, besides what bounds its parent; nil:
+// nothing does. One that resumes another session has what is left of the budgets of that.
+func (s *Service) budget(ctx context.Context, c *call) (session.Budget, error) {
+	inCall, err := readBudget(c.in.Budget)
+	if err != nil {
+		return nil, err
+	}
+	var carried []budget.Set
+	if c.resumes != nil {
+		if carried, err = budget.Carry(ctx, s.sessions.Store(), c.resumes.record.Path, c.parent.Path()); err != nil {
+			return nil, err
+		}
+	}
+	return s.meter(c.def, c.parent, inCall, carried), nil
+}
+
+// meter returns what bounds a session of def below parent. Each of what was set counts,
+// so that the narrowest one decides. parent nil: it is a root.
+func (s *Service) meter(def *agentdefs.Definition, parent *session.Session, inCall Budget, carried []budget.Set) session.Budget {
+	sets := carried
+	add := func(by string, limits Budget) {
+		again := func(set budget.Set) bool { return set.By == by && set.Limits == limits }
+		if !limits.None() && !slices.ContainsFunc(carried, again) {
+			sets = append(sets, budget.Set{By: by, Limits: limits})
+		}
+	}
+	if parent == nil || parent.Agent() == "" {
+		add("--budget", s.spend)
+	}
+	if def.Budget != nil {
+		add("the agent's file", *def.Budget)
+	}
+	add("the call", inCall)
+	if len(sets) == 0 {
+		return nil
+	}
+	var above *budget.Meter
+	if parent != nil {
+		above, _ = parent.Budget().(*budget.Meter)
+	}
+	return budget.New(above, s.prices, sets...)
+}

@@ -1,0 +1,124 @@
+package taskt_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/budget"
+)
+
+// delegating is a model that gives a task to n subagents in its first answer, and
+// spends tokens in each of its calls. background: every other of them runs there.
+func delegating(n int, spent *atomic.Int64, background bool) modelFunc {
+	return func(_ context.Context, req *model.Request, yield func(model.Part) bool) error {
+		first := req.Messages[len(req.Messages)-1].ToolResults == nil
+		output := int64(min(req.MaxOutputTokens, 300))
+		spent.Add(100 + output)
+		stop := model.StopEnd
+		if first && len(req.Path) == 1 {
+			stop = model.StopToolCalls
+			for i := range n {
+				args := fmt.Sprintf(`{"description":"d","prompt":"p","agentType":"explore","background":%t}`, background && i%2 == 0)
+				if !yield(model.ToolCall{ID: fmt.Sprint("c", i), Name: "task", Arguments: args}) {
+					return nil
+				}
+			}
+		}
+		_ = yield(model.TextDelta{Text: "done"}) && yield(model.Usage{InputTokens: 100, OutputTokens: output}) && yield(model.Stop{Reason: stop})
+		return nil
+	}
+}
+
+// TestBudgetOfTree: the subagents of a primary agent, side by side, some of them in the
+// background, never use more than it may with all that it starts.
+func TestBudgetOfTree(t *testing.T) {
+	var spent atomic.Int64
+	limit := taskt.Budget{Tokens: 60_000}
+	e := setup{model: delegating(100, &spent, true), limits: taskt.Limits{Running: 100, PerParent: 100}, budget: limit}.open(t)
+	root, err := e.OpenPrimary(t.Context(), &agentdefs.Definition{Name: "primary", Mode: agentdefs.Primary, Permission: allowAll.ruleset(t), MaxSteps: 5}, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := root.Prompt(t.Context(), "go")
+	if err := root.End(out.Status, out.Err); err != nil {
+		t.Fatal(err)
+	}
+	if spent.Load() > limit.Tokens {
+		t.Errorf("%d tokens of %d", spent.Load(), limit.Tokens)
+	}
+	if !errors.As(out.Err, new(*budget.ExceededError)) && out.Err != nil {
+		t.Errorf("the turn ended with %v", out.Err)
+	}
+	used, err := budget.Spent(t.Context(), e.sessions.Store(), root.Path())
+	if n := used[budget.Tokens]; err != nil || n < spent.Load() || n > limit.Tokens {
+		t.Errorf("the logs have %d tokens of %d, %v, and %d were used", n, limit.Tokens, err, spent.Load())
+	}
+}
+
+// TestBudgetNarrows: of what the caller, the file and the call say the narrowest counts.
+func TestBudgetNarrows(t *testing.T) {
+	var spent atomic.Int64
+	e := setup{
+		model: delegating(0, &spent, false), budget: taskt.Budget{ModelCalls: 1},
+		files: map[string]string{"thrifty.md": "---\ndescription: d\nbudget: tokens=50\n---\np"},
+	}.open(t)
+	for _, c := range []struct{ agent, budget, by string }{
+		{"explore", `null`, ""},
+		{"explore", `{"tokens": 50}`, "the call"},
+		{"explore", `"tokens=100k"`, ""},
+		{"thrifty", `{"tokens": 100000}`, "the agent's file"},
+	} {
+		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: c.agent, Budget: json.RawMessage(c.budget)})
+		exceeded := new(budget.ExceededError)
+		if errors.As(res.Err, &exceeded) != (c.by != "") || exceeded.By != c.by {
+			t.Errorf("%+v: %v", c, res.Err)
+		}
+	}
+	if _, err := e.ReadInput([]byte(`{"prompt":"p","agentType":"explore","budget":{"token":1}}`)); err == nil ||
+		!strings.Contains(err.Error(), `the arguments of task: budget: unknown name "token"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestBudgetCarried: a session that goes on with one that has ended has the rest of its
+// budget, and of those above it which it does not run below.
+func TestBudgetCarried(t *testing.T) {
+	var spent atomic.Int64
+	e := setup{model: delegating(1, &spent, false), budget: taskt.Budget{Tokens: 60_000}}.open(t)
+	root, err := e.OpenPrimary(t.Context(), &agentdefs.Definition{Name: "primary", Mode: agentdefs.Primary, Permission: allowAll.ruleset(t), MaxSteps: 5}, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := root.Prompt(t.Context(), "go")
+	if err := errors.Join(out.Err, root.End(out.Status, out.Err)); err != nil {
+		t.Fatal(err)
+	}
+	records, err := e.sessions.Store().Tree(t.Context(), root.Path())
+	if err != nil || len(records) != 2 {
+		t.Fatalf("%d sessions, %v", len(records), err)
+	}
+	var child *store.Record
+	for _, r := range records {
+		if r.ParentID != "" {
+			child = r
+		}
+	}
+	sets, err := budget.Carry(t.Context(), e.sessions.Store(), child.Path, e.root.Path())
+	want := budget.Use{budget.Tokens: 3 * 400, budget.ModelCalls: 3, budget.ToolCalls: 1}
+	if err != nil || len(sets) != 1 || sets[0].Used != want || sets[0].By != "--budget" || sets[0].Began.IsZero() {
+		t.Errorf("%+v, %v, want one with %v", sets, err, want)
+	}
+	sets, err = budget.Carry(t.Context(), e.sessions.Store(), child.Path, root.Path())
+	if err != nil || len(sets) != 0 {
+		t.Errorf("%+v, %v below the same root, want none", sets, err)
+	}
+}
