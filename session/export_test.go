@@ -42,3 +42,6 @@ func EndLease(ctx context.Context, m *Manager) error { return m.keeper.Close(ctx
 // Sweep ends what has lost its process, as the manager does once a minute, and
 // reports whether it has looked at all of it.
 func Sweep(ctx context.Context, m *Manager) bool { return m.sweep(ctx, m.keeper) }
+
+// DefaultLimits are the limits of a manager whose options name none.
+func DefaultLimits() Limits { return Limits{}.withDefaults() }

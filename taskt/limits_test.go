@@ -17,6 +17,14 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
+// TestDefaultLimits: the figures that docs/reference/limits.md gives.
+func TestDefaultLimits(t *testing.T) {
+	want := taskt.Limits{ChildTime: 5 * time.Minute, BackgroundTime: 30 * time.Minute, Depth: 1, Running: 10, PerParent: 5}
+	if got := taskt.DefaultLimits(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // TestLimits: no more children run at once than the limits say, and all of
 // them do run.
 func TestLimits(t *testing.T) {

@@ -72,3 +72,28 @@ func TestNesting(t *testing.T) {
 		t.Error("the root's stream lacks the end of the session at depth 3")
 	}
 }
+
+// TestNestingInBackground: the limit counts subagents in the background like others.
+// One at the limit gets an error for its call, and goes on.
+func TestNestingInBackground(t *testing.T) {
+	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		if _, n := prompt(req); n == 0 {
+			_ = yield(model.ToolCall{ID: "1", Name: "task", Arguments: `{"description":"d","prompt":"p","agentType":"general","background":true}`}) &&
+				yield(model.Stop{Reason: model.StopToolCalls})
+			return nil
+		}
+		return answer("after: "+req.Messages[2].ToolResults[0].Text)(ctx, req, yield)
+	})
+	e := newEnv(t, m, taskt.Limits{Depth: 2}, nil)
+	if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "general"}); res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	records, err := e.sessions.Store().List(t.Context())
+	if err != nil || len(records) != 3 || records[0].Depth != 2 {
+		t.Fatalf("%d sessions, %v, want 3", len(records), err)
+	}
+	last, err := e.sessions.Store().LastAnswer(t.Context(), records[0])
+	if err != nil || !strings.Contains(last, "nesting limit") {
+		t.Errorf("the deepest says %q, %v, want that its call was refused", last, err)
+	}
+}

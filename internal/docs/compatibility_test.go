@@ -1,0 +1,171 @@
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// notYet are the rows of docs/compatibility.md that do not work here yet. The list
+// may only become shorter.
+var notYet = []string{
+	"G2", "G7", "G9", "G10",
+	"D3", "D8", "D9", "D10", "D11", "D13", "D15", "D17",
+	"O1", "O2", "O4", "O11", "O12",
+}
+
+// TestCompatibility: the page has one row for every feature of the systems that it is
+// about. The tests that a row names exist, and what does not work is said.
+func TestCompatibility(t *testing.T) {
+	page := read(t, "docs/compatibility.md")
+	works, missing, _ := strings.Cut(page, "\n## Not yet\n")
+	if missing == "" {
+		t.Fatal("the page has no heading 'Not yet'")
+	}
+	missing, _, _ = strings.Cut(missing, "\n## ")
+	var ids []string
+	for line := range strings.Lines(read(t, "internal/docs/testdata/compatibility.txt")) {
+		id, _, _ := strings.Cut(line, "\t")
+		ids = append(ids, id)
+	}
+	var found []string
+	for id, cells := range rows(works) {
+		found = append(found, id)
+		if slices.Contains(notYet, id) {
+			t.Errorf("%s has a row: take it from notYet", id)
+		}
+		tests := regexp.MustCompile("`[^`]+`").FindAllString(cells[len(cells)-1], -1)
+		if len(tests) == 0 {
+			t.Errorf("%s names no test", id)
+		}
+		for _, name := range tests {
+			if err := exists(strings.Trim(name, "`")); err != "" {
+				t.Errorf("%s: the test %s: %s", id, name, err)
+			}
+		}
+	}
+	for id, cells := range rows(missing) {
+		found = append(found, id)
+		if !slices.Contains(notYet, id) || cells[len(cells)-1] == "" {
+			t.Errorf("%s is said not to work yet: it is not in notYet, or has no reason", id)
+		}
+	}
+	slices.Sort(found)
+	slices.Sort(ids)
+	if !slices.Equal(found, ids) {
+		t.Errorf("the page has the rows %v, want %v", found, ids)
+	}
+}
+
+// rows yields the rows of a page's tables that begin with the id of a feature, each
+// with its cells behind that.
+func rows(page string) func(yield func(id string, cells []string) bool) {
+	id := regexp.MustCompile(`^[A-Z]\d+$`)
+	return func(yield func(string, []string) bool) {
+		for line := range strings.Lines(page) {
+			cells := strings.Split(strings.TrimSpace(line), " | ")
+			first := strings.TrimPrefix(cells[0], "| ")
+			if len(cells) < 2 || !id.MatchString(first) {
+				continue
+			}
+			cells[len(cells)-1] = strings.TrimSpace(strings.TrimSuffix(cells[len(cells)-1], "|"))
+			if !yield(first, cells[1:]) {
+				return
+			}
+		}
+	}
+}
+
+// exists says why there is no test of a name; empty: there is one. A name is the
+// folder of a package, a full stop, and the function; behind a slash a subtest, which
+// stands in the function as a string or, of TestScript, is a file.
+func exists(name string) string {
+	name, sub, _ := strings.Cut(name, " ")
+	if sub != "" {
+		return "a name has no blanks"
+	}
+	at := strings.LastIndex(name, ".")
+	if at < 0 {
+		return "want FOLDER.TestName"
+	}
+	folder, name := name[:at], name[at+1:]
+	name, sub, _ = strings.Cut(name, "/")
+	if name == "TestScript" && sub != "" {
+		if _, err := fs.Stat(root, path.Join(folder, "testdata/script", sub+".txtar")); err != nil {
+			return err.Error()
+		}
+		sub = ""
+	}
+	body := function(folder, name)
+	switch {
+	case body == nil:
+		return "no such function"
+	case sub != "" && !slices.Contains(literals(body), sub):
+		return "no such subtest"
+	}
+	return ""
+}
+
+// function returns a test function of a package; nil: there is none.
+func function(folder, name string) *ast.FuncDecl {
+	names, err := fs.Glob(root, path.Join(folder, "*_test.go"))
+	if err != nil || !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") {
+		return nil
+	}
+	for _, file := range names {
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", filepath.FromSlash(file)), nil, parser.SkipObjectResolution)
+		if err != nil {
+			continue // the compiler tells
+		}
+		for _, decl := range parsed.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == name {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// literals returns the strings in a function, as they stand in the names of subtests.
+func literals(f *ast.FuncDecl) (all []string) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if text, err := strconv.Unquote(lit.Value); err == nil {
+				all = append(all, strings.ReplaceAll(text, " ", "_"))
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// TestExists holds the check itself.
+func TestExists(t *testing.T) {
+	for name, want := range map[string]bool{
+		"internal/docs.TestExists":             true,
+		"session.TestGate/denied_by_the_agent": true,
+		"cmd/worker.TestScript/nesting":        true,
+		"session.TestGate/no_such_case":        false,
+		"cmd/worker.TestScript/no_such_file":   false,
+		"internal/docs.TestNone":               false,
+		"internal/docs.exists":                 false,
+		"nowhere.TestExists":                   false,
+		"TestExists":                           false,
+	} {
+		if got := exists(name); (got == "") != want {
+			t.Errorf("%s: %q, want that it exists: %v", name, got, want)
+		}
+	}
+	if _, err := os.Stat("testdata/compatibility.txt"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,16 @@
+package session_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/session"
+)
+
+// TestDefaultLimits: the figures that docs/reference/limits.md gives.
+func TestDefaultLimits(t *testing.T) {
+	want := session.Limits{ModelCall: 120 * time.Second, ToolCall: 30 * time.Second, Approval: 10 * time.Minute, StepCalls: 16}
+	if got := session.DefaultLimits(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
