@@ -63,6 +63,17 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestNoCapOnChildrenEver: the limits count children that run, not those that a session
+// has had.
+func TestNoCapOnChildrenEver(t *testing.T) {
+	e := newEnv(t, answer("ok"), taskt.Limits{Running: 1, PerParent: 1}, nil)
+	for range 15 {
+		if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "explore"}); res.Err != nil {
+			t.Fatal(res.Err)
+		}
+	}
+}
+
 // TestOneStep: the children of one step all begin; as many as the limits say run
 // at once, and the others are queued.
 func TestOneStep(t *testing.T) {

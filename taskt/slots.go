@@ -18,115 +18,162 @@ type Load struct {
 func (s *Service) Load() Load { return s.slots.load() }
 
 func (p *slots) load() Load {
-	l := Load{Capacity: cap(p.depths[0])}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, depth := range p.depths {
-		l.Running += len(depth)
+	l := Load{Capacity: p.running}
+	for _, d := range p.depths {
+		l.Running += p.running - d.free
+		for _, q := range d.queues {
+			l.Queued += len(q.waiting)
+		}
 	}
-	for _, parent := range p.parents {
-		l.Queued += parent.users
-	}
-	l.Queued = max(0, l.Queued-l.Running) // a slot may have changed hands in between
 	return l
 }
 
-// slots bound the children that run at once, by depth and by parent.
+// slots bound the children that run at once, by depth and by parent. Those that wait
+// get theirs in turn: one of each parent, and of one parent in the order in which they
+// came. Children that have ended count nowhere.
 type slots struct {
-	perParent int
-	depths    []chan struct{} // the slots of each depth, from 1
+	running, perParent int
 
-	mu      sync.Mutex
-	parents map[string]*parentSlots
-	held    map[*slot]string // by which children in the background, for people
+	mu     sync.Mutex
+	depths []*depth         // from 1
+	held   map[*slot]string // by which children in the background, for people
 }
 
-type parentSlots struct {
-	slots chan struct{}
-	users int // children that have a slot or wait for one
+// depth has the slots of the children at one depth.
+type depth struct {
+	free   int
+	queues map[string]*queue // by parent
+	turns  []*queue          // those that may have one more now, in their order
+}
+
+// queue is the children of one parent.
+type queue struct {
+	running int
+	waiting []*slot
+	inTurn  bool // it is in turns
 }
 
 // slot is the right to run a child.
 type slot struct {
 	of       *slots
+	depth    *depth
 	parentID string
-	parent   *parentSlots
-	worker   chan struct{} // of the child's depth
+	given    chan struct{} // closed once it is there; nil: it was there at once
 }
 
 func newSlots(l Limits) *slots {
-	p := &slots{perParent: l.PerParent, parents: make(map[string]*parentSlots), held: make(map[*slot]string)}
+	p := &slots{running: l.Running, perParent: l.PerParent, held: make(map[*slot]string)}
 	for range l.Depth {
-		p.depths = append(p.depths, make(chan struct{}, l.Running))
+		p.depths = append(p.depths, &depth{free: l.Running, queues: make(map[string]*queue)})
 	}
 	return p
 }
 
-// enter counts a child at depth (from 1) of a parent.
-func (p *slots) enter(parentID string, depth int) *slot {
+// try returns a slot for a child at depth (from 1) of a parent if one is free, else nil.
+func (p *slots) try(parentID string, depth int) *slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	parent := p.parents[parentID]
-	if parent == nil {
-		parent = &parentSlots{slots: make(chan struct{}, p.perParent)}
-		p.parents[parentID] = parent
-	}
-	parent.users++
-	return &slot{p, parentID, parent, p.depths[depth-1]}
+	return p.takeFree(parentID, p.depths[depth-1])
 }
 
-// leave ends what enter began.
-func (s *slot) leave() {
-	s.of.mu.Lock()
-	defer s.of.mu.Unlock()
-	delete(s.of.held, s)
-	if s.parent.users--; s.parent.users == 0 {
-		delete(s.of.parents, s.parentID)
-	}
-}
-
-// release gives the slot back.
-func (s *slot) release() {
-	<-s.worker
-	<-s.parent.slots
-	s.leave()
-}
-
-// try returns a slot if one is free, else nil.
-func (p *slots) try(parentID string, depth int) *slot {
-	s := p.enter(parentID, depth)
-	select {
-	case s.parent.slots <- struct{}{}:
-	default:
-		s.leave()
+// takeFree is try. mu is held.
+func (p *slots) takeFree(parentID string, d *depth) *slot {
+	q := d.queues[parentID]
+	if d.free == 0 || q != nil && q.running == p.perParent {
 		return nil
 	}
-	select {
-	case s.worker <- struct{}{}:
-		return s
-	default:
-		<-s.parent.slots
-		s.leave()
-		return nil
+	if q == nil {
+		q = new(queue)
+		d.queues[parentID] = q
 	}
+	q.running++
+	d.free--
+	return &slot{of: p, depth: d, parentID: parentID}
 }
 
 // take waits for a slot. The error is the cause of ctx's end.
 func (p *slots) take(ctx context.Context, parentID string, depth int) (*slot, error) {
-	s := p.enter(parentID, depth)
-	select {
-	case s.parent.slots <- struct{}{}:
-	case <-ctx.Done():
-		s.leave()
-		return nil, context.Cause(ctx)
+	p.mu.Lock()
+	d := p.depths[depth-1]
+	if s := p.takeFree(parentID, d); s != nil {
+		p.mu.Unlock()
+		return s, nil
 	}
+	q := d.queues[parentID]
+	if q == nil {
+		q = new(queue)
+		d.queues[parentID] = q
+	}
+	s := &slot{of: p, depth: d, parentID: parentID, given: make(chan struct{})}
+	q.waiting = append(q.waiting, s)
+	p.line(d, q)
+	p.mu.Unlock()
 	select {
-	case s.worker <- struct{}{}:
+	case <-s.given:
 		return s, nil
 	case <-ctx.Done():
-		<-s.parent.slots
-		s.leave()
+		s.giveUp()
 		return nil, context.Cause(ctx)
+	}
+}
+
+// line gives a queue its turn, if it may have one more. mu is held.
+func (p *slots) line(d *depth, q *queue) {
+	if !q.inTurn && len(q.waiting) > 0 && q.running < p.perParent {
+		q.inTurn = true
+		d.turns = append(d.turns, q)
+	}
+}
+
+// giveUp ends the wait for a slot, which may have been given meanwhile.
+func (s *slot) giveUp() {
+	s.of.mu.Lock()
+	q := s.depth.queues[s.parentID]
+	i := slices.Index(q.waiting, s)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+		if d := s.depth; len(q.waiting) == 0 && q.inTurn {
+			q.inTurn = false
+			d.turns = slices.DeleteFunc(d.turns, func(other *queue) bool { return other == q })
+		}
+		s.depth.forget(s.parentID, q)
+	}
+	s.of.mu.Unlock()
+	if i < 0 {
+		s.release()
+	}
+}
+
+// release gives the slot back, to those who wait.
+func (s *slot) release() {
+	p, d := s.of, s.depth
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.held, s)
+	q := d.queues[s.parentID]
+	q.running--
+	d.free++
+	p.line(d, q)
+	for d.free > 0 && len(d.turns) > 0 {
+		next := d.turns[0]
+		d.turns = slices.Delete(d.turns, 0, 1)
+		next.inTurn = false
+		given := next.waiting[0]
+		next.waiting = slices.Delete(next.waiting, 0, 1)
+		next.running++
+		d.free--
+		close(given.given)
+		p.line(d, next)
+	}
+	d.forget(s.parentID, q)
+}
+
+// forget drops a queue of which nothing is left. mu is held.
+func (d *depth) forget(parentID string, q *queue) {
+	if q.running == 0 && len(q.waiting) == 0 {
+		delete(d.queues, parentID)
 	}
 }
 
@@ -141,9 +188,9 @@ func (s *slot) hold(agent, childID string) {
 func (p *slots) full(parentID string, depth int) *FullError {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := &FullError{Limit: cap(p.depths[depth-1])}
-	if parent := p.parents[parentID]; parent != nil && len(parent.slots) == cap(parent.slots) {
-		e.Limit, e.PerParent = cap(parent.slots), true
+	e := &FullError{Limit: p.running}
+	if q := p.depths[depth-1].queues[parentID]; q != nil && q.running == p.perParent {
+		e.Limit, e.PerParent = p.perParent, true
 	}
 	var yours []string
 	for s, who := range p.held {
