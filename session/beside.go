@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/agentworker/worker/eventbus/event"
@@ -17,6 +18,7 @@ type beside struct {
 	mu      sync.Mutex
 	running int
 	over    bool // the session ends: nothing more begins
+	closing bool // all that ran has ended: nothing more is told
 	works   sync.WaitGroup
 	notices []notice
 	closed  bool            // the model gives its answer, or has given it: it takes no more messages
@@ -92,7 +94,7 @@ func (s *Session) endBeside() {
 	b.works.Wait()
 	b.mu.Lock()
 	notices := b.notices
-	b.notices = nil
+	b.notices, b.closing = nil, true
 	b.mu.Unlock()
 	for _, n := range notices { // no step comes any more
 		s.append(store.ToldEntry(n.id, n.text))
@@ -107,7 +109,7 @@ func (s *Session) Notify(id, text string) {
 	b := &s.beside
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over || b.known[id] {
+	if b.closing || b.known[id] {
 		return
 	}
 	b.know(id)
@@ -119,19 +121,17 @@ func (s *Session) Notify(id, text string) {
 	b.signal()
 }
 
-// Knows notes that the model has already been told what the message with an id would
-// say.
-func (s *Session) Knows(id string) {
+// Knows notes that the model knows by the result of a call what messages would tell
+// it. It is called before the call ends.
+func (s *Session) Knows(callID string, ids ...string) {
 	b := &s.beside
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.know(id)
-	for i, n := range b.notices {
-		if n.id == id {
-			b.notices = append(b.notices[:i:i], b.notices[i+1:]...)
-			return
-		}
+	for _, id := range ids {
+		b.know(id)
 	}
+	b.notices = slices.DeleteFunc(b.notices, func(n notice) bool { return slices.Contains(ids, n.id) })
+	s.append(store.KnownEntry(callID, ids))
 }
 
 func (b *beside) know(id string) {

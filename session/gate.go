@@ -195,6 +195,7 @@ func (s *Session) admitJudged(ctx context.Context, inv *invocation, layers *laye
 		return
 	}
 	inv.call = &tool.Call{
+		ID:        inv.ID,
 		SessionID: s.id,
 		MessageID: inv.messageID,
 		Args:      json.RawMessage(inv.Arguments),

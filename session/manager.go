@@ -236,6 +236,10 @@ type Spec struct {
 	Paths    *permission.Workspace
 	Worktree *store.Worktree
 
+	// Background says that the parent is told of the session's end by a message: by
+	// [Session.Notify] or, where their process is killed before, by who ends them.
+	Background bool
+
 	// Resumes is what the session goes on with; nil: it begins anew. Terms is how it
 	// is called, for who resumes it: its log has it ([store.State]).
 	Resumes *Resumed
@@ -319,6 +323,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		CreatedAt:       time.Now().UTC(),
 		BootID:          m.bootID,
 		Worktree:        spec.Worktree,
+		Background:      spec.Background,
 	}
 	if p := spec.Parent; p != nil {
 		s.behavior.paths = p.behavior.paths

@@ -1,10 +1,12 @@
 package taskt_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
 
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
@@ -13,9 +15,13 @@ import (
 // TestSendOnce: of calls with one idempotency key a subagent gets one message, the
 // first; also of one that is made after its end.
 func TestSendOnce(t *testing.T) {
-	let := make(chan string)
-	e := newEnv(t, held(let), taskt.Limits{}, nil)
+	let, begun := make(chan string), make(chan struct{}, 2)
+	e := newEnv(t, modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		begun <- struct{}{}
+		return held(let)(ctx, req, yield)
+	}), taskt.Limits{}, nil)
 	run := e.Start(t.Context(), e.root, look)
+	<-begun
 	id, mine := run.SessionID(), scopeOf(e.root.ID())
 	send := func(message, key string) (*control.Sent, error) {
 		answer, err := e.do(t, mine, "task_send", `{"sessionId": "`+id+`", "message": "`+message+`", "idempotencyKey": "`+key+`"}`)

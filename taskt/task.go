@@ -189,6 +189,7 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if !c.in.plain() {
 		spec.Terms = newTerms(spec.Rules, &c.in)
 	}
+	spec.Background = c.inBackground()
 	spec.Parent, spec.ParentMessageID, spec.Description = c.parent, call.MessageID, c.in.Description
 	spec.Checks = slices.Concat(spec.Checks, checksOf(c.in.Checks))
 	if c.child, err = s.sessions.Open(ctx, spec); err != nil {

@@ -82,6 +82,7 @@ type Spec struct {
 
 // Call is one call of a tool.
 type Call struct {
+	ID        string // unique in its session
 	SessionID string // the session whose model made the call
 	MessageID string // the assistant message that holds the call
 	Args      json.RawMessage

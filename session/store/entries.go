@@ -15,6 +15,7 @@ import (
 const (
 	openedKind  = "opened"  // the first entry: an [openedData]
 	messageKind = "message" // a [messageData]
+	knownKind   = "known"   // a [knownData]
 	endedKind   = "ended"   // before session_end: an [endedData]
 	budgetKind  = "budget"  // what the session may use: JSON that its owner knows
 	reserveKind = "reserve" // a [reserveData]
@@ -29,6 +30,8 @@ type openedData struct {
 	Worktree  *Worktree  `json:"worktree,omitempty"`
 	Fork      int        `json:"fork,omitempty"`
 	Resumes   string     `json:"resumes,omitempty"`
+
+	Background bool `json:"background,omitempty"`
 
 	// Terms is how the session was called, for who resumes it. Its form is that of
 	// the package that calls sessions.
@@ -51,6 +54,12 @@ type messageData struct {
 
 	// Reasoning is what a provider wants back, signed, with the model's message.
 	Reasoning []model.Reasoning `json:"reasoning,omitempty"`
+}
+
+// knownData says that the result of a call tells the model what messages would.
+type knownData struct {
+	CallID string   `json:"callId"`
+	IDs    []string `json:"ids"` // of the messages
 }
 
 // endedData says of the end of a session what its last events do not.
@@ -91,7 +100,8 @@ func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
 // called, for who resumes it; nil: it is not resumed.
 func (r *Record) OpenedEntry(terms json.RawMessage) LogEntry {
 	return LogEntry{openedKind, openedData{
-		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Resumes: r.Resumes, Terms: terms,
+		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Resumes: r.Resumes,
+		Background: r.Background, Terms: terms,
 	}}
 }
 
@@ -115,6 +125,12 @@ func ResultsID(messageID string) string { return messageID + "_results" }
 // ToldEntry is a message that the session has for its model.
 func ToldEntry(id, text string) LogEntry {
 	return LogEntry{messageKind, messageData{ID: id, Role: model.User, Text: text}}
+}
+
+// KnownEntry says that the result of a call, which follows, tells the model what the
+// messages of these ids would.
+func KnownEntry(callID string, ids []string) LogEntry {
+	return LogEntry{knownKind, knownData{callID, ids}}
 }
 
 // ResultsEntry is a text that the model is told with the results of the calls of

@@ -46,6 +46,7 @@ type State struct {
 	Unsettled Unsettled
 
 	cut     map[string][]model.ToolResult // by the message with the calls, where outcomes are missing
+	told    map[string]bool               // ids of messages that the model has been told, or knows of by the result of a call
 	logged  bool                          // the log holds the conversation: it has its first entry
 	shown   event.Status
 	started bool // the log has its session_start
@@ -90,8 +91,9 @@ type fold struct {
 	groups map[string]*group // by the message that has the calls
 	calls  map[string]*group // by the call
 	order  []*group
-	told   bool   // the log has said how the session ends
-	said   string // by the last error event
+	known  map[string]string // by the id of a message: the call whose result tells the same
+	over   bool              // the log has said how the session ends
+	said   string            // by the last error event
 
 	reserved *reserveData // for the call that is under way; nil: nothing
 }
@@ -140,7 +142,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		}
 		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
 		r.Worktree, r.Fork = entry.Worktree, entry.Fork
-		r.Resumes, f.Terms = entry.Resumes, entry.Terms
+		r.Background, r.Resumes, f.Terms = entry.Background, entry.Resumes, entry.Terms
 		if n := len(r.Path); n > 0 {
 			r.ID, r.Agent, r.Depth = r.Path[n-1].SessionID, r.Path[n-1].AgentType, n-1
 			if n > 1 {
@@ -162,6 +164,17 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 			return err
 		}
 		f.reserve(entry)
+	case knownKind:
+		var entry knownData
+		if err := json.Unmarshal(e.Data, &entry); err != nil {
+			return err
+		}
+		if f.known == nil {
+			f.known = make(map[string]string)
+		}
+		for _, id := range entry.IDs {
+			f.known[id] = entry.CallID
+		}
 	case endedKind:
 		var entry endedData
 		if err := json.Unmarshal(e.Data, &entry); err != nil {
@@ -170,7 +183,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		r.StartedAt, r.EndedAt, r.Error, r.EndedBy = entry.StartedAt, entry.EndedAt, entry.Error, entry.EndedBy
 		r.Worktree = cmp.Or(entry.Worktree, r.Worktree)
 		r.Work.Idle, r.Work.Evidence = entry.Idle, entry.Evidence
-		f.told = true
+		f.over = true
 	}
 	return nil
 }
@@ -185,7 +198,18 @@ func (f *fold) addMessage(entry *messageData, at time.Time) {
 		g.answer.Text = entry.Text
 		return
 	}
+	if f.told[entry.ID] { // by its own process, and by one that took that for gone
+		return
+	}
+	f.tell(entry.ID)
 	f.append(entry.ID, at, model.Message{Role: entry.Role, Text: entry.Text})
+}
+
+func (f *fold) tell(id string) {
+	if f.told == nil {
+		f.told = make(map[string]bool)
+	}
+	f.told[id] = true
 }
 
 // addEvent takes an event of the session.
@@ -266,7 +290,7 @@ func (f *fold) end(status Status, at time.Time) {
 		status = Interrupted
 	}
 	r.Status, r.Closed = status, true
-	if f.told {
+	if f.over {
 		return
 	}
 	r.EndedAt = at
@@ -358,22 +382,14 @@ func (f *fold) finish() {
 	for _, m := range f.Messages {
 		m.SessionID = f.Record.ID
 	}
+	for id, call := range f.known {
+		if g := f.calls[call]; g != nil && g.results[call].ToolCallID == call {
+			f.tell(id)
+		}
+	}
 	for _, g := range f.order {
-		if g.answer != nil {
-			continue
+		if g.answer == nil {
+			f.cutShort(g)
 		}
-		results := make([]model.ToolResult, len(g.message.ToolCalls))
-		for i, call := range g.message.ToolCalls {
-			result, ended := g.results[call.ID]
-			if !ended {
-				f.Open = append(f.Open, call)
-				result = model.ToolResult{ToolCallID: call.ID, Text: cutOff, IsError: true}
-			}
-			results[i] = result
-		}
-		if f.cut == nil {
-			f.cut = make(map[string][]model.ToolResult)
-		}
-		f.cut[g.message.ID] = results
 	}
 }

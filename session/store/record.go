@@ -61,12 +61,13 @@ type Record struct {
 	CreatedAt       time.Time   `json:"createdAt"`
 	StartedAt       time.Time   `json:"startedAt,omitzero"`
 	EndedAt         time.Time   `json:"endedAt,omitzero"`
-	BootID          string      `json:"bootId"`             // the process that runs it
-	EndedBy         string      `json:"endedBy,omitempty"`  // the process that has ended it in place of that one
-	Closed          bool        `json:"closed"`             // its stream has its session_end
-	Worktree        *Worktree   `json:"worktree,omitempty"` // nil: it works in the workspace
-	Resumes         string      `json:"resumes,omitempty"`  // the session whose conversation this one goes on with
-	Work            Work        `json:"work,omitzero"`      // zero: nothing was done, or a worker of before it was noted
+	BootID          string      `json:"bootId"`               // the process that runs it
+	EndedBy         string      `json:"endedBy,omitempty"`    // the process that has ended it in place of that one
+	Closed          bool        `json:"closed"`               // its stream has its session_end
+	Worktree        *Worktree   `json:"worktree,omitempty"`   // nil: it works in the workspace
+	Background      bool        `json:"background,omitempty"` // its parent is told of its end by a message
+	Resumes         string      `json:"resumes,omitempty"`    // the session whose conversation this one goes on with
+	Work            Work        `json:"work,omitzero"`        // zero: nothing was done, or a worker of before it was noted
 
 	// Fork is how many turns of its parent's conversation, up to ParentMessageID, the
 	// session goes on from; -1: all. 0: none.

@@ -210,6 +210,9 @@ func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending
 			return err
 		}
 	}
+	if err := s.tellEnds(ctx, p, state, r); err != nil {
+		return err
+	}
 	if err := r.EndedEntry().AppendTo(ctx, p); err != nil {
 		return err
 	}

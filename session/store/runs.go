@@ -145,6 +145,24 @@ func (s *Store) forkedFrom(ctx context.Context, r *Record) ([]*Message, error) {
 	return all[begin:end], nil
 }
 
+// cutShort notes which calls of a message have no outcome, and the results that the
+// next run has for them.
+func (f *fold) cutShort(g *group) {
+	results := make([]model.ToolResult, len(g.message.ToolCalls))
+	for i, call := range g.message.ToolCalls {
+		result, ended := g.results[call.ID]
+		if !ended {
+			f.Open = append(f.Open, call)
+			result = model.ToolResult{ToolCallID: call.ID, Text: cutOff, IsError: true}
+		}
+		results[i] = result
+	}
+	if f.cut == nil {
+		f.cut = make(map[string][]model.ToolResult)
+	}
+	f.cut[g.message.ID] = results
+}
+
 // completed returns the messages, with outcomes for the calls that have none.
 func (st *State) completed() []*Message {
 	var all []*Message

@@ -3,13 +3,10 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/report"
@@ -53,11 +50,7 @@ func (r *Result) XML() string {
 	case r.Status == Accepted:
 		element = "task_accepted"
 	}
-	text := r.Text
-	if line := r.worktreeLine(); line != "" {
-		text = strings.TrimRight(text, "\n") + "\n\n" + line
-	}
-	return XML(element, r.Agent, text)
+	return XML(element, r.Agent, r.Record.Worktree.Below(r.Text, r.SessionID))
 }
 
 // Assess returns the answer in sections, nil where it is no report, and what does not
@@ -93,40 +86,12 @@ func (r *Result) byAgent() bool {
 	return at >= 0 && r.Record.Path[at].AgentType != ""
 }
 
-// worktreeLine says where the changes of a task are; empty: in the workspace.
-func (r *Result) worktreeLine() string {
-	w := r.Record.Worktree
-	switch {
-	case w == nil:
-		return ""
-	case w.Removed:
-		return "[worktree: no files changed]"
-	case w.Diffstat == "":
-		return fmt.Sprintf("[worktree: branch %s in %s]", w.Branch, w.Path)
-	default:
-		return fmt.Sprintf("[worktree: %s, on branch %s in %s; 'worker sessions apply %s' brings it to the workspace]", w.Diffstat, w.Branch, w.Path, r.SessionID)
-	}
-}
-
-// XML writes a result element. The text stays as it is, but for a tag of ours
-// in it, whose "<" becomes "&lt;": no answer can end the element early or
-// pretend to be another one.
-func XML(element, agent, text string) string {
-	return "<" + element + ` agent="` + attribute.Replace(termtext.CutBytes(agent, maxAgentName)) + "\">\n" +
-		clean(strings.TrimRight(text, "\n")) + "\n</" + element + ">"
-}
-
-// ourTags matches the start of an opening or closing tag of ours, as leniently
-// as a reader might: all of them begin with "task_".
-var ourTags = regexp.MustCompile(`(?i)<([^\pL<>]*task_)`)
+// XML is [store.Element].
+func XML(element, agent, text string) string { return store.Element(element, agent, text) }
 
 // clean returns a text in which no tag of ours is one.
-func clean(text string) string { return ourTags.ReplaceAllString(text, "&lt;$1") }
+func clean(text string) string { return store.CleanText(text) }
 
 // maxAgentName bounds what is shown of an agent's name, in bytes: a call may name
 // anything.
-const maxAgentName = 100
-
-var attribute = strings.NewReplacer(
-	"&", "&amp;", `"`, "&quot;", "'", "&apos;", "<", "&lt;", ">", "&gt;", "\n", "&#10;", "\r", "&#13;", "\t", "&#9;",
-)
+const maxAgentName = store.MaxAgentName

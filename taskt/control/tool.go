@@ -32,7 +32,7 @@ type Hooks struct {
 
 	// Told is called with the subagents of whose end a call's result tells the
 	// session that made it.
-	Told func(caller string, ended []string)
+	Told func(call *tool.Call, ended []string)
 
 	// Resume is [Scope.Resume] for the session that makes a call.
 	Resume func(ctx context.Context, call *tool.Call, r Resumption) (sessionID string, err error)
@@ -136,7 +136,9 @@ func (c *operationCall) Run(ctx context.Context, call *tool.Call) (tool.Result, 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	c.hooks.Told(call.SessionID, endedIn(answer))
+	if ended := endedIn(answer); len(ended) > 0 {
+		c.hooks.Told(call, ended)
+	}
 	return tool.Result{Text: answer.Answer()}, nil
 }
 

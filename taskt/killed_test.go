@@ -1,0 +1,202 @@
+package taskt_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/lease"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
+)
+
+// recordTree runs a caller with subagents in its background, of which one has such
+// subagents of its own and waits for one of them, and another is resumed. It returns
+// all that was appended, in order, and the process.
+func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
+	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		text, n := prompt(req)
+		switch {
+		case text == "skip":
+			return answer("ANNOUNCE_SKIP: nothing")(ctx, req, yield)
+		case text != "lead":
+			return answer("seen "+text)(ctx, req, yield)
+		case n == 0:
+			callsOf(yield, "one", "skip", "two")
+		case n == 1:
+			_, rest, _ := strings.Cut(req.Messages[2].ToolResults[0].Text, `"sessionId": "`)
+			id, _, _ := strings.Cut(rest, `"`)
+			_ = yield(model.ToolCall{ID: "w", Name: "task_wait", Arguments: `{"sessionId": "` + id + `"}`}) &&
+				yield(model.ToolCall{ID: "b", Name: "task", Arguments: `{"description":"d","prompt":"blocking","agentType":"explore"}`}) &&
+				yield(model.Stop{Reason: model.StopToolCalls})
+		default:
+			return answer("led")(ctx, req, yield)
+		}
+		return nil
+	})
+	e := setup{model: m, limits: taskt.Limits{Depth: 2}, files: map[string]string{"lead.md": "---\ndescription: Leads.\n---\n"}}.open(t)
+	boot = e.root.Record().BootID
+	other := e.Start(t.Context(), e.root, background("other"))
+	lead := e.Start(t.Context(), e.root, taskt.Input{Prompt: "lead", AgentType: "lead", Background: new(true)})
+	<-other.Done()
+	again := e.Resume(t.Context(), e.root, control.Resumption{Record: record(t, e, other.SessionID()), Prompt: "again"})
+	for _, run := range []*taskt.Run{lead, again} {
+		<-run.Done()
+		if run.Result().Err != nil {
+			t.Fatal(run.Result().Err)
+		}
+	}
+	if err := e.root.End(store.Completed, nil); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := e.bus.JetStream().Stream(t.Context(), eventbus.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq := uint64(1); seq <= stream.CachedInfo().State.LastSeq; seq++ {
+		m, err := stream.GetMsg(t.Context(), seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored = append(stored, &nats.Msg{Subject: m.Subject, Data: m.Data})
+	}
+	return stored, boot
+}
+
+func record(t *testing.T, e *env, id string) *store.Record {
+	t.Helper()
+	r, err := e.sessions.Store().Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestKilledTree: wherever in a run of nested subagents in the background their process
+// was killed, each parent is told once of each end: by its process, or by who ends what
+// that has left; not of those of which the result of a call has told it, and which
+// need no telling.
+func TestKilledTree(t *testing.T) {
+	stored, boot := recordTree(t)
+	step := 1
+	if testing.Short() {
+		step = 7
+	}
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	for n := 1; n <= len(stored); n += step {
+		sessions, err := store.Open(t.Context(), bus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{eventbus.Stream, "KV_AGENT_SESSIONS"} {
+			stream, err := bus.JetStream().Stream(t.Context(), name)
+			if err == nil {
+				err = stream.Purge(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, m := range stored[:n] {
+			if _, err := bus.JetStream().Publish(t.Context(), m.Subject, m.Data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		killed, err := json.Marshal(lease.Lease{Worker: lease.Worker{BootID: boot}, Ended: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases, err := bus.JetStream().KeyValue(t.Context(), lease.BucketName)
+		if err == nil {
+			_, err = leases.Put(t.Context(), "ws."+boot, killed)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second finds nothing to do
+			if _, err := sessions.Recover(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Run(fmt.Sprint(n), func(t *testing.T) { checkTold(t, bus, sessions) })
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// checkTold checks what the sessions of a store were told of the ends of others.
+func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store) {
+	records, err := sessions.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if !r.Closed {
+			t.Errorf("%s %s is %s, and not closed", r.ID, r.Agent, r.Status)
+		}
+		if r.ParentID == "" || !r.Background {
+			continue
+		}
+		told, known := heard(t, bus, r)
+		answer := ""
+		if r.Status == store.Completed {
+			if answer, err = sessions.LastAnswer(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+		}
+		want := 1
+		if store.Skipped(answer) || known && told == 0 {
+			want = 0
+		}
+		if told != want {
+			t.Errorf("%s was told %d times of the end of %s (%s), want %d; by a call: %t", r.ParentID, told, r.ID, r.Status, want, known)
+		}
+	}
+}
+
+// heard counts the messages about the end of a session in the log of its parent, and
+// reports whether the result of a call there has told of it.
+func heard(t *testing.T, bus *eventbus.Bus, r *store.Record) (told int, known bool) {
+	notice, calls := store.NoticeID(r.ID), make(map[string]bool)
+	for entry, err := range bus.Log(t.Context(), r.Path[:len(r.Path)-1]) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var data struct {
+			ID, CallID, ToolCallID string
+			IDs                    []string
+			Text                   string
+		}
+		if err := json.Unmarshal(entry.Data, &data); err != nil {
+			t.Fatal(err)
+		}
+		switch entry.Kind {
+		case "message":
+			if data.ID == notice {
+				told++
+				if !strings.Contains(data.Text, "\nstatus: "+string(r.Status)+"\n") {
+					t.Errorf("%s is %s, and its parent was told\n%s", r.ID, r.Status, data.Text)
+				}
+			}
+		case "known":
+			calls[data.CallID] = calls[data.CallID] || slices.Contains(data.IDs, notice)
+		case event.ToolCallEnd{}.Type():
+			known = known || calls[data.ToolCallID]
+		}
+	}
+	return told, known
+}
