@@ -197,6 +197,8 @@ func (s *Session) admitJudged(ctx context.Context, inv *invocation, layers *laye
 	inv.call = &tool.Call{
 		ID:        inv.ID,
 		SessionID: s.id,
+		Agent:     s.agent,
+		Began:     s.Record().CreatedAt,
 		MessageID: inv.messageID,
 		Args:      json.RawMessage(inv.Arguments),
 		Values:    values,

@@ -221,6 +221,11 @@ type Spec struct {
 	// [UnacceptedError]. nil: any answer is the result.
 	Accept func(answer string) (result string, err error)
 
+	// AllowedTools are the names of the tools that the session has, and no others of
+	// its set; those that follow one of them come with it. They hold for its
+	// descendants, too. nil: all of the set.
+	AllowedTools []string
+
 	// Checks are made by the session once the model has given an answer that is
 	// accepted: it is the result if they hold. The model gets one turn to repair what
 	// does not, within the limits of the session; then the turn fails with an
@@ -299,11 +304,12 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
 	}
+	allowed := spec.allowedTools()
 	s := &Session{
 		m:        m,
 		identity: identity{parent: spec.Parent, id: cmp.Or(spec.ID, store.NewID("ses")), agent: spec.Agent},
 		behavior: behavior{
-			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, tools: spec.ToolSet,
+			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, tools: spec.ToolSet.only(allowed), allowed: allowed,
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, approver: spec.Approver, paths: m.paths,
 		},
 		conversation: conversation{callIDs: make(map[string]bool)},

@@ -45,6 +45,7 @@ type behavior struct {
 	accept    func(answer string) (string, error) // nil: any answer
 	checks    []Check
 	tools     *ToolSet
+	allowed   []string // the tools that it and those below it may have at most; nil: all
 	rulesets  []*permission.Ruleset
 	maxSteps  int
 	timeLimit time.Duration

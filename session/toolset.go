@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/agentworker/worker/internal/suggest"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
@@ -63,6 +65,60 @@ func (ts *ToolSet) offered(rulesets []*permission.Ruleset) []model.ToolSpec {
 	o.offered = slices.Clip(o.offered)
 	ts.last.Store(o)
 	return o.offered
+}
+
+// only returns the set of those tools that allowed names, and of those that follow
+// them; nil allows all.
+func (ts *ToolSet) only(allowed []string) *ToolSet {
+	if allowed == nil {
+		return ts
+	}
+	some := &ToolSet{byName: make(map[string]tool.Tool)}
+	for _, name := range ts.names {
+		if t := ts.byName[name]; slices.Contains(allowed, ruledAs(t.Spec())) {
+			some.byName[name] = t
+			some.names = append(some.names, name)
+		}
+	}
+	return some
+}
+
+// allowedTools are those that the session may have, and those above it.
+func (spec *Spec) allowedTools() []string {
+	if spec.Parent == nil || spec.Parent.allowed == nil {
+		return spec.AllowedTools
+	}
+	if spec.AllowedTools == nil {
+		return spec.Parent.allowed
+	}
+	both := []string{}
+	for _, name := range spec.AllowedTools {
+		if slices.Contains(spec.Parent.allowed, name) {
+			both = append(both, name)
+		}
+	}
+	return both
+}
+
+// CheckAllowed returns an error that names what of allowed is not the name of a tool
+// of the set with rules of its own.
+func (ts *ToolSet) CheckAllowed(allowed []string) error {
+	var known []string
+	for _, name := range ts.names {
+		if ts.byName[name].Spec().Follows == "" {
+			known = append(known, name)
+		}
+	}
+	for _, name := range allowed {
+		if slices.Contains(known, name) {
+			continue
+		}
+		if t := ts.byName[name]; t != nil {
+			return fmt.Errorf("%s comes with %s: name that one", name, t.Spec().Follows)
+		}
+		return fmt.Errorf("there is no tool %q%s; the tools are: %s", termtext.CutBytes(name, 100), suggest.DidYouMean(name, known), strings.Join(known, ", "))
+	}
+	return nil
 }
 
 // act reports whether the model may call a tool that changes something.

@@ -91,6 +91,7 @@ func (c *call) settle(ctx context.Context, spec *session.Spec) error {
 // abandon gives up a place in which nothing was done.
 func (c *call) abandon(ctx context.Context) error {
 	c.service.places.byID.Delete(c.held)
+	c.service.claims.release(c)
 	if c.place == nil {
 		return nil
 	}
@@ -105,6 +106,7 @@ const leaveTime = 2 * time.Minute
 // worktree that was not used is removed, if all went well; any other is kept.
 func (c *call) leave(ctx context.Context, out *session.Outcome) {
 	c.service.places.byID.Delete(c.held)
+	c.service.claims.release(c)
 	if c.place == nil {
 		return
 	}

@@ -30,6 +30,15 @@ type Input struct {
 	// agent's file says.
 	ForkContext *ForkContext `json:"forkContext,omitempty"`
 
+	// AllowedTools are the names of the tools that the subagent has, of those that it
+	// would have without; nil: all of them. A name that no tool has is an error.
+	AllowedTools []string `json:"allowedTools,omitempty"`
+
+	// WriteRoots are the folders of the workspace, relative to Cwd or absolute, to
+	// which the subagent's writing is held, and in which no other that names
+	// some may write meanwhile. nil: wherever it may.
+	WriteRoots []string `json:"writeRoots,omitempty"`
+
 	// Checks are made after those of the agent's file. They are for programs: the
 	// schema does not show them to models.
 	Checks []agentdefs.Check `json:"checks,omitempty"`
@@ -115,9 +124,13 @@ func schema(agents []*agentdefs.Definition, as Presentation) (json.RawMessage, e
 			"prompt":      {Type: "string", MinLength: &one, Description: "the whole task: what to do, what is known, what to report"},
 			"agentType":   agentType,
 			"background":  {Type: "boolean", Description: "true: the call returns at once with a session id, and the subagent runs on while you do other work; task_wait waits for it"},
-			"cwd":         {Type: "string", Description: "a folder of the workspace: the subagent has its files alone, and its commands begin there"},
+			"allowedTools": {Type: "array", Items: &jsonschema.Schema{Type: "string"},
+				Description: "the only tools that the subagent shall have, by their names; no more than it has without"},
+			"writeRoots": {Type: "array", Items: &jsonschema.Schema{Type: "string"},
+				Description: "the only folders that the subagent may write in; subagents that run side by side must have folders that do not overlap"},
+			"cwd": {Type: "string", Description: "a folder of the workspace: the subagent has its files alone, and its commands begin there"},
 		},
-		PropertyOrder:        []string{"description", "prompt", "agentType", "background", "cwd"},
+		PropertyOrder:        []string{"description", "prompt", "agentType", "background", "cwd", "allowedTools", "writeRoots"},
 		Required:             []string{"description", "prompt", "agentType"},
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
@@ -142,6 +155,9 @@ func parseInput(args json.RawMessage) (Input, error) {
 	return in, in.check()
 }
 
+// maxListed bounds the lists of a call.
+const maxListed = 100
+
 // check reports what a call lacks.
 func (in *Input) check() error {
 	switch {
@@ -149,6 +165,14 @@ func (in *Input) check() error {
 		return errors.New("the arguments of task lack agentType")
 	case strings.TrimSpace(in.Prompt) == "":
 		return errors.New("the arguments of task lack a prompt")
+	}
+	switch {
+	case in.AllowedTools != nil && len(in.AllowedTools) == 0:
+		return errors.New("allowedTools of task is empty: name the tools, or leave it out for all that the agent has")
+	case in.WriteRoots != nil && len(in.WriteRoots) == 0:
+		return errors.New("writeRoots of task is empty: name the folders, or leave it out")
+	case len(in.AllowedTools) > maxListed || len(in.WriteRoots) > maxListed:
+		return fmt.Errorf("allowedTools and writeRoots of task may have %d entries each", maxListed)
 	}
 	if err := agentdefs.CheckAll(in.Checks); err != nil {
 		return fmt.Errorf("the checks of task: %w", err)

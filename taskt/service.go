@@ -69,6 +69,7 @@ type Service struct {
 	in       func(dir string) []tool.Tool
 	isolate  func(ctx context.Context, from, id string) (*Place, error)
 	places   places
+	claims   claims
 	rules    []permission.Rule
 	limits   Limits
 	spend    Budget

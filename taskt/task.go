@@ -183,6 +183,9 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if err := c.settle(ctx, &spec); err != nil {
 		return err
 	}
+	if err := c.narrow(&spec); err != nil {
+		return errors.Join(err, c.abandon(ctx))
+	}
 	if c.prompt, err = c.fork(&spec); err != nil {
 		return errors.Join(err, c.abandon(ctx))
 	}

@@ -69,6 +69,9 @@ func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Resu
 	if err != nil {
 		return Result{}, err
 	}
+	if err := ws.writers.check(call, real); err != nil {
+		return Result{}, err
+	}
 	before, err := ws.readText(call, real)
 	if err != nil {
 		return Result{}, err
@@ -80,6 +83,7 @@ func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Resu
 	if _, err := ws.replace(ctx, real, after); err != nil {
 		return Result{}, err
 	}
+	ws.writers.wrote(call, real)
 	return Result{
 		Text:   fmt.Sprintf("replaced %s in %s, at %s", termtext.Plural(n, "occurrence"), showPath(rel), showLines(lines, n)),
 		Meta:   map[string]any{"path": rel, "replaced": n},

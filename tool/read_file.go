@@ -48,10 +48,12 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 	if err != nil {
 		return Result{}, err
 	}
+	then := ws.writers.now()
 	f, info, err := ws.openJudged(call, "read_file", real)
 	if err != nil {
 		return Result{}, err
 	}
+	ws.writers.sees(call, real, then)
 	defer f.Close()
 	r := &lineReader{r: bufio.NewReaderSize(f, 64<<10)}
 	head, err := r.r.Peek(binaryHead)

@@ -47,7 +47,10 @@ func (t *shellTool) Held(sessionID string, rules *permission.Layers) (held bool,
 }
 
 // EndSession implements [Sandboxed].
-func (t *shellTool) EndSession(sessionID string) error { return t.ws.closeBox(sessionID) }
+func (t *shellTool) EndSession(sessionID string) error {
+	t.ws.writers.forget(sessionID)
+	return t.ws.closeBox(sessionID)
+}
 
 func shellExec(ws *Workspace, dir string) Tool {
 	rules, begins := ws.rules, "the workspace"

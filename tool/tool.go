@@ -25,6 +25,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/agentworker/worker/permission"
 )
@@ -82,9 +83,11 @@ type Spec struct {
 
 // Call is one call of a tool.
 type Call struct {
-	ID        string // unique in its session
-	SessionID string // the session whose model made the call
-	MessageID string // the assistant message that holds the call
+	ID        string    // unique in its session
+	SessionID string    // the session whose model made the call
+	Agent     string    // its agent; empty: it stands for a caller
+	Began     time.Time // when it began
+	MessageID string    // the assistant message that holds the call
 	Args      json.RawMessage
 
 	// Values are what Values returned for Args, and what was judged.

@@ -103,6 +103,7 @@ type Workspace struct {
 	// writing is held from reading a file to replacing it, so that of two
 	// edits at once neither is lost.
 	writing sync.Mutex
+	writers writers
 }
 
 // OpenWorkspace opens the folder root for the built-in tools. Close it once no

@@ -53,11 +53,15 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 	if err := call.judged("write_file", real); err != nil {
 		return Result{}, err
 	}
+	if err := ws.writers.check(call, real); err != nil {
+		return Result{}, err
+	}
 	before := ws.hash(real)
 	created, err := ws.replace(ctx, real, []byte(a.Content))
 	if err != nil {
 		return Result{}, err
 	}
+	ws.writers.wrote(call, real)
 	lines := strings.Count(a.Content, "\n")
 	if a.Content != "" && !strings.HasSuffix(a.Content, "\n") {
 		lines++

@@ -1,0 +1,60 @@
+package tool_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/tool"
+)
+
+// TestWritersBesideEachOther: no session changes a file as it was before another
+// one's change.
+func TestWritersBesideEachOther(t *testing.T) {
+	p := newPlace(t, nil, map[string]string{"a.txt": "one\n", "link.txt": "-> a.txt"})
+	began := time.Now()
+	call := func(session, name string, in args) (string, bool) {
+		t.Helper()
+		raw, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := p.tools[name].Values(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := p.tools[name].Run(t.Context(), &tool.Call{SessionID: session, Agent: "agent " + session, Began: began, Args: raw, Values: values})
+		if err != nil {
+			return err.Error(), true
+		}
+		return res.Text, res.IsError
+	}
+	read, write := args{"path": "a.txt"}, args{"path": "link.txt", "content": "x"}
+	edit := func(from, to string) args { return args{"path": "a.txt", "oldText": from, "newText": to} }
+	for i, step := range []struct {
+		session, tool string
+		in            args
+		fails         string
+	}{
+		{"A", "read_file", read, ""},
+		{"B", "edit_file", edit("one", "two"), ""}, // nobody has changed it
+		{"B", "write_file", write, ""},             // it has seen its own change
+		{"A", "edit_file", edit("x", "y"), "a.txt was changed by session B (agent B) at "},
+		{"A", "write_file", write, "after you had read it: read it now"},
+		{"C", "write_file", write, "while you worked, and you have not read it"},
+		{"A", "read_file", args{"path": "link.txt", "limit": 1}, ""},
+		{"A", "edit_file", edit("x", "y"), ""},
+		{"B", "edit_file", edit("y", "z"), "a.txt was changed by session A"},
+		{"B", "read_file", read, ""},
+		{"B", "edit_file", edit("y", "z"), ""},
+	} {
+		if got, failed := call(step.session, step.tool, step.in); failed != (step.fails != "") || !strings.Contains(got, step.fails) {
+			t.Errorf("step %d: %s of %s: %q, want %q", i+1, step.tool, step.session, got, step.fails)
+		}
+	}
+	began = time.Now().Add(time.Second) // of a session that began afterwards
+	if got, failed := call("D", "write_file", write); failed {
+		t.Errorf("a later session: %s", got)
+	}
+}
