@@ -33,12 +33,15 @@ bench-beside:
 # kernel can hold, and what a store with much history costs
 CAMPAIGNS ?=
 HISTORY ?= -sessions 100000 -events 57
-soak:
-	go run ./internal/soak $(CAMPAIGNS)
-	SOAK=1 go test -count 1 -timeout 30m -run TestDamage -v ./cmd/worker
-	SANDBOX_ROWS=all go test -tags soak -count 1 -timeout 120m ./sandbox
-	SANDBOX_ROWS=all go test -count 1 -timeout 30m -run TestAttacks ./cmd/worker
-	go run ./internal/soak/history $(HISTORY)
+soak: # all of it, also behind what fails
+	@failed=; \
+	step() { echo "$$*"; env "$$@" || failed="$$failed$$(printf '\n  %s' "$$*")"; }; \
+	step go run ./internal/soak $(CAMPAIGNS); \
+	step SOAK=1 go test -count 1 -timeout 30m -run TestDamage -v ./cmd/worker; \
+	step SANDBOX_ROWS=all go test -tags soak -count 1 -timeout 120m ./sandbox; \
+	step SANDBOX_ROWS=all go test -count 1 -timeout 30m -run TestAttacks ./cmd/worker; \
+	step go run ./internal/soak/history $(HISTORY); \
+	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 ci:
 	.ci/run

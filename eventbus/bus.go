@@ -210,6 +210,28 @@ func (b *Bus) Embedded() bool { return b.store.Embedded() }
 // Leads reports whether this process runs the embedded store at the moment.
 func (b *Bus) Leads() bool { return b.store.Leads() }
 
+// Stopped reports whether another process runs the embedded store, and is stopped, as
+// by Ctrl-Z: what waits for the store waits for that process.
+func (b *Bus) Stopped() bool { return b.store.Stopped() }
+
+// Waited returns for how long what began at a time has waited for the store in vain. The
+// time in which another process that runs it was stopped, or this one was suspended, does
+// not count, nor what came before it, for an hour.
+func (b *Bus) Waited(began time.Time) time.Duration { return b.store.Waited(began) }
+
+// Diagnosis returns what is known to be wrong with the store, in the form of a remark
+// behind an error that does not say it; empty: nothing.
+func (b *Bus) Diagnosis() string { return b.store.Diagnosis() }
+
+// Suspend hands the embedded store over to another process, if this one runs it. Until
+// [Bus.Resume] this process does not run it again. Call it before the process is
+// stopped: a stopped one keeps the store from all others. The bus waits for the store
+// meanwhile, or uses that of the other process.
+func (b *Bus) Suspend(ctx context.Context) error { return b.store.Suspend(ctx) }
+
+// Resume ends what Suspend has begun.
+func (b *Bus) Resume() { b.store.Resume() }
+
 // EnsureStream opens a stream, and makes it if it does not exist. In an external
 // server it gets the configured number of replicas. A stream that exists there
 // stays as its operator has set it up: it is refused with a [*StreamError] if it

@@ -76,7 +76,7 @@ func (p *Publisher) Append(ctx context.Context, kind string, data json.RawMessag
 	p.order.Lock()
 	defer p.order.Unlock()
 	if len(data) > p.payloads.maxMessage() {
-		if err := p.failed(); err != nil {
+		if err := p.Err(); err != nil {
 			return err
 		}
 		ref, err := p.payloads.put(ctx, p.sessionID, data)
@@ -115,7 +115,7 @@ func (p *Publisher) Flush(ctx context.Context) error {
 	if err := p.wait(ctx); err != nil {
 		return err
 	}
-	return p.failed()
+	return p.Err()
 }
 
 // Close gives up what is not known to be stored: none of it is sent again.
@@ -125,8 +125,16 @@ func (p *Publisher) Close() {
 	_ = p.end(errors.New("the publisher is closed"))
 }
 
-// failed returns why the publisher has ended.
-func (p *Publisher) failed() error {
+// Stored returns how many entries are known to be stored.
+func (p *Publisher) Stored() uint64 {
+	p.writer.mu.Lock()
+	defer p.writer.mu.Unlock()
+	return p.stored
+}
+
+// Err returns why the publisher has ended: an [ErrEnded] with the end of its session.
+// nil: what it has published is stored, or will be.
+func (p *Publisher) Err() error {
 	p.writer.mu.Lock()
 	defer p.writer.mu.Unlock()
 	return p.err
@@ -208,7 +216,7 @@ func (p *Publisher) message(ctx context.Context, ev event.Event) ([]byte, error)
 	if data = append(data, p.after...); len(data) <= p.payloads.maxMessage() {
 		return data, nil
 	}
-	if err := p.failed(); err != nil {
+	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	ref, err := p.payloads.put(ctx, p.sessionID, data[len(p.before):len(data)-len(p.after)])

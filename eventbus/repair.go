@@ -84,17 +84,15 @@ func (w *writer) repair() *repair {
 
 // mend is the goroutine of a repair.
 func (w *writer) mend(r *repair) {
-	ctx, cancel := context.WithTimeout(w.ctx, w.store.AckTimeout())
-	defer cancel()
 	w.mu.Lock()
 	for w.sending {
 		w.idle.Wait()
 	}
 	w.mu.Unlock()
-	err := w.mendOnce(ctx)
-	for err != nil && ctx.Err() == nil && w.mayPass(err) {
-		pause(ctx, repairPause)
-		err = w.mendOnce(ctx)
+	began := time.Now()
+	late, err := w.mendWithin(w.limit)
+	for waited := w.store.Waited(began); late && waited < w.limit; waited = w.store.Waited(began) {
+		late, err = w.mendWithin(w.limit - waited)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,6 +105,18 @@ func (w *writer) mend(r *repair) {
 		w.pump()
 	}
 	close(r.done)
+}
+
+// mendWithin repeats mendOnce for as long as that may help. late: the time was up.
+func (w *writer) mendWithin(limit time.Duration) (late bool, err error) {
+	ctx, cancel := context.WithTimeout(w.ctx, limit)
+	defer cancel()
+	err = w.mendOnce(ctx)
+	for err != nil && ctx.Err() == nil && w.mayPass(err) {
+		pause(ctx, repairPause)
+		err = w.mendOnce(ctx)
+	}
+	return err != nil && ctx.Err() != nil && w.ctx.Err() == nil, err
 }
 
 // mayPass reports whether err says nothing of what was sent, so that it is sent

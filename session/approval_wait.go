@@ -44,7 +44,7 @@ func (s *Session) ask(ctx context.Context, req *ApprovalRequest, allowed func() 
 		AlwaysPatterns: a.AlwaysPatterns,
 		ExpiresAt:      a.ExpiresAt,
 	})
-	if err := s.flush(); err != nil { // nobody is shown what may be forgotten
+	if err := s.flush(ctx); err != nil && ctx.Err() == nil { // nobody is shown what may be forgotten
 		return nil, err
 	}
 	answered, err := s.await(ctx, req, a, allowed)

@@ -94,7 +94,7 @@ func (s *Session) reserve(ctx context.Context, req *model.Request) (*Reservation
 	}
 	req.MaxOutputTokens = int(r.Output)
 	s.append(store.ReservedEntry(r.Tokens, int64(r.Cost)))
-	if err := s.flush(); err != nil { // what is called is known to have been begun
+	if err := s.flush(ctx); err != nil { // what is called is known to have been begun
 		s.budget.Release(r)
 		return nil, err
 	}

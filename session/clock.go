@@ -65,6 +65,16 @@ func (c *clock) resume() {
 	}
 }
 
+// over reports whether the time has passed, also on a clock that was stopped.
+func (c *clock) over() bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.timer != nil && c.pauses == 0 && time.Since(c.since) >= c.left
+}
+
 // stop ends the clock and what it can cancel.
 func (c *clock) stop() {
 	c.mu.Lock()

@@ -18,7 +18,7 @@ import (
 // stored; nothing is published after it. status is one that [store.Status.Ended]
 // reports. A session ends once; later calls return [store.ErrEnded]. If an event before
 // could not be stored, the session has failed whatever status says, and End
-// returns why.
+// returns why. So it does if the end is not stored in time: it may be later.
 func (s *Session) End(status store.Status, why error) error {
 	if !status.Ended() {
 		return fmt.Errorf("session %s cannot end as %q", s.id, status)
@@ -43,28 +43,45 @@ func (s *Session) End(status store.Status, why error) error {
 		return incomplete
 	}
 	s.note(incomplete)
+	p := s.stream()
+	if p.Err() == nil { // all of it is on its way, and nothing is lost
+		s.leave()
+		return incomplete
+	}
 	if status == store.Completed {
 		status, why = store.Failed, incomplete
 	}
-	s.stream().Close() // nothing of it may come after the end
-	s.mu.Lock()
-	s.shown = "" // it may be among what was not stored
-	s.mu.Unlock()
-	if err := s.newStream(); err != nil {
-		return errors.Join(incomplete, err)
-	}
-	if err := s.endAs(status, why); err != nil {
+	if err := s.endAgain(p.Stored(), status, why); err != nil {
 		// Its end is found missing, and made up for, by the next sweep that the store
 		// has room for: of this process, or of another one when this one has gone.
-		s.m.mu.Lock()
-		s.m.lost[s.id] = true
-		s.m.mu.Unlock()
+		s.leave()
 		s.mu.Lock()
 		s.m.index.Put(indexed{s}, s.record)
 		s.mu.Unlock()
 		return errors.Join(incomplete, err)
 	}
 	return incomplete
+}
+
+// opening is among how many entries at the start of a log its session_start is.
+const opening = 3
+
+// endAgain ends a session whose stream the store has failed, after so many entries that
+// are known to be stored.
+func (s *Session) endAgain(stored uint64, status store.Status, why error) error {
+	s.mu.Lock()
+	s.shown = "" // it may be among what was not stored
+	s.mu.Unlock()
+	if stored < opening { // who ends it looks first whether it has begun
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.record.End(status, why, time.Now().UTC())
+		return fmt.Errorf("nothing is known to be stored of session %s", s.id)
+	}
+	if err := s.newStream(); err != nil {
+		return err
+	}
+	return s.endAs(status, why)
 }
 
 // endAs ends the session in one wait: for its session_end, which is stored behind

@@ -77,6 +77,55 @@ func TestRefusedEvent(t *testing.T) {
 	}
 }
 
+// TestRefusedStart: a session of which the store has taken nothing is ended once the store
+// takes it, and its stream begins like any other.
+func TestRefusedStart(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	stream, err := e.bus.JetStream().Stream(t.Context(), eventbus.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := stream.CachedInfo().Config
+	limit := func(bytes int32) {
+		cfg.MaxMsgSize = bytes
+		if _, err := e.bus.JetStream().UpdateStream(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(16)
+	id := store.NewID("ses")
+	s, err := e.Open(t.Context(), session.Spec{ID: id, Agent: "explore"})
+	if err == nil { // the refusal comes later
+		err = s.End(store.Completed, nil)
+	}
+	if err == nil {
+		t.Fatal("nobody is told that nothing was stored")
+	}
+	limit(-1)
+	e.stored(id)
+	if !session.Sweep(t.Context(), e.Manager) {
+		t.Error("the sweep has not looked at all")
+	}
+	r := e.stored(id)
+	if r.Status != store.Failed || !r.Closed {
+		t.Errorf("record %+v", r)
+	}
+	var got []string
+	for d, err := range e.bus.Follow(t.Context(), r.Path, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, ev, err := d.Event()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, ev.Type())
+	}
+	if text := strings.Join(got, " "); text != "session_start session_end" {
+		t.Errorf("events %s", text)
+	}
+}
+
 // TestLargePayloads: an event and a message that are too large for one message
 // of the store come back whole, and go with their session.
 func TestLargePayloads(t *testing.T) {

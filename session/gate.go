@@ -349,7 +349,7 @@ func (s *Session) run(ctx context.Context, inv *invocation) {
 	defer s.guard(inv)
 	spec := inv.tool.Spec()
 	if !spec.ReadOnly && !spec.Delegates {
-		if err := s.flush(); err != nil { // what is changed is known to have been begun
+		if err := s.flush(ctx); err != nil { // what is changed is known to have been begun
 			inv.end(CallResult{Result: tool.Errorf("%s was not run: %s", inv.Name, errtext.Of(err))})
 			return
 		}

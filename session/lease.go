@@ -19,11 +19,16 @@ func startKeeper(ctx context.Context, m *Manager) (*lease.Keeper, error) {
 	})
 }
 
-// sweep ends the sessions of processes that have gone, and forgets those that are kept
-// no longer.
+// sweep ends the sessions of processes that have gone, and those of this one that are
+// lost: another process has claimed them, and may not have ended them (nil), or their end
+// was not stored in time, and what is on its way may still do it. It forgets those that
+// are kept no longer.
 func (m *Manager) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 	m.mu.Lock()
-	lost := maps.Clone(m.lost)
+	lost := make(map[string]bool, len(m.lost))
+	for id, p := range m.lost {
+		lost[id] = p == nil || p.Err() != nil // else what is on its way of it ends it
+	}
 	m.mu.Unlock()
 	n, err := m.recover(ctx, k, func(id string) bool { return lost[id] })
 	if ctx.Err() != nil {
@@ -35,8 +40,10 @@ func (m *Manager) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 	done = err == nil
 	if done {
 		m.mu.Lock()
-		for id := range lost {
-			delete(m.lost, id)
+		for id, over := range lost {
+			if over {
+				delete(m.lost, id)
+			}
 		}
 		m.mu.Unlock()
 		_, err = m.store.Expire(ctx, m.retention, time.Now())
@@ -103,7 +110,7 @@ func (s *Session) lose(r *store.Record) error {
 	s.m.log.Warn("a session is stopped: another process has ended it", "session", s.id, "status", r.Status)
 	s.record, s.broken = *r, err
 	s.m.mu.Lock()
-	s.m.lost[s.id] = true
+	s.m.lost[s.id] = nil
 	s.m.mu.Unlock()
 	if s.clock != nil {
 		s.clock.cancel(err)

@@ -133,6 +133,9 @@ func (t *Turn) outcome(text string, err error) Outcome {
 		switch {
 		case errors.As(out.Err, &limit):
 			out.Status = store.TimedOut
+			if bus := t.s.m.bus; bus.Stopped() {
+				out.Err = fmt.Errorf("%w%s", out.Err, bus.Diagnosis())
+			}
 		case out.Err == context.Canceled: // without a reason
 			out.Status, out.Err = store.Cancelled, errors.New("the task was cancelled")
 		case errors.Is(out.Err, context.Canceled):

@@ -111,7 +111,7 @@ type Manager struct {
 
 	mu   sync.Mutex
 	live map[string]*Session
-	lost map[string]bool // ids of sessions that another process has claimed, and may not have ended, or whose end could not be stored
+	lost map[string]*eventbus.Publisher // see Manager.sweep
 
 	rulesSaid string // what was logged of the static rules; empty: nothing is wrong
 }
@@ -144,7 +144,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		log:        opts.Logger,
 		bootID:     store.NewID("boot"),
 		live:       make(map[string]*Session),
-		lost:       make(map[string]bool),
+		lost:       make(map[string]*eventbus.Publisher),
 	}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
@@ -314,7 +314,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		},
 		conversation: conversation{callIDs: make(map[string]bool)},
 		beside:       beside{news: make(chan struct{}, 1)},
-		lifecycle:    lifecycle{lasting: spec.Lasting, background: context.WithoutCancel(ctx), done: make(chan struct{})},
+		lifecycle:    lifecycle{lasting: spec.Lasting, caller: ctx, background: context.WithoutCancel(ctx), done: make(chan struct{})},
 	}
 	if s.approver == nil {
 		s.approver = m.approver

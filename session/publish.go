@@ -3,26 +3,11 @@ package session
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/store"
 )
-
-// brokenTimeout is [store.WriteTimeout] once the store has failed the session: it
-// is tried, and not waited for again.
-const brokenTimeout = time.Second
-
-// storeContext bounds a write to the store, whatever has become of the
-// session's own context.
-func (s *Session) storeContext() (context.Context, context.CancelFunc) {
-	timeout := store.WriteTimeout
-	if s.brokenBy() != nil {
-		timeout = brokenTimeout
-	}
-	return context.WithTimeout(s.background, timeout)
-}
 
 func (s *Session) stream() *eventbus.Publisher {
 	s.mu.Lock()
@@ -103,11 +88,13 @@ func (s *Session) append(entry store.LogEntry) {
 }
 
 // flush waits until all that the session, and those above it, have said so far is
-// stored.
-func (s *Session) flush() error {
+// stored, or until ctx ends.
+func (s *Session) flush(ctx context.Context) error {
 	for at := s; at != nil; at = at.parent {
-		if err := at.stream().Flush(s.background); err != nil {
-			at.note(err)
+		if err := at.stream().Flush(ctx); err != nil {
+			if at.stream().Err() != nil {
+				at.note(err)
+			}
 			return err
 		}
 	}

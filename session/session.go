@@ -67,6 +67,7 @@ type conversation struct {
 // lifecycle says until when the session works.
 type lifecycle struct {
 	lasting    bool            // its caller makes call after call: who stops it ends it
+	caller     context.Context // of Open: of a root, it ends when nobody waits any more
 	background context.Context // of what must be stored, cancelled or not
 	life       lifetime        // ends when the session is stopped, or has ended
 	done       chan struct{}   // closed when End has returned

@@ -87,6 +87,7 @@ func startWorker(t *testing.T, args string) (*exec.Cmd, io.Reader) {
 	cmd := exec.Command(path, append(strings.Fields(args), "--dir", dir, "--state-dir", filepath.Join(dir, "state"), "--model", "replay/"+script)...)
 	cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH")}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, w, w
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell starts it
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

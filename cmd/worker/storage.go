@@ -18,6 +18,7 @@ type storage struct {
 	ws      *workspace.Workspace
 	bus     *eventbus.Bus
 	records *store.Store
+	endStop func() // ends handOverAtStops
 }
 
 // openStorage opens the workspace's state, here or through a worker that has it
@@ -35,13 +36,17 @@ func (p *program) openStorage(ctx context.Context) (_ *storage, err error) {
 	if err != nil {
 		return nil, err
 	}
+	s.endStop = handOverAtStops(s.bus, p.logger())
 	if s.records, err = store.Open(ctx, s.bus); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-func (s *storage) close() error { return s.bus.Close() }
+func (s *storage) close() error {
+	s.endStop()
+	return s.bus.Close()
+}
 
 // recover ends the sessions that killed processes of this machine have left running.
 // Commands that run or change sessions call it first. Commands that only read do not.

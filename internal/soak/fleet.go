@@ -119,6 +119,7 @@ func (f *fleet) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(f.binary, append(args, f.flags...)...)
 	cmd.Env = []string{"HOME=" + f.home(), "PATH=" + os.Getenv("PATH")}
 	cmd.Dir = f.repo
+	cmd.SysProcAttr = ofShell()
 	return cmd
 }
 

@@ -26,6 +26,8 @@ import (
 // leader whose server has failed, as with a full disk, closes it and takes part
 // again, as the others do: each finds out by itself whether the disk has room.
 //
+// A process that is about to be stopped hands the store over before ([Election.Suspend]).
+//
 // Dialling looks up where the store is at that moment; campaign sees to it that
 // it is somewhere. A nil Election is that of an external store: nobody leads, and
 // nothing is known to be wrong.
@@ -38,6 +40,10 @@ type Election struct {
 	request string                      // the file by which it requests the leader's address
 	place   atomic.Pointer[os.FileInfo] // of the lock's file; nil: the store was not open yet
 	looked  atomic.Pointer[look]        // whether the process that leads was stopped
+	stopped atomic.Pointer[time.Time]   // when it was last found to be, or this one was suspended; nil: never
+
+	suspend   chan chan<- error // requests of Suspend, with where the answer goes
+	suspended atomic.Bool       // this process does not lead until Resume
 
 	// For the goroutine that campaigns.
 	reports   *oncelog.Logger
@@ -58,7 +64,9 @@ func Open(dir string, sync Sync, log *slog.Logger) (*Election, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("opening the event store in %s: %w", dir, err)
 	}
-	e := &Election{dir: dir, sync: sync, log: log, reports: oncelog.New(log), request: filepath.Join(path, rand.Text()+requestSuffix)}
+	e := &Election{
+		dir: dir, sync: sync, log: log, reports: oncelog.New(log), request: filepath.Join(path, rand.Text()+requestSuffix), suspend: make(chan chan<- error),
+	}
 	if _, err := e.step(); err != nil {
 		return nil, err
 	}
@@ -102,6 +110,8 @@ func (e *Election) Run(ctx context.Context, lost <-chan struct{}, connected func
 			err = e.campaign(ctx, connected)
 		case <-e.broken():
 			err = e.retire() // the connection is lost with it
+		case done := <-e.suspend:
+			e.handOver(done)
 		case <-ticker.C:
 			err = e.watch()
 		}
@@ -132,10 +142,14 @@ func (e *Election) campaign(ctx context.Context, reached func() bool) error {
 			continue
 		case err != nil:
 			e.reports.Report(slog.LevelError, "opening the event store failed; trying again", err)
+		case e.place.Load() != nil:
+			e.tellStopped()
 		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case done := <-e.suspend:
+			e.handOver(done)
 		case <-time.After(electionInterval):
 		}
 	}
@@ -154,7 +168,7 @@ func (e *Election) step() (elected bool, err error) {
 			return false, err
 		}
 	}
-	if !time.Now().Before(e.notBefore) {
+	if !time.Now().Before(e.notBefore) && !e.suspended.Load() {
 		var check func() error // who has just started may be here to make room
 		if e.place.Load() != nil {
 			check = func() error { return cmp.Or(e.moved(), checkRoom(e.dir)) }
@@ -290,16 +304,39 @@ func (e *Election) Stopped() bool {
 	}
 	look := &look{now, lockHolder(e.dir).stopped}
 	e.looked.Store(look)
+	if look.stopped {
+		e.stopped.Store(&now)
+	}
 	return look.stopped
+}
+
+// StoppedAt returns when the process that leads was last found to be stopped, or this one
+// was suspended; the zero time: never. Run looks about once a second.
+func (e *Election) StoppedAt() time.Time {
+	if e == nil {
+		return time.Time{}
+	}
+	if e.suspended.Load() {
+		return time.Now()
+	}
+	e.Stopped()
+	if at := e.stopped.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }
 
 // watch looks after the store while it is open: it logs that the leader is
 // stopped, and returns an [ErrMoved] if the folder is gone.
 func (e *Election) watch() error {
+	e.tellStopped()
+	return e.moved()
+}
+
+func (e *Election) tellStopped() {
 	if e.Stopped() {
 		e.reports.Report(slog.LevelError, "waiting for the event store", e.err())
 	}
-	return e.moved()
 }
 
 // err returns why this process has no store.

@@ -39,15 +39,25 @@ func retry[T any](ctx context.Context, r *retrier, lim limits, f func(ctx contex
 	if _, bounded := ctx.Deadline(); bounded || lim.total == 0 {
 		return retryUntil(ctx, r, lim.attempt, f)
 	}
-	for began := time.Now(); ; {
-		limited, cancel := context.WithTimeout(ctx, lim.total)
+	began := time.Now()
+	for left := lim.total; ; {
+		limited, cancel := context.WithTimeout(ctx, left)
 		v, err := retryUntil(limited, r, lim.attempt, f)
 		late := limited.Err() != nil && ctx.Err() == nil
 		cancel()
-		if err == nil || !late || !r.election.Stopped() || time.Since(began) > embedded.StoppedTimeout {
+		if left = lim.total - r.waited(began); err == nil || !late || left <= 0 {
 			return v, err
 		}
 	}
+}
+
+// waited is [Store.Waited].
+func (r *retrier) waited(began time.Time) time.Duration {
+	since := time.Since(began)
+	if since > embedded.StoppedTimeout {
+		return since
+	}
+	return min(since, time.Since(r.election.StoppedAt()))
 }
 
 // retryUntil is retry until ctx ends.

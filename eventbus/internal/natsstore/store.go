@@ -203,6 +203,34 @@ func (s *Store) Embedded() bool { return s.retrier.embedded() }
 // Leads reports whether this process runs the embedded store at the moment.
 func (s *Store) Leads() bool { return s.retrier.election.Leads() }
 
+// Stopped reports whether another process runs the embedded store, and is stopped: what
+// waits for the store waits for that process.
+func (s *Store) Stopped() bool { return s.retrier.election.Stopped() }
+
+// Waited returns for how long what began at a time has waited for the store in vain. The
+// time in which another process that runs it was stopped, or this one was suspended, does
+// not count, nor what came before it, for an hour.
+func (s *Store) Waited(began time.Time) time.Duration { return s.retrier.waited(began) }
+
+// Suspend hands the embedded store over to another process, if this one runs it, until
+// [Store.Resume]: see [embedded.Election.Suspend].
+func (s *Store) Suspend(ctx context.Context) error {
+	if !s.Embedded() {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
+	return s.target.election.Suspend(ctx)
+}
+
+// Resume ends what Suspend has begun.
+func (s *Store) Resume() {
+	if s.Embedded() {
+		s.target.election.Resume()
+	}
+}
+
 // Losses returns what is known to be missing in the embedded store.
 func (s *Store) Losses() ([]storefiles.Loss, error) { return s.retrier.election.Losses() }
 
@@ -211,7 +239,7 @@ func (s *Store) Acknowledge(stream string) error { return s.retrier.election.Ack
 
 // AckTimeout returns how long the store may take to acknowledge an event.
 func (s *Store) AckTimeout() time.Duration {
-	if s.retrier.election.Stopped() {
+	if s.Stopped() {
 		return embedded.StoppedTimeout
 	}
 	return AckTimeout(s.Embedded())

@@ -1,0 +1,48 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestHandOverAtStop: a worker that is stopped by Ctrl-Z leaves the store to others
+// before, and works on with it when it is continued.
+func TestHandOverAtStop(t *testing.T) {
+	task, out := startWorker(t, "task explore x")
+	for lines := bufio.NewScanner(out); !strings.Contains(lines.Text(), "started as"); {
+		if !lines.Scan() {
+			t.Fatalf("it ended: %v", lines.Err())
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }() // it ends with the worker
+	list := func(want string) {
+		t.Helper()
+		flags := task.Args[slices.Index(task.Args, "--dir"):]
+		cmd := exec.Command(task.Path, slices.Concat([]string{"sessions", "list"}, flags)...)
+		cmd.Env = task.Env
+		said, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(said), want) {
+			t.Errorf("the sessions are listed as %s, %v, want %s", said, err, want)
+		}
+	}
+	if err := task.Process.Signal(syscall.SIGTSTP); err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(task.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("its state is %v, %v, want stopped", status, err)
+	}
+	list("running")
+	if err := task.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	endWorker(t, task, syscall.SIGTERM, 130)
+	list("cancelled")
+}

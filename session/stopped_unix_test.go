@@ -1,0 +1,87 @@
+//go:build unix
+
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
+)
+
+// TestStoppedLeader: while the process that runs the store is stopped, a session waits
+// with its end for as long as somebody waits for it. Whoever has left it is told which
+// process is stopped; it ends all the same, with all of its events.
+func TestStoppedLeader(t *testing.T) {
+	t.Parallel()
+	at := place{StoreDir: t.TempDir()}
+	leader, waited := startTalker(t, at), startTalker(t, at)
+	bus := at.open(t)
+	defer bus.Close()
+	manager, err := session.OpenManager(t.Context(), session.Options{Bus: bus, Static: &static{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	caller, leave := context.WithCancel(t.Context())
+	left, err := manager.Open(caller, session.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader.signal(t, syscall.SIGSTOP)
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(leader.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("its state is %v, %v, want stopped", status, err)
+	}
+	waited.stdin.Close() // its session ends meanwhile
+	leave()
+	err = left.End(store.Completed, nil)
+	if hint := fmt.Sprintf("kill -CONT %d", leader.cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), hint) {
+		t.Errorf("ending a session while the leader is stopped: %v, want %s in it", err, hint)
+	}
+	leader.signal(t, syscall.SIGCONT)
+	if said, want := waited.end(t), "ended completed <nil> <nil>"; said != want {
+		t.Errorf("a session that somebody waits for says %q, want %q", said, want)
+	}
+	if got := streamed(t, bus, left.Path()); got != "session_start status_change session_end" {
+		t.Errorf("the session that was left has the events %s", got)
+	}
+	later, err := manager.Open(t.Context(), session.Spec{}) // what is acknowledged behind it
+	if err == nil {
+		err = later.End(store.Completed, nil)
+	}
+	if err != nil || !session.Sweep(t.Context(), manager) {
+		t.Error("the sweep has not looked at all", err)
+	}
+	if r, err := manager.Store().Get(t.Context(), left.ID()); err != nil || r.Status != store.Completed || !r.Closed {
+		t.Errorf("its record is %+v, %v", r, err)
+	}
+}
+
+// streamed follows a stream to its end, and returns the types of its events.
+func streamed(t *testing.T, bus *eventbus.Bus, path event.Path) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var got []string
+	for d, err := range bus.Follow(ctx, path, &eventbus.FollowOptions{Live: true}) { // the end may be to come
+		if err != nil {
+			t.Fatalf("the stream has no end: %v", err)
+		}
+		_, ev, err := d.Event()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, ev.Type()); d.Ends() {
+			break
+		}
+	}
+	return strings.Join(got, " ")
+}
