@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -37,18 +36,19 @@ func TestCompatibility(t *testing.T) {
 		id, _, _ := strings.Cut(line, "\t")
 		ids = append(ids, id)
 	}
+	all := make(tests)
 	var found []string
 	for id, cells := range rows(works) {
 		found = append(found, id)
 		if slices.Contains(notYet, id) {
 			t.Errorf("%s has a row: take it from notYet", id)
 		}
-		tests := regexp.MustCompile("`[^`]+`").FindAllString(cells[len(cells)-1], -1)
-		if len(tests) == 0 {
+		names := regexp.MustCompile("`[^`]+`").FindAllString(cells[len(cells)-1], -1)
+		if len(names) == 0 {
 			t.Errorf("%s names no test", id)
 		}
-		for _, name := range tests {
-			if err := exists(strings.Trim(name, "`")); err != "" {
+		for _, name := range names {
+			if err := all.exists(strings.Trim(name, "`")); err != "" {
 				t.Errorf("%s: the test %s: %s", id, name, err)
 			}
 		}
@@ -88,24 +88,20 @@ func rows(page string) func(yield func(id string, cells []string) bool) {
 // exists says why there is no test of a name; empty: there is one. A name is the
 // folder of a package, a full stop, and the function; behind a slash a subtest, which
 // stands in the function as a string or, of TestScript, is a file.
-func exists(name string) string {
-	name, sub, _ := strings.Cut(name, " ")
-	if sub != "" {
-		return "a name has no blanks"
-	}
+func (all tests) exists(name string) string {
 	at := strings.LastIndex(name, ".")
 	if at < 0 {
 		return "want FOLDER.TestName"
 	}
 	folder, name := name[:at], name[at+1:]
-	name, sub, _ = strings.Cut(name, "/")
+	name, sub, _ := strings.Cut(name, "/")
 	if name == "TestScript" && sub != "" {
 		if _, err := fs.Stat(root, path.Join(folder, "testdata/script", sub+".txtar")); err != nil {
 			return err.Error()
 		}
 		sub = ""
 	}
-	body := function(folder, name)
+	body := all.of(folder)[name]
 	switch {
 	case body == nil:
 		return "no such function"
@@ -115,11 +111,19 @@ func exists(name string) string {
 	return ""
 }
 
-// function returns a test function of a package; nil: there is none.
-func function(folder, name string) *ast.FuncDecl {
+// tests are the test functions of the packages that were asked for.
+type tests map[string]map[string]*ast.FuncDecl
+
+// of returns those of a package.
+func (all tests) of(folder string) map[string]*ast.FuncDecl {
+	if found, ok := all[folder]; ok {
+		return found
+	}
+	found := make(map[string]*ast.FuncDecl)
+	all[folder] = found
 	names, err := fs.Glob(root, path.Join(folder, "*_test.go"))
-	if err != nil || !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") {
-		return nil
+	if err != nil {
+		return found
 	}
 	for _, file := range names {
 		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", filepath.FromSlash(file)), nil, parser.SkipObjectResolution)
@@ -127,12 +131,13 @@ func function(folder, name string) *ast.FuncDecl {
 			continue // the compiler tells
 		}
 		for _, decl := range parsed.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == name {
-				return f
+			f, ok := decl.(*ast.FuncDecl)
+			if ok && f.Recv == nil && (strings.HasPrefix(f.Name.Name, "Test") || strings.HasPrefix(f.Name.Name, "Fuzz")) {
+				found[f.Name.Name] = f
 			}
 		}
 	}
-	return nil
+	return found
 }
 
 // literals returns the strings in a function, as they stand in the names of subtests.
@@ -150,6 +155,7 @@ func literals(f *ast.FuncDecl) (all []string) {
 
 // TestExists holds the check itself.
 func TestExists(t *testing.T) {
+	all := make(tests)
 	for name, want := range map[string]bool{
 		"internal/docs.TestExists":             true,
 		"session.TestGate/denied_by_the_agent": true,
@@ -161,11 +167,8 @@ func TestExists(t *testing.T) {
 		"nowhere.TestExists":                   false,
 		"TestExists":                           false,
 	} {
-		if got := exists(name); (got == "") != want {
+		if got := all.exists(name); (got == "") != want {
 			t.Errorf("%s: %q, want that it exists: %v", name, got, want)
 		}
-	}
-	if _, err := os.Stat("testdata/compatibility.txt"); err != nil {
-		t.Error(err)
 	}
 }
