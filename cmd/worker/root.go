@@ -69,6 +69,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 	p.settings.Register(root.PersistentFlags())
 	settings := p.settings.Groups()
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage.Print(cmd, settings[0]) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = usage.Help(cmd) }) // an error: nobody reads it
 	// It fails for a flag that is not there or has a function.
 	_ = root.RegisterFlagCompletionFunc("model", p.completeModels)
 	root.AddCommand(

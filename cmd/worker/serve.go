@@ -30,13 +30,14 @@ func (p *program) serveCommand() *cobra.Command {
 speak MCP, and with --nats as a NATS micro service, until it is interrupted. It says on
 stderr where it listens and which file holds the token that HTTP callers send. SIGINT or
 SIGTERM ends it in order: no more calls, running ones are cancelled and answered. Exit
-status: 0 ended so.
+status: 0 after such an end.
 
 What the permission rules ask about waits for 'worker approvals', for up to
 --approval-timeout (10m), and is then refused.`,
 		Example: `  worker serve
-  curl -H "Authorization: Bearer $(cat STATE/serve.token)" -H 'Content-Type: application/json' \
-    -d '{"description":"a look","prompt":"Where is the configuration loaded?","agentType":"explore"}' \
+  curl -H "Authorization: Bearer $(cat STATE/serve.token)" \
+    -H 'Content-Type: application/json' \
+    -d '{"description":"d","prompt":"Where is main?","agentType":"explore"}' \
     http://` + defaultListen + `/v1/tasks`,
 		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,

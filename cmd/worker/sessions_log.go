@@ -29,7 +29,7 @@ func (p *program) sessionsLogCommand() *cobra.Command {
 		Long: `Prints the messages of SESSION: an id, or the start of one. As jsonl each message is a
 line of JSON, as it is stored, with its schema; markdown is for people.`,
 		Example: `  worker sessions log ses_4f2k --format markdown >transcript.md
-  worker sessions log ses_4f2k --format jsonl | jq -r 'select(.role == "assistant").text'`,
+  worker sessions log ses_4f2k --format jsonl | jq -r .text`,
 		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {

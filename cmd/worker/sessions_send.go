@@ -22,7 +22,7 @@ the step that runs is ended, and messages that the model has not read are droppe
 
 Exit status: 0 the message is taken, 1 the session has ended or is giving its answer.`,
 		Example: `  worker sessions send ses_4f2k "Leave the vendor folder alone."
-  worker sessions send --interrupt ses_4f2k "Stop searching, and report what you have."`,
+  worker sessions send --interrupt ses_4f2k "Stop, and report what you have."`,
 		Args:              usage.Args(cobra.ExactArgs(2)),
 		ValidArgsFunction: p.completeSessions(true),
 		RunE: func(cmd *cobra.Command, args []string) error {

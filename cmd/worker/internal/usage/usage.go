@@ -3,10 +3,12 @@
 package usage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,6 +18,43 @@ import (
 	"github.com/agentworker/worker/internal/suggest"
 )
 
+// width is how many columns help takes.
+const width = 80
+
+// Help prints what a command does, and how it is used.
+func Help(cmd *cobra.Command) error {
+	text := cmp.Or(strings.TrimSpace(cmd.Long), cmd.Short)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n%s", fill(text, "", ""), cmd.UsageString())
+	return err
+}
+
+// fill breaks the lines of a text anew. Lines that begin with a blank stay as they
+// are. first is what the first line begins with, rest what the others do.
+func fill(text, first, rest string) string {
+	var lines []string
+	var words []string // of the paragraph
+	flush := func() {
+		for line := first; len(words) > 0; line = rest {
+			start := line
+			for len(words) > 0 && (line == start || utf8.RuneCountInString(line)+utf8.RuneCountInString(words[0]) <= width) {
+				line += words[0] + " "
+				words = words[1:]
+			}
+			lines = append(lines, strings.TrimRight(line, " "))
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" || line[0] == ' ' {
+			flush()
+			lines = append(lines, line)
+			continue
+		}
+		words = append(words, strings.Fields(line)...)
+	}
+	flush()
+	return strings.Join(lines, "\n")
+}
+
 // FlagsTopic is "worker help flags": all flags that the commands share.
 func FlagsTopic(groups []settings.Group) *cobra.Command {
 	var b strings.Builder
@@ -23,7 +62,7 @@ func FlagsTopic(groups []settings.Group) *cobra.Command {
 		"WORKER_STATE_DIR) and a key in the config file (stateDir); a flag beats the\n" +
 		"environment, which beats the file.\n")
 	for _, group := range groups {
-		fmt.Fprintf(&b, "\n%s:\n%s", group.Title, group.Flags.FlagUsagesWrapped(80))
+		fmt.Fprintf(&b, "\n%s:\n%s", group.Title, group.Flags.FlagUsagesWrapped(width))
 	}
 	return &cobra.Command{Use: "flags", Short: "All flags that the commands share", Long: strings.TrimRight(b.String(), "\n")}
 }
@@ -50,7 +89,7 @@ func Print(cmd *cobra.Command, common settings.Group) error {
 		b.WriteString("\nAvailable Commands:\n")
 		for _, sub := range cmd.Commands() {
 			if sub.IsAvailableCommand() || sub.Name() == "help" {
-				fmt.Fprintf(&b, "  %-11s %s\n", sub.Name(), sub.Short)
+				fmt.Fprintln(&b, fill(sub.Short, fmt.Sprintf("  %-11s ", sub.Name()), strings.Repeat(" ", 14)))
 			}
 		}
 	}
@@ -62,9 +101,9 @@ func Print(cmd *cobra.Command, common settings.Group) error {
 		}
 	})
 	if own.HasAvailableFlags() {
-		fmt.Fprintf(&b, "\nFlags:\n%s", own.FlagUsagesWrapped(80))
+		fmt.Fprintf(&b, "\nFlags:\n%s", own.FlagUsagesWrapped(width))
 	}
-	fmt.Fprintf(&b, "\n%s:\n%s", common.Title, common.Flags.FlagUsagesWrapped(80))
+	fmt.Fprintf(&b, "\n%s:\n%s", common.Title, common.Flags.FlagUsagesWrapped(width))
 	b.WriteString("\n\"worker help flags\" shows the other flags that all commands take.\n")
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\"%s [command] --help\" says more about a command.\n", cmd.CommandPath())
