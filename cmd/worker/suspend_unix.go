@@ -18,7 +18,6 @@ const (
 	// stopped: closing it takes milliseconds.
 	handOverTime = 5 * time.Second
 
-	// stopTime is how long a process waits for its stop to have begun and ended, by
 	// stopTime is how long a process waits for its stop to begin. The system stops
 	// nobody whom no shell could continue.
 	stopTime = time.Second
