@@ -29,8 +29,9 @@ bench-beside:
 
 # long campaigns: the worker through kills, outages, full disks and the like
 # (docs/reliability.md; make soak CAMPAIGNS='-campaign kills -duration 10m'), each file
-# of a store damaged in each way, all rows of the sandbox's attacks, in every way that a
-# kernel can hold, and what a store with much history costs
+# of a store damaged in each way, a kill at each append of a tree of sessions, all rows
+# of the sandbox's attacks, in every way that a kernel can hold, and what a store with
+# much history costs
 CAMPAIGNS ?=
 HISTORY ?= -sessions 100000 -events 57
 soak: # all of it, also behind what fails
@@ -38,6 +39,7 @@ soak: # all of it, also behind what fails
 	step() { echo "$$*"; env "$$@" || failed="$$failed$$(printf '\n  %s' "$$*")"; }; \
 	step go run ./internal/soak $(CAMPAIGNS); \
 	step SOAK=1 go test -count 1 -timeout 30m -run TestDamage -v ./cmd/worker; \
+	step SOAK=1 go test -count 1 -timeout 30m -run TestKilledTree ./taskt; \
 	step SANDBOX_ROWS=all go test -tags soak -count 1 -timeout 120m ./sandbox; \
 	step SANDBOX_ROWS=all go test -count 1 -timeout 30m -run TestAttacks ./cmd/worker; \
 	step go run ./internal/soak/history $(HISTORY); \

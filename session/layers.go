@@ -1,10 +1,12 @@
 package session
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/shell"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -80,4 +82,18 @@ func (m *Manager) tellRules(err error) {
 	default:
 		m.log.Info("the permission rules are in force again as they are written")
 	}
+}
+
+// RuleHint begins the last sentence of a refusal if a rule would allow the
+// call: the file and the rule follow.
+const RuleHint = " To allow it, add to"
+
+// ruleHint says which rule would allow a value that nobody could be asked
+// about; nothing where no rule can.
+func (m *Manager) ruleHint(value permission.Value) string {
+	patterns := shell.AlwaysPatterns(value.Tool, []permission.Value{value})
+	if len(patterns) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(RuleHint+" %s: %q: {%q: \"allow\"}", m.rulesFile, value.Tool, patterns[0])
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/permission/shell"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
@@ -245,6 +244,10 @@ type Spec struct {
 	// [Session.Notify] or, where their process is killed before, by who ends them.
 	Background bool
 
+	// Detached says that the session goes on when its parent ends: whoever runs it
+	// ends it, or a stop of its own.
+	Detached bool
+
 	// Resumes is what the session goes on with; nil: it begins anew. Terms is how it
 	// is called, for who resumes it: its log has it ([store.State]).
 	Resumes *Resumed
@@ -330,6 +333,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		BootID:          m.bootID,
 		Worktree:        spec.Worktree,
 		Background:      spec.Background,
+		Detached:        spec.Detached,
 	}
 	if p := spec.Parent; p != nil {
 		s.behavior.paths = p.behavior.paths
@@ -390,18 +394,4 @@ func (m *Manager) forget(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.live, id)
-}
-
-// RuleHint begins the last sentence of a refusal if a rule would allow the
-// call: the file and the rule follow.
-const RuleHint = " To allow it, add to"
-
-// ruleHint says which rule would allow a value that nobody could be asked
-// about; nothing where no rule can.
-func (m *Manager) ruleHint(value permission.Value) string {
-	patterns := shell.AlwaysPatterns(value.Tool, []permission.Value{value})
-	if len(patterns) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(RuleHint+" %s: %q: {%q: \"allow\"}", m.rulesFile, value.Tool, patterns[0])
 }

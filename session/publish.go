@@ -91,7 +91,11 @@ func (s *Session) append(entry store.LogEntry) {
 // stored, or until ctx ends.
 func (s *Session) flush(ctx context.Context) error {
 	for at := s; at != nil; at = at.parent {
-		if err := at.stream().Flush(ctx); err != nil {
+		err := at.stream().Flush(ctx)
+		if at != s && errors.Is(err, eventbus.ErrEnded) { // it has ended, and s is detached
+			continue
+		}
+		if err != nil {
 			if at.stream().Err() != nil {
 				at.note(err)
 			}

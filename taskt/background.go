@@ -3,6 +3,7 @@ package taskt
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
@@ -15,7 +16,12 @@ func (c *call) inBackground() bool {
 	if c.in.Background != nil {
 		return *c.in.Background
 	}
-	return c.def != nil && c.def.Background
+	return c.in.Detached || c.def != nil && (c.def.Background || c.def.Detached)
+}
+
+// isDetached reports whether the subagent goes on when its caller ends.
+func (c *call) isDetached() bool {
+	return c.inBackground() && (c.in.Detached || c.def != nil && c.def.Detached)
 }
 
 // InBackground reports whether a host's call returns before its subagent has ended:
@@ -40,7 +46,11 @@ func (c *call) beginBeside(ctx context.Context, call *tool.Call) error {
 	}
 	c.slot.hold(c.agent, c.child.ID())
 	c.ended = make(chan struct{})
-	if err := c.parent.Go(c.runBeside); err != nil {
+	begin := c.parent.Go
+	if c.isDetached() {
+		begin = c.service.detached.begin
+	}
+	if err := begin(c.runBeside); err != nil {
 		c.slot.release()
 		close(c.ended)
 		c.final = c.result
@@ -55,7 +65,7 @@ func (c *call) beginBeside(ctx context.Context, call *tool.Call) error {
 // runBeside runs the child, and tells its parent how it has ended.
 func (c *call) runBeside(ctx context.Context) {
 	defer close(c.ended)
-	if c.within != nil {
+	if c.within != nil && !c.isDetached() {
 		var cancel context.CancelCauseFunc
 		ctx, cancel = context.WithCancelCause(ctx)
 		defer cancel(nil)
@@ -69,6 +79,41 @@ func (c *call) runBeside(ctx context.Context) {
 		return
 	}
 	c.parent.Notify(store.NoticeID(c.final.SessionID), ended(c.final))
+}
+
+// detached are the subagents that run apart from their callers.
+type detached struct {
+	mu      sync.Mutex
+	ctx     context.Context // ends with close; nil: nothing has begun
+	cancel  context.CancelCauseFunc
+	closed  bool
+	running sync.WaitGroup
+}
+
+func (d *detached) begin(f func(ctx context.Context)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return ErrClosed
+	}
+	if d.ctx == nil {
+		d.ctx, d.cancel = context.WithCancelCause(context.Background())
+	}
+	d.running.Go(func() { f(d.ctx) })
+	return nil
+}
+
+// Close ends the subagents that run apart from their callers, and returns when they
+// have ended. No further ones begin.
+func (s *Service) Close() {
+	d := &s.detached
+	d.mu.Lock()
+	d.closed = true
+	if d.cancel != nil {
+		d.cancel(cancelled("the worker has ended"))
+	}
+	d.mu.Unlock()
+	d.running.Wait()
 }
 
 // knows notes that a session was told of the ends of children by the result of a call.

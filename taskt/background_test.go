@@ -3,6 +3,7 @@ package taskt_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -228,5 +229,80 @@ func TestBackgroundFull(t *testing.T) {
 	}
 	if err != nil || told != 1 {
 		t.Errorf("the caller was told %d times, %v", told, err)
+	}
+}
+
+// TestDetached: a detached subagent goes on when its caller is stopped, ends by its
+// own name alone, and with the worker; its caller does not wait for it.
+func TestDetached(t *testing.T) {
+	let := make(chan string)
+	e := newEnv(t, held(let), taskt.Limits{}, map[string]string{"free.md": "---\ndescription: Runs on.\ndetached: true\n---\n"})
+	call := func(agent string) *taskt.Run {
+		return e.Start(t.Context(), e.root, taskt.Input{Prompt: "x", AgentType: agent, Detached: agent == "explore"})
+	}
+	first, second, third := call("explore"), call("free"), call("free")
+	for _, run := range []*taskt.Run{first, second, third} {
+		if r := record(t, e, run.SessionID()); !r.Detached || !r.Background {
+			t.Fatalf("%+v", r)
+		}
+	}
+	if stopped, err := e.do(t, scopeOf(e.root.ID()), "task_stop", `{}`); err != nil || len(stopped.(*control.Stopped).Sessions) != 0 {
+		t.Errorf("stop of all that run: %+v, %v", stopped, err)
+	}
+	over := make(chan error, 1)
+	go func() {
+		<-first.Done()
+		<-second.Done()
+		<-third.Done()
+		over <- e.root.End(store.Cancelled, nil)
+	}()
+	if state, err := e.stop(t, scopeOf(""), e.root.ID()); err != nil || state.Status != store.Cancelled {
+		t.Errorf("stop of the caller: %+v, %v", state, err)
+	}
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	let <- "done"
+	done := ""
+	for _, run := range []*taskt.Run{first, second, third} {
+		if run.Result().Err == nil || !strings.Contains(run.Result().Text, "runs on") {
+			t.Errorf("the result of a call whose caller has ended: %+v", run.Result())
+		}
+	}
+	waited, err := e.do(t, scopeOf(""), "task_wait", `{"until": "any", "sessionIds": ["`+first.SessionID()+`", "`+second.SessionID()+`", "`+third.SessionID()+`"]}`)
+	if err != nil || len(waited.(*control.Waited).Results) != 1 || waited.(*control.Waited).Results[0].Text != "done" {
+		t.Fatalf("waited: %+v, %v", waited, err)
+	}
+	done = waited.(*control.Waited).Results[0].SessionID
+	left := slices.DeleteFunc([]string{first.SessionID(), second.SessionID(), third.SessionID()}, func(id string) bool { return id == done })
+	if state, err := e.stop(t, scopeOf(""), left[0]); err != nil || state.Status != store.Cancelled {
+		t.Errorf("stop by name: %+v, %v", state, err)
+	}
+	e.Close()
+	if r := record(t, e, left[1]); r.Status != store.Cancelled || !strings.Contains(r.Error, "the worker has ended") {
+		t.Errorf("after the worker's end: %s, %s", r.Status, r.Error)
+	}
+}
+
+// TestDetachedRefused: who may not ask for it.
+func TestDetachedRefused(t *testing.T) {
+	var results []model.ToolResult
+	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		if _, n := prompt(req); n > 0 {
+			results = req.Messages[2].ToolResults
+			return answer("done")(ctx, req, yield)
+		}
+		_ = yield(model.ToolCall{ID: "1", Name: "task", Arguments: `{"description":"d","prompt":"p","agentType":"explore","detached":true}`}) &&
+			yield(model.Stop{Reason: model.StopToolCalls})
+		return nil
+	})
+	e := newEnv(t, m, taskt.Limits{}, leadFile)
+	lead := e.lead(t)
+	out := lead.Prompt(t.Context(), "lead")
+	if err := lead.End(out.Status, out.Err); err != nil || len(results) != 1 || !results[0].IsError || !strings.Contains(results[0].Text, "detached is for hosts") {
+		t.Errorf("%+v, %v", results, err)
+	}
+	if _, err := e.ReadInput([]byte(`{"description":"d","prompt":"p","agentType":"explore","detached":true,"background":false}`)); err == nil {
+		t.Error("detached, and not in the background")
 	}
 }

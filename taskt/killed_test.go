@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -20,20 +21,26 @@ import (
 )
 
 // recordTree runs a caller with subagents in its background, of which one has such
-// subagents of its own and waits for one of them, and another is resumed. It returns
-// all that was appended, in order, and the process.
+// subagents of its own, waits for one of them, and ends before another, which is
+// detached; and one is resumed. It returns all that was appended, in order, and the
+// process.
 func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
+	let := make(chan struct{})
 	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
 		text, n := prompt(req)
 		switch {
 		case text == "skip":
 			return answer("ANNOUNCE_SKIP: nothing")(ctx, req, yield)
+		case text == "late":
+			<-let
+			return answer("late")(ctx, req, yield)
 		case text != "lead":
 			return answer("seen "+text)(ctx, req, yield)
 		case n == 0:
+			yield(model.ToolCall{ID: "late", Name: "task", Arguments: `{"description":"d","prompt":"late","agentType":"free"}`})
 			callsOf(yield, "one", "skip", "two")
 		case n == 1:
-			_, rest, _ := strings.Cut(req.Messages[2].ToolResults[0].Text, `"sessionId": "`)
+			_, rest, _ := strings.Cut(req.Messages[2].ToolResults[1].Text, `"sessionId": "`)
 			id, _, _ := strings.Cut(rest, `"`)
 			_ = yield(model.ToolCall{ID: "w", Name: "task_wait", Arguments: `{"sessionId": "` + id + `"}`}) &&
 				yield(model.ToolCall{ID: "b", Name: "task", Arguments: `{"description":"d","prompt":"blocking","agentType":"explore"}`}) &&
@@ -43,7 +50,10 @@ func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
 		}
 		return nil
 	})
-	e := setup{model: m, limits: taskt.Limits{Depth: 2}, files: map[string]string{"lead.md": "---\ndescription: Leads.\n---\n"}}.open(t)
+	e := setup{model: m, limits: taskt.Limits{Depth: 2}, files: map[string]string{
+		"lead.md": "---\ndescription: Leads.\n---\n",
+		"free.md": "---\ndescription: Runs on.\ndetached: true\n---\n",
+	}}.open(t)
 	boot = e.root.Record().BootID
 	other := e.Start(t.Context(), e.root, background("other"))
 	lead := e.Start(t.Context(), e.root, taskt.Input{Prompt: "lead", AgentType: "lead", Background: new(true)})
@@ -54,6 +64,10 @@ func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
 		if run.Result().Err != nil {
 			t.Fatal(run.Result().Err)
 		}
+	}
+	close(let)
+	if _, err := e.do(t, scopeOf(e.root.ID()), "task_wait", `{}`); err != nil {
+		t.Fatal(err)
 	}
 	if err := e.root.End(store.Completed, nil); err != nil {
 		t.Fatal(err)
@@ -87,9 +101,9 @@ func record(t *testing.T, e *env, id string) *store.Record {
 // need no telling.
 func TestKilledTree(t *testing.T) {
 	stored, boot := recordTree(t)
-	step := 1
-	if testing.Short() {
-		step = 7
+	step := 5
+	if os.Getenv("SOAK") != "" { // make soak: every one
+		step = 1
 	}
 	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
 	if err != nil {
@@ -161,6 +175,12 @@ func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store) {
 		want := 1
 		if store.Skipped(answer) || known && told == 0 {
 			want = 0
+		}
+		if parent, err := sessions.Get(t.Context(), r.ParentID); err != nil || parent.EndedAt.Before(r.EndedAt) {
+			want = 0 // it had ended before
+			if err != nil || !r.Detached {
+				t.Errorf("the parent of %s, %v", r.ID, err)
+			}
 		}
 		if told != want {
 			t.Errorf("%s was told %d times of the end of %s (%s), want %d; by a call: %t", r.ParentID, told, r.ID, r.Status, want, known)

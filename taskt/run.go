@@ -44,8 +44,7 @@ func (c *call) start(ctx context.Context, caller *session.Session) *Run {
 		defer close(r.done)
 		r.result = c.of(ctx, caller)
 		if c.ended != nil {
-			<-c.ended
-			r.result = c.final
+			r.result = c.outlast(ctx, caller)
 		}
 	}()
 	select {
@@ -53,6 +52,25 @@ func (c *call) start(ctx context.Context, caller *session.Session) *Run {
 	case <-r.done:
 	}
 	return r
+}
+
+// outlast returns the result of a child in the background, once it has ended. Of one
+// that is detached it waits no longer than the caller's session is there.
+func (c *call) outlast(ctx context.Context, caller *session.Session) *Result {
+	var alone <-chan struct{} // nil: the child ends with the caller
+	if c.isDetached() {
+		bound, release := caller.Bound(ctx)
+		defer release()
+		alone = bound.Done()
+	}
+	select {
+	case <-c.ended:
+		return c.final
+	case <-alone:
+		result := &Result{Agent: c.agent, SessionID: c.result.SessionID, Record: c.result.Record, Status: store.Cancelled}
+		result.Fail(ctx, errors.New("its caller has ended, and the subagent runs on"))
+		return result
+	}
 }
 
 // Call makes a task call in a caller's root session and returns its result

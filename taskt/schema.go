@@ -22,6 +22,10 @@ type Input struct {
 	// the agent's file says.
 	Background *bool `json:"background,omitempty"`
 
+	// Detached has the subagent run in the background and go on when its caller ends.
+	// It is for hosts: the schema does not show it to models, and they may not say it.
+	Detached bool `json:"detached,omitempty"`
+
 	// Cwd is the folder of the workspace that the subagent is held to: its path there,
 	// or an absolute one. Empty: all that its caller has.
 	Cwd string `json:"cwd,omitempty"`
@@ -165,6 +169,8 @@ func (in *Input) check() error {
 		return errors.New("the arguments of task lack agentType")
 	case strings.TrimSpace(in.Prompt) == "":
 		return errors.New("the arguments of task lack a prompt")
+	case in.Detached && in.Background != nil && !*in.Background:
+		return errors.New("the arguments of task: a detached subagent runs in the background, and background is false")
 	}
 	switch {
 	case in.AllowedTools != nil && len(in.AllowedTools) == 0:

@@ -75,6 +75,7 @@ type Service struct {
 	spend    Budget
 	prices   *price.Table
 	slots    *slots
+	detached detached
 	made     atomic.Pointer[offers] // of the snapshot that was asked for last
 	log      *slog.Logger
 }

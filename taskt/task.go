@@ -148,8 +148,13 @@ func (c *call) locate(call *tool.Call) error {
 		return fmt.Errorf("session %s does not run here", call.SessionID)
 	case len(call.Values) == 0 || call.Values[0].Text != c.agent:
 		return fmt.Errorf("the agent %q was not judged", c.agent)
+	case c.in.Detached && parent.Agent() != "":
+		return errors.New("detached is for hosts and agent files, and not for an agent's calls")
 	case c.err != nil:
 		return c.err
+	}
+	if c.isDetached() && !c.def.Worktree && s.places.of(parent) != nil {
+		return fmt.Errorf("the agent %q is detached, and can't work in the worktree of its caller, which ends before", c.agent)
 	}
 	c.parent = parent
 	depth := len(parent.Path())
@@ -192,7 +197,7 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if !c.in.plain() {
 		spec.Terms = newTerms(spec.Rules, &c.in)
 	}
-	spec.Background = c.inBackground()
+	spec.Background, spec.Detached = c.inBackground(), c.isDetached()
 	spec.Parent, spec.ParentMessageID, spec.Description = c.parent, call.MessageID, c.in.Description
 	spec.Checks = slices.Concat(spec.Checks, checksOf(c.in.Checks))
 	if c.child, err = s.sessions.Open(ctx, spec); err != nil {

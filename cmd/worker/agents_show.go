@@ -192,6 +192,9 @@ func (p *program) inForce(d *agentdefs.Definition) [][2]string {
 	if d.Background {
 		set("background", "true")
 	}
+	if d.Detached {
+		set("detached", "true")
+	}
 	if d.Worktree {
 		set("isolation", "worktree")
 	}

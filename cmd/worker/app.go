@@ -170,6 +170,9 @@ func (p *program) served(ctx context.Context, err error) error {
 
 func (a *app) close() error {
 	var errs []error
+	if a.tasks != nil {
+		a.tasks.Close()
+	}
 	if a.sessions != nil {
 		errs = append(errs, a.sessions.Close())
 	}

@@ -32,6 +32,7 @@ type openedData struct {
 	Resumes   string     `json:"resumes,omitempty"`
 
 	Background bool `json:"background,omitempty"`
+	Detached   bool `json:"detached,omitempty"`
 
 	// Terms is how the session was called, for who resumes it. Its form is that of
 	// the package that calls sessions.
@@ -101,7 +102,7 @@ func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
 func (r *Record) OpenedEntry(terms json.RawMessage) LogEntry {
 	return LogEntry{openedKind, openedData{
 		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Resumes: r.Resumes,
-		Background: r.Background, Terms: terms,
+		Background: r.Background, Detached: r.Detached, Terms: terms,
 	}}
 }
 

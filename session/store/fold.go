@@ -142,7 +142,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		}
 		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
 		r.Worktree, r.Fork = entry.Worktree, entry.Fork
-		r.Background, r.Resumes, f.Terms = entry.Background, entry.Resumes, entry.Terms
+		r.Background, r.Detached, r.Resumes, f.Terms = entry.Background, entry.Detached, entry.Resumes, entry.Terms
 		if n := len(r.Path); n > 0 {
 			r.ID, r.Agent, r.Depth = r.Path[n-1].SessionID, r.Path[n-1].AgentType, n-1
 			if n > 1 {

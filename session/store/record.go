@@ -65,6 +65,7 @@ type Record struct {
 	EndedBy         string      `json:"endedBy,omitempty"`    // the process that has ended it in place of that one
 	Closed          bool        `json:"closed"`               // its stream has its session_end
 	Worktree        *Worktree   `json:"worktree,omitempty"`   // nil: it works in the workspace
+	Detached        bool        `json:"detached,omitempty"`   // it goes on when its parent ends
 	Background      bool        `json:"background,omitempty"` // its parent is told of its end by a message
 	Resumes         string      `json:"resumes,omitempty"`    // the session whose conversation this one goes on with
 	Work            Work        `json:"work,omitzero"`        // zero: nothing was done, or a worker of before it was noted

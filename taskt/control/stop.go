@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/agentworker/worker/session/store"
@@ -26,6 +27,9 @@ func (in *stopInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 	records, err := c.some(ctx, scope, in.Sessions())
 	if err != nil {
 		return nil, err
+	}
+	if len(in.Sessions()) == 0 { // these end by name alone
+		records = slices.DeleteFunc(records, func(r *store.Record) bool { return r.Detached })
 	}
 	stopped := make([]*store.Record, len(records))
 	errs := make([]error, len(records))

@@ -57,6 +57,7 @@ type Definition struct {
 
 	Effort     string   // reasoning effort, as written; empty: the model's default
 	Background bool     // started in the background unless the call says otherwise
+	Detached   bool     // so, and it goes on when its caller ends
 	Hidden     bool     // left out of lists for people; a task call may name it
 	Aliases    []string // other names a task call may use
 	Color      string   // for display, as written
@@ -227,6 +228,9 @@ var fields = []*field{
 	{agentfile.Field{ID: "background", Spellings: []string{"background", "is_background"}},
 		"Started in the background unless the call says otherwise.", yesNo, false,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Background, _ = p.Bool(e) }},
+	{agentfile.Field{ID: "detached", Spellings: []string{"detached"}},
+		"Started in the background unless the call says otherwise, and goes on when its caller ends.", yesNo, false,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Detached, _ = p.Bool(e) }},
 	{agentfile.Field{ID: "color", Spellings: []string{"color"}, Textual: true},
 		"For display.", text, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Color, _ = p.Text(e) }},

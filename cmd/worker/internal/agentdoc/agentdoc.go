@@ -30,6 +30,7 @@ type Agent struct {
 	Effort          string          `json:"effort,omitempty"`
 	TimeoutSeconds  int             `json:"timeoutSeconds,omitempty"` // 0: the worker's
 	Background      bool            `json:"background"`
+	Detached        bool            `json:"detached,omitempty"`
 	Worktree        bool            `json:"worktree,omitempty"`    // isolation: worktree
 	ForkContext     int             `json:"forkContext,omitempty"` // turns; -1: all
 	Hidden          bool            `json:"hidden"`
@@ -56,7 +57,7 @@ func NewAgent(d *agentdefs.Definition) Agent {
 		Source: Origin(d), State: State(d), Shadows: d.Shadows, Aliases: append([]string{}, d.Aliases...), Callers: d.Callers,
 		CalledByAgent: d.CalledByAgent, AllowAgents: d.AllowAgents,
 		Model: d.Model, Temperature: d.Temperature, TopP: d.TopP, MaxOutputTokens: d.MaxOutputTokens, Effort: d.Effort,
-		TimeoutSeconds: int(d.Timeout / time.Second), Background: d.Background, Worktree: d.Worktree, ForkContext: d.ForkContext, Hidden: d.Hidden, Inspectable: d.Inspectable,
+		TimeoutSeconds: int(d.Timeout / time.Second), Background: d.Background, Detached: d.Detached, Worktree: d.Worktree, ForkContext: d.ForkContext, Hidden: d.Hidden, Inspectable: d.Inspectable,
 		Color: d.Color, Output: d.Output, May: d.May(), Permission: []Rule{}, Prompt: d.Prompt,
 	}
 	for r := range d.Permission.Rules() {
