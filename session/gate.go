@@ -105,12 +105,18 @@ func (s *Session) publishEnd(inv *invocation) {
 // worked publishes an event, and notes in the record what it tells: in the same
 // order as the log has it.
 func (s *Session) worked(ev event.Event, note func(store.Work) store.Work) {
+	s.noted(ev, func(r *store.Record) { r.Work = note(r.Work) })
+}
+
+// noted is worked for any field of the record. Others see it with the next change of
+// the record.
+func (s *Session) noted(ev event.Event, note func(*store.Record)) {
 	s.workMu.Lock()
 	defer s.workMu.Unlock()
 	s.publish(ev)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.record.Work = note(s.record.Work) // others see it with the next change
+	note(&s.record)
 }
 
 // guard makes a panic on the way an error of the call: it must not end the

@@ -63,7 +63,7 @@ func (s *Session) polls(name string) bool {
 		return false
 	}
 	spec := t.Spec()
-	return spec.Follows != "" && spec.ReadOnly
+	return spec.Follows != "" && spec.Follows != name && spec.ReadOnly
 }
 
 // refuseRepeated makes an error of a call that is not run since it is the same

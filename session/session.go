@@ -86,6 +86,8 @@ type progress struct {
 	runtime   *permission.Ruleset
 	clock     *clock // nil: no turn has begun
 	shown     event.Status
+	todo      event.Todo // that the session has noted
+	plan      event.Plan
 	broken    error // why the session can't go on: its store failed
 }
 

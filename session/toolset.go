@@ -105,7 +105,7 @@ func (spec *Spec) allowedTools() []string {
 func (ts *ToolSet) CheckAllowed(allowed []string) error {
 	var known []string
 	for _, name := range ts.names {
-		if ts.byName[name].Spec().Follows == "" {
+		if ruledAs(ts.byName[name].Spec()) == name {
 			known = append(known, name)
 		}
 	}

@@ -67,5 +67,9 @@ func (c *call) fork(spec *session.Spec) (prompt string, err error) {
 		}
 		return c.in.Prompt, nil
 	}
-	return forkIntro + spec.System + "\n\nYour task:\n" + c.in.Prompt, nil
+	state := c.parent.StateText()
+	if state != "" {
+		state = "What the agent that has called you has noted:\n" + state + "\n"
+	}
+	return forkIntro + state + spec.System + "\n\nYour task:\n" + c.in.Prompt, nil
 }

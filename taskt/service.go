@@ -121,7 +121,7 @@ func (s *Service) toolsOf(by caller) []tool.Tool {
 // them.
 func (s *Service) withTask(tools []tool.Tool, by caller) []tool.Tool {
 	offered := func() bool { return !s.offers().of(by).spec.Unavailable }
-	return slices.Concat(tools, []tool.Tool{&taskTool{s, by}, &agentsTool{s, by}}, s.control.Tools(toolName, control.Hooks{Offered: offered, Told: s.knows, Resume: s.resumeBelow(by)}))
+	return slices.Concat(tools, []tool.Tool{&taskTool{s, by}, &agentsTool{s, by}}, s.sessions.Notes(), s.control.Tools(toolName, control.Hooks{Offered: offered, Told: s.knows, Resume: s.resumeBelow(by)}))
 }
 
 // Spec describes the task tool as of now, for front doors that offer it to a

@@ -67,7 +67,8 @@ type Spec struct {
 	// Follows names another tool, whose allowed calls have made what this one is
 	// about: the rules of that tool hold for it, and it returns values of that tool,
 	// or none. What the rules deny is denied; what they ask about was answered when
-	// that call was made. Empty: it has rules of its own.
+	// that call was made. Empty: it has rules of its own. Its own name: the same, and
+	// nobody is asked about it.
 	Follows string
 
 	// Unavailable says that the tool cannot be called at the moment: the model

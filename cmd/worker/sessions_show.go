@@ -57,6 +57,7 @@ func (p *program) showSession(ctx context.Context, sessions *store.Store, id str
 		{"steps", fmt.Sprint(r.Steps)},
 		{"tokens", fmt.Sprintf("%d in, %d out, %d cached", r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CacheReadTokens)},
 		{"cost", r.Usage.ShowCost()},
+		{"todo", todoLine(r.Todo)},
 		{"tools", workLine(&r.Work)},
 		{"changed", changedLine(&r.Work)},
 		{"checks", checksLine(&r.Work)},
@@ -78,6 +79,13 @@ func (p *program) showSession(ctx context.Context, sessions *store.Store, id str
 		fmt.Fprintf(p.stdout, "\n%s", termtext.Printable(store.Transcript(m)))
 	}
 	return nil
+}
+
+func todoLine(p *store.Progress) string {
+	if p == nil {
+		return ""
+	}
+	return p.String()
 }
 
 // workLine says what a session has done; empty: nothing.

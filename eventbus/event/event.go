@@ -108,6 +108,29 @@ type FileChange struct {
 	After  string `json:"after"`            // the same, as the tool has left it
 }
 
+// Todo is the list of what is to be done that a session keeps, as a whole.
+type Todo struct {
+	Items []TodoItem `json:"items"`
+}
+
+// TodoItem is an item of a [Todo].
+type TodoItem struct {
+	Text   string `json:"text"`
+	Status string `json:"status"` // TodoPending, TodoInProgress or TodoDone
+}
+
+// The statuses of a [TodoItem].
+const (
+	TodoPending    = "pending"
+	TodoInProgress = "in_progress"
+	TodoDone       = "done"
+)
+
+// Plan is how a session goes about its task, in Markdown, as a whole.
+type Plan struct {
+	Text string `json:"text"`
+}
+
 // Check is the outcome of one of the checks of a session: what has to hold for its
 // answer to be taken.
 type Check struct {
@@ -244,6 +267,8 @@ func (ToolCallEnd) Type() string          { return "tool_call_end" }
 func (ToolApprovalRequired) Type() string { return "tool_approval_required" }
 func (ToolApprovalResolved) Type() string { return "tool_approval_resolved" }
 func (Check) Type() string                { return "check" }
+func (Todo) Type() string                 { return "todo" }
+func (Plan) Type() string                 { return "plan" }
 func (Usage) Type() string                { return "usage" }
 func (Budget) Type() string               { return "budget" }
 func (ContextCompacted) Type() string     { return "context_compacted" }
@@ -304,6 +329,8 @@ func init() {
 	register[ToolApprovalRequired]()
 	register[ToolApprovalResolved]()
 	register[Check]()
+	register[Todo]()
+	register[Plan]()
 	register[Usage]()
 	register[Budget]()
 	register[ContextCompacted]()

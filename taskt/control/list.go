@@ -22,12 +22,15 @@ type State struct {
 	Label     string       `json:"label,omitempty"` // what it is to do, in a few words
 	Model     string       `json:"model,omitempty"`
 	Status    store.Status `json:"status"`
-	Tool      string       `json:"tool,omitempty"`   // that it runs now
-	IdleMs    int64        `json:"idleMs,omitempty"` // since its last event, while it runs
-	Steps     int          `json:"steps"`
-	Usage     event.Usage  `json:"usage"`     // without a cost: it is not known
-	ElapsedMs int64        `json:"elapsedMs"` // since it has begun to run, or up to its end
-	Error     string       `json:"error,omitempty"`
+	Tool      string       `json:"tool,omitempty"` // that it runs now
+
+	Todo *store.Progress `json:"todo,omitempty"` // by its own list; nil: it keeps none
+
+	IdleMs    int64       `json:"idleMs,omitempty"` // since its last event, while it runs
+	Steps     int         `json:"steps"`
+	Usage     event.Usage `json:"usage"`     // without a cost: it is not known
+	ElapsedMs int64       `json:"elapsedMs"` // since it has begun to run, or up to its end
+	Error     string      `json:"error,omitempty"`
 }
 
 // state returns how the session of a record is.
@@ -44,6 +47,7 @@ func (c *Control) state(ctx context.Context, r *store.Record) (State, error) {
 		Usage:     event.Usage(r.Usage),
 		ElapsedMs: r.Duration(now).Milliseconds(),
 		Error:     r.Error,
+		Todo:      r.Todo,
 	}
 	if r.Status.Ended() {
 		return s, nil
@@ -79,6 +83,9 @@ func (s *State) line() string {
 		fmt.Fprintf(&b, " (%s)", clean(termtext.OneLine(s.Label, 100)))
 	}
 	fmt.Fprintf(&b, ": %s", s.Status)
+	if s.Todo != nil {
+		fmt.Fprintf(&b, ", %s", clean(s.Todo.String()))
+	}
 	if s.Tool != "" {
 		fmt.Fprintf(&b, ", runs %s", termtext.OneLine(s.Tool, maxAgentName))
 	}

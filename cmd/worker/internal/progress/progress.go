@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // Progress shows a stream to a person: a line for each tool call that ended and
@@ -102,6 +103,10 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 			return
 		}
 		line(fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary()))
+	case event.Todo:
+		if p := store.ProgressOf(ev); p != nil {
+			line("todo  " + p.String())
+		}
 	case event.Check:
 		outcome := p.on.Paint(terminal.Green, "ok")
 		if !ev.OK {

@@ -1,0 +1,147 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/tool"
+)
+
+// Bounds of what a session notes for itself.
+const (
+	maxTodos     = 100
+	maxTodoBytes = 500
+	maxPlanBytes = 16 << 10
+)
+
+// Notes are the tools by which a session notes what it has to do: todo and plan.
+// They change nothing but that, so that nobody is asked about them; rules that deny
+// them hold.
+func (m *Manager) Notes() []tool.Tool {
+	return []tool.Tool{
+		&noteTool[event.Todo]{
+			m: m, name: "todo",
+			description: "Keeps your list of what is to be done, for work of several steps. Each call gives the whole list anew: " +
+				"set an item to in_progress before you begin it, and to done once it is. Who called you sees it.",
+			schema: fmt.Sprintf(`{"type":"object","properties":{"items":{"type":"array","maxItems":%d,"items":{"type":"object",`+
+				`"properties":{"text":{"type":"string","minLength":1,"maxLength":%d},"status":{"type":"string","enum":["pending","in_progress","done"]}},`+
+				`"required":["text","status"],"additionalProperties":false}}},"required":["items"],"additionalProperties":false}`, maxTodos, maxTodoBytes),
+			check: checkTodo, note: (*Session).setTodo,
+		},
+		&noteTool[event.Plan]{
+			m: m, name: "plan",
+			description: "Keeps your plan: how you go about the task, in Markdown. Each call gives the whole plan anew. Who called you sees it.",
+			schema:      `{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}`,
+			check:       checkPlan, note: (*Session).setPlan,
+		},
+	}
+}
+
+// noteTool is a tool whose arguments are the event that it publishes.
+type noteTool[E event.Event] struct {
+	m                         *Manager
+	name, description, schema string
+	check                     func(E) error
+	note                      func(*Session, E) string
+}
+
+// Spec implements [tool.Tool].
+func (t *noteTool[E]) Spec() tool.Spec {
+	return tool.Spec{Name: t.name, Description: t.description, InputSchema: json.RawMessage(t.schema), ReadOnly: true, OwnTimeLimit: true, Follows: t.name}
+}
+
+func (t *noteTool[E]) read(args json.RawMessage) (ev E, err error) {
+	if err = tool.DecodeArgs(args, &ev); err == nil {
+		err = t.check(ev)
+	}
+	return ev, err
+}
+
+// Values implements [tool.Tool].
+func (t *noteTool[E]) Values(args json.RawMessage) ([]permission.Value, error) {
+	_, err := t.read(args)
+	return []permission.Value{{Tool: t.name, Text: t.name}}, err
+}
+
+// Run implements [tool.Tool].
+func (t *noteTool[E]) Run(_ context.Context, call *tool.Call) (tool.Result, error) {
+	ev, err := t.read(call.Args)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	s, ok := t.m.Live(call.SessionID)
+	if !ok {
+		return tool.Result{}, fmt.Errorf("session %s does not run here", call.SessionID)
+	}
+	return tool.Result{Text: t.note(s, ev)}, nil
+}
+
+func checkTodo(todo event.Todo) error {
+	if len(todo.Items) > maxTodos {
+		return fmt.Errorf("%d items: there may be %d", len(todo.Items), maxTodos)
+	}
+	for i, item := range todo.Items {
+		switch {
+		case strings.TrimSpace(item.Text) == "":
+			return fmt.Errorf("item %d has no text", i+1)
+		case len(item.Text) > maxTodoBytes:
+			return fmt.Errorf("item %d has %d bytes: it may have %d", i+1, len(item.Text), maxTodoBytes)
+		case item.Status != event.TodoPending && item.Status != event.TodoInProgress && item.Status != event.TodoDone:
+			return fmt.Errorf("item %d has the status %q: use pending, in_progress or done", i+1, termtext.CutBytes(item.Status, 40))
+		}
+	}
+	return nil
+}
+
+func checkPlan(plan event.Plan) error {
+	switch {
+	case strings.TrimSpace(plan.Text) == "":
+		return errors.New("text is empty")
+	case len(plan.Text) > maxPlanBytes:
+		return fmt.Errorf("text has %d bytes: it may have %d", len(plan.Text), maxPlanBytes)
+	}
+	return nil
+}
+
+func (s *Session) setTodo(todo event.Todo) string {
+	progress := store.ProgressOf(todo)
+	s.noted(todo, func(r *store.Record) {
+		s.todo = todo
+		r.Todo = progress
+	})
+	if progress == nil {
+		return "The list is empty now."
+	}
+	return "Noted: " + progress.String()
+}
+
+func (s *Session) setPlan(plan event.Plan) string {
+	s.noted(plan, func(*store.Record) { s.plan = plan })
+	return "Noted."
+}
+
+// StateText is what the session has noted for itself, as a model reads it: its plan
+// and its list of what is to be done. Empty: nothing.
+func (s *Session) StateText() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	if s.plan.Text != "" {
+		fmt.Fprintf(&b, "The plan:\n%s\n", strings.TrimSpace(s.plan.Text))
+	}
+	if len(s.todo.Items) > 0 {
+		b.WriteString("What is to be done:\n")
+	}
+	marks := map[string]string{event.TodoPending: " ", event.TodoInProgress: ">", event.TodoDone: "x"}
+	for _, item := range s.todo.Items {
+		fmt.Fprintf(&b, "- [%s] %s\n", marks[item.Status], termtext.OneLine(item.Text, maxTodoBytes))
+	}
+	return b.String()
+}
