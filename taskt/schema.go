@@ -131,7 +131,7 @@ func schema(agents []*agentdefs.Definition, as Presentation) (json.RawMessage, e
 			"allowedTools": {Type: "array", Items: &jsonschema.Schema{Type: "string"},
 				Description: "the only tools that the subagent shall have, by their names; no more than it has without"},
 			"writeRoots": {Type: "array", Items: &jsonschema.Schema{Type: "string"},
-				Description: "the only folders that the subagent may write in; subagents that run side by side must have folders that do not overlap"},
+				Description: "the only folders that the subagent may write in; those of subagents that run at once must not overlap"},
 			"cwd": {Type: "string", Description: "a folder of the workspace: the subagent has its files alone, and its commands begin there"},
 		},
 		PropertyOrder:        []string{"description", "prompt", "agentType", "background", "cwd", "allowedTools", "writeRoots"},

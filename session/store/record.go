@@ -68,7 +68,7 @@ type Record struct {
 	Detached        bool        `json:"detached,omitempty"`   // it goes on when its parent ends
 	Background      bool        `json:"background,omitempty"` // its parent is told of its end by a message
 	Resumes         string      `json:"resumes,omitempty"`    // the session whose conversation this one goes on with
-	Todo            *Progress   `json:"todo,omitempty"`     // by its own list; nil: it keeps none
+	Todo            *Progress   `json:"todo,omitempty"`       // by its own list; nil: it keeps none
 	Work            Work        `json:"work,omitzero"`        // zero: nothing was done, or a worker of before it was noted
 
 	// Fork is how many turns of its parent's conversation, up to ParentMessageID, the
