@@ -3,7 +3,6 @@ package taskt_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
@@ -23,17 +23,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // modelFunc is a model made of a function.
-type modelFunc func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error
-
-func (modelFunc) Name() string { return "func" }
-
-func (f modelFunc) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
-	return func(yield func(model.Part, error) bool) {
-		if err := f(ctx, req, func(p model.Part) bool { return yield(p, nil) }); err != nil {
-			yield(nil, err)
-		}
-	}
-}
+type modelFunc = modeltest.Func
 
 // prompt returns the first message of a conversation, and how many answers the
 // model has given.
@@ -46,12 +36,7 @@ func prompt(req *model.Request) (text string, answers int) {
 	return req.Messages[0].Text, answers
 }
 
-func answer(text string) modelFunc {
-	return func(_ context.Context, _ *model.Request, yield func(model.Part) bool) error {
-		_ = yield(model.TextDelta{Text: text}) && yield(model.Stop{Reason: model.StopEnd})
-		return nil
-	}
-}
+func answer(text string) modelFunc { return modeltest.Say(text) }
 
 func (e *env) stream(t testing.TB, path event.Path) []eventbus.Delivery {
 	t.Helper()

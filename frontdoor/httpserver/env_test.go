@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,15 +14,13 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/httpserver"
+	"github.com/agentworker/worker/frontdoor/internal/doortest"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
-	"github.com/agentworker/worker/tool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,30 +28,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const token = "0123456789abcdef"
 
 // modelFunc is a model made of a function.
-type modelFunc func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error
-
-func (modelFunc) Name() string { return "func" }
-
-func (f modelFunc) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
-	return func(yield func(model.Part, error) bool) {
-		if err := f(ctx, req, func(p model.Part) bool { return yield(p, nil) }); err != nil {
-			yield(nil, err)
-		}
-	}
-}
+type modelFunc = modeltest.Func
 
 // answer is a model that says these pieces.
-func answer(pieces ...string) modelFunc {
-	return func(_ context.Context, _ *model.Request, yield func(model.Part) bool) error {
-		for _, p := range pieces {
-			if !yield(model.TextDelta{Text: p}) {
-				return nil
-			}
-		}
-		yield(model.Stop{Reason: model.StopEnd})
-		return nil
-	}
-}
+func answer(pieces ...string) modelFunc { return modeltest.Say(pieces...) }
 
 // gate is a model whose answers wait until they are let through.
 type gate struct {
@@ -81,32 +58,6 @@ func (g *gate) model(ctx context.Context, req *model.Request, yield func(model.P
 	}
 }
 
-type allowAll struct{}
-
-// Rules allow all but the tool touch, which they ask about.
-func (allowAll) Rules() (*permission.Ruleset, error) {
-	return permission.NewRuleset(
-		permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow},
-		permission.Rule{Tool: "touch", Pattern: "*", Action: permission.Ask},
-	)
-}
-func (allowAll) Allow(string, []string) error { return nil }
-
-// touch is a tool that says it was called.
-type touch struct{}
-
-func (touch) Spec() tool.Spec {
-	return tool.Spec{Name: "touch", InputSchema: json.RawMessage(`{"type":"object"}`)}
-}
-
-func (touch) Values(json.RawMessage) ([]permission.Value, error) {
-	return []permission.Value{{Tool: "touch", Text: "it"}}, nil
-}
-
-func (touch) Run(context.Context, *tool.Call) (tool.Result, error) {
-	return tool.Result{Text: "touched"}, nil
-}
-
 // env is a running server over a workspace with the built-in agents.
 type env struct {
 	t        testing.TB
@@ -127,26 +78,8 @@ func newEnv(t testing.TB, m modelFunc, opts httpserver.Options) *env {
 func newEnvOf(t testing.TB, m modelFunc, limits taskt.Limits, opts httpserver.Options) *env {
 	t.Helper()
 	storeDir := t.TempDir()
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: storeDir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	agents, err := agentdefs.Open(t.Context(), root, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	manager, err := session.OpenManager(t.Context(), session.Options{
-		Bus: bus, Static: allowAll{}, Model: func(string) (model.Model, error) { return m, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts.Tasks, err = taskt.New(taskt.Options{Sessions: manager, Agents: agents, Root: root, Tools: []tool.Tool{touch{}}, Limits: limits})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts.Bus, opts.Sessions, opts.Token = bus, manager.Store(), token
+	w := doortest.Open(t, "ws", eventbus.Options{StoreDir: storeDir}, m, limits)
+	opts.Bus, opts.Tasks, opts.Sessions, opts.Token = w.Bus, w.Tasks, w.Sessions.Store(), token
 	ctx, stop := context.WithCancel(context.Background())
 	server, err := httpserver.Start(ctx, "127.0.0.1:0", opts)
 	if err != nil {
@@ -155,13 +88,12 @@ func newEnvOf(t testing.TB, m modelFunc, limits taskt.Limits, opts httpserver.Op
 	transport := &http.Transport{}
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(server.Wait(), bus.Close()); err != nil {
+		if err := errors.Join(server.Wait(), w.Close()); err != nil {
 			t.Error(err)
 		}
-		agents.Close()
 		transport.CloseIdleConnections()
 	})
-	return &env{t, storeDir, bus, opts.Tasks, manager.Store(), server, stop, &http.Client{Transport: transport}}
+	return &env{t, storeDir, w.Bus, w.Tasks, w.Sessions.Store(), server, stop, &http.Client{Transport: transport}}
 }
 
 // request returns a request as a well-behaved client sends it.

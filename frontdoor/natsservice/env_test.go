@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"testing"
 	"time"
 
@@ -12,40 +11,23 @@ import (
 	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
-	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/natstest"
+	"github.com/agentworker/worker/frontdoor/internal/doortest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
-	"github.com/agentworker/worker/tool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // modelFunc is a model made of a function.
-type modelFunc func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error
-
-func (modelFunc) Name() string { return "func" }
-
-func (f modelFunc) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
-	return func(yield func(model.Part, error) bool) {
-		if err := f(ctx, req, func(p model.Part) bool { return yield(p, nil) }); err != nil {
-			yield(nil, err)
-		}
-	}
-}
+type modelFunc = modeltest.Func
 
 // answer is a model that says a text.
-func answer(text string) modelFunc {
-	return func(_ context.Context, _ *model.Request, yield func(model.Part) bool) error {
-		_ = yield(model.TextDelta{Text: text}) && yield(model.Stop{Reason: model.StopEnd})
-		return nil
-	}
-}
+func answer(text string) modelFunc { return modeltest.Say(text) }
 
 // gate is a model whose answers wait until they are let through.
 type gate struct {
@@ -64,17 +46,6 @@ func (g *gate) model(ctx context.Context, req *model.Request, yield func(model.P
 		return ctx.Err()
 	}
 }
-
-// allowAll are rules that allow all but the tool touch, which they ask about.
-type allowAll struct{}
-
-func (allowAll) Rules() (*permission.Ruleset, error) {
-	return permission.NewRuleset(
-		permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow},
-		permission.Rule{Tool: "touch", Pattern: "*", Action: permission.Ask},
-	)
-}
-func (allowAll) Allow(string, []string) error { return nil }
 
 // env is a NATS server of its own, a worker that uses it, and a client that
 // knows nothing but the server's address.
@@ -109,21 +80,6 @@ func connect(t testing.TB, url string) *nats.Conn {
 	return client
 }
 
-// touch is a tool that says it was called.
-type touch struct{}
-
-func (touch) Spec() tool.Spec {
-	return tool.Spec{Name: "touch", InputSchema: json.RawMessage(`{"type":"object"}`)}
-}
-
-func (touch) Values(json.RawMessage) ([]permission.Value, error) {
-	return []permission.Value{{Tool: "touch", Text: "it"}}, nil
-}
-
-func (touch) Run(context.Context, *tool.Call) (tool.Result, error) {
-	return tool.Result{Text: "touched"}, nil
-}
-
 // worker is one that serves a workspace on a NATS server.
 type worker struct {
 	bus      *eventbus.Bus
@@ -139,25 +95,8 @@ func newWorker(t testing.TB, url string, m modelFunc, limits taskt.Limits, opts 
 
 func newWorkerOf(t testing.TB, workspace, url string, m modelFunc, limits taskt.Limits, opts natsservice.Options) *worker {
 	t.Helper()
-	bus, err := eventbus.Open(t.Context(), workspace, &eventbus.Options{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	agents, err := agentdefs.Open(t.Context(), root, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	manager, err := session.OpenManager(t.Context(), session.Options{
-		Bus: bus, Static: allowAll{}, Model: func(string) (model.Model, error) { return m, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if opts.Tasks, err = taskt.New(taskt.Options{Sessions: manager, Agents: agents, Root: root, Tools: []tool.Tool{touch{}}, Limits: limits}); err != nil {
-		t.Fatal(err)
-	}
-	opts.Bus, opts.Sessions = bus, manager.Store()
+	w := doortest.Open(t, workspace, eventbus.Options{URL: url}, m, limits)
+	opts.Bus, opts.Tasks, opts.Sessions = w.Bus, w.Tasks, w.Sessions.Store()
 	ctx, stop := context.WithCancel(context.Background())
 	service, err := natsservice.Start(ctx, opts)
 	if err != nil {
@@ -165,12 +104,11 @@ func newWorkerOf(t testing.TB, workspace, url string, m modelFunc, limits taskt.
 	}
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(service.Wait(), manager.Close(), bus.Close()); err != nil {
+		if err := errors.Join(service.Wait(), w.Sessions.Close(), w.Close()); err != nil {
 			t.Error(err)
 		}
-		agents.Close()
 	})
-	return &worker{bus, manager.Store(), service, stop}
+	return &worker{w.Bus, w.Sessions.Store(), service, stop}
 }
 
 const (

@@ -45,6 +45,8 @@ var mayImport = map[string][]string{
 	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/report", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
 
+	"frontdoor/internal/doortest": {"agentdefs", "taskt", "session", "eventbus", "model", "permission", "tool"}, // for tests of the doors
+
 	"session/lease":      {"eventbus"},
 	"session/store":      {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
 	"taskt/instructions": nil,

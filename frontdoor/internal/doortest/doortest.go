@@ -1,0 +1,84 @@
+// Package doortest has what the tests of the front doors share: the part of a worker
+// that is behind a door.
+package doortest
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/tool"
+)
+
+// Worker is what is behind a door: the built-in agents, on a model, with the tool
+// touch, in an empty workspace.
+type Worker struct {
+	Bus      *eventbus.Bus
+	Sessions *session.Manager
+	Tasks    *taskt.Service
+
+	agents *agentdefs.Registry
+}
+
+// Open returns the worker of a workspace. All is allowed but touch, which is asked
+// about. The caller closes it.
+func Open(t testing.TB, workspace string, store eventbus.Options, m model.Model, limits taskt.Limits) *Worker {
+	t.Helper()
+	w := new(Worker)
+	var err error
+	if w.Bus, err = eventbus.Open(t.Context(), workspace, &store); err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	if w.agents, err = agentdefs.Open(t.Context(), root, nil); err != nil {
+		t.Fatal(err)
+	}
+	if w.Sessions, err = session.OpenManager(t.Context(), session.Options{
+		Bus: w.Bus, Static: rules{}, Model: func(string) (model.Model, error) { return m, nil },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if w.Tasks, err = taskt.New(taskt.Options{
+		Sessions: w.Sessions, Agents: w.agents, Root: root, Tools: []tool.Tool{touch{}}, Limits: limits,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Close closes what Open has opened but for the sessions' manager.
+func (w *Worker) Close() error {
+	defer w.agents.Close()
+	return w.Bus.Close()
+}
+
+type rules struct{}
+
+func (rules) Rules() (*permission.Ruleset, error) {
+	return permission.NewRuleset(
+		permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow},
+		permission.Rule{Tool: "touch", Pattern: "*", Action: permission.Ask},
+	)
+}
+func (rules) Allow(string, []string) error { return nil }
+
+// touch is a tool that says it was called.
+type touch struct{}
+
+func (touch) Spec() tool.Spec {
+	return tool.Spec{Name: "touch", InputSchema: json.RawMessage(`{"type":"object"}`)}
+}
+
+func (touch) Values(json.RawMessage) ([]permission.Value, error) {
+	return []permission.Value{{Tool: "touch", Text: "it"}}, nil
+}
+
+func (touch) Run(context.Context, *tool.Call) (tool.Result, error) {
+	return tool.Result{Text: "touched"}, nil
+}
