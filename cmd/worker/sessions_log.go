@@ -22,7 +22,7 @@ import (
 var logFormats = []string{"text", "jsonl", "markdown"}
 
 func (p *program) sessionsLogCommand() *cobra.Command {
-	var format string
+	var opts logOptions
 	cmd := &cobra.Command{
 		Use:   "log SESSION",
 		Short: "Print a session's transcript",
@@ -33,30 +33,61 @@ line of JSON, as it is stored, with its schema; markdown is for people.`,
 		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(logFormats, format) {
-				return exit.Usage(fmt.Errorf("--format %s: it is one of %s", format, strings.Join(logFormats, ", ")))
+			if !slices.Contains(logFormats, opts.format) {
+				return exit.Usage(fmt.Errorf("--format %s: it is one of %s", opts.format, strings.Join(logFormats, ", ")))
+			}
+			if opts.limit < 0 {
+				return exit.Usage(fmt.Errorf("--limit %d: it is the number of messages, 0 for all", opts.limit))
 			}
 			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
-				return p.logSession(ctx, sessions, args[0], format)
+				return p.logSession(ctx, sessions, args[0], opts)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", logFormats[0], strings.Join(logFormats, ", "))
+	cmd.Flags().IntVar(&opts.limit, "limit", 0, "print this many of the last messages (default all)")
+	cmd.Flags().BoolVar(&opts.tools, "tools", true, "print tool calls and their results; --tools=false leaves them out")
+	cmd.Flags().StringVar(&opts.format, "format", logFormats[0], strings.Join(logFormats, ", "))
 	// It fails for a flag that is not there or has a function.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(logFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func (p *program) logSession(ctx context.Context, sessions *store.Store, id, format string) error {
+// logOptions say what is printed of a transcript.
+type logOptions struct {
+	format string
+	limit  int // of messages, the last ones; 0: all
+	tools  bool
+}
+
+// of returns the messages that are printed.
+func (o *logOptions) of(messages []*store.Message) []*store.Message {
+	if !o.tools {
+		var plain []*store.Message
+		for _, m := range messages {
+			said := *m
+			if said.ToolCalls, said.ToolResults = nil, nil; said.Text != "" {
+				plain = append(plain, &said)
+			}
+		}
+		messages = plain
+	}
+	if o.limit > 0 && len(messages) > o.limit {
+		messages = messages[len(messages)-o.limit:]
+	}
+	return messages
+}
+
+func (p *program) logSession(ctx context.Context, sessions *store.Store, id string, opts logOptions) error {
 	r, messages, err := conversation(ctx, sessions, id)
 	if err != nil {
 		return err
 	}
-	if format == "jsonl" {
+	messages = opts.of(messages)
+	if opts.format == "jsonl" {
 		return writeJSONL(p.jsonOut(), messages)
 	}
 	out := bufio.NewWriter(p.stdout)
-	switch format {
+	switch opts.format {
 	case "markdown":
 		_, err = out.WriteString(termtext.Printable(store.Markdown(r, messages)))
 	default:
