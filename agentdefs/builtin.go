@@ -7,9 +7,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/agentworker/worker/agentdefs/internal/access"
 	"github.com/agentworker/worker/agentdefs/internal/definition"
-	"github.com/agentworker/worker/permission"
 )
 
 //go:embed builtin/*.md
@@ -32,14 +30,7 @@ func builtins(opts *Options) ([]served, error) {
 		if res.Def == nil || len(res.Diagnostics) > 0 {
 			return nil, fmt.Errorf("reading built-in agent %s: %v", name, res.Diagnostics)
 		}
-		var rules []permission.Rule
-		for r := range res.Def.Permission.Rules() {
-			r.Source = permission.Source{File: access.BuiltIn}
-			rules = append(rules, r)
-		}
-		if res.Def.Permission, err = permission.NewRuleset(rules...); err != nil {
-			return nil, fmt.Errorf("reading built-in agent %s: %w", name, err)
-		}
+		res.Def.Permission = builtInRules(res.Def.Permission)
 		if tools := toolsOf(res.Def, opts.Tools); tools != "" {
 			res.Def.Description += " Its tools here: " + tools + "."
 			res.Def.Prompt += "\nThe tools that there are here: " + tools + ".\n"

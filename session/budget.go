@@ -78,15 +78,15 @@ func (s *Session) Budget() Budget { return s.budget }
 // nobody has said how many.
 const defaultOutput = 8192
 
-// reserve sets aside what a model call may use, and bounds its answer. nil: there is
-// no budget.
-func (s *Session) reserve(ctx context.Context, req *model.Request) (*Reservation, error) {
+// reserve sets aside what a call of a model may use, and bounds its answer. nil: there
+// is no budget.
+func (s *Session) reserve(ctx context.Context, m model.Model, req *model.Request) (*Reservation, error) {
 	if s.budget == nil {
 		return nil, nil
 	}
 	resume := s.HoldTime()
 	r, err := s.budget.Reserve(ctx, ExpectedCall{
-		Model: s.model.Name(), Input: s.estimate(req), Output: cmp.Or(int64(req.MaxOutputTokens), defaultOutput),
+		Model: m.Name(), Input: s.estimate(req), Output: cmp.Or(int64(req.MaxOutputTokens), defaultOutput),
 	}, s.askBudget)
 	resume()
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Session) reserve(ctx context.Context, req *model.Request) (*Reservation
 }
 
 // settle counts what a call has used that has ended with err.
-func (s *Session) settle(r *Reservation, req *model.Request, a *answer, err error) {
+func (s *Session) settle(r *Reservation, used model.Usage, err error) {
 	if r == nil {
 		return
 	}
@@ -114,8 +114,7 @@ func (s *Session) settle(r *Reservation, req *model.Request, a *answer, err erro
 	case err != nil:
 		s.budget.Settle(r, model.Usage{})
 	default:
-		s.budget.Settle(r, a.usage)
-		s.counted = counted{messages: len(req.Messages) + 1, tokens: a.usage.InputTokens + a.usage.OutputTokens}
+		s.budget.Settle(r, used)
 	}
 }
 

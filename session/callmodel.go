@@ -41,10 +41,10 @@ func (c *callContext) Deadline() (time.Time, bool) {
 // callModel asks the model for the next message, and publishes it as it arrives.
 func (t *Turn) callModel(step context.Context, a *answer) error {
 	req := t.s.request(a.final)
-	reserved, err := t.s.reserve(step, req)
+	reserved, err := t.s.reserve(step, t.s.model, req)
 	if err == nil {
 		err = t.stream(step, req, a)
-		t.s.settle(reserved, req, a, err)
+		t.s.settle(reserved, a.usage, err)
 	}
 	if err != nil {
 		return cmp.Or(context.Cause(t.bond.ctx), err)
@@ -104,10 +104,7 @@ func (s *Session) take(part model.Part, a *answer) {
 	case model.ToolCall:
 		a.message.ToolCalls = append(a.message.ToolCalls, s.named(part))
 	case model.Usage:
-		a.usage = part
-		if name := s.model.Name(); s.m.prices.Known(name) {
-			a.usage.Cost = s.m.prices.Cost(name, part).Number()
-		}
+		a.usage = s.priced(s.model, part)
 	case model.Stop:
 		a.stop = part.Reason
 	}
@@ -126,10 +123,25 @@ func (s *Session) complete(a *answer) error {
 	if entry, needed := store.SaidEntry(a.id, &a.message); needed {
 		s.append(entry)
 	}
-	s.publish(event.Usage(a.usage)) // completes the message in the log
+	s.counted = counted{messages: len(s.messages), tokens: a.usage.InputTokens + a.usage.OutputTokens}
+	return s.used(a.usage) // completes the message in the log
+}
+
+// priced returns what a call of a model has used, with what it has cost if that is
+// known.
+func (s *Session) priced(m model.Model, u model.Usage) model.Usage {
+	if name := m.Name(); s.m.prices.Known(name) {
+		u.Cost = s.m.prices.Cost(name, u).Number()
+	}
+	return u
+}
+
+// used notes a model call and what it has used.
+func (s *Session) used(u model.Usage) error {
+	s.publish(event.Usage(u))
 	return s.change(func(r *store.Record) error {
 		r.Steps++
-		r.Usage = r.Usage.Add(a.usage)
+		r.Usage = r.Usage.Add(u)
 		return nil
 	})
 }

@@ -99,6 +99,7 @@ func (t *Turn) open() error {
 	if err := s.become(store.Running, nil); err != nil {
 		return err
 	}
+	s.task = len(s.messages)
 	s.deliver([]notice{{id: cmp.Or(s.promptID, store.NewID("msg")), text: t.told()}})
 	s.promptID = ""
 	s.status(event.StatusStreaming)
@@ -178,7 +179,7 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 	s := t.s
 	ctx, end := s.beginStep(t.bond.ctx, a.final)
 	defer end()
-	if err := t.callModel(ctx, a); err != nil {
+	if err := t.askModel(ctx, a); err != nil {
 		if t.interrupted(ctx) {
 			return "", false, nil
 		}
@@ -224,6 +225,21 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 		return "", true, &RepeatedCallError{Tool: call.Name, Arguments: call.Arguments, Times: times}
 	}
 	return "", false, t.bond.ctx.Err()
+}
+
+// askModel asks the model for an answer, in a conversation that has room for it.
+func (t *Turn) askModel(ctx context.Context, a *answer) error {
+	if _, err := t.compact(ctx, false); err != nil {
+		return err
+	}
+	err := t.callModel(ctx, a)
+	if err == nil || !overflows(err) {
+		return err
+	}
+	if made, failed := t.compact(ctx, true); !made || failed != nil {
+		return cmp.Or(failed, err)
+	}
+	return t.callModel(ctx, a)
 }
 
 // conclude makes the result of the model's last message.

@@ -65,6 +65,8 @@ type Options struct {
 	// Model returns the model of a name; the empty name is the default's.
 	Model func(name string) (model.Model, error)
 
+	Window func(name string) int64 // tokens of the context window of a model; 0: not known. nil: of none
+
 	// Approver answers what the rules ask, as does whoever calls [store.Store.Answer],
 	// from whatever process; nil: only they do.
 	Approver Approver
@@ -94,6 +96,7 @@ type Manager struct {
 	static     StaticRules
 	rulesFile  string
 	model      func(string) (model.Model, error)
+	window     func(string) int64
 	approver   Approver
 	unattended bool
 	audit      *AuditLog
@@ -134,6 +137,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		static:     opts.Static,
 		rulesFile:  opts.RulesFile,
 		model:      opts.Model,
+		window:     opts.Window,
 		approver:   opts.Approver,
 		unattended: opts.Unattended,
 		audit:      opts.Audit,
@@ -213,6 +217,8 @@ type Spec struct {
 
 	// ToolSet is the same, made once for many sessions, in place of Tools.
 	ToolSet *ToolSet
+
+	Compaction *Helper // nil: the conversation is not compacted near the end of [Options.Window]
 
 	// Accept takes an answer of the model and returns what of it is the result
 	// of a turn. With an error the model is told why, and answers again, twice
@@ -315,7 +321,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, tools: spec.ToolSet.only(allowed), allowed: allowed,
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, approver: spec.Approver, paths: m.paths,
 		},
-		conversation: conversation{callIDs: make(map[string]bool)},
+		conversation: conversation{callIDs: make(map[string]bool), compaction: spec.Compaction},
 		beside:       beside{news: make(chan struct{}, 1)},
 		lifecycle:    lifecycle{lasting: spec.Lasting, caller: ctx, background: context.WithoutCancel(ctx), done: make(chan struct{})},
 	}

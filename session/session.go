@@ -56,12 +56,15 @@ type behavior struct {
 
 // conversation is what the model is sent. The running turn alone touches it.
 type conversation struct {
-	messages  []model.Message
-	promptID  string // of the first prompt; empty: a new one
-	callIDs   map[string]bool
-	asked     []model.ToolSpec // what the last call told of tools
-	inherited []model.ToolSpec // the same in each call; nil: what there is at the time
-	counted   counted
+	messages   []model.Message
+	promptID   string // of the first prompt; empty: a new one
+	callIDs    map[string]bool
+	task       int              // which message is the prompt of the turn
+	compaction *Helper          // nil: it is never compacted
+	window     int64            // tokens of the model's context window; 0: not asked for yet, below: not known
+	asked      []model.ToolSpec // what the last call told of tools
+	inherited  []model.ToolSpec // the same in each call; nil: what there is at the time
+	counted    counted
 }
 
 // lifecycle says until when the session works.

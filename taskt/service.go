@@ -256,21 +256,17 @@ func (s *Service) newSpec(def *agentdefs.Definition, depth int, text *instructio
 		return session.Spec{}, err
 	}
 	spec := session.Spec{
-		Agent:  def.Name,
-		System: SystemPrompt(def, Setting{Root: s.root, Child: depth > 0, Text: text}),
-		Model:  def.Model,
-		Params: session.Params{
-			MaxOutputTokens: def.MaxOutputTokens,
-			Temperature:     def.Temperature,
-			TopP:            def.TopP,
-			Effort:          def.Effort,
-		},
-		ToolSet:   tools,
-		Accept:    accept,
-		Checks:    checksOf(def.Checks),
-		Rules:     rules,
-		MaxSteps:  def.MaxSteps,
-		TimeLimit: min(def.Timeout, maxChildTime),
+		Agent:      def.Name,
+		System:     SystemPrompt(def, Setting{Root: s.root, Child: depth > 0, Text: text}),
+		Model:      def.Model,
+		Params:     params(def),
+		ToolSet:    tools,
+		Compaction: helper(s.agents.Snapshot().Special(agentdefs.Compaction)),
+		Accept:     accept,
+		Checks:     checksOf(def.Checks),
+		Rules:      rules,
+		MaxSteps:   def.MaxSteps,
+		TimeLimit:  min(def.Timeout, maxChildTime),
 	}
 	if depth > 0 {
 		spec.TimeLimit = cmp.Or(spec.TimeLimit, s.limits.ChildTime)

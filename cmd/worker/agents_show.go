@@ -44,6 +44,9 @@ prompt that its model reads.`,
 			}
 			d, candidates := snapshot.Resolve(args[0])
 			if d == nil {
+				d = snapshot.Special(args[0])
+			}
+			if d == nil {
 				return p.noAgent(snapshot, args[0], candidates)
 			}
 			p.reportOf(snapshot, d.File)

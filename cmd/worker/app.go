@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,10 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Unattended: !attended && p.settings.ApprovalTimeout == 0,
 		Audit:      a.audit,
 		Prices:     prices,
-		Retention:  p.settings.Retained(),
+		Window: func(name string) int64 {
+			return cmp.Or(prices.Window(name), int64(p.settings.ContextWindow))
+		},
+		Retention: p.settings.Retained(),
 		Limits: session.Limits{
 			Approval:  p.settings.ApprovalTimeout,
 			ModelCall: p.settings.ModelTimeout,

@@ -110,8 +110,10 @@ func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptio
 		return nil, nil, err
 	}
 	watching := p.watch(ctx, a.bus, root.Path(), opts)
+	titled := a.tasks.Entitle(ctx, root, prompt)
 	outcome := root.Prompt(ctx, prompt)
 	a.tasks.Look(root, &outcome)
+	titled()
 	if err := errors.Join(root.End(outcome.Status, outcome.Err), watching.wait()); err != nil {
 		p.complain(err) // the answer is there all the same
 	}

@@ -6,8 +6,9 @@
 //
 //	{"anthropic": {"models": {"claude-sonnet-5-5": {"cost": {"input": 2, "output": 10, "cache_read": 0.1, "cache_write": 2.5}}}}}
 //
-// Of what else such a file says nothing is read, but for the prices of long prompts:
-// "context_over_200k" beside "input" has those of a prompt of more than 200,000 tokens.
+// Of what else such a file says two things are read. "context_over_200k" beside "input"
+// has the prices of a prompt of more than 200,000 tokens, and {"limit": {"context": N}}
+// beside "cost" the tokens of the model's context window.
 package price
 
 import (
@@ -31,7 +32,10 @@ var builtIn []byte
 
 // Table has the prices of models. It is immutable. nil, and the zero value, know those
 // alone that cost nothing.
-type Table struct{ models map[string]prices }
+type Table struct {
+	models  map[string]prices
+	windows map[string]int64 // the tokens of their context windows
+}
 
 // prices are those of one model.
 type prices struct {
@@ -62,28 +66,34 @@ func Load(file string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the prices of models in %s: %w", file, err)
 	}
-	both := maps.Clone(table.models)
-	maps.Copy(both, own)
-	return &Table{both}, nil
+	both := &Table{maps.Clone(table.models), maps.Clone(table.windows)}
+	maps.Copy(both.models, own.models)
+	maps.Copy(both.windows, own.windows)
+	return both, nil
 }
 
 var builtInTable = sync.OnceValues(func() (*Table, error) {
-	models, err := parse(builtIn)
-	return &Table{models}, err
+	return parse(builtIn)
 })
 
-func parse(data []byte) (map[string]prices, error) {
+func parse(data []byte) (*Table, error) {
 	var providers map[string]struct {
 		Models map[string]struct {
-			Cost json.RawMessage `json:"cost"`
+			Cost  json.RawMessage `json:"cost"`
+			Limit struct {
+				Context int64 `json:"context"`
+			} `json:"limit"`
 		} `json:"models"`
 	}
 	if err := json.Unmarshal(data, &providers); err != nil {
 		return nil, fmt.Errorf("%w (the form is that of https://models.dev/api.json)", err)
 	}
-	models := make(map[string]prices)
+	table := &Table{make(map[string]prices), make(map[string]int64)}
 	for _, provider := range slices.Sorted(maps.Keys(providers)) {
 		for name, m := range providers[provider].Models {
+			if m.Limit.Context > 0 {
+				table.windows[provider+"/"+name] = m.Limit.Context
+			}
 			if len(m.Cost) == 0 || string(m.Cost) == "null" {
 				continue // not known
 			}
@@ -91,13 +101,13 @@ func parse(data []byte) (map[string]prices, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s/%s: %w", provider, name, err)
 			}
-			models[provider+"/"+name] = p
+			table.models[provider+"/"+name] = p
 		}
 	}
-	if len(models) == 0 {
+	if len(table.models) == 0 {
 		return nil, errors.New("it has no price of any model (the form is that of https://models.dev/api.json)")
 	}
-	return models, nil
+	return table, nil
 }
 
 var contextOver = regexp.MustCompile(`^context_over_([0-9]{1,9})k$`)
@@ -188,6 +198,18 @@ func (t *Table) Cost(name string, u model.Usage) model.USD {
 	plain := max(0, u.InputTokens-u.CacheReadTokens-u.CacheWriteTokens)
 	return model.Dollars((float64(plain)*r.input + float64(u.CacheReadTokens)*r.read +
 		float64(u.CacheWriteTokens)*r.write + float64(u.OutputTokens)*r.output) / million)
+}
+
+// Window returns how many tokens the context window of a model has; 0: nobody has said
+// it.
+func (t *Table) Window(name string) int64 {
+	if t == nil {
+		return 0
+	}
+	if n := t.windows[name]; n > 0 {
+		return n
+	}
+	return t.windows[dated.ReplaceAllString(name, "")]
 }
 
 // Known reports whether the prices of a model are known.

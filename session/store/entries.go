@@ -13,12 +13,14 @@ import (
 // The kinds of the entries that a session's log has beside its events: what
 // [Fold] needs and no event carries.
 const (
-	openedKind  = "opened"  // the first entry: an [openedData]
-	messageKind = "message" // a [messageData]
-	knownKind   = "known"   // a [knownData]
-	endedKind   = "ended"   // before session_end: an [endedData]
-	budgetKind  = "budget"  // what the session may use: JSON that its owner knows
-	reserveKind = "reserve" // a [reserveData]
+	openedKind  = "opened"    // the first entry: an [openedData]
+	messageKind = "message"   // a [messageData]
+	knownKind   = "known"     // a [knownData]
+	compactKind = "compacted" // a [compactedData]
+	titledKind  = "titled"    // a [titledData]
+	endedKind   = "ended"     // before session_end: an [endedData]
+	budgetKind  = "budget"    // what the session may use: JSON that its owner knows
+	reserveKind = "reserve"   // a [reserveData]
 )
 
 // openedData begins the log of a session.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
@@ -24,6 +23,10 @@ type State struct {
 	// Messages is the conversation as far as it is complete: of a message that was
 	// cut off, and of results of which some are missing, nothing is there.
 	Messages []*Message
+
+	// Sent is what of it the model is sent in its next call: all of it, or what there is
+	// since it was last compacted.
+	Sent []*Message
 
 	// Open are the calls without an outcome, in their order.
 	Open []model.ToolCall
@@ -45,11 +48,12 @@ type State struct {
 	// have used. It counts as used.
 	Unsettled Unsettled
 
-	cut     map[string][]model.ToolResult // by the message with the calls, where outcomes are missing
-	told    map[string]bool               // ids of messages that the model has been told, or knows of by the result of a call
-	logged  bool                          // the log holds the conversation: it has its first entry
-	shown   event.Status
-	started bool // the log has its session_start
+	cut       map[string][]model.ToolResult // by the message with the calls, where outcomes are missing
+	told      map[string]bool               // ids of messages that the model has been told, or knows of by the result of a call
+	compacted bool                          // Sent is not all
+	logged    bool                          // the log holds the conversation: it has its first entry
+	shown     event.Status
+	started   bool // the log has its session_start
 }
 
 // Unsettled is what model calls may have used.
@@ -96,14 +100,6 @@ type fold struct {
 	said   string            // by the last error event
 
 	reserved *reserveData // for the call that is under way; nil: nothing
-}
-
-// draft is a message of the model that is not complete.
-type draft struct {
-	id        string
-	text      strings.Builder
-	at, last  int // where the last delta began, and its length
-	reasoning []model.Reasoning
 }
 
 // group is the calls of one message, and their results.
@@ -175,6 +171,10 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		for _, id := range entry.IDs {
 			f.known[id] = entry.CallID
 		}
+	case compactKind:
+		return f.compact(e)
+	case titledKind:
+		return f.entitle(e)
 	case endedKind:
 		var entry endedData
 		if err := json.Unmarshal(e.Data, &entry); err != nil {
@@ -301,39 +301,9 @@ func (f *fold) end(status Status, at time.Time) {
 	}
 }
 
-// drafted returns the draft of a message. A message before it that was not
-// complete never will be.
-func (f *fold) drafted(id string) *draft {
-	if f.draft == nil || f.draft.id != id {
-		f.draft = &draft{id: id}
-	}
-	return f.draft
-}
-
-// add takes a piece of text. One that was stored twice counts once.
-func (d *draft) add(offset int, text string) {
-	if offset < d.at || offset == d.at && d.last > 0 {
-		return
-	}
-	d.at, d.last = offset, len(text)
-	d.text.WriteString(text)
-}
-
-// complete ends the draft as a message.
-func (f *fold) complete(at time.Time) {
-	d := f.draft
-	if d == nil {
-		return
-	}
-	f.draft = nil
-	f.groups[d.id] = &group{message: f.append(d.id, at, model.Message{
-		Role: model.Assistant, Text: d.text.String(), Reasoning: d.reasoning,
-	})}
-}
-
 func (f *fold) append(id string, at time.Time, m model.Message) *Message {
 	stored := &Message{Schema: messageSchema, ID: id, CreatedAt: at, Message: m}
-	f.Messages = append(f.Messages, stored)
+	f.Messages, f.Sent = append(f.Messages, stored), append(f.Sent, stored)
 	return stored
 }
 

@@ -116,6 +116,7 @@ func (s *Store) Conversation(ctx context.Context, id string) ([]*Message, error)
 	}
 	var before []*Message
 	switch {
+	case state.compacted: // what came before is in the summary
 	case r.Resumes != "":
 		before, err = s.Conversation(ctx, r.Resumes)
 	case r.Fork != 0:
@@ -166,7 +167,7 @@ func (f *fold) cutShort(g *group) {
 // completed returns the messages, with outcomes for the calls that have none.
 func (st *State) completed() []*Message {
 	var all []*Message
-	for _, m := range st.Messages {
+	for _, m := range st.Sent {
 		all = append(all, m)
 		if results := st.cut[m.ID]; results != nil && m.Role == model.Assistant {
 			all = append(all, &Message{

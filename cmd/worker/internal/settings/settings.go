@@ -56,6 +56,10 @@ type Settings struct {
 	ModelTimeout time.Duration
 	Prices       file // of models; empty: the built-in ones
 
+	// ContextWindow is the tokens of the context window of models of which it is not
+	// known. 0: their conversations are not compacted.
+	ContextWindow int
+
 	// ApprovalTimeout is how long a call waits for approval. 0: the default
 	// where somebody may answer, and no waiting where nobody is.
 	ApprovalTimeout time.Duration
@@ -112,6 +116,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.Var(s.ModelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
 	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
 	flags.Var(&s.Prices, "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
+	flags.IntVar(&s.ContextWindow, "context-window", 128_000, "tokens of the context window of models whose window --prices does not say, 0 or 1,000 to 100,000,000; near its end a conversation is compacted; 0: it is not")
 	s.registerProviders(flags)
 
 	flags = s.group("Limits")
@@ -188,6 +193,8 @@ func (s *Settings) Load(getenv func(string) string) error {
 		return fmt.Errorf("timeout %s is not within 1s and 24h", errtext.Duration(s.Timeout))
 	case s.BackgroundTimeout < time.Second || s.BackgroundTimeout > 24*time.Hour:
 		return fmt.Errorf("background-timeout %s is not within 1s and 24h", errtext.Duration(s.BackgroundTimeout))
+	case s.ContextWindow != 0 && (s.ContextWindow < 1_000 || s.ContextWindow > 100_000_000):
+		return fmt.Errorf("context-window %d is neither 0 nor within 1000 and 100000000", s.ContextWindow)
 	case s.ModelTimeout < time.Second || s.ModelTimeout > 30*time.Minute:
 		return fmt.Errorf("model-timeout %s is not within 1s and 30m", errtext.Duration(s.ModelTimeout))
 	case s.ApprovalTimeout != 0 && (s.ApprovalTimeout < time.Second || s.ApprovalTimeout > 24*time.Hour):
