@@ -79,6 +79,58 @@ func TestHostThatReadsNothing(t *testing.T) {
 	}
 }
 
+// TestNotificationsOfHostThatReadsNothing: what it sends besides requests is read up to a
+// bound while it does not take an answer, and on when it does.
+func TestNotificationsOfHostThatReadsNothing(t *testing.T) {
+	for _, size := range []int{0, 1 << 20} {
+		synctest.Test(t, func(t *testing.T) {
+			h := connect(t)
+			id, err := jsonrpc.MakeID(float64(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all sync.WaitGroup
+			all.Go(func() {
+				if err := h.Write(t.Context(), &jsonrpc.Response{ID: id, Result: []byte("{}")}); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			line := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"x":"%s"}}`+"\n", strings.Repeat("x", size))
+			most := int64(maxUnread/(messageSize+size) + 1)
+			var seen atomic.Int64
+			all.Go(func() {
+				for range 2 * most {
+					if _, err := io.WriteString(h.in, line); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			all.Go(func() {
+				for {
+					if _, err := h.Read(context.Background()); err != nil {
+						return
+					}
+					seen.Add(1)
+				}
+			})
+			synctest.Wait()
+			if got := seen.Load(); got > most || got < most/2 {
+				t.Errorf("%d notifications of %d bytes were taken, want up to %d", got, size, most)
+			}
+			if _, err := bufio.NewReader(h.out).ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if got := seen.Load(); got != 2*most {
+				t.Errorf("%d notifications were taken once the host had its answer, want %d", got, 2*most)
+			}
+			_ = h.Close()
+			all.Wait()
+		})
+	}
+}
+
 // TestFullQueue: a request too many is refused, cancellations and answers of the
 // host get through, and with an answer there is room again.
 func TestFullQueue(t *testing.T) {

@@ -22,6 +22,14 @@ const (
 	maxPendingBytes = 32 << 20 // of their params; one may be larger
 )
 
+// What is read of a host that does not take what is written to it, besides requests: the
+// SDK keeps notifications until it has written what comes before them. A cancellation
+// has to get through; the host goes on writing once it reads.
+const (
+	maxUnread   = 4 << 20 // bytes
+	messageSize = 512     // of a message besides its params, in memory
+)
+
 // grace is how long the host may take to read the last results.
 const grace = 5 * time.Second
 
@@ -43,7 +51,7 @@ func (t *Draining) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &drainingConn{Connection: conn, Draining: t, pending: make(map[jsonrpc.ID]int)}, nil
+	return &drainingConn{Connection: conn, Draining: t, pending: make(map[jsonrpc.ID]int), taken: make(chan struct{})}, nil
 }
 
 type drainingConn struct {
@@ -55,6 +63,9 @@ type drainingConn struct {
 	bytes   int                // of all of them
 	broken  bool               // the host does not read: the SDK writes no answers any more
 	drained chan struct{}      // nil: not draining; closed: no answer is to come
+	writes  int                // on their way to the host
+	unread  int                // bytes that were read of it since the host has taken one
+	taken   chan struct{}      // closed when it takes one
 }
 
 // Read implements [mcp.Connection].
@@ -76,6 +87,9 @@ func (c *drainingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 // next returns the next message that the SDK is to see.
 func (c *drainingConn) next(ctx context.Context) (jsonrpc.Message, error) {
 	for {
+		if err := c.awaitTaken(ctx); err != nil {
+			return nil, err
+		}
 		msg, err := c.Connection.Read(ctx)
 		if err != nil {
 			return nil, err
@@ -90,6 +104,23 @@ func (c *drainingConn) next(ctx context.Context) (jsonrpc.Message, error) {
 		}
 		if err := c.Connection.Write(ctx, &jsonrpc.Response{ID: req.ID, Error: why}); err != nil {
 			return nil, err
+		}
+	}
+}
+
+// awaitTaken waits while the host takes nothing, and too much was read of it meanwhile.
+func (c *drainingConn) awaitTaken(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		taken, full := c.taken, c.writes > 0 && c.unread > maxUnread
+		c.mu.Unlock()
+		if !full {
+			return nil
+		}
+		select {
+		case <-taken:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -112,6 +143,9 @@ func (c *drainingConn) note(req *jsonrpc.Request) error {
 	case req.Method == "notifications/cancelled":
 		c.GivenUp.Cancelled(req.Params, func(id jsonrpc.ID) bool { _, known := c.pending[id]; return known })
 	}
+	if _, counted := c.pending[req.ID]; c.writes > 0 && !counted {
+		c.unread += len(req.Params) + messageSize
+	}
 	return nil
 }
 
@@ -120,9 +154,16 @@ const codeBusy = -32000
 
 // Write implements [mcp.Connection].
 func (c *drainingConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	c.mu.Lock()
+	c.writes++
+	c.mu.Unlock()
 	err := c.Connection.Write(ctx, msg)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.writes--
+	c.unread = 0
+	close(c.taken)
+	c.taken = make(chan struct{})
 	if res, ok := msg.(*jsonrpc.Response); ok {
 		c.bytes -= c.pending[res.ID]
 		delete(c.pending, res.ID)
