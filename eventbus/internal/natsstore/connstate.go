@@ -2,6 +2,7 @@ package natsstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"sync"
 
@@ -18,6 +19,7 @@ type connState struct {
 	lost chan struct{} // gets a value when the connection is lost, if there is room
 
 	mu   sync.Mutex
+	conn *nats.Conn      // nil: not made yet
 	said error           // by the server since the connection was lost; nil: nothing
 	up   chan struct{}   // closed while the connection is up
 	life context.Context // ends when the connection is lost
@@ -78,11 +80,23 @@ func (s *connState) isUp() bool {
 // behind an error that does not say it.
 func (s *connState) diagnosis() string {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.said == nil {
-		return ""
+	said, conn := s.said, s.conn
+	s.mu.Unlock()
+	if said != nil {
+		return " (the server says: " + termtext.OneLine(said.Error(), 300) + ")"
 	}
-	return " (the server says: " + termtext.OneLine(s.said.Error(), 300) + ")"
+	var refused *tls.CertificateVerificationError // of which the library tells nobody
+	if conn != nil && errors.As(conn.LastError(), &refused) {
+		return " (the server is not trusted: " + termtext.OneLine(refused.Error(), 300) + ")"
+	}
+	return ""
+}
+
+// of says which connection it is.
+func (s *connState) of(conn *nats.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conn = conn
 }
 
 func (s *connState) disconnected() {

@@ -138,6 +138,7 @@ func (s *Store) connect() (err error) {
 	if s.conn, err = s.target.connectMain(opts...); err != nil {
 		return fmt.Errorf("connecting to %s: %w", s, err)
 	}
+	s.retrier.state.of(s.conn)
 	s.retrier.state.connected()
 	return nil
 }
