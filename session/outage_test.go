@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,14 +30,7 @@ func TestServerRestarts(t *testing.T) {
 	const deltas, at = 400, 150
 	dir := t.TempDir()
 	srv := natstest.Start(t, server.Options{StoreDir: dir})
-	_, port, err := net.SplitHostPort(srv.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := srv.Addr().(*net.TCPAddr).Port
 	middle, gone := make(chan struct{}), make(chan struct{})
 	m := turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
 		for i := range deltas {
@@ -78,7 +70,7 @@ func TestServerRestarts(t *testing.T) {
 		<-middle
 		natstest.Stop(srv)
 		close(gone) // it publishes into the void
-		natstest.Start(t, server.Options{StoreDir: dir, Port: number})
+		natstest.Start(t, server.Options{StoreDir: dir, Port: port})
 	})
 	out := s.Prompt(t.Context(), "go")
 	restarting.Wait()
