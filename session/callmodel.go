@@ -38,8 +38,8 @@ func (c *callContext) Deadline() (time.Time, bool) {
 	return c.deadline, true
 }
 
-// callModel asks the model for the next message, and publishes it as it arrives.
-func (t *Turn) callModel(step context.Context, a *answer) error {
+// callOnce makes one call, and publishes the message as it arrives.
+func (t *Turn) callOnce(step context.Context, a *answer) error {
 	req := t.s.request(a.final)
 	reserved, err := t.s.reserve(step, t.s.model, req)
 	if err == nil {

@@ -90,14 +90,22 @@ func (c *clock) stop() {
 // is called. It is for waits that are not the session's own work.
 func (s *Session) HoldTime() (resume func()) {
 	var held []*clock
+	var watches []*stallWatch
 	for at := s; at != nil; at = at.parent {
 		c := at.time()
 		c.pause()
 		held = append(held, c)
+		if w := at.watch.Load(); w != nil {
+			w.pause()
+			watches = append(watches, w)
+		}
 	}
 	return func() {
 		for _, c := range held {
 			c.resume()
+		}
+		for _, w := range watches {
+			w.resume()
 		}
 	}
 }

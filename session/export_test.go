@@ -45,3 +45,17 @@ func Sweep(ctx context.Context, m *Manager) bool { return m.sweep(ctx, m.keeper)
 
 // DefaultLimits are the limits of a manager whose options name none.
 func DefaultLimits() Limits { return Limits{}.withDefaults() }
+
+// StallWatch is the watch over a session's events, for its test.
+type StallWatch struct{ w *stallWatch }
+
+// StartStallWatch starts one; tell is called when nothing has happened for limit.
+func StartStallWatch(ctx context.Context, limit time.Duration, tell func()) (context.Context, StallWatch) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return ctx, StallWatch{newStallWatch(limit, cancel, func(idle time.Duration) { tell() }, func() {})}
+}
+
+func (w StallWatch) Heard()  { w.w.heard() }
+func (w StallWatch) Pause()  { w.w.pause() }
+func (w StallWatch) Resume() { w.w.resume() }
+func (w StallWatch) Stop()   { w.w.stop() }

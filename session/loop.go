@@ -55,10 +55,11 @@ type Turn struct {
 	bond   *bond
 	s      *Session
 	prompt string
-	clock  *clock // nil: not started
-	inTime func() // ends the watch over the budget's time; nil: not started
-	err    error  // of the start
-	next   string // the id of the next message of the model
+	clock  *clock      // nil: not started
+	above  *stallWatch // of the parent's turn; nil: none
+	inTime func()      // ends the watch over the budget's time; nil: not started
+	err    error       // of the start
+	next   string      // the id of the next message of the model
 
 	corrections int // answers that were not accepted
 	repairs     int // answers whose checks failed
@@ -82,6 +83,7 @@ func (t *Turn) Start() {
 	s := t.s
 	t.clock = newClock(t.bond.cancel, s.timeLimit)
 	t.inTime = t.within()
+	t.watchStall()
 	s.mu.Lock()
 	s.clock = t.clock
 	s.mu.Unlock()
@@ -115,6 +117,7 @@ func (t *Turn) Run() Outcome {
 	}
 	defer t.clock.stop()
 	defer t.inTime()
+	defer t.unwatchStall()
 	text, err := "", t.err
 	if err == nil {
 		text, err = t.guarded()
@@ -132,7 +135,7 @@ func (t *Turn) outcome(text string, err error) Outcome {
 	if t.bond.ctx.Err() != nil {
 		out.Err = context.Cause(t.bond.ctx)
 		switch {
-		case errors.As(out.Err, &limit):
+		case errors.As(out.Err, &limit), errors.As(out.Err, new(*StalledError)):
 			out.Status = store.TimedOut
 			if bus := t.s.m.bus; bus.Stopped() {
 				out.Err = fmt.Errorf("%w%s", out.Err, bus.Diagnosis())

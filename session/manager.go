@@ -21,40 +21,6 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// Limits bound what a session does. A zero value means the default.
-type Limits struct {
-	ModelCall time.Duration // one model call; 120 s
-	ToolCall  time.Duration // one call of a tool without a limit of its own; 30 s
-	Approval  time.Duration // how long a call waits for an answer; 10 min
-
-	// StepCalls bounds the tool calls of one step that run at once, but for those
-	// of tools that delegate ([tool.Spec.Delegates]): 1 to 1,000; 16.
-	StepCalls int
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.ModelCall == 0 {
-		l.ModelCall = 120 * time.Second
-	}
-	if l.ToolCall == 0 {
-		l.ToolCall = 30 * time.Second
-	}
-	if l.Approval == 0 {
-		l.Approval = 10 * time.Minute
-	}
-	if l.StepCalls == 0 {
-		l.StepCalls = 16
-	}
-	return l
-}
-
-func (l Limits) check() error {
-	if l.StepCalls < 1 || l.StepCalls > 1_000 {
-		return fmt.Errorf("%d tool calls of one step at once are not within 1 and 1,000", l.StepCalls)
-	}
-	return nil
-}
-
 // Options configures a [Manager].
 type Options struct {
 	Bus       *eventbus.Bus
@@ -102,6 +68,7 @@ type Manager struct {
 	audit      *AuditLog
 	limits     Limits
 	prices     *price.Table
+	gates      gates
 	retention  store.Retention
 	log        *slog.Logger
 	bootID     string
@@ -264,7 +231,12 @@ type Spec struct {
 
 	MaxSteps  int           // model calls with tools before it must conclude; 0: 10
 	TimeLimit time.Duration // 0: no limit
-	Approver  Approver      // nil: the manager's
+
+	// Stall is after what time without an event the session is said to have stalled,
+	// and after what time more it is stopped. 0: never.
+	Stall time.Duration
+
+	Approver Approver // nil: the manager's
 }
 
 // Open begins a new session and publishes its first event. The caller ends it.
@@ -319,7 +291,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		identity: identity{parent: spec.Parent, id: cmp.Or(spec.ID, store.NewID("ses")), agent: spec.Agent},
 		behavior: behavior{
 			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, tools: spec.ToolSet.only(allowed), allowed: allowed,
-			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, approver: spec.Approver, paths: m.paths,
+			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, stall: spec.Stall, approver: spec.Approver, paths: m.paths,
 		},
 		conversation: conversation{callIDs: make(map[string]bool), compaction: spec.Compaction},
 		beside:       beside{news: make(chan struct{}, 1)},

@@ -46,6 +46,9 @@ func (s *Session) publish(ev event.Event) {
 	if s.taken.Load() {
 		return // its last event is stored
 	}
+	if _, stalled := ev.(event.Stalled); !stalled {
+		s.watch.Load().heard()
+	}
 	s.note(s.stream().Publish(s.background, ev))
 }
 

@@ -52,6 +52,7 @@ type behavior struct {
 	approver  Approver
 	paths     permission.Workspace // what its tools' paths are relative to
 	budget    Budget               // nil: none
+	stall     time.Duration        // how long nothing may happen; 0: as long as it may
 }
 
 // conversation is what the model is sent. The running turn alone touches it.
@@ -75,6 +76,8 @@ type lifecycle struct {
 	life       lifetime        // ends when the session is stopped, or has ended
 	done       chan struct{}   // closed when End has returned
 	taken      atomic.Bool     // another process has ended it
+
+	watch atomic.Pointer[stallWatch] // over the running turn; nil: none
 }
 
 // progress is how far the session has come. mu guards it.

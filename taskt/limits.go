@@ -20,6 +20,11 @@ type Limits struct {
 	// BackgroundTime is the same for a child in the background: 30 min.
 	BackgroundTime time.Duration
 
+	// Stall is after what time without an event a session is said to have stalled
+	// where its file does not say, and after what time more it is stopped: 1 s to
+	// 24 h; 0: never.
+	Stall time.Duration
+
 	// Depth is how deep sessions may nest: 1 to 5; 1, so that a child makes no
 	// children.
 	Depth int
@@ -61,6 +66,8 @@ func (l Limits) Check() error {
 		return fmt.Errorf("the child's time limit of %s is not within 1s and 24h", errtext.Duration(l.ChildTime))
 	case l.BackgroundTime < time.Second || l.BackgroundTime > maxChildTime:
 		return fmt.Errorf("the time limit of %s of a child in the background is not within 1s and 24h", errtext.Duration(l.BackgroundTime))
+	case l.Stall != 0 && (l.Stall < time.Second || l.Stall > maxChildTime):
+		return fmt.Errorf("the time of %s after which a subagent has stalled is not within 1s and 24h", errtext.Duration(l.Stall))
 	case l.Depth < 1 || l.Depth > 5:
 		return fmt.Errorf("the nesting depth %d is not within 1 and 5", l.Depth)
 	case l.Running < 1 || l.Running > 10_000:

@@ -267,6 +267,7 @@ func (s *Service) newSpec(def *agentdefs.Definition, depth int, text *instructio
 		Rules:      rules,
 		MaxSteps:   def.MaxSteps,
 		TimeLimit:  min(def.Timeout, maxChildTime),
+		Stall:      cmp.Or(def.Stall, s.limits.Stall),
 	}
 	if depth > 0 {
 		spec.TimeLimit = cmp.Or(spec.TimeLimit, s.limits.ChildTime)

@@ -88,6 +88,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Limits: session.Limits{
 			Approval:  p.settings.ApprovalTimeout,
 			ModelCall: p.settings.ModelTimeout,
+			Pause:     p.settings.MaxPause,
 			StepCalls: p.settings.MaxToolCalls,
 		},
 		Logger: p.logger(),
@@ -112,6 +113,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 
 			ChildTime:      p.settings.Timeout,
 			BackgroundTime: p.settings.BackgroundTimeout,
+			Stall:          p.settings.StallTimeout,
 		},
 		Logger: p.logger(),
 	})

@@ -49,6 +49,7 @@ func (p *program) showSession(ctx context.Context, sessions *store.Store, id str
 	for _, row := range [][2]string{
 		{"id", r.ID},
 		{"status", string(r.Status)},
+		{"paused", showPause(r.Pause)},
 		{"error", r.Error},
 		{"agent", r.Agent},
 		{"model", r.Model},
@@ -129,4 +130,12 @@ func checksLine(w *store.Work) string {
 		parts = append(parts, fmt.Sprintf("%s: %s", cmp.Or(c.Path, c.Command), outcome))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// showPause says why a session waits, and until when; empty: it does not.
+func showPause(p *store.Pause) string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf("until %s: %s", p.Until.Local().Format(time.DateTime), p.Reason)
 }

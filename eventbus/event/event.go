@@ -38,6 +38,7 @@ const (
 	StatusStreaming       Status = "streaming"
 	StatusExecutingTool   Status = "executing_tool"
 	StatusWaitingApproval Status = "waiting_approval"
+	StatusPaused          Status = "paused"
 	StatusError           Status = "error"
 	StatusAborted         Status = "aborted"
 )
@@ -49,6 +50,15 @@ type StatusChange struct {
 	// Retry is set if the session continues with the same status: its model call
 	// has failed and is repeated.
 	Retry *Retry `json:"retry,omitempty"`
+
+	// Pause is set with [StatusPaused].
+	Pause *Pause `json:"pause,omitempty"`
+}
+
+// Pause says why a session waits for the provider of its model, and until when.
+type Pause struct {
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason"`
 }
 
 // Retry says why a model call is repeated, and when.
@@ -191,6 +201,12 @@ type Budget struct {
 	SetBy   string      `json:"setBy"`   // for people
 }
 
+// Stalled reports that nothing has happened in the session for long.
+type Stalled struct {
+	IdleMs    int64 `json:"idleMs"`    // since the event before
+	StopsInMs int64 `json:"stopsInMs"` // it is stopped if nothing happens until then
+}
+
 // ContextCompacted reports that a summary has replaced the older part of the
 // conversation.
 type ContextCompacted struct {
@@ -271,6 +287,7 @@ func (Todo) Type() string                 { return "todo" }
 func (Plan) Type() string                 { return "plan" }
 func (Usage) Type() string                { return "usage" }
 func (Budget) Type() string               { return "budget" }
+func (Stalled) Type() string              { return "stalled" }
 func (ContextCompacted) Type() string     { return "context_compacted" }
 func (TurnComplete) Type() string         { return "turn_complete" }
 func (Error) Type() string                { return "error" }
@@ -333,6 +350,7 @@ func init() {
 	register[Plan]()
 	register[Usage]()
 	register[Budget]()
+	register[Stalled]()
 	register[ContextCompacted]()
 	register[TurnComplete]()
 	register[Error]()

@@ -215,6 +215,7 @@ func (f *fold) tell(id string) {
 // addEvent takes an event of the session.
 func (f *fold) addEvent(ev event.Event, at time.Time) {
 	r := &f.Record
+	_, r.Stalled = ev.(event.Stalled)
 	switch ev := ev.(type) {
 	case event.SessionStart:
 		f.started = true
@@ -225,6 +226,7 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 		}
 	case event.StatusChange:
 		f.shown = ev.Status
+		r.Pause = (*Pause)(ev.Pause)
 		if status := recordStatus[ev.Status]; status != "" {
 			r.Status = status
 			if status != Queued && r.StartedAt.IsZero() {
@@ -284,6 +286,7 @@ var recordStatus = map[event.Status]Status{
 	event.StatusStreaming:       Running,
 	event.StatusExecutingTool:   Running,
 	event.StatusWaitingApproval: WaitingApproval,
+	event.StatusPaused:          Running,
 }
 
 func (f *fold) end(status Status, at time.Time) {

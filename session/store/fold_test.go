@@ -74,6 +74,9 @@ func describe(st *store.State) string {
 	if u := st.Unsettled; u != (store.Unsettled{}) || st.Budget != nil {
 		fmt.Fprintf(&b, "budget %s tools=%d unsettled calls=%d tokens=%d cost=%d\n", st.Budget, st.ToolCalls, u.ModelCalls, u.Tokens, u.Cost)
 	}
+	if r.Stalled {
+		b.WriteString("stalled\n")
+	}
 	for _, id := range st.Pending {
 		fmt.Fprintf(&b, "pending %s\n", id)
 	}

@@ -63,6 +63,8 @@ type Record struct {
 	EndedAt         time.Time   `json:"endedAt,omitzero"`
 	BootID          string      `json:"bootId"`               // the process that runs it
 	EndedBy         string      `json:"endedBy,omitempty"`    // the process that has ended it in place of that one
+	Pause           *Pause      `json:"pause,omitempty"`      // it runs, and waits for a provider; nil: it does not
+	Stalled         bool        `json:"stalled,omitempty"`    // it runs, and nothing has happened for long
 	Closed          bool        `json:"closed"`               // its stream has its session_end
 	Worktree        *Worktree   `json:"worktree,omitempty"`   // nil: it works in the workspace
 	Detached        bool        `json:"detached,omitempty"`   // it goes on when its parent ends
@@ -74,6 +76,13 @@ type Record struct {
 	// Fork is how many turns of its parent's conversation, up to ParentMessageID, the
 	// session goes on from; -1: all. 0: none.
 	Fork int `json:"fork,omitempty"`
+}
+
+// Pause is why a session waits, and until when. It is not changed: a record gets
+// another one.
+type Pause struct {
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason"`
 }
 
 // Worktree is the git worktree that was made for a session. It is immutable: to change
@@ -126,7 +135,7 @@ func (r *Record) Transition(to Status, why error, now time.Time) error {
 
 // End ends the session, whatever its state. why nil: as it should.
 func (r *Record) End(as Status, why error, now time.Time) {
-	r.Status, r.EndedAt, r.Error = as, now, ""
+	r.Status, r.EndedAt, r.Error, r.Stalled, r.Pause = as, now, "", false, nil
 	if why != nil {
 		r.Error = errtext.Of(why)
 	}

@@ -22,7 +22,9 @@ type State struct {
 	Label     string       `json:"label,omitempty"` // what it is to do, in a few words
 	Model     string       `json:"model,omitempty"`
 	Status    store.Status `json:"status"`
-	Tool      string       `json:"tool,omitempty"` // that it runs now
+	Pause     *store.Pause `json:"pause,omitempty"`   // it waits for the provider of its model
+	Stalled   bool         `json:"stalled,omitempty"` // nothing has happened for long
+	Tool      string       `json:"tool,omitempty"`    // that it runs now
 
 	Todo *store.Progress `json:"todo,omitempty"` // by its own list; nil: it keeps none
 
@@ -43,6 +45,8 @@ func (c *Control) state(ctx context.Context, r *store.Record) (State, error) {
 		Label:     r.Description,
 		Model:     r.Model,
 		Status:    r.Status,
+		Pause:     r.Pause,
+		Stalled:   r.Stalled,
 		Steps:     r.Steps,
 		Usage:     event.Usage(r.Usage),
 		ElapsedMs: r.Duration(now).Milliseconds(),
@@ -85,6 +89,12 @@ func (s *State) line() string {
 	fmt.Fprintf(&b, ": %s", s.Status)
 	if s.Todo != nil {
 		fmt.Fprintf(&b, ", %s", clean(s.Todo.String()))
+	}
+	if s.Pause != nil {
+		fmt.Fprintf(&b, ", paused until %s (%s)", s.Pause.Until.Format(time.RFC3339), clean(termtext.OneLine(s.Pause.Reason, 200)))
+	}
+	if s.Stalled {
+		b.WriteString(", stalled")
 	}
 	if s.Tool != "" {
 		fmt.Fprintf(&b, ", runs %s", termtext.OneLine(s.Tool, maxAgentName))

@@ -52,6 +52,10 @@ type Definition struct {
 	TopP            *float64      // nil: the model's default
 	MaxOutputTokens int           // 0: the model's default
 	Timeout         time.Duration // of the whole run; 0: the worker's default
+	// Stall is after what time without an event a run has stalled; 0: the worker's
+	// default.
+	Stall time.Duration
+
 	// Budget is what a run may use at most, with all below it; nil: the file says nothing.
 	Budget *spendlimit.Limits
 
@@ -181,6 +185,13 @@ var fields = []*field{
 		func(p *parser, d *Definition, e agentfile.Entry) {
 			if n, ok := p.Int(e, 1, 24*60); ok {
 				d.Timeout = time.Duration(n) * time.Minute
+			}
+		}},
+	{agentfile.Field{ID: "stallSeconds", Spellings: []string{"stallSeconds"}},
+		"After how many seconds without an event a run is said to have stalled, and after as many more it is stopped.", whole(24 * 60 * 60), nil,
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			if n, ok := p.Int(e, 1, 24*60*60); ok {
+				d.Stall = time.Duration(n) * time.Second
 			}
 		}},
 	{agentfile.Field{ID: "budget", Spellings: []string{"budget"}, Near: []string{"budget"}},

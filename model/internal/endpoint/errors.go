@@ -85,7 +85,11 @@ func (e *Endpoint) Refused(ctx context.Context, res *http.Response, err error) e
 		return e.Broken(ctx, err)
 	}
 	refused := &model.Error{Model: e.Model, Kind: KindOf(res.StatusCode), Status: res.StatusCode}
-	refused.RetryAfter, _ = retryAfter(res.Header)
+	if wait, named := retryAfter(res.Header); named || res.StatusCode != http.StatusTooManyRequests {
+		refused.RetryAfter = wait
+	} else {
+		refused.RetryAfter = untilReset(res.Header)
+	}
 	media := mediaType(res)
 	switch {
 	case res.StatusCode < 300:

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agentworker/worker/model"
@@ -129,6 +130,38 @@ func retryAfter(h http.Header) (wait time.Duration, named bool) {
 		return max(0, time.Until(at)), true
 	}
 	return 0, false
+}
+
+// untilReset returns after what time a limit is reset that is used up, as Anthropic's
+// API says it by an instant (anthropic-ratelimit-tokens-reset beside …-remaining), and
+// OpenAI's by a duration (x-ratelimit-reset-tokens): the longest of them. 0: neither
+// says so.
+func untilReset(h http.Header) time.Duration {
+	var wait time.Duration
+	for name := range h {
+		limit, ok := strings.CutPrefix(name, "Anthropic-Ratelimit-")
+		if limit, reset := strings.CutSuffix(limit, "-Reset"); ok && reset && used(h, "Anthropic-Ratelimit-"+limit+"-Remaining") {
+			if at, err := time.Parse(time.RFC3339, h.Get(name)); err == nil {
+				wait = max(wait, time.Until(at))
+			}
+		}
+		limit, ok = strings.CutPrefix(name, "X-Ratelimit-Reset-")
+		if ok && used(h, "X-Ratelimit-Remaining-"+limit) {
+			if d, err := time.ParseDuration(h.Get(name)); err == nil {
+				wait = max(wait, d)
+			}
+		}
+	}
+	return min(wait, maxReset)
+}
+
+// maxReset is the longest time that is believed of a reset.
+const maxReset = 365 * 24 * time.Hour
+
+// used reports whether nothing is left of a limit.
+func used(h http.Header, remaining string) bool {
+	n, err := strconv.ParseFloat(h.Get(remaining), 64)
+	return err == nil && n <= 0
 }
 
 // positive returns d where it is a duration; what is none is no wait, and what

@@ -90,6 +90,8 @@ func (a *activity) doing(now time.Time) string {
 		return "waits for a free place  " + age(now, a.since)
 	case event.StatusWaitingApproval:
 		return "waits for approval  " + age(now, a.since)
+	case event.StatusPaused:
+		return "paused  " + age(now, a.since)
 	case event.StatusStreaming:
 		if a.retry != nil {
 			return fmt.Sprintf("%s  %s", age(now, a.since), a.retry.SummaryAfter(now.Sub(a.told)))

@@ -83,6 +83,9 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 			line("session " + ev.SessionID)
 		}
 	case event.StatusChange:
+		if ev.Pause != nil {
+			line(p.on.Paint(terminal.Yellow, fmt.Sprintf("paused until %s: %s", ev.Pause.Until.Local().Format(time.TimeOnly), termtext.OneLine(ev.Pause.Reason, 200))))
+		}
 		if ev.Retry != nil {
 			line(p.on.Paint(terminal.Yellow, ev.Retry.SummaryAfter(0)))
 		}
@@ -113,6 +116,8 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 			outcome = p.on.Paint(terminal.Red, "failed: "+termtext.OneLine(ev.Output, 200))
 		}
 		line(fmt.Sprintf("check  %s  %s  %s", termtext.OneLine(cmp.Or(ev.Path, ev.Command), 200), outcome, ms(ev.DurationMs)))
+	case event.Stalled:
+		line(p.on.Paint(terminal.Yellow, fmt.Sprintf("stalled: nothing for %s, stopped in %s", ms(ev.IdleMs), ms(ev.StopsInMs))))
 	case event.Budget:
 		line(p.on.Paint(terminal.Yellow, ev.Summary()))
 	case event.AgentsChanged:

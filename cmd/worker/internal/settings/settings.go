@@ -51,6 +51,11 @@ type Settings struct {
 	// BackgroundTimeout is the same for a subagent in the background.
 	BackgroundTimeout time.Duration
 
+	MaxPause time.Duration // how long a provider's "try again later" is waited for
+
+	// StallTimeout is after what time without an event a subagent has stalled. 0: never.
+	StallTimeout time.Duration
+
 	limits
 
 	ModelTimeout time.Duration
@@ -117,10 +122,12 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
 	flags.Var(&s.Prices, "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
 	flags.IntVar(&s.ContextWindow, "context-window", 128_000, "tokens of the context window of models whose window --prices does not say, 0 or 1,000 to 100,000,000; near its end a conversation is compacted; 0: it is not")
+	flags.DurationVar(&s.MaxPause, "max-pause", 30*time.Minute, "how long agents wait for a provider that says when to ask again, 1s to 24h")
 	s.registerProviders(flags)
 
 	flags = s.group("Limits")
 	s.limits.register(flags)
+	flags.DurationVar(&s.StallTimeout, "stall-timeout", 0, "after what time without an event an agent is said to have stalled, and after what time more it is stopped, 1s to 24h (default: never)")
 	flags.Var(&s.Budget, "budget", "what a task may use with all that it starts, such as tokens=200k,cost=1.50,modelCalls=40,toolCalls=100,time=10m,then=ask (default: no limit)")
 	flags.DurationVar(&s.ApprovalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
 
@@ -195,6 +202,10 @@ func (s *Settings) Load(getenv func(string) string) error {
 		return fmt.Errorf("background-timeout %s is not within 1s and 24h", errtext.Duration(s.BackgroundTimeout))
 	case s.ContextWindow != 0 && (s.ContextWindow < 1_000 || s.ContextWindow > 100_000_000):
 		return fmt.Errorf("context-window %d is neither 0 nor within 1000 and 100000000", s.ContextWindow)
+	case s.StallTimeout != 0 && (s.StallTimeout < time.Second || s.StallTimeout > 24*time.Hour):
+		return fmt.Errorf("stall-timeout %s is not within 1s and 24h", errtext.Duration(s.StallTimeout))
+	case s.MaxPause < time.Second || s.MaxPause > 24*time.Hour:
+		return fmt.Errorf("max-pause %s is not within 1s and 24h", errtext.Duration(s.MaxPause))
 	case s.ModelTimeout < time.Second || s.ModelTimeout > 30*time.Minute:
 		return fmt.Errorf("model-timeout %s is not within 1s and 30m", errtext.Duration(s.ModelTimeout))
 	case s.ApprovalTimeout != 0 && (s.ApprovalTimeout < time.Second || s.ApprovalTimeout > 24*time.Hour):

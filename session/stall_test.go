@@ -1,0 +1,46 @@
+package session_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentworker/worker/session"
+)
+
+// TestStallWatch: time without an event is told, and then ends the turn; an event sets
+// it back, and time in which the clock stands still does not count.
+func TestStallWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var told []time.Duration
+		ctx, w := session.StartStallWatch(t.Context(), time.Minute, func() { told = append(told, time.Since(start)) })
+		time.Sleep(50 * time.Second)
+		w.Heard()
+		time.Sleep(30 * time.Second)
+		w.Pause()
+		w.Pause()
+		time.Sleep(time.Hour)
+		w.Resume()
+		time.Sleep(time.Hour)
+		w.Resume()
+		time.Sleep(31 * time.Second) // and 30 s before
+		synctest.Wait()
+		at := 50*time.Second + time.Minute + 2*time.Hour
+		if len(told) != 1 || told[0] != at {
+			t.Errorf("told at %v, want at %v", told, at)
+		}
+		w.Heard()
+		time.Sleep(119 * time.Second)
+		synctest.Wait()
+		if len(told) != 2 || ctx.Err() != nil {
+			t.Errorf("told %v, ended: %v", told, context.Cause(ctx))
+		}
+		<-ctx.Done()
+		if err, ok := context.Cause(ctx).(*session.StalledError); !ok || err.Idle != 2*time.Minute || time.Since(start) != at+time.Second+2*time.Minute {
+			t.Errorf("ended after %v: %v", time.Since(start), context.Cause(ctx))
+		}
+		w.Stop()
+	})
+}
