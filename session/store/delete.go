@@ -153,7 +153,7 @@ func (s *Store) Expire(ctx context.Context, keep Retention, now time.Time) (int,
 	if err != nil {
 		return 0, fmt.Errorf("listing sessions: %w", err)
 	}
-	e := &expiry{store: s, keep: keep, now: now, began: time.Now()}
+	e := &expiry{store: s, keep: keep, now: now, pace: pace{time.Now()}}
 	for from := info.State.FirstSeq; from <= info.State.LastSeq && !e.done; from += expirePart {
 		for m, err := range s.bus.Range(ctx, s.recordStream, from, min(from+expirePart-1, info.State.LastSeq)) {
 			if err == nil {
@@ -175,7 +175,7 @@ type expiry struct {
 	store   *Store
 	keep    Retention
 	now     time.Time
-	began   time.Time // the slice
+	pace    pace
 	deleted int
 	done    bool // all further sessions are kept
 }
@@ -205,7 +205,15 @@ func (e *expiry) look(ctx context.Context, m *eventbus.Message) error {
 	if err != nil && !errors.Is(err, ErrRunning) {
 		return err
 	}
-	if time.Since(e.began) < expireSlice {
+	return e.pace.rest(ctx)
+}
+
+// pace divides long work into slices.
+type pace struct{ began time.Time } // the slice
+
+// rest waits for an expirePause where the slice has taken an expireSlice.
+func (p *pace) rest(ctx context.Context) error {
+	if time.Since(p.began) < expireSlice {
 		return nil
 	}
 	select {
@@ -213,7 +221,7 @@ func (e *expiry) look(ctx context.Context, m *eventbus.Message) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	e.began = time.Now()
+	p.began = time.Now()
 	return nil
 }
 
