@@ -3,9 +3,11 @@ package session
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -116,4 +118,46 @@ func (s *Session) storing(f func(context.Context) error) error {
 	err := f(ctx)
 	s.note(err)
 	return err
+}
+
+// publishStart announces a call.
+func (s *Session) publishStart(call *model.ToolCall, messageID string, step int) {
+	s.publish(event.ToolCallStart{
+		ToolCallID: call.ID, ToolName: call.Name, Arguments: call.Arguments, MessageID: messageID, Step: step,
+	})
+}
+
+// publishEnd announces the outcome of a call, and notes it in the record.
+func (s *Session) publishEnd(inv *invocation) {
+	ev := event.ToolCallEnd{
+		ToolCallID: inv.ID,
+		ToolName:   inv.Name,
+		Result:     inv.res.Text,
+		IsError:    inv.res.IsError,
+		Truncated:  inv.res.Truncated,
+		Refused:    inv.res.Refused,
+		DurationMs: time.Since(inv.start).Milliseconds(),
+		Untold:     inv.untold,
+	}
+	if c := inv.res.Change; c != nil {
+		ev.Change = &event.FileChange{Path: c.Path, Before: c.Before, After: c.After}
+	}
+	s.worked(ev, func(w store.Work) store.Work { return w.Add(ev) })
+}
+
+// worked publishes an event, and notes in the record what it tells: in the same
+// order as the log has it.
+func (s *Session) worked(ev event.Event, note func(store.Work) store.Work) {
+	s.noted(ev, func(r *store.Record) { r.Work = note(r.Work) })
+}
+
+// noted is worked for any field of the record. Others see it with the next change of
+// the record.
+func (s *Session) noted(ev event.Event, note func(*store.Record)) {
+	s.workMu.Lock()
+	defer s.workMu.Unlock()
+	s.publish(ev)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	note(&s.record)
 }
