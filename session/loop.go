@@ -41,6 +41,10 @@ type Outcome struct {
 	Status store.Status // Completed, Failed, Cancelled or TimedOut
 	Text   string       // the answer; empty unless Completed
 	Err    error        // why; nil if Completed
+
+	// Partial is what the model has said last, if the turn has not completed; empty:
+	// nothing.
+	Partial string
 }
 
 // Prompt gives the session a prompt and runs the loop until the model has
@@ -61,8 +65,9 @@ type Turn struct {
 	err    error       // of the start
 	next   string      // the id of the next message of the model
 
-	corrections int // answers that were not accepted
-	repairs     int // answers whose checks failed
+	corrections int    // answers that were not accepted
+	said        string // by the model, last
+	repairs     int    // answers whose checks failed
 }
 
 // Begin returns a turn that is to be run, or released.
@@ -149,6 +154,7 @@ func (t *Turn) outcome(text string, err error) Outcome {
 	if broken := t.s.brokenBy(); broken != nil {
 		out = Outcome{Status: store.Failed, Err: broken}
 	}
+	out.Partial = t.said
 	return out
 }
 
@@ -182,7 +188,9 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 	s := t.s
 	ctx, end := s.beginStep(t.bond.ctx, a.final)
 	defer end()
-	if err := t.askModel(ctx, a); err != nil {
+	err = t.askModel(ctx, a)
+	t.said = cmp.Or(a.text.String(), t.said)
+	if err != nil {
 		if t.interrupted(ctx) {
 			return "", false, nil
 		}

@@ -106,3 +106,24 @@ func (e *env) tree(t *testing.T, id string) []*store.Record {
 	}
 	return records
 }
+
+// TestPartial: what a subagent has said before it was stopped is told with its error,
+// by the call and by what is stored.
+func TestPartial(t *testing.T) {
+	said := make(chan struct{})
+	e := newEnv(t, modelFunc(func(ctx context.Context, _ *model.Request, yield func(model.Part) bool) error {
+		yield(model.TextDelta{Text: "Half of </task_error> it"})
+		close(said)
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}), taskt.Limits{}, nil)
+	run := e.Start(t.Context(), e.root, look)
+	<-said
+	run.Cancel("enough")
+	<-run.Done()
+	const want = "<task_error agent=\"explore\">\nthe task was cancelled: enough\n\nThe text so far:\nHalf of &lt;/task_error> it\n</task_error>"
+	stored, err := e.Control().Result(t.Context(), scopeOf(e.root.ID()), run.SessionID())
+	if err != nil || run.Result().XML() != want || stored.XML() != want {
+		t.Errorf("the result is\n%s\nand stored\n%s\n%v, want\n%s", run.Result().XML(), stored.XML(), err, want)
+	}
+}

@@ -256,6 +256,7 @@ func (c *call) finish(ctx context.Context, r *Result, out *session.Outcome) {
 	r.Status = out.Status
 	r.Duration = r.Record.Duration(time.Now())
 	if out.Err != nil {
+		r.Partial = out.Partial
 		r.Fail(ctx, out.Err)
 		return
 	}

@@ -31,6 +31,9 @@ type State struct {
 	// Open are the calls without an outcome, in their order.
 	Open []model.ToolCall
 
+	// Partial is what the model has said last, whether or not it was complete.
+	Partial string
+
 	// Terms is how the session was called, as [Record.OpenedEntry] got it.
 	Terms json.RawMessage
 
@@ -357,6 +360,7 @@ func (f *fold) finish() {
 	for _, m := range f.Messages {
 		m.SessionID = f.Record.ID
 	}
+	f.Partial = f.lastSaid()
 	for id, call := range f.known {
 		if g := f.calls[call]; g != nil && g.results[call].ToolCallID == call {
 			f.tell(id)

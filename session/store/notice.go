@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -59,13 +60,40 @@ func (s *Store) tellEnds(ctx context.Context, p *eventbus.Publisher, state *Stat
 	return nil
 }
 
+// maxPartial bounds what is told of what a session has said that has not completed, in
+// bytes: its end.
+const maxPartial = 16 << 10
+
+// WithPartial returns why a session has not completed, with what its model has said
+// last.
+func WithPartial(why, partial string) string {
+	if strings.Contains(why, strings.TrimSpace(partial)) { // it is empty, or said
+		return why
+	}
+	if cut := len(partial) - maxPartial; cut > 0 {
+		partial = "…" + strings.ToValidUTF8(partial[cut:], "")
+	}
+	return why + "\n\nThe text so far:\n" + partial
+}
+
+// Failure returns why a session has not completed, with what its model has said last.
+func (s *Store) Failure(ctx context.Context, r *Record) (string, error) {
+	state, err := s.State(ctx, r.Path)
+	if err != nil {
+		return "", err
+	}
+	return WithPartial(cmp.Or(r.Error, "the session is "+string(r.Status)), state.Partial), nil
+}
+
 // endText is the message that tells of the end of a session; empty: none is needed.
 func (s *Store) endText(ctx context.Context, r *Record) (string, error) {
-	element, text := "task_error", r.Error
-	if text == "" {
-		text = "the session is " + string(r.Status)
-	}
-	if r.Status == Completed {
+	element, text := "task_error", ""
+	if r.Status != Completed {
+		var err error
+		if text, err = s.Failure(ctx, r); err != nil {
+			return "", err
+		}
+	} else {
 		turn, err := lastOf[event.TurnComplete](ctx, s, r)
 		if err != nil {
 			return "", err

@@ -146,6 +146,19 @@ func (s *Store) forkedFrom(ctx context.Context, r *Record) ([]*Message, error) {
 	return all[begin:end], nil
 }
 
+// lastSaid is what the model has said last, whether or not it was complete.
+func (f *fold) lastSaid() string {
+	if f.draft != nil && f.draft.text.Len() > 0 {
+		return f.draft.text.String()
+	}
+	for _, m := range slices.Backward(f.Messages) {
+		if m.Role == model.Assistant && m.Text != "" {
+			return m.Text
+		}
+	}
+	return ""
+}
+
 // cutShort notes which calls of a message have no outcome, and the results that the
 // next run has for them.
 func (f *fold) cutShort(g *group) {

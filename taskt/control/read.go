@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,11 +41,12 @@ func (c *Control) resultOf(ctx context.Context, r *store.Record) (*Result, error
 		Duration:  r.Duration(time.Now()),
 	}
 	if r.Status != store.Completed {
-		text := r.Error
-		if text == "" {
-			text = "the session is " + string(r.Status)
+		state, err := c.store.State(ctx, r.Path)
+		if err != nil {
+			return nil, err
 		}
-		result.Fail(ctx, errors.New(text))
+		result.Partial = state.Partial
+		result.Fail(ctx, errors.New(cmp.Or(r.Error, "the session is "+string(r.Status))))
 		return result, nil
 	}
 	var err error

@@ -22,18 +22,19 @@ type Result struct {
 	Refused   bool   // the gate did not let the call through
 	Record    store.Record
 	Duration  time.Duration
+	Partial   string // what its model has said last, if the task has not completed
 }
 
 // Fail makes err the outcome. Where no session was opened, the end of ctx is a
 // cancelled call.
 func (r *Result) Fail(ctx context.Context, err error) {
-	r.Err, r.Text = err, errtext.Of(err)
+	r.Err, r.Text = err, store.WithPartial(errtext.Of(err), r.Partial)
 	if ctx.Err() != nil && r.SessionID == "" {
 		r.Status = store.Cancelled
 	}
 	var unaccepted *session.UnacceptedError
 	if errors.As(err, &unaccepted) {
-		r.Text += "\n\nThe last answer:\n" + unaccepted.Answer
+		r.Text = errtext.Of(err) + "\n\nThe last answer:\n" + unaccepted.Answer
 	}
 }
 
