@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
@@ -164,8 +165,17 @@ type Spec struct {
 	Agent           string // empty: the session stands for a caller, and has no model
 	Description     string
 	System          string // the system prompt
-	Model           string // empty: the parent's, or the default where that has none
-	Params          Params
+	Label           string // names it in lists, in place of the description; may be empty
+
+	// Metadata is a JSON object of who calls the session, which is kept with it; nil: none.
+	Metadata json.RawMessage
+
+	// Models are names of models, the best first. The first that can be had is the
+	// session's: a warning says of those before why they can't. Where none can: the
+	// parent's, or the default where that has none.
+	Models []string
+
+	Params Params
 
 	// Lasting says that the session's caller makes call after call, as a connected
 	// host does. Where it is stopped, its calls are, and it is ended once they are
@@ -272,6 +282,9 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	}
 	s.publish(s.record.StartEvent())
 	s.status(event.StatusQueued)
+	for _, text := range s.record.Warnings {
+		s.publish(event.Warning{Message: text})
+	}
 	if err := s.brokenBy(); err != nil {
 		return nil, errors.Join(err, s.End(store.Failed, err))
 	}
@@ -306,6 +319,8 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		ParentMessageID: spec.ParentMessageID,
 		Agent:           spec.Agent,
 		Description:     spec.Description,
+		Label:           spec.Label,
+		Metadata:        spec.Metadata,
 		Status:          store.Queued,
 		CreatedAt:       time.Now().UTC(),
 		BootID:          m.bootID,
@@ -334,7 +349,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	s.path = s.path.Child(s.id, spec.Agent)
 	s.record.Path, s.record.Depth = s.path, len(s.path)-1
 	if spec.Agent != "" {
-		if s.model, err = m.modelOf(spec); err != nil {
+		if s.model, s.record.Warnings, err = m.modelOf(spec); err != nil {
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
 		s.record.Model = s.model.Name()
@@ -349,12 +364,20 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	return s, nil
 }
 
-// modelOf returns the model of a session that is to be opened.
-func (m *Manager) modelOf(spec Spec) (model.Model, error) {
-	if p := spec.Parent; spec.Model == "" && p != nil && p.model != nil {
-		return p.model, nil
+// modelOf returns the model of a session that is to be opened, and why those are not
+// used that come before it.
+func (m *Manager) modelOf(spec Spec) (found model.Model, warnings []string, err error) {
+	for _, name := range spec.Models {
+		if found, err = m.model(name); err == nil {
+			return found, warnings, nil
+		}
+		warnings = append(warnings, fmt.Sprintf("the model %.200q is not used: %s", name, errtext.Of(err)))
 	}
-	return m.model(spec.Model)
+	if p := spec.Parent; p != nil && p.model != nil {
+		return p.model, warnings, nil
+	}
+	found, err = m.model("")
+	return found, warnings, err
 }
 
 // Live returns a session that runs in this process.

@@ -87,9 +87,12 @@ type setup struct {
 	static   static            // nil: all is allowed
 	approver session.Approver
 	budget   taskt.Budget
-	agents   taskt.Agents // nil: those of files
-	tools    []tool.Tool
-	isolate  func(ctx context.Context, from, id string) (*taskt.Place, error)
+
+	agentModels map[string]string
+
+	agents  taskt.Agents // nil: those of files
+	tools   []tool.Tool
+	isolate func(ctx context.Context, from, id string) (*taskt.Place, error)
 }
 
 func newEnv(t testing.TB, m model.Model, limits taskt.Limits, files map[string]string) *env {
@@ -136,7 +139,7 @@ func (s setup) open(t testing.TB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Budget: s.budget, Isolate: s.isolate, Tools: s.tools}); err != nil {
+	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Budget: s.budget, AgentModels: s.agentModels, Isolate: s.isolate, Tools: s.tools}); err != nil {
 		t.Fatal(err)
 	}
 	if e.root, err = e.OpenCaller(t.Context(), "test"); err != nil {

@@ -26,6 +26,15 @@ type Input struct {
 	// It is for hosts: the schema does not show it to models, and they may not say it.
 	Detached bool `json:"detached,omitempty"`
 
+	// Model is the model of the subagent, as an agent file may name it. Empty: that of the
+	// file, of the settings, or of the caller. One that can't be had is passed over,
+	// with a warning.
+	Model string `json:"model,omitempty"`
+
+	// TimeoutSeconds is how long the subagent may run, 1 to 86,400; a file that
+	// says less counts. 0: as the file or the worker says.
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
+
 	// Cwd is the folder of the workspace that the subagent is held to: its path there,
 	// or an absolute one. Empty: all that its caller has.
 	Cwd string `json:"cwd,omitempty"`
@@ -46,6 +55,11 @@ type Input struct {
 	// Checks are made after those of the agent's file. They are for programs: the
 	// schema does not show them to models.
 	Checks []agentdefs.Check `json:"checks,omitempty"`
+
+	// Label names the subagent in lists, in place of the description. Metadata, a JSON
+	// object, is kept with its session. They are for programs, as the budget is.
+	Label    string          `json:"label,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 
 	// Budget is what the subagent may use with all below it: the JSON of a [Budget].
 	// It narrows what is set otherwise. The schema does not have it.
@@ -132,9 +146,11 @@ func schema(agents []*agentdefs.Definition, as Presentation) (json.RawMessage, e
 				Description: "the only tools that the subagent shall have, by their names; no more than it has without"},
 			"writeRoots": {Type: "array", Items: &jsonschema.Schema{Type: "string"},
 				Description: "the only folders that the subagent may write in; those of subagents that run at once must not overlap"},
-			"cwd": {Type: "string", Description: "a folder of the workspace: the subagent has its files alone, and its commands begin there"},
+			"model":          {Type: "string", Description: "the model of the subagent, by a name that you know; without it the one that is set for the agent"},
+			"timeoutSeconds": {Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(maxChildTime.Seconds()), Description: "how long the subagent may run; without it as long as is set for the agent"},
+			"cwd":            {Type: "string", Description: "a folder of the workspace: the subagent has its files alone, and its commands begin there"},
 		},
-		PropertyOrder:        []string{"description", "prompt", "agentType", "background", "cwd", "allowedTools", "writeRoots"},
+		PropertyOrder:        []string{"description", "prompt", "agentType", "background", "model", "timeoutSeconds", "cwd", "allowedTools", "writeRoots"},
 		Required:             []string{"description", "prompt", "agentType"},
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
@@ -182,6 +198,9 @@ func (in *Input) check() error {
 	}
 	if err := agentdefs.CheckAll(in.Checks); err != nil {
 		return fmt.Errorf("the checks of task: %w", err)
+	}
+	if err := in.checkTerms(); err != nil {
+		return fmt.Errorf("the arguments of task: %w", err)
 	}
 	_, err := readBudget(in.Budget)
 	return err

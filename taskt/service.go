@@ -49,6 +49,10 @@ type Options struct {
 	// loosen. Rules that deny, since an agent layer can't be loosened by others.
 	Rules []permission.Rule
 
+	// AgentModels are the models of agents whose files and calls name none, by the
+	// agents' names in lower case.
+	AgentModels map[string]string
+
 	// Budget is what a caller's task, or a primary agent, may use with all below it.
 	Budget Budget
 	Prices *price.Table // as the sessions have them; nil: none is known
@@ -73,6 +77,9 @@ type Service struct {
 	rules    []permission.Rule
 	limits   Limits
 	spend    Budget
+
+	agentModels map[string]string
+
 	prices   *price.Table
 	slots    *slots
 	detached detached
@@ -95,8 +102,10 @@ func New(opts Options) (*Service, error) {
 		rules:    opts.Rules,
 		limits:   opts.Limits.withDefaults(),
 		spend:    opts.Budget,
-		prices:   opts.Prices,
-		log:      opts.Logger,
+
+		agentModels: opts.AgentModels,
+		prices:      opts.Prices,
+		log:         opts.Logger,
 	}
 	s.slots = newSlots(s.limits)
 	s.text = instructions.NewReader(opts.Root, opts.Logger)
@@ -258,7 +267,7 @@ func (s *Service) newSpec(def *agentdefs.Definition, depth int, text *instructio
 	spec := session.Spec{
 		Agent:      def.Name,
 		System:     SystemPrompt(def, Setting{Root: s.root, Child: depth > 0, Text: text}),
-		Model:      def.Model,
+		Models:     s.models(def),
 		Params:     params(def),
 		ToolSet:    tools,
 		Compaction: helper(s.agents.Snapshot().Special(agentdefs.Compaction)),

@@ -179,6 +179,7 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if c.inBackground() && c.def.Timeout == 0 {
 		spec.TimeLimit = s.limits.BackgroundTime
 	}
+	c.in.apply(c.def, &spec)
 	if c.resumes != nil {
 		spec.ID, spec.Resumes = store.NextRun(c.resumes.record.ID), &c.resumes.Resumed
 	}

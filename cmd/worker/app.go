@@ -105,7 +105,9 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Isolate:  a.isolate,
 		Rules:    p.ownRules(ws),
 		Budget:   p.settings.Budget.Limits,
-		Prices:   prices,
+
+		AgentModels: p.settings.AgentModels,
+		Prices:      prices,
 		Limits: taskt.Limits{
 			Depth:     p.settings.MaxDepth,
 			Running:   p.settings.MaxChildren,

@@ -207,6 +207,11 @@ type Stalled struct {
 	StopsInMs int64 `json:"stopsInMs"` // it is stopped if nothing happens until then
 }
 
+// Warning reports that something is not as it was asked for. The session goes on.
+type Warning struct {
+	Message string `json:"message"`
+}
+
 // ContextCompacted reports that a summary has replaced the older part of the
 // conversation.
 type ContextCompacted struct {
@@ -288,6 +293,7 @@ func (Plan) Type() string                 { return "plan" }
 func (Usage) Type() string                { return "usage" }
 func (Budget) Type() string               { return "budget" }
 func (Stalled) Type() string              { return "stalled" }
+func (Warning) Type() string              { return "warning" }
 func (ContextCompacted) Type() string     { return "context_compacted" }
 func (TurnComplete) Type() string         { return "turn_complete" }
 func (Error) Type() string                { return "error" }
@@ -351,6 +357,7 @@ func init() {
 	register[Usage]()
 	register[Budget]()
 	register[Stalled]()
+	register[Warning]()
 	register[ContextCompacted]()
 	register[TurnComplete]()
 	register[Error]()

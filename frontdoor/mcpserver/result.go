@@ -28,6 +28,15 @@ func taskResult(r *taskt.Result, limit hosts.Size) *mcp.CallToolResult {
 	if r.Record.Model != "" {
 		meta["model"] = r.Record.Model
 	}
+	if r.Record.Label != "" {
+		meta["label"] = r.Record.Label
+	}
+	if r.Record.Metadata != nil {
+		meta["metadata"] = r.Record.Metadata
+	}
+	if r.Record.Warnings != nil {
+		meta["warnings"] = r.Record.Warnings
+	}
 	if r.Record.Worktree != nil {
 		meta["worktree"] = r.Record.Worktree
 	}

@@ -36,6 +36,9 @@ type openedData struct {
 	Background bool `json:"background,omitempty"`
 	Detached   bool `json:"detached,omitempty"`
 
+	Label    string          `json:"label,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+
 	// Terms is how the session was called, for who resumes it. Its form is that of
 	// the package that calls sessions.
 	Terms json.RawMessage `json:"terms,omitempty"`
@@ -104,7 +107,7 @@ func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
 func (r *Record) OpenedEntry(terms json.RawMessage) LogEntry {
 	return LogEntry{openedKind, openedData{
 		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Resumes: r.Resumes,
-		Background: r.Background, Detached: r.Detached, Terms: terms,
+		Background: r.Background, Detached: r.Detached, Label: r.Label, Metadata: r.Metadata, Terms: terms,
 	}}
 }
 

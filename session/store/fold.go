@@ -142,6 +142,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
 		r.Worktree, r.Fork = entry.Worktree, entry.Fork
 		r.Background, r.Detached, r.Resumes, f.Terms = entry.Background, entry.Detached, entry.Resumes, entry.Terms
+		r.Label, r.Metadata = entry.Label, entry.Metadata
 		if n := len(r.Path); n > 0 {
 			r.ID, r.Agent, r.Depth = r.Path[n-1].SessionID, r.Path[n-1].AgentType, n-1
 			if n > 1 {
@@ -227,6 +228,8 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 		if r.CreatedAt.IsZero() {
 			r.CreatedAt = at
 		}
+	case event.Warning:
+		r.Warnings = append(r.Warnings, ev.Message)
 	case event.StatusChange:
 		f.shown = ev.Status
 		r.Pause = (*Pause)(ev.Pause)

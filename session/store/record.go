@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -45,33 +46,36 @@ const RecordSchema = 3
 
 // Record is what is stored of a session. Its JSON is camelCase.
 type Record struct {
-	Schema          int         `json:"schema"`
-	ID              string      `json:"id"`
-	ParentID        string      `json:"parentId,omitempty"`
-	ParentMessageID string      `json:"parentMessageId,omitempty"` // the message whose tool call made this session
-	Path            event.Path  `json:"path"`                      // from the root down to this session
-	Agent           string      `json:"agent,omitempty"`           // empty: stands for a caller
-	Description     string      `json:"description,omitempty"`
-	Model           string      `json:"model,omitempty"`
-	Status          Status      `json:"status"`
-	Error           string      `json:"error,omitempty"` // why it has not completed
-	Depth           int         `json:"depth"`           // 0: a root
-	Steps           int         `json:"steps"`           // model calls
-	Usage           model.Usage `json:"usage"`
-	CreatedAt       time.Time   `json:"createdAt"`
-	StartedAt       time.Time   `json:"startedAt,omitzero"`
-	EndedAt         time.Time   `json:"endedAt,omitzero"`
-	BootID          string      `json:"bootId"`               // the process that runs it
-	EndedBy         string      `json:"endedBy,omitempty"`    // the process that has ended it in place of that one
-	Pause           *Pause      `json:"pause,omitempty"`      // it runs, and waits for a provider; nil: it does not
-	Stalled         bool        `json:"stalled,omitempty"`    // it runs, and nothing has happened for long
-	Closed          bool        `json:"closed"`               // its stream has its session_end
-	Worktree        *Worktree   `json:"worktree,omitempty"`   // nil: it works in the workspace
-	Detached        bool        `json:"detached,omitempty"`   // it goes on when its parent ends
-	Background      bool        `json:"background,omitempty"` // its parent is told of its end by a message
-	Resumes         string      `json:"resumes,omitempty"`    // the session whose conversation this one goes on with
-	Todo            *Progress   `json:"todo,omitempty"`       // by its own list; nil: it keeps none
-	Work            Work        `json:"work,omitzero"`        // zero: nothing was done, or a worker of before it was noted
+	Schema          int             `json:"schema"`
+	ID              string          `json:"id"`
+	ParentID        string          `json:"parentId,omitempty"`
+	ParentMessageID string          `json:"parentMessageId,omitempty"` // the message whose tool call made this session
+	Path            event.Path      `json:"path"`                      // from the root down to this session
+	Agent           string          `json:"agent,omitempty"`           // empty: stands for a caller
+	Label           string          `json:"label,omitempty"`           // names it in lists
+	Metadata        json.RawMessage `json:"metadata,omitempty"`        // of who has called it: a JSON object
+	Warnings        []string        `json:"warnings,omitempty"`        // what is not as it was asked for
+	Description     string          `json:"description,omitempty"`
+	Model           string          `json:"model,omitempty"`
+	Status          Status          `json:"status"`
+	Error           string          `json:"error,omitempty"` // why it has not completed
+	Depth           int             `json:"depth"`           // 0: a root
+	Steps           int             `json:"steps"`           // model calls
+	Usage           model.Usage     `json:"usage"`
+	CreatedAt       time.Time       `json:"createdAt"`
+	StartedAt       time.Time       `json:"startedAt,omitzero"`
+	EndedAt         time.Time       `json:"endedAt,omitzero"`
+	BootID          string          `json:"bootId"`               // the process that runs it
+	EndedBy         string          `json:"endedBy,omitempty"`    // the process that has ended it in place of that one
+	Pause           *Pause          `json:"pause,omitempty"`      // it runs, and waits for a provider; nil: it does not
+	Stalled         bool            `json:"stalled,omitempty"`    // it runs, and nothing has happened for long
+	Closed          bool            `json:"closed"`               // its stream has its session_end
+	Worktree        *Worktree       `json:"worktree,omitempty"`   // nil: it works in the workspace
+	Detached        bool            `json:"detached,omitempty"`   // it goes on when its parent ends
+	Background      bool            `json:"background,omitempty"` // its parent is told of its end by a message
+	Resumes         string          `json:"resumes,omitempty"`    // the session whose conversation this one goes on with
+	Todo            *Progress       `json:"todo,omitempty"`       // by its own list; nil: it keeps none
+	Work            Work            `json:"work,omitzero"`        // zero: nothing was done, or a worker of before it was noted
 
 	// Fork is how many turns of its parent's conversation, up to ParentMessageID, the
 	// session goes on from; -1: all. 0: none.

@@ -1,6 +1,8 @@
 package control
 
 import (
+	"encoding/json"
+
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/report"
@@ -21,6 +23,10 @@ type Document struct {
 	Usage      event.Usage  `json:"usage"` // without a cost: it is not known
 	Steps      int          `json:"steps"`
 	DurationMs int64        `json:"durationMs"`
+
+	Label    string          `json:"label,omitempty"`    // as the call has it
+	Metadata json.RawMessage `json:"metadata,omitempty"` // as the call has it
+	Warnings []string        `json:"warnings,omitempty"` // what is not as it was asked for
 
 	Worktree *store.Worktree `json:"worktree,omitempty"` // nil: the task had none
 
@@ -43,6 +49,9 @@ func (r *Result) Document() Document {
 		Usage:      event.Usage(r.Record.Usage),
 		Steps:      r.Record.Steps,
 		DurationMs: r.Duration.Milliseconds(),
+		Label:      r.Record.Label,
+		Metadata:   r.Record.Metadata,
+		Warnings:   r.Record.Warnings,
 		Worktree:   r.Record.Worktree,
 		Work:       r.Record.Work,
 	}

@@ -42,7 +42,7 @@ func (c *Control) state(ctx context.Context, r *store.Record) (State, error) {
 		SessionID: r.ID,
 		ParentID:  r.ParentID,
 		Agent:     r.Agent,
-		Label:     r.Description,
+		Label:     cmp.Or(r.Label, r.Description),
 		Model:     r.Model,
 		Status:    r.Status,
 		Pause:     r.Pause,

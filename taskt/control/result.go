@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,6 +75,9 @@ func (r *Result) noted() string {
 	_, notes := r.Assess()
 	if len(notes) > 0 && notes[0] == report.NoCall && !r.byAgent() {
 		notes = notes[1:]
+	}
+	if r.Status != Accepted {
+		notes = slices.Concat(r.Record.Warnings, notes)
 	}
 	if len(notes) == 0 {
 		return ""

@@ -116,6 +116,8 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 			outcome = p.on.Paint(terminal.Red, "failed: "+termtext.OneLine(ev.Output, 200))
 		}
 		line(fmt.Sprintf("check  %s  %s  %s", termtext.OneLine(cmp.Or(ev.Path, ev.Command), 200), outcome, ms(ev.DurationMs)))
+	case event.Warning:
+		line(p.on.Paint(terminal.Yellow, "warning: "+termtext.OneLine(ev.Message, maxReason)))
 	case event.Stalled:
 		line(p.on.Paint(terminal.Yellow, fmt.Sprintf("stalled: nothing for %s, stopped in %s", ms(ev.IdleMs), ms(ev.StopsInMs))))
 	case event.Budget:

@@ -37,6 +37,7 @@ type Settings struct {
 	Model     string
 
 	ModelAliases ModelAliases
+	AgentModels  ModelAliases // by the names of agents
 	AgentsDirs   folders
 	AgentsFrom   sources
 
@@ -102,7 +103,7 @@ func (s *Settings) group(title string) *pflag.FlagSet {
 // one flag here; its variable and its key in the config file follow from its name.
 func (s *Settings) Register(command *pflag.FlagSet) {
 	s.LogLevel = slog.LevelError
-	s.ModelAliases = ModelAliases{}
+	s.ModelAliases, s.AgentModels = ModelAliases{}, ModelAliases{}
 
 	flags := s.group("Common flags")
 	flags.StringVar(&s.Dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
@@ -119,6 +120,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 
 	flags = s.group("Models")
 	flags.Var(s.ModelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
+	flags.Var(s.AgentModels, "agent-model", "the model of an agent whose file names none, as AGENT=MODEL; can be given more than once")
 	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
 	flags.Var(&s.Prices, "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
 	flags.IntVar(&s.ContextWindow, "context-window", 128_000, "tokens of the context window of models whose window --prices does not say, 0 or 1,000 to 100,000,000; near its end a conversation is compacted; 0: it is not")

@@ -1,0 +1,64 @@
+package taskt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/session"
+)
+
+// The bounds of what a call says of its session, in bytes.
+const (
+	maxLabel    = 200
+	maxMetadata = 16 << 10
+)
+
+// checkTerms reports what is wrong with what a call says of its session.
+func (in *Input) checkTerms() error {
+	switch {
+	case in.TimeoutSeconds < 0 || in.TimeoutSeconds > int(maxChildTime/time.Second):
+		return fmt.Errorf("timeoutSeconds %d is not within 1 and %d", in.TimeoutSeconds, int(maxChildTime/time.Second))
+	case len(in.Label) > maxLabel:
+		return fmt.Errorf("label has %d bytes, more than %d", len(in.Label), maxLabel)
+	case len(in.Metadata) > maxMetadata:
+		return fmt.Errorf("metadata has %d bytes, more than %d", len(in.Metadata), maxMetadata)
+	case len(in.Model) > maxLabel:
+		return fmt.Errorf("model has %d bytes, more than %d", len(in.Model), maxLabel)
+	}
+	if text := strings.TrimSpace(string(in.Metadata)); text != "" && text != "null" && !strings.HasPrefix(text, "{") {
+		return errors.New("metadata is not a JSON object")
+	}
+	return nil
+}
+
+// apply has the session of an agent be as the call says.
+func (in *Input) apply(def *agentdefs.Definition, spec *session.Spec) {
+	if in.TimeoutSeconds > 0 {
+		limit := time.Duration(in.TimeoutSeconds) * time.Second
+		if def.Timeout == 0 || limit < def.Timeout {
+			spec.TimeLimit = limit
+		}
+	}
+	if in.Model != "" {
+		spec.Models = append([]string{in.Model}, spec.Models...)
+	}
+	spec.Label = in.Label
+	if string(in.Metadata) != "null" {
+		spec.Metadata = in.Metadata
+	}
+}
+
+// models returns the names of models that an agent is to have, the best first. Without
+// any it is that of its caller.
+func (s *Service) models(def *agentdefs.Definition) []string {
+	var names []string
+	for _, name := range []string{def.Model, s.agentModels[strings.ToLower(def.Name)]} {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
