@@ -243,11 +243,12 @@ func purgeObject(ctx context.Context, stream jetstream.Stream, name string) erro
 }
 
 // MissingPayloads yields the events and entries of the workspace whose content is
-// in the object store, and not there any more. It reads all that is stored, and the
-// Data of what it yields is empty. An error is the last value.
-func (b *Bus) MissingPayloads(ctx context.Context) iter.Seq2[Entry, error] {
+// in the object store, and not there any more. It reads all that is stored from a
+// sequence number on, and the Data of what it yields is empty. An error is the last
+// value.
+func (b *Bus) MissingPayloads(ctx context.Context, from uint64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		_, err := b.reader.replay(ctx, b.events, []string{"agents.v1." + b.workspace + ".events.>"}, 0, forever, func(m *stored) (bool, error) {
+		_, err := b.reader.replay(ctx, b.events, []string{"agents.v1." + b.workspace + ".events.>"}, from, forever, func(m *stored) (bool, error) {
 			raw, err := b.payloads.resolve(ctx, m.Data)
 			if err != nil || bytes.Equal(raw, m.Data) || !bytes.Contains(raw, refField) || !bytes.Contains(raw, missingField) {
 				return true, nil // what cannot be read is not an event of this program

@@ -286,7 +286,7 @@ func TestRebuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := sessions.Check(t.Context())
+	check, err := sessions.Check(t.Context(), 0)
 	if err != nil || check.Logs != 6 || check.Records != 0 || len(check.Missing) != 6 {
 		t.Errorf("Check: %+v, %v", check, err)
 	}

@@ -11,17 +11,24 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/session/store"
 )
 
+// checkedEvents is how many messages of the event stream doctor reads without --full.
+const checkedEvents = 100_000
+
 func (p *program) doctorCommand() *cobra.Command {
-	var asJSON, rebuild bool
+	var asJSON, rebuild, full bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the store, and make the index of sessions anew",
 		Long: `Shows what the event store holds, compares the index of sessions with their logs, and
-says what the store has lost by damage, which sessions that is about, and what to do. It
-reads all events. The exit status is 6 if anything is wrong.
+says what the store has lost by damage, which sessions that is about, and what to do. The
+exit status is 6 if anything is wrong.
+
+For large events whose content is gone it looks at the newest 100,000 messages, and with
+--full, or where the store has lost something, at all.
 
 With --rebuild it first makes the records of the index anew from the logs. Sessions of
 workers of before schema 3 have no such log: their records stay as they are.`,
@@ -36,7 +43,11 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 					}
 					fmt.Fprintf(p.stderr, "records made anew: %d\n", changed)
 				}
-				check, err := sessions.Check(ctx)
+				newest := uint64(checkedEvents)
+				if full {
+					newest = 0
+				}
+				check, err := sessions.Check(ctx, newest)
 				if err != nil {
 					return err
 				}
@@ -45,6 +56,7 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON document")
+	cmd.Flags().BoolVar(&full, "full", false, "read all events, however many there are")
 	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "make the index of sessions anew from their logs")
 	return cmd
 }
@@ -64,6 +76,9 @@ func (p *program) printCheck(check *store.Check, asJSON bool) error {
 			return err
 		}
 		fmt.Fprintf(p.stdout, "\nsessions: %d with a log, %d in the index\n", check.Logs, check.Records)
+		if check.Unread > 0 {
+			fmt.Fprintf(p.stdout, "not read: the oldest %d messages of %s; --full reads all\n", check.Unread, eventbus.Stream)
+		}
 	}
 	for _, f := range check.Findings {
 		names := ""

@@ -123,7 +123,7 @@ func (f *fleet) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output runs a command line to its end. "doctor" reads all that is stored.
+// output runs a command line to its end. "doctor --full" reads all that is stored.
 func (f *fleet) output(args ...string) (stdout, stderr string, err error) {
 	ctx, cancel := f.within(5 * patience)
 	defer cancel()

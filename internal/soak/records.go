@@ -68,7 +68,7 @@ func (f *fleet) listed() ([]record, error) {
 // written behind the sessions.
 func (f *fleet) doctor() {
 	for deadline := time.Now().Add(patience); ; {
-		_, _, err := f.output("doctor")
+		_, _, err := f.output("doctor", "--full")
 		if err == nil {
 			return
 		}

@@ -37,7 +37,7 @@ var lossAdvice = map[string]string{
 
 // findings completes what [Store.Check] has found. begun is where the logs of
 // sessions begin.
-func (s *Store) findings(ctx context.Context, check *Check, stored map[string]orphan, begun map[string]uint64) error {
+func (s *Store) findings(ctx context.Context, check *Check, stored map[string]orphan, begun map[string]uint64, losses []eventbus.Loss) error {
 	check.Findings = []Finding{}
 	add := func(f Finding) { check.Findings = append(check.Findings, f) }
 	if len(check.Missing) > 0 {
@@ -45,10 +45,6 @@ func (s *Store) findings(ctx context.Context, check *Check, stored map[string]or
 	}
 	if len(check.Behind) > 0 {
 		add(Finding{Kind: BehindFinding, Text: fmt.Sprintf("%d sessions have ended, and have not in the index", len(check.Behind)), Advice: rebuildAdvice, Sessions: check.Behind})
-	}
-	losses, err := s.bus.Losses()
-	if err != nil {
-		return err
 	}
 	oldest, err := s.oldest(ctx)
 	if err != nil {
@@ -86,7 +82,7 @@ func (s *Store) findings(ctx context.Context, check *Check, stored map[string]or
 			Advice: "what is there: 'worker events " + id + " --stored'; to remove it: 'worker sessions delete " + id + "'",
 		})
 	}
-	for e, err := range s.bus.MissingPayloads(ctx) {
+	for e, err := range s.bus.MissingPayloads(ctx, check.from) {
 		if err != nil {
 			return err
 		}

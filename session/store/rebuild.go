@@ -23,6 +23,11 @@ type Check struct {
 	Missing []string    `json:"missing"` // ids of logs without a record
 	Behind  []string    `json:"behind"`  // ids of records that do not tell of the end that is in the log
 
+	// Unread is how many messages of the event stream, the oldest, were not looked at for
+	// content that is gone.
+	Unread uint64 `json:"unread"`
+	from   uint64 // the first one that is
+
 	Findings []Finding `json:"findings"` // all that is wrong, with what to do
 }
 
@@ -44,9 +49,10 @@ type StreamUse struct {
 }
 
 // Check compares the records in the bucket with the logs of the sessions, and looks
-// for what the store has lost: it reads all events. Sessions of before schema 3 have
+// for what the store has lost. It reads so many of the newest messages of the event
+// stream; 0, or where something is known to be lost: all. Sessions of before schema 3 have
 // no log that it counts.
-func (s *Store) Check(ctx context.Context) (*Check, error) {
+func (s *Store) Check(ctx context.Context, newest uint64) (*Check, error) {
 	s.settle(ctx, "")
 	stored, err := s.stored(ctx)
 	if err != nil {
@@ -55,6 +61,20 @@ func (s *Store) Check(ctx context.Context) (*Check, error) {
 	found := &Check{Records: len(stored), Missing: []string{}, Behind: []string{}}
 	if found.Streams, err = s.streams(ctx); err != nil {
 		return nil, err
+	}
+	losses, err := s.bus.Losses()
+	if err != nil {
+		return nil, err
+	}
+	if newest > 0 && len(losses) == 0 {
+		stream, err := s.js.Stream(ctx, eventbus.Stream)
+		if err != nil {
+			return nil, fmt.Errorf("measuring the stream %s: %w", eventbus.Stream, err)
+		}
+		if state := stream.CachedInfo().State; state.LastSeq >= state.FirstSeq+newest {
+			found.from = state.LastSeq - newest + 1
+			found.Unread = found.from - state.FirstSeq
+		}
 	}
 	begun := make(map[string]uint64) // the sequence number of the first entry, by session
 	for e, err := range s.bus.Entries(ctx, openedKind, time.Time{}) {
@@ -81,7 +101,7 @@ func (s *Store) Check(ctx context.Context) (*Check, error) {
 			}
 		}
 	}
-	return found, s.findings(ctx, found, stored, begun)
+	return found, s.findings(ctx, found, stored, begun, losses)
 }
 
 // streams returns what the streams that exist hold.
