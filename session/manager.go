@@ -186,6 +186,9 @@ type Spec struct {
 	// which name none. It is for sessions without an agent; may be nil.
 	CallerModel Model
 
+	// Nested is as in [store.Record].
+	Nested bool
+
 	// Fork is the conversation that the session goes on from, in place of System; nil:
 	// it begins a new one.
 	Fork *Fork
@@ -327,6 +330,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		Worktree:        spec.Worktree,
 		Background:      spec.Background,
 		Detached:        spec.Detached,
+		Nested:          spec.Nested,
 	}
 	if p := spec.Parent; p != nil {
 		s.behavior.paths = p.behavior.paths
@@ -378,21 +382,4 @@ func (m *Manager) modelOf(spec Spec) (found model.Model, warnings []string, err 
 	}
 	found, err = m.model("")
 	return found, warnings, err
-}
-
-// Live returns a session that runs in this process.
-func (m *Manager) Live(id string) (*Session, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, ok := m.live[id]
-	return s, ok
-}
-
-// Store returns the stored sessions.
-func (m *Manager) Store() *store.Store { return m.store }
-
-func (m *Manager) forget(id string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.live, id)
 }

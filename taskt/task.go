@@ -199,6 +199,7 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 		spec.Terms = newTerms(spec.Rules, &c.in)
 	}
 	spec.Background, spec.Detached = c.inBackground(), c.isDetached()
+	spec.Nested = !c.def.Inspectable
 	spec.Parent, spec.ParentMessageID, spec.Description = c.parent, call.MessageID, c.in.Description
 	spec.Checks = slices.Concat(spec.Checks, checksOf(c.in.Checks))
 	if c.child, err = s.sessions.Open(ctx, spec); err != nil {

@@ -177,7 +177,7 @@ func sessionID(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: session VAR AGENT FLAGS…")
 	}
-	ts.Check(ts.Exec("worker", append([]string{"sessions", "list", "--json"}, args[2:]...)...))
+	ts.Check(ts.Exec("worker", append([]string{"sessions", "list", "--json", "--all"}, args[2:]...)...))
 	var records []store.Record
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &records))
 	for _, r := range records {

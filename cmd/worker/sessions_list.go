@@ -24,7 +24,9 @@ func (p *program) sessionsListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the sessions, the newest first",
 		Long: `Lists the sessions that run and those that have ended lately, the newest first. What
-ended longer ago than --archive-after is archived, and listed with --all.
+ended longer ago than --archive-after is archived, and listed with --all. So are
+subagents that have ended: their transcripts are part of their callers', unless their
+agent file says inspectable: true.
 
 With --worktrees it lists the git worktrees of sessions that are kept instead: those in
 use, those with changes that were neither applied nor discarded, and what killed
@@ -40,6 +42,7 @@ the list goes on. Page after page has each session once, whatever changes meanwh
 				return exit.Usage(fmt.Errorf("--limit %d: a page has 1 to %d sessions", o.Limit, store.MaxPage))
 			}
 			now := time.Now()
+			o.Nested = all
 			if after := p.settings.ArchiveAfter; !all && after > 0 {
 				o.Since = now.Add(-after)
 			}
@@ -61,7 +64,7 @@ the list goes on. Page after page has each session once, whatever changes meanwh
 	cmd.Flags().IntVar(&o.Limit, "limit", 100, fmt.Sprintf("how many sessions at most, 1 to %d", store.MaxPage))
 	cmd.Flags().StringVar(&o.Cursor, "cursor", "", "go on behind a list that was cut off: what that list says")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as a JSON array")
-	cmd.Flags().BoolVar(&all, "all", false, "list archived sessions too")
+	cmd.Flags().BoolVar(&all, "all", false, "list archived sessions too, and subagents that have ended")
 	cmd.Flags().BoolVar(&kept, "worktrees", false, "list the git worktrees that are kept")
 	registerWide(cmd, &wide)
 	return cmd

@@ -94,7 +94,7 @@ func meant(ctx context.Context, sessions *store.Store, err error) error {
 	var ids []string
 	list := "worker sessions list --all"
 	if missing.What == "session" {
-		if page, err := sessions.Page(ctx, store.ListOptions{}); err == nil { // else nothing is suggested
+		if page, err := sessions.Page(ctx, store.ListOptions{Nested: true}); err == nil { // else nothing is suggested
 			for _, r := range page.Sessions {
 				ids = append(ids, r.ID)
 			}

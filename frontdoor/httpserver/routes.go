@@ -71,7 +71,7 @@ const defaultPage = 100
 // listSessions answers with a page of the list of sessions.
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	o := store.ListOptions{Limit: defaultPage, Cursor: query.Get("cursor")}
+	o := store.ListOptions{Limit: defaultPage, Cursor: query.Get("cursor"), Nested: query.Get("all") == "true"}
 	if text := query.Get("limit"); text != "" {
 		var err error
 		if o.Limit, err = strconv.Atoi(text); err != nil || o.Limit < 1 || o.Limit > store.MaxPage {

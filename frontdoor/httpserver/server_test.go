@@ -197,6 +197,10 @@ func TestAgentsAndSessions(t *testing.T) {
 	}
 	doc := e.run()
 	_, body = e.do(e.request("GET", "/v1/sessions", ""))
+	if rows := decode[struct{ Sessions []store.Record }](t, body).Sessions; len(rows) != 1 || rows[0].ID != doc.ParentID {
+		t.Errorf("sessions without those that nest in others: %s", body)
+	}
+	_, body = e.do(e.request("GET", "/v1/sessions?all=true", ""))
 	list := decode[struct{ Sessions []store.Record }](t, body).Sessions
 	if len(list) != 2 || list[0].ID != doc.SessionID || list[1].ID != doc.ParentID {
 		t.Errorf("sessions %s", body)

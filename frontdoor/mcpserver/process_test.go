@@ -89,7 +89,7 @@ func (p *process) connect(t testing.TB, opts *mcp.ClientOptions) *mcp.ClientSess
 // sessions returns "agent status" of all sessions, once the process has ended.
 func (p *process) sessions(t *testing.T) string {
 	t.Helper()
-	list := exec.Command(p.Path, "sessions", "list", "--json", "--state-dir", p.state)
+	list := exec.Command(p.Path, "sessions", "list", "--all", "--json", "--state-dir", p.state)
 	list.Dir, list.Env = p.dir, p.Env
 	out, err := list.Output()
 	if err != nil {

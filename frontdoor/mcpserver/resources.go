@@ -106,6 +106,9 @@ func (c *connection) listSessions(next mcp.MethodHandler) mcp.MethodHandler {
 				if len(list.Resources) == maxListed {
 					return list, nil
 				}
+				if r.Nested && r.Status.Ended() {
+					continue // it is part of its caller's
+				}
 				list.Resources = append(list.Resources, sessionResource(r))
 			}
 		}

@@ -16,7 +16,7 @@ import (
 func TestResources(t *testing.T) {
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
-			e := newEnv(t, modelFunc(echo), 0, nil)
+			e := newEnv(t, modelFunc(echo), 0, map[string]string{"explore.md": "---\ndescription: Looks.\ninspectable: true\n---\nLook.\n"})
 			host := e.connectBy(t, "stdio", version, nil)
 			other := e.connectBy(t, "HTTP", version, nil)
 			if list, err := host.ListResources(t.Context(), nil); err != nil || len(list.Resources) != 0 {
@@ -40,6 +40,15 @@ func TestResources(t *testing.T) {
 				if err != nil || len(read.Contents) != 1 || read.Contents[0].MIMEType != "text/markdown" || !strings.Contains(read.Contents[0].Text, "the secret of this host") {
 					t.Errorf("%s: %+v, %v", r.URI, read, err)
 				}
+			}
+			if _, err := host.CallTool(t.Context(), call("general", "it nests in its caller's")); err != nil {
+				t.Fatal(err)
+			}
+			root := list.Resources[1].URI
+			list, err = host.ListResources(t.Context(), nil)
+			read, readErr := host.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: root})
+			if err != nil || readErr != nil || len(list.Resources) != 2 || !strings.Contains(read.Contents[0].Text, "> > it nests in its caller's") {
+				t.Errorf("after a call of an agent that is not inspectable: %+v, %v; %+v, %v", list, err, read, readErr)
 			}
 			if _, err := other.CallTool(t.Context(), call("explore", "another")); err != nil {
 				t.Fatal(err)

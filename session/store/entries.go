@@ -31,6 +31,7 @@ type openedData struct {
 	Path      event.Path `json:"path"`
 	Worktree  *Worktree  `json:"worktree,omitempty"`
 	Fork      int        `json:"fork,omitempty"`
+	Nested    bool       `json:"nested,omitempty"`
 	Resumes   string     `json:"resumes,omitempty"`
 
 	Background bool `json:"background,omitempty"`
@@ -106,7 +107,7 @@ func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
 // called, for who resumes it; nil: it is not resumed.
 func (r *Record) OpenedEntry(terms json.RawMessage) LogEntry {
 	return LogEntry{openedKind, openedData{
-		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Resumes: r.Resumes,
+		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Nested: r.Nested, Resumes: r.Resumes,
 		Background: r.Background, Detached: r.Detached, Label: r.Label, Metadata: r.Metadata, Terms: terms,
 	}}
 }

@@ -140,7 +140,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 			return newer("the log", entry.Schema, RecordSchema)
 		}
 		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
-		r.Worktree, r.Fork = entry.Worktree, entry.Fork
+		r.Worktree, r.Fork, r.Nested = entry.Worktree, entry.Fork, entry.Nested
 		r.Background, r.Detached, r.Resumes, f.Terms = entry.Background, entry.Detached, entry.Resumes, entry.Terms
 		r.Label, r.Metadata = entry.Label, entry.Metadata
 		if n := len(r.Path); n > 0 {

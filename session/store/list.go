@@ -28,6 +28,9 @@ type ListOptions struct {
 	Limit  int    // how many sessions, 1 to [MaxPage]; 0: MaxPage
 	Cursor string // [Page.Next] of the page before; empty: the first page
 
+	// Nested has the page contain nested sessions that have ended ([Record.Nested]).
+	Nested bool
+
 	// Since leaves out the sessions that ended before. The zero value: none.
 	Since time.Time
 }
@@ -175,6 +178,7 @@ func (w *walk) take(ctx context.Context, marks []marked) error {
 	for i, r := range records {
 		switch {
 		case r == nil:
+		case r.Nested && r.Status.Ended() && !w.options.Nested:
 		case r.Status.Ended() && r.EndedAt.Before(w.options.Since):
 			w.left = true
 		default:
@@ -233,7 +237,7 @@ func (s *Store) markOf(ctx context.Context, id string) (marked, error) {
 // List returns the records of all sessions, the newest first.
 func (s *Store) List(ctx context.Context) ([]*Record, error) {
 	var all []*Record
-	for o := (ListOptions{}); ; {
+	for o := (ListOptions{Nested: true}); ; {
 		page, err := s.Page(ctx, o)
 		if err != nil {
 			return nil, err

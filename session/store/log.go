@@ -50,7 +50,8 @@ func (st *State) recordOr(stored *Record) *Record {
 }
 
 // Messages returns the conversation of a session, the oldest message first. That of
-// one that resumes another begins with the other's, as far as it is still stored.
+// one that resumes another begins with the other's, as far as it is still stored. Its
+// messages have the sessions that nest in them ([Message.Nested]).
 func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 	if !event.ValidID(id) {
 		return nil, &NotFoundError{"session", id}
@@ -65,6 +66,9 @@ func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 	}
 	if !state.logged {
 		return s.oldMessages(ctx, r.ID)
+	}
+	if err := s.nest(ctx, r, state.Messages); err != nil {
+		return nil, fmt.Errorf("reading what nests in session %s: %w", r.ID, err)
 	}
 	if r.Resumes == "" {
 		return state.Messages, nil

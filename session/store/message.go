@@ -24,6 +24,10 @@ type Message struct {
 	SessionID string    `json:"sessionId"`
 	CreatedAt time.Time `json:"createdAt"`
 	model.Message
+
+	// Nested are the sessions that calls of the message have made and whose transcripts
+	// nest in this one ([Record.Nested]).
+	Nested []*Nested `json:"nested,omitempty"`
 }
 
 // messagePlace is what is stored of a message that is too large: all but what

@@ -77,6 +77,10 @@ type Record struct {
 	Todo            *Progress       `json:"todo,omitempty"`       // by its own list; nil: it keeps none
 	Work            Work            `json:"work,omitzero"`        // zero: nothing was done, or a worker of before it was noted
 
+	// Nested says that the session's transcript nests in that of its parent: once it has
+	// ended, lists leave it out unless they are asked for it.
+	Nested bool `json:"nested,omitempty"`
+
 	// Fork is how many turns of its parent's conversation, up to ParentMessageID, the
 	// session goes on from; -1: all. 0: none.
 	Fork int `json:"fork,omitempty"`

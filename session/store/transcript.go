@@ -23,6 +23,14 @@ func Transcript(m *Message) string {
 	for _, r := range m.ToolResults {
 		fmt.Fprintf(&b, "%s of %s:\n%s\n", resultWord(r), r.ToolCallID, strings.TrimRight(r.Text, "\n"))
 	}
+	for _, n := range m.Nested {
+		fmt.Fprintf(&b, "    --- session %s of %s, %s\n", n.ID, n.Agent, n.Status)
+		for _, m := range n.Messages {
+			for line := range strings.Lines(Transcript(m)) {
+				b.WriteString("    " + line)
+			}
+		}
+	}
 	return b.String()
 }
 
@@ -62,6 +70,9 @@ func Markdown(r *Record, messages []*Message) string {
 		for _, c := range m.ToolCalls {
 			names[c.ID] = c.Name
 			fmt.Fprintf(&b, "\nCalls %s (%s):\n\n%s", code(c.Name), code(c.ID), fenced("json", c.Arguments))
+		}
+		for _, n := range m.Nested {
+			b.WriteString("\n" + quoted(Markdown(n.Record, n.Messages)))
 		}
 		for _, res := range m.ToolResults {
 			fmt.Fprintf(&b, "\nThe %s of %s (%s):\n\n%s", resultWord(res), code(cmp.Or(names[res.ToolCallID], "a call")), code(res.ToolCallID), fenced("", res.Text))

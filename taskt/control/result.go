@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -69,7 +70,15 @@ func (r *Result) Assess() (*report.Report, []string) {
 // and behind it what does not hold of the answer. Nothing that a subagent says stands
 // there. A host's model is not told that no tool was called: that is what a host may
 // have asked for.
-func (r *Result) Told() string { return r.XML() + r.noted() }
+func (r *Result) Told() string { return r.XML() + r.noted() + r.pointer() }
+
+// pointer names the session of a result whose transcript is not part of its caller's.
+func (r *Result) pointer() string {
+	if r.Record.ParentID == "" || r.Record.Nested || r.Status == Accepted {
+		return ""
+	}
+	return fmt.Sprintf("\n[worker: session %s is the run; task_result with transcript: true shows what was done]", r.SessionID)
+}
 
 func (r *Result) noted() string {
 	_, notes := r.Assess()

@@ -23,7 +23,7 @@ const longDescription = 1024
 // an author sees all that is wrong at once.
 func (p *parser) definition(h agentfile.Header, res *Parsed) {
 	d := &Definition{
-		Name: dialect.AgentName(p.File), Prompt: h.Body, Mode: Subagent, MaxSteps: DefaultMaxSteps, Inspectable: true, Timeout: p.Dialect.Timeout,
+		Name: dialect.AgentName(p.File), Prompt: h.Body, Mode: Subagent, MaxSteps: DefaultMaxSteps, Timeout: p.Dialect.Timeout,
 		File: p.File, Line: h.Line,
 	}
 	if p.Dialect.Mode != "" {

@@ -77,8 +77,8 @@ type Definition struct {
 	// empty: none.
 	AllowAgents []string
 
-	// Inspectable says that the model that called the agent may look into the
-	// transcript of the run. People may always.
+	// Inspectable says that a run is a row of its own in lists of sessions, to which its
+	// result points. Else its transcript nests in that of its caller.
 	Inspectable bool
 
 	// Output is the JSON Schema that the result must satisfy; nil: any text.
@@ -210,7 +210,7 @@ var fields = []*field{
 		"The agents that this one may call: names of agents, or [] for none. Without it: all.", listSchema, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.AllowAgents = p.allowAgents(e) }},
 	{agentfile.Field{ID: "inspectable", Spellings: []string{"inspectable"}, Near: []string{"inspectable"}, TakenAs: "false"},
-		"Whether the model that called the agent may look into the transcript of the run.", yesNo, true,
+		"true: runs are rows of their own in lists of sessions. Else their transcripts nest in those of their callers.", yesNo, false,
 		func(p *parser, d *Definition, e agentfile.Entry) {
 			value, ok := p.Bool(e)
 			d.Inspectable = value && ok

@@ -134,8 +134,8 @@ func TestCallers(t *testing.T) {
 	}
 	s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": agentdefstest.Plain}, nil)
 	for _, d := range s.Agents() {
-		if d.Callers != nil || !d.Inspectable {
-			t.Errorf("%s: callers %v, inspectable %v; want any, and true", d.Name, d.Callers, d.Inspectable)
+		if d.Callers != nil || d.Inspectable {
+			t.Errorf("%s: callers %v, inspectable %v; want any, and false", d.Name, d.Callers, d.Inspectable)
 		}
 	}
 }
