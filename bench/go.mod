@@ -8,6 +8,8 @@ require (
 	github.com/nats-io/nats.go v1.55.0
 )
 
+require github.com/yuin/goldmark v1.8.7 // indirect
+
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
