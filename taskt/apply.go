@@ -34,7 +34,7 @@ func (in *Input) checkTerms() error {
 	return nil
 }
 
-// apply has the session of an agent be as the call says.
+// apply sets in spec what the call says of its session.
 func (in *Input) apply(def *agentdefs.Definition, spec *session.Spec) {
 	if in.TimeoutSeconds > 0 {
 		limit := time.Duration(in.TimeoutSeconds) * time.Second
