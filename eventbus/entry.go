@@ -2,6 +2,7 @@ package eventbus
 
 import (
 	"bytes"
+	"maps"
 	"strconv"
 
 	"github.com/nats-io/nats.go"
@@ -94,20 +95,31 @@ var none = []string{"0"}
 // expects something of a subject that another entry on its way expects something of.
 func (e *entry) header(ids, fenced bool) nats.Header {
 	check := fenced && e.first && !e.last
-	if !ids && !e.last && !check {
-		return nil
+	var h nats.Header
+	if check {
+		h = e.p.unended()
 	}
-	h := make(nats.Header, 3)
-	if ids || e.last {
-		h[jetstream.MsgIDHeader] = []string{e.id()}
+	if !ids && !e.last {
+		return h
 	}
-	if e.last || check { // only this session publishes this type on this subject
+	h = maps.Clone(h)
+	if h == nil {
+		h = make(nats.Header, 2)
+	}
+	h[jetstream.MsgIDHeader] = []string{e.id()}
+	if e.last { // only this session publishes this type on this subject
 		h[jetstream.ExpectedLastSubjSeqHeader] = none
 	}
-	if check {
-		h[jetstream.ExpectedLastSubjSeqSubjHeader] = []string{e.p.endSubject}
-	}
 	return h
+}
+
+// unended returns the headers that demand that the session's end is not stored. They
+// are not changed. Whoever sends calls it, one at a time.
+func (p *Publisher) unended() nats.Header {
+	if p.fence == nil {
+		p.fence = nats.Header{jetstream.ExpectedLastSubjSeqHeader: none, jetstream.ExpectedLastSubjSeqSubjHeader: {p.endSubject}}
+	}
+	return p.fence
 }
 
 // id returns the entry's message id. It ends in the entry's number, so that a reader

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/agentworker/worker/eventbus/event"
 )
 
@@ -35,6 +37,8 @@ type Publisher struct {
 	order        sync.Mutex // keeps the calls in order
 	deltaType    string     // of the last delta
 	deltaSubject string     // of its type
+
+	fence nats.Header // see [entry.header]; whoever sends makes it; nil: not needed yet
 
 	// The writer's mu guards these.
 	count  uint64        // entries published

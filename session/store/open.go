@@ -83,7 +83,7 @@ func (s *Store) lookThrough(ctx context.Context) ([]orphan, error) {
 		return nil, err
 	}
 	// Without a checkpoint, or with that of other streams.
-	all := last.Records == 0 || last.Records > now.Records || last.Events > now.Events
+	all := last.Schema == 0 || last.Records > now.Records || last.Events > now.Events
 	var found *census
 	if all {
 		if err := s.remarkAll(ctx); err != nil {
@@ -305,7 +305,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		return nil
 	}
 	last, _, err := s.readCheckpoint(ctx)
-	if err == nil && last.Records == 0 {
+	if err == nil && last.Schema == 0 {
 		_, err = s.open(ctx)
 	}
 	if err == nil {
