@@ -87,7 +87,7 @@ func (b *Bus) Stored(ctx context.Context, above, path event.Path, eventType stri
 func (b *Bus) Newest(ctx context.Context) (uint64, error) { return newest(ctx, b.events) }
 
 // Last returns the newest stored event of a type that the session at the end of
-// path has published itself; nil: none is stored.
+// path has published itself, or nil if there is none.
 func (b *Bus) Last(ctx context.Context, path event.Path, eventType string) (json.RawMessage, error) {
 	subject, err := b.Subject(path)
 	if err != nil {

@@ -38,7 +38,8 @@ type Publisher struct {
 	deltaType    string     // of the last delta
 	deltaSubject string     // of its type
 
-	fence nats.Header // see [entry.header]; whoever sends makes it; nil: not needed yet
+	// fence holds the headers of [Publisher.unended], made at the first call.
+	fence nats.Header
 
 	// The writer's mu guards these.
 	count  uint64        // entries published

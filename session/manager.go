@@ -48,7 +48,7 @@ type Options struct {
 	// Retention says when ended sessions are deleted; the zero value: never.
 	Retention store.Retention
 
-	// Prices are those of the models; nil: none is known.
+	// Prices are those of the models. If it is nil, no price is known.
 	Prices *price.Table
 
 	Limits Limits
@@ -167,7 +167,8 @@ type Spec struct {
 	System          string // the system prompt
 	Label           string // names it in lists, in place of the description; may be empty
 
-	// Metadata is a JSON object of who calls the session, which is kept with it; nil: none.
+	// Metadata is a JSON object from the caller, which is kept with the session. It may
+	// be nil.
 	Metadata json.RawMessage
 
 	// Models are names of models, the best first. The first that can be had is the

@@ -41,6 +41,18 @@ func (e *env) lead(t *testing.T) *session.Session {
 	return lead
 }
 
+// runLead runs the agent lead from its prompt to the end of its session.
+func (e *env) runLead(t *testing.T, answer string) {
+	t.Helper()
+	lead := e.lead(t)
+	if out := lead.Prompt(t.Context(), "lead"); out.Text != answer {
+		t.Fatalf("outcome %+v", out)
+	}
+	if err := lead.End(store.Completed, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
 var leadFile = map[string]string{"lead.md": "---\ndescription: Leads.\nmode: primary\n---\n"}
 
 // TestBackground: a call returns at once, the parent's model is told of each end
@@ -123,13 +135,7 @@ func TestBackgroundWait(t *testing.T) {
 		return nil
 	})
 	e := newEnv(t, m, taskt.Limits{}, leadFile)
-	lead := e.lead(t)
-	if out := lead.Prompt(t.Context(), "lead"); out.Text != "done" {
-		t.Fatalf("outcome %+v", out)
-	}
-	if err := lead.End(store.Completed, nil); err != nil {
-		t.Fatal(err)
-	}
+	e.runLead(t, "done")
 	said := 0
 	for _, m := range conversation {
 		said += strings.Count(m.Text, "seen one")

@@ -184,13 +184,7 @@ func TestResumeByModel(t *testing.T) {
 		return nil
 	})
 	e := newEnv(t, m, taskt.Limits{}, leadFile)
-	lead := e.lead(t)
-	if out := lead.Prompt(t.Context(), "lead"); out.Text != "done" {
-		t.Fatalf("outcome %+v", out)
-	}
-	if err := lead.End(store.Completed, nil); err != nil {
-		t.Fatal(err)
-	}
+	e.runLead(t, "done")
 	text := spoken(conversation)
 	if !strings.Contains(text, "had ended, and goes on in session ses_") || strings.Count(text, "answer 2") != 1 || strings.Count(text, "answer 1") != 1 {
 		t.Errorf("the conversation:\n%s", text)
@@ -213,13 +207,7 @@ func TestResumeFork(t *testing.T) {
 		return answer("seen")(ctx, req, yield)
 	})
 	e := newEnv(t, m, taskt.Limits{}, leadFile)
-	lead := e.lead(t)
-	if out := lead.Prompt(t.Context(), "lead"); out.Text != "seen" {
-		t.Fatalf("outcome %+v", out)
-	}
-	if err := lead.End(store.Completed, nil); err != nil {
-		t.Fatal(err)
-	}
+	e.runLead(t, "seen")
 	records, err := e.sessions.Store().List(t.Context())
 	if err != nil || records[0].Fork == 0 {
 		t.Fatal(err, records[0])

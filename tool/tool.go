@@ -120,8 +120,8 @@ type Result struct {
 	// see it. It may be nil.
 	Meta map[string]any
 
-	// Change is the file that the call has changed; nil: none, or the tool does not
-	// tell, see [Spec.TellsChanges].
+	// Change is the file that the call has changed. It is nil if there is none, and for
+	// tools that do not tell: see [Spec.TellsChanges].
 	Change *Change
 }
 

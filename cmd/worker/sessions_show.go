@@ -104,7 +104,8 @@ func workLine(w *store.Work) string {
 	return line
 }
 
-// changedLine lists the files that a session has changed; empty: none that is known.
+// changedLine lists the files that a session is known to have changed. It is empty
+// if there are none.
 func changedLine(w *store.Work) string {
 	var parts []string
 	for _, f := range w.Files {

@@ -103,7 +103,8 @@ type ToolCallEnd struct {
 	Refused    bool   `json:"refused,omitempty"` // by the permission rules or by a person: the tool has not run
 	DurationMs int64  `json:"durationMs"`
 
-	// Change is the file that the call has changed, as its tool tells; nil: none.
+	// Change is the file that the call has changed, as its tool tells. It is nil
+	// if the call has changed no file.
 	Change *FileChange `json:"change,omitempty"`
 
 	// Untold says that the call may have changed what its tool does not tell of, as

@@ -85,9 +85,9 @@ func rows(page string) func(yield func(id string, cells []string) bool) {
 	}
 }
 
-// exists says why there is no test of a name; empty: there is one. A name is the
-// folder of a package, a full stop, and the function; behind a slash a subtest, which
-// stands in the function as a string or, of TestScript, is a file.
+// exists looks for the test of a name, and returns why there is none, or an empty
+// string. A name is the folder of a package, a full stop and the function. A slash and
+// a subtest may follow: a string in the function or, of TestScript, a file.
 func (all tests) exists(name string) string {
 	at := strings.LastIndex(name, ".")
 	if at < 0 {

@@ -42,8 +42,8 @@ func (l *Line) Cut(dropped func(sent []byte)) {
 	l.cut, l.dropped = true, dropped
 }
 
-// Join joins the line for new connections. It closes those that were there while it
-// was cut: they have lost bytes.
+// Join ends a cut: new connections get through. Join closes the connections that were
+// open during the cut, because they have lost bytes.
 func (l *Line) Join() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

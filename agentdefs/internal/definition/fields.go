@@ -73,8 +73,8 @@ type Definition struct {
 	// CalledByAgent has the agent be told that an agent has called it, and no person.
 	CalledByAgent bool
 
-	// AllowAgents are the agents that this one may call, in lower case. nil: all;
-	// empty: none.
+	// AllowAgents are the agents that this one may call, in lower case. If it
+	// is nil, it may call all of them; if it is empty, none.
 	AllowAgents []string
 
 	// Inspectable says that a run is a row of its own in lists of sessions, to which its
@@ -87,8 +87,8 @@ type Definition struct {
 	// Worktree says that each run works in a git worktree of its own.
 	Worktree bool
 
-	// ForkContext is how many turns of its caller's conversation a run goes on from;
-	// -1: all of it, 0: none.
+	// ForkContext is how many turns of its caller's conversation a run goes on from.
+	// 0 stands for none, and -1 for the whole conversation.
 	ForkContext int
 
 	// Checks are made by the worker before an answer is taken for the result.

@@ -147,7 +147,7 @@ func TestCaller(t *testing.T) {
 		field   string
 		told    bool
 		callers []string
-		code    string // empty: none
+		code    string // of the diagnostic; empty if there must be no diagnostic
 	}{
 		{"caller: agent", true, nil, ""},
 		{"caller: ' Agent'", true, nil, ""},
