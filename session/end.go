@@ -67,21 +67,34 @@ func (s *Session) End(status store.Status, why error) error {
 const opening = 3
 
 // endAgain ends a session whose stream the store has failed, after so many entries that
-// are known to be stored.
+// are known to be stored: there may be more.
 func (s *Session) endAgain(stored uint64, status store.Status, why error) error {
 	s.mu.Lock()
 	s.shown = "" // it may be among what was not stored
 	s.mu.Unlock()
-	if stored < opening { // who ends it looks first whether it has begun
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.record.End(status, why, time.Now().UTC())
-		return fmt.Errorf("nothing is known to be stored of session %s", s.id)
+	if stored < opening {
+		if err := s.started(); err != nil { // the sweep begins it before it ends it
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.record.End(status, why, time.Now().UTC())
+			return err
+		}
 	}
 	if err := s.newStream(); err != nil {
 		return err
 	}
 	return s.endAs(status, why)
+}
+
+// started returns an error unless the log has the session's session_start.
+func (s *Session) started() error {
+	ctx, cancel := s.storeContext()
+	defer cancel()
+	state, err := s.m.store.State(ctx, s.path)
+	if err == nil && !state.Started {
+		err = fmt.Errorf("nothing is stored of session %s", s.id)
+	}
+	return err
 }
 
 // endAs ends the session in one wait: for its session_end, which is stored behind

@@ -92,5 +92,9 @@ func summary(tool, arguments string) string {
 
 // Summary says in a line how much of a budget is used.
 func (ev Budget) Summary() string {
-	return fmt.Sprintf("budget: %s of %s %s used (set by %s)", ev.Used, ev.Max, ev.Limit, ev.SetBy)
+	used := "used"
+	if ev.Percent >= 100 {
+		used = "used: that is all"
+	}
+	return fmt.Sprintf("budget: %s of %s %s %s (set by %s)", ev.Used, ev.Max, ev.Limit, used, ev.SetBy)
 }

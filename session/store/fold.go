@@ -51,12 +51,14 @@ type State struct {
 	// have used. It counts as used.
 	Unsettled Unsettled
 
+	// Started tells whether the log has the session's session_start.
+	Started bool
+
 	cut       map[string][]model.ToolResult // by the message with the calls, where outcomes are missing
 	told      map[string]bool               // ids of messages that the model has been told, or knows of by the result of a call
 	compacted bool                          // Sent is not all
 	logged    bool                          // the log holds the conversation: it has its first entry
 	shown     event.Status
-	started   bool // the log has its session_start
 }
 
 // Unsettled is what model calls may have used.
@@ -222,7 +224,7 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 	_, r.Stalled = ev.(event.Stalled)
 	switch ev := ev.(type) {
 	case event.SessionStart:
-		f.started = true
+		f.Started = true
 		r.ID, r.Agent, r.ParentID, r.ParentMessageID = ev.SessionID, ev.AgentType, ev.ParentID, ev.ParentMessageID
 		r.Description, r.Model, r.Depth, r.Resumes = ev.Description, ev.Model, ev.Depth, ev.Resumes
 		if r.CreatedAt.IsZero() {

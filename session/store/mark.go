@@ -100,7 +100,7 @@ func (s *Store) ofMark(ctx context.Context, r *Record) (*Record, error) {
 		return nil, err
 	}
 	state, err := s.State(ctx, r.Path) // it may have just begun
-	if err != nil || !state.logged && !state.started {
+	if err != nil || !state.logged && !state.Started {
 		return nil, err
 	}
 	return state.recordOr(r), nil

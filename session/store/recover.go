@@ -194,7 +194,7 @@ func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending
 	if err != nil {
 		return err
 	}
-	if !state.started {
+	if !state.Started {
 		if !state.logged {
 			err = r.OpenedEntry(nil).AppendTo(ctx, p)
 		}
