@@ -106,8 +106,12 @@ func (t *Turn) open() error {
 	if err := s.become(store.Running, nil); err != nil {
 		return err
 	}
+	resident, err := t.openResident()
+	if err != nil {
+		return err
+	}
 	s.task = len(s.messages)
-	s.deliver([]notice{{id: cmp.Or(s.promptID, store.NewID("msg")), text: t.told()}})
+	s.deliver([]notice{{id: cmp.Or(s.promptID, store.NewID("msg")), text: resident + t.told()}})
 	s.promptID = ""
 	s.status(event.StatusStreaming)
 	t.next = store.NewID("msg")

@@ -227,6 +227,11 @@ type Spec struct {
 	Paths    *permission.Workspace
 	Worktree *store.Worktree
 
+	// ResidentFile stands before the first prompt: a file that read_file shows whole, by
+	// its slash-separated path relative to Paths, without links. Other sessions with the
+	// same one are warned of. Empty: none.
+	ResidentFile string
+
 	// Background says that the parent is told of the session's end by a message: by
 	// [Session.Notify] or, where their process is killed before, by who ends them.
 	Background bool
@@ -351,6 +356,8 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		s.record.Resumes = spec.Resumes.ID
 		s.rulesets = append(s.rulesets, spec.Resumes.Within...)
 	}
+	s.resident = spec.ResidentFile
+	s.record.Resident = s.residentName()
 	s.path = s.path.Child(s.id, spec.Agent)
 	s.record.Path, s.record.Depth = s.path, len(s.path)-1
 	if spec.Agent != "" {

@@ -50,6 +50,7 @@ type behavior struct {
 	maxSteps  int
 	timeLimit time.Duration
 	approver  Approver
+	resident  string               // the file that stands before the first prompt, relative to paths; empty: none does
 	paths     permission.Workspace // what its tools' paths are relative to
 	budget    Budget               // nil: none
 	stall     time.Duration        // how long nothing may happen; 0: as long as it may
@@ -57,15 +58,17 @@ type behavior struct {
 
 // conversation is what the model is sent. The running turn alone touches it.
 type conversation struct {
-	messages   []model.Message
-	promptID   string // of the first prompt; empty: a new one
-	callIDs    map[string]bool
-	task       int              // which message is the prompt of the turn
-	compaction *Helper          // nil: it is never compacted
-	window     int64            // tokens of the model's context window; 0: not asked for yet, below: not known
-	asked      []model.ToolSpec // what the last call told of tools
-	inherited  []model.ToolSpec // the same in each call; nil: what there is at the time
-	counted    counted
+	messages []model.Message
+	promptID string // of the first prompt; empty: a new one
+	callIDs  map[string]bool
+	task     int // which message is the prompt of the turn
+
+	residentOpen bool             // the resident file was looked at
+	compaction   *Helper          // nil: it is never compacted
+	window       int64            // tokens of the model's context window; 0: not asked for yet, below: not known
+	asked        []model.ToolSpec // what the last call told of tools
+	inherited    []model.ToolSpec // the same in each call; nil: what there is at the time
+	counted      counted
 }
 
 // lifecycle says until when the session works.

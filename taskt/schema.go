@@ -61,6 +61,11 @@ type Input struct {
 	Label    string          `json:"label,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 
+	// ResidentFile is a file of the workspace whose content stands before the prompt: its
+	// path there, or an absolute one. Empty: that of the agent's file. The schema does
+	// not have it.
+	ResidentFile string `json:"residentFile,omitempty"`
+
 	// Budget is what the subagent may use with all below it: the JSON of a [Budget].
 	// It narrows what is set otherwise. The schema does not have it.
 	Budget json.RawMessage `json:"budget,omitempty"`

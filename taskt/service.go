@@ -215,6 +215,9 @@ func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, de
 		return nil, err
 	}
 	spec.Description = description
+	if spec.ResidentFile, err = residentFile(s.root, def.ResidentFile); err != nil {
+		return nil, err
+	}
 	spec.Budget = s.meter(def, nil, Budget{}, nil)
 	return s.sessions.Open(ctx, spec)
 }

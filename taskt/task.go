@@ -76,6 +76,7 @@ type call struct {
 	resumes       *resumption      // nil: child begins anew
 	place         *Place           // made for child; nil: it has none of its own
 	held          string           // the id of child, if it is held to a folder
+	asksFirst     bool             // the start of the turn may wait: somebody may be asked about child's resident file
 	prompt        string           // what child is told
 	turn          *session.Turn    // of child
 	slot          *slot            // nil: the child waits for it
@@ -134,7 +135,7 @@ func (c *call) Begin(ctx context.Context, call *tool.Call) {
 		return
 	}
 	c.turn = c.child.Begin(ctx, c.prompt)
-	if c.slot = c.service.slots.try(c.parent.ID(), len(c.parent.Path())); c.slot != nil {
+	if c.slot = c.service.slots.try(c.parent.ID(), len(c.parent.Path())); c.slot != nil && !c.asksFirst {
 		c.turn.Start()
 	}
 }
@@ -190,6 +191,9 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 		return err
 	}
 	if err := c.narrow(&spec); err != nil {
+		return errors.Join(err, c.abandon(ctx))
+	}
+	if err := c.reside(&spec); err != nil {
 		return errors.Join(err, c.abandon(ctx))
 	}
 	if c.prompt, err = c.fork(&spec); err != nil {

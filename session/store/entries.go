@@ -34,6 +34,8 @@ type openedData struct {
 	Nested    bool       `json:"nested,omitempty"`
 	Resumes   string     `json:"resumes,omitempty"`
 
+	Resident string `json:"residentFile,omitempty"`
+
 	Background bool `json:"background,omitempty"`
 	Detached   bool `json:"detached,omitempty"`
 
@@ -108,7 +110,7 @@ func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
 func (r *Record) OpenedEntry(terms json.RawMessage) LogEntry {
 	return LogEntry{openedKind, openedData{
 		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Nested: r.Nested, Resumes: r.Resumes,
-		Background: r.Background, Detached: r.Detached, Label: r.Label, Metadata: r.Metadata, Terms: terms,
+		Resident: r.Resident, Background: r.Background, Detached: r.Detached, Label: r.Label, Metadata: r.Metadata, Terms: terms,
 	}}
 }
 

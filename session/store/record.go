@@ -65,17 +65,18 @@ type Record struct {
 	CreatedAt       time.Time       `json:"createdAt"`
 	StartedAt       time.Time       `json:"startedAt,omitzero"`
 	EndedAt         time.Time       `json:"endedAt,omitzero"`
-	BootID          string          `json:"bootId"`               // the process that runs it
-	EndedBy         string          `json:"endedBy,omitempty"`    // the process that has ended it in place of that one
-	Pause           *Pause          `json:"pause,omitempty"`      // it runs, and waits for a provider; nil: it does not
-	Stalled         bool            `json:"stalled,omitempty"`    // it runs, and nothing has happened for long
-	Closed          bool            `json:"closed"`               // its stream has its session_end
-	Worktree        *Worktree       `json:"worktree,omitempty"`   // nil: it works in the workspace
-	Detached        bool            `json:"detached,omitempty"`   // it goes on when its parent ends
-	Background      bool            `json:"background,omitempty"` // its parent is told of its end by a message
-	Resumes         string          `json:"resumes,omitempty"`    // the session whose conversation this one goes on with
-	Todo            *Progress       `json:"todo,omitempty"`       // by its own list; nil: it keeps none
-	Work            Work            `json:"work,omitzero"`        // zero: nothing was done, or a worker of before it was noted
+	BootID          string          `json:"bootId"`                 // the process that runs it
+	EndedBy         string          `json:"endedBy,omitempty"`      // the process that has ended it in place of that one
+	Pause           *Pause          `json:"pause,omitempty"`        // it runs, and waits for a provider; nil: it does not
+	Stalled         bool            `json:"stalled,omitempty"`      // it runs, and nothing has happened for long
+	Closed          bool            `json:"closed"`                 // its stream has its session_end
+	Worktree        *Worktree       `json:"worktree,omitempty"`     // nil: it works in the workspace
+	Detached        bool            `json:"detached,omitempty"`     // it goes on when its parent ends
+	Background      bool            `json:"background,omitempty"`   // its parent is told of its end by a message
+	Resumes         string          `json:"resumes,omitempty"`      // the session whose conversation this one goes on with
+	Resident        string          `json:"residentFile,omitempty"` // stands before its prompt: relative to the workspace, or absolute
+	Todo            *Progress       `json:"todo,omitempty"`         // by its own list; nil: it keeps none
+	Work            Work            `json:"work,omitzero"`          // zero: nothing was done, or a worker of before it was noted
 
 	// Nested says that the session's transcript nests in that of its parent: once it has
 	// ended, lists leave it out unless they are asked for it.

@@ -2,6 +2,8 @@ package definition
 
 import (
 	"encoding/json"
+	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -83,6 +85,10 @@ type Definition struct {
 
 	// Output is the JSON Schema that the result must satisfy; nil: any text.
 	Output json.RawMessage
+
+	// ResidentFile is a file of the workspace, slash-separated and relative to it, whose
+	// content stands before the prompt of a run; empty: none.
+	ResidentFile string
 
 	// Worktree says that each run works in a git worktree of its own.
 	Worktree bool
@@ -230,6 +236,15 @@ var fields = []*field{
 	{agentfile.Field{ID: "forkContext", Spellings: []string{"forkContext"}},
 		"all, or how many turns: the agent goes on from the conversation of the agent that calls it.", forkSchema, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.ForkContext = p.forkContext(e) }},
+	{agentfile.Field{ID: "residentFile", Spellings: []string{"residentFile", "resident_file"}, Textual: true},
+		"A file of the workspace whose content stands before the prompt of each run.", filledText, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			if s, ok := p.Text(e); ok && filepath.IsLocal(filepath.FromSlash(s)) {
+				d.ResidentFile = path.Clean(s)
+			} else if ok {
+				p.WrongType(e, "the path of a file in the workspace")
+			}
+		}},
 	{agentfile.Field{ID: "output", Spellings: []string{"output"}},
 		"JSON Schema that the result must satisfy; it may not refer to itself.", mappingSchema, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Output = p.output(e) }},

@@ -167,6 +167,8 @@ func TestSchemaValues(t *testing.T) {
 		{"description: x\npermissionMode: loud", false},
 		{"description: x\noutput: {type: object}", true},
 		{"description: x\noutput: text", false},
+		{"description: x\nresidentFile: src/a.go", true},
+		{"description: x\nresidentFile: ''", false},
 	} {
 		file := []byte("---\n" + tt.fields + "\n---\nWork.\n")
 		fields, ok := frontmatter(t, file)
