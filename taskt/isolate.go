@@ -79,11 +79,12 @@ func (c *call) settle(ctx context.Context, spec *session.Spec) error {
 	if at == nil {
 		return nil
 	}
-	if spec.ToolSet, err = session.NewToolSet(s.withTask(at.Tools, callerOf(c.def))...); err != nil {
+	if spec.ToolSet, err = s.toolSet(c.def, at.Tools); err != nil {
 		return errors.Join(err, c.abandon(ctx))
 	}
 	spec.System = SystemPrompt(c.def, Setting{
 		Root: at.Paths.Root, Dir: at.Dir, Child: true, Text: instructions.NewReader(at.Paths.Root, s.log).Current(),
+		Memory: s.remembered(c.def),
 	})
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/taskt/instructions"
+	"github.com/agentworker/worker/taskt/memory"
 )
 
 // Setting is where an agent runs.
@@ -14,11 +15,14 @@ type Setting struct {
 	Dir   string             // the folder in it that a child is held to; empty: all of it
 	Child bool               // the agent runs as a child
 	Text  *instructions.Text // what the workspace says to all agents; may be nil
+
+	Memory *memory.Text // what agents have remembered of the workspace; may be nil
 }
 
 // SystemPrompt returns the system prompt of an agent: what holds for every agent,
 // what holds for one that runs as a child, how its output must look where its file
-// says so, what the workspace says to all agents, and the agent's own prompt. It
+// says so, what the workspace says to all agents, what they have remembered of it, and the
+// agent's own prompt. It
 // depends on its arguments alone.
 func SystemPrompt(def *agentdefs.Definition, at Setting) string {
 	var b strings.Builder
@@ -46,6 +50,7 @@ func SystemPrompt(def *agentdefs.Definition, at Setting) string {
 		b.WriteString("- Your last message must be one JSON value and nothing else, no text around it, that satisfies this JSON Schema: " + compact(def.Output) + "\n")
 	}
 	b.WriteString(at.Text.Section())
+	b.WriteString(at.Memory.Section())
 	if def.Prompt != "" {
 		b.WriteString("\n")
 		b.WriteString(def.Prompt)

@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/instructions"
+	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -49,6 +50,10 @@ type Options struct {
 	// loosen. Rules that deny, since an agent layer can't be loosened by others.
 	Rules []permission.Rule
 
+	// Memory is the file that agents with a memory read, and add to: see package
+	// memory. Empty: none has one.
+	Memory string
+
 	// AgentModels are the models of agents whose files and calls name none, by the
 	// agents' names in lower case.
 	AgentModels map[string]string
@@ -68,6 +73,7 @@ type Service struct {
 	agents   Agents
 	root     string
 	text     *instructions.Reader // of the workspace
+	memory   *memory.Memory       // nil: there is none
 	tools    []tool.Tool          // without task
 	forHosts func() (*session.ToolSet, error)
 	in       func(dir string) []tool.Tool
@@ -109,6 +115,9 @@ func New(opts Options) (*Service, error) {
 	}
 	s.slots = newSlots(s.limits)
 	s.text = instructions.NewReader(opts.Root, opts.Logger)
+	if opts.Memory != "" {
+		s.memory = memory.New(opts.Memory, opts.Logger)
+	}
 	s.tools = slices.Clone(opts.Tools)
 	s.forHosts = sync.OnceValues(func() (*session.ToolSet, error) { return session.NewToolSet(s.toolsOf(host)...) })
 	if s.log == nil {
@@ -223,10 +232,11 @@ func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, de
 }
 
 // plan is how the sessions of an agent are opened, as long as the workspace says the
-// same to all agents.
+// same to it.
 type plan struct {
-	text *instructions.Text
-	spec session.Spec
+	text   *instructions.Text
+	memory *memory.Text
+	spec   session.Spec
 }
 
 // planKey is what the session of an agent depends on.
@@ -238,23 +248,40 @@ type planKey struct {
 // spec returns the session in which an agent runs at a depth. It is made once for
 // each agent of a snapshot: its sessions share all that does not change.
 func (s *Service) spec(def *agentdefs.Definition, depth int) (session.Spec, error) {
-	r, key, text := s.offers(), planKey{def, depth}, s.text.Current()
+	r, key, text, remembered := s.offers(), planKey{def, depth}, s.text.Current(), s.remembered(def)
 	r.mu.Lock()
 	made := r.plans[key]
 	r.mu.Unlock()
-	if made != nil && made.text == text {
+	if made != nil && made.text == text && made.memory == remembered {
 		return made.spec, nil
 	}
-	spec, err := s.newSpec(def, depth, text)
+	spec, err := s.newSpec(def, Setting{Root: s.root, Child: depth > 0, Text: text, Memory: remembered}, depth)
 	if served, ok := r.snapshot.Agent(def.Name); err == nil && ok && served == def { // any other is its caller's alone
 		r.mu.Lock()
-		r.plans[key] = &plan{text, spec}
+		r.plans[key] = &plan{text, remembered, spec}
 		r.mu.Unlock()
 	}
 	return spec, err
 }
 
-func (s *Service) newSpec(def *agentdefs.Definition, depth int, text *instructions.Text) (session.Spec, error) {
+// remembered is what agents have remembered of the workspace, for one that has a memory.
+func (s *Service) remembered(def *agentdefs.Definition) *memory.Text {
+	if s.memory == nil || !def.Memory {
+		return nil
+	}
+	return s.memory.Current()
+}
+
+// toolSet returns the tools of an agent's sessions, of which some are given.
+func (s *Service) toolSet(def *agentdefs.Definition, tools []tool.Tool) (*session.ToolSet, error) {
+	all := s.withTask(tools, callerOf(def))
+	if s.memory != nil && def.Memory {
+		all = append(all, s.memory.Tool())
+	}
+	return session.NewToolSet(all...)
+}
+
+func (s *Service) newSpec(def *agentdefs.Definition, at Setting, depth int) (session.Spec, error) {
 	rules, err := AgentRules(def, s.rules, depth, s.limits.Depth)
 	if err != nil {
 		return session.Spec{}, err
@@ -263,13 +290,13 @@ func (s *Service) newSpec(def *agentdefs.Definition, depth int, text *instructio
 	if err != nil {
 		return session.Spec{}, err
 	}
-	tools, err := session.NewToolSet(s.toolsOf(callerOf(def))...)
+	tools, err := s.toolSet(def, s.tools)
 	if err != nil {
 		return session.Spec{}, err
 	}
 	spec := session.Spec{
 		Agent:      def.Name,
-		System:     SystemPrompt(def, Setting{Root: s.root, Child: depth > 0, Text: text}),
+		System:     SystemPrompt(def, at),
 		Models:     s.models(def),
 		Params:     params(def),
 		ToolSet:    tools,

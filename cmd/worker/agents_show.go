@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/instructions"
+	"github.com/agentworker/worker/taskt/memory"
 )
 
 func (p *program) agentsShowCommand() *cobra.Command {
@@ -50,9 +52,13 @@ prompt that its model reads.`,
 				return p.noAgent(snapshot, args[0], candidates)
 			}
 			p.reportOf(snapshot, d.File)
-			prompt := taskt.SystemPrompt(d, taskt.Setting{
+			at := taskt.Setting{
 				Root: ws.Root, Child: d.Mode != agentdefs.Primary, Text: instructions.NewReader(ws.Root, p.logger()).Current(),
-			})
+			}
+			if d.Memory {
+				at.Memory = memory.New(filepath.Join(ws.StateDir, memory.FileName), p.logger()).Current()
+			}
+			prompt := taskt.SystemPrompt(d, at)
 			if asJSON {
 				return p.printJSON(struct {
 					agentdoc.Agent

@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -106,6 +107,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Rules:    p.ownRules(ws),
 		Budget:   p.settings.Budget.Limits,
 
+		Memory:      filepath.Join(ws.StateDir, memory.FileName),
 		AgentModels: p.settings.AgentModels,
 		Prices:      prices,
 		Limits: taskt.Limits{

@@ -18,7 +18,7 @@ import (
 // may only become shorter.
 var notYet = []string{
 	"G9", "G10",
-	"D8", "D9", "D11",
+	"D9", "D11",
 	"O2", "O4", "O11", "O12",
 }
 

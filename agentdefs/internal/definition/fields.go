@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,6 +90,9 @@ type Definition struct {
 	// ResidentFile is a file of the workspace, slash-separated and relative to it, whose
 	// content stands before the prompt of a run; empty: none.
 	ResidentFile string
+
+	// Memory says that the agent reads the memory of the workspace, and may add to it.
+	Memory bool
 
 	// Worktree says that each run works in a git worktree of its own.
 	Worktree bool
@@ -245,6 +249,16 @@ var fields = []*field{
 				p.WrongType(e, "the path of a file in the workspace")
 			}
 		}},
+	{agentfile.Field{ID: "memory", Spellings: []string{"memory"}},
+		"true: the agent reads what agents have remembered of this workspace, and has the tool remember.",
+		func() *jsonschema.Schema { return anyOf(yesNo(), words(otherMemories...)()) }, false,
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			if e.Node != nil && e.Node.Kind == yaml.ScalarNode && slices.Contains(otherMemories, e.Node.Value) {
+				p.keep(d, e)
+				return
+			}
+			d.Memory, _ = p.Bool(e)
+		}},
 	{agentfile.Field{ID: "output", Spellings: []string{"output"}},
 		"JSON Schema that the result must satisfy; it may not refer to itself.", mappingSchema, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Output = p.output(e) }},
@@ -324,11 +338,14 @@ var fields = []*field{
 		}},
 	// Fields of other tools, without a meaning here.
 	{Field: agentfile.Field{ID: "known", Each: true, Spellings: []string{
-		"skills", "mcpServers", "mcp-servers", "mcp_servers", "hooks", "memory", "initialPrompt",
+		"skills", "mcpServers", "mcp-servers", "mcp_servers", "hooks", "initialPrompt",
 		"variant", "options", "target", "user-invocable", "handoffs", "argument-hint", "kind", "display_name",
 		"nickname_candidates", "approval_policy", "toolsSettings", "runConfig",
 	}}},
 }
+
+// otherMemories are the values of memory in Claude Code's files, for folders of its own.
+var otherMemories = []string{"user", "project", "local"}
 
 // promptID names the field whose text is the prompt of a file without a body.
 const promptID = "prompt"

@@ -167,6 +167,9 @@ func TestSchemaValues(t *testing.T) {
 		{"description: x\npermissionMode: loud", false},
 		{"description: x\noutput: {type: object}", true},
 		{"description: x\noutput: text", false},
+		{"description: x\nmemory: true", true},
+		{"description: x\nmemory: project", true},
+		{"description: x\nmemory: all", false},
 		{"description: x\nresidentFile: src/a.go", true},
 		{"description: x\nresidentFile: ''", false},
 	} {
