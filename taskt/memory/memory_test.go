@@ -67,7 +67,7 @@ func TestSection(t *testing.T) {
 			t.Errorf("%q is not in %q", want, got)
 		}
 	}
-	if m.Current() != m.Current() {
+	if first, again := m.Current(), m.Current(); first != again {
 		t.Error("the same file is read twice")
 	}
 	// A person has edited it, and what was appended last was cut off.

@@ -26,6 +26,10 @@ var OwnTools = []string{
 	"read_file", "write_file", "edit_file", "shell_exec", "grep", "glob", "list_dir", "web_fetch", "web_search", "task",
 }
 
+// sessionTools are those of our tools that only agents have whose files ask for them,
+// beside the field that gives them. No other program has tools of these names.
+var sessionTools = []string{"remember", "plan_exit"}
+
 // Counterpart says what a tool's name from another program means here. A rule
 // that allows covers no more than the tool can do there; one that denies covers
 // no less.
@@ -73,7 +77,7 @@ var counterparts = func() map[string]Counterpart {
 			m[name] = c
 		}
 	}
-	for _, name := range OwnTools {
+	for _, name := range slices.Concat(OwnTools, sessionTools) {
 		m[name] = sameTools(name)
 	}
 	return m
