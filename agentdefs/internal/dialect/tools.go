@@ -27,7 +27,7 @@ var OwnTools = []string{
 }
 
 // sessionTools are those of our tools that only agents have whose files ask for them,
-// beside the field that gives them. No other program has tools of these names.
+// by the field that gives them. No other program has tools of these names.
 var sessionTools = []string{"remember", "plan_exit"}
 
 // Counterpart says what a tool's name from another program means here. A rule
