@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/question"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
@@ -92,7 +93,7 @@ func (p *program) listApprovals(pending []*store.Approval, wide bool) error {
 	}
 	for _, a := range pending {
 		t.Add(a.ID, terminal.Dash(termtext.OneLine(a.Agent, 40)), termtext.OneLine(a.Tool, 40),
-			visibleList(a.Patterns, 200), terminal.Dash(visibleList(a.AlwaysPatterns, 100)),
+			question.Line(a.Patterns, 200), terminal.Dash(question.Line(a.AlwaysPatterns, 100)),
 			max(0, time.Until(a.ExpiresAt)).Round(time.Second).String(), a.SessionID)
 	}
 	return p.printTable(t, wide)
@@ -101,14 +102,22 @@ func (p *program) listApprovals(pending []*store.Approval, wide bool) error {
 func (p *program) answerApproval(ctx context.Context, id string, answer store.Answer) error {
 	answer.By = operator("worker approvals")
 	return p.withStorage(ctx, func(s *storage) error {
-		if err := s.recover(ctx); err != nil { // what was killed asks nothing any more
-			return err
+		said, err := s.answer(ctx, id, answer)
+		if err == nil {
+			fmt.Fprintln(p.stderr, said)
 		}
-		a, err := s.records.Answer(ctx, id, answer)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(p.stderr, "%s: %s %s\n", a.Outcome, termtext.OneLine(a.Tool, 40), visibleList(a.Patterns, 200))
-		return nil
+		return err
 	})
+}
+
+// answer answers an approval, and returns what it was about.
+func (s *storage) answer(ctx context.Context, id string, answer store.Answer) (string, error) {
+	if err := s.recover(ctx); err != nil { // what was killed asks nothing any more
+		return "", err
+	}
+	a, err := s.records.Answer(ctx, id, answer)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s: %s %s", a.Outcome, termtext.OneLine(a.Tool, 40), question.Line(a.Patterns, 200)), nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/cmd/worker/internal/question"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 )
@@ -53,16 +53,9 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 	default:
 	}
 	w := t.p.stderr
-	fmt.Fprintf(w, "%s asks to call %s, which wants\n", termtext.OneLine(req.Agent, 60), termtext.OneLine(req.Tool, 60))
-	whole := showWants(w, req)
-	reason, _ := termtext.Visible(req.Reason, 2000)
-	fmt.Fprintf(w, "  %s\n", reason)
 	always := ""
-	if whole && len(req.AlwaysPatterns) > 0 {
-		fmt.Fprintln(w, "  always would allow")
-		if list(w, req.AlwaysPatterns) {
-			always = "   [a] always"
-		}
+	if question.Write(w, asked(req), question.Width) {
+		always = "   [a] always"
 	}
 	for {
 		fmt.Fprintf(w, "  [y] yes, this time%s   [n REASON] no > ", always)
@@ -80,6 +73,14 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 				return answer, nil
 			}
 		}
+	}
+}
+
+// asked is a request as it is stored.
+func asked(req *session.ApprovalRequest) *store.Approval {
+	return &store.Approval{
+		ID: req.ID, SessionID: req.SessionID, Agent: req.Agent, ToolCallID: req.ToolCallID, Tool: req.Tool,
+		Arguments: req.Arguments, Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,
 	}
 }
 

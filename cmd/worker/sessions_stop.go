@@ -114,6 +114,11 @@ func (p *program) printStopped(stopped *control.Stopped) {
 
 // control makes a call of an operation on sessions: ids, or the starts of ids.
 func (p *program) control(ctx context.Context, sessions *store.Store, operation string, ids []string, in map[string]any) (control.Answer, error) {
+	return controlBy(ctx, sessions, "worker sessions "+strings.TrimPrefix(operation, "task_"), operation, ids, in)
+}
+
+// controlBy is control for a command of another name.
+func controlBy(ctx context.Context, sessions *store.Store, command, operation string, ids []string, in map[string]any) (control.Answer, error) {
 	args := map[string]any{}
 	maps.Copy(args, in)
 	var whole []string
@@ -133,6 +138,5 @@ func (p *program) control(ctx context.Context, sessions *store.Store, operation 
 	if err != nil {
 		return nil, err
 	}
-	command := "worker sessions " + strings.TrimPrefix(operation, "task_")
 	return control.New(sessions).Do(ctx, &control.Scope{Workspace: true, By: operator(command)}, control.Find(operation), data)
 }

@@ -30,9 +30,9 @@ func cellsOf(r rune) int {
 	return 1
 }
 
-// fit returns the beginning of a text that takes at most limit columns, with a
+// Fit returns the beginning of a text that takes at most limit columns, with a
 // "…" at its end where some of it is left out.
-func fit(s string, limit int) string {
+func Fit(s string, limit int) string {
 	if Cells(s) <= limit {
 		return s
 	}
@@ -48,7 +48,7 @@ func fit(s string, limit int) string {
 	return s
 }
 
-// FitEnd is fit for the end of a text.
+// FitEnd is Fit for the end of a text.
 func FitEnd(s string, limit int) string {
 	if Cells(s) <= limit {
 		return s
@@ -98,4 +98,78 @@ func wrap(s string, limit int) []string {
 		}
 	}
 	return append(lines, line)
+}
+
+// tabStop is how many columns apart the stops of a tab are.
+const tabStop = 4
+
+// Lines breaks a text into lines of at most so many columns, behind a blank where there
+// is one in the last third of a line. What goes on is indented as its line is. Blanks
+// are kept, and tabs become some.
+func Lines(text string, columns int) []string {
+	columns = max(columns, 2)
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		line = untabbed(line)
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		if indent = indent[:min(len(indent), columns/3)]; Cells(line) <= columns {
+			indent = ""
+		}
+		for i, part := range broken(line[len(indent):], columns-len(indent)) {
+			if i > 0 && part == "" {
+				continue
+			}
+			lines = append(lines, indent+part)
+		}
+	}
+	return lines
+}
+
+func untabbed(line string) string {
+	if !strings.Contains(line, "\t") {
+		return line
+	}
+	var b strings.Builder
+	n := 0
+	for _, r := range line {
+		if r != '\t' {
+			b.WriteRune(r)
+			n += cellsOf(r)
+			continue
+		}
+		blanks := tabStop - n%tabStop
+		b.WriteString(strings.Repeat(" ", blanks))
+		n += blanks
+	}
+	return b.String()
+}
+
+// broken breaks one line.
+func broken(line string, columns int) (parts []string) {
+	start, n, blank, at := 0, 0, -1, 0 // blank: behind which the line may be broken, and its column
+	for i, r := range line {
+		if wide := cellsOf(r); n+wide > columns {
+			end := i
+			if blank > start && at*3 >= columns*2 {
+				end = blank
+			}
+			parts = append(parts, line[start:end])
+			n, start = Cells(line[end:i]), end
+		}
+		if n += cellsOf(r); r == ' ' {
+			blank, at = i+1, n
+		}
+	}
+	return append(parts, line[start:])
+}
+
+// Pad returns a text that takes just so many columns: cut, or with blanks behind it or,
+// to the right, before it.
+func Pad(s string, columns int, right bool) string {
+	s = Fit(s, columns)
+	blanks := strings.Repeat(" ", max(0, columns-Cells(s)))
+	if right {
+		return blanks + s
+	}
+	return s + blanks
 }

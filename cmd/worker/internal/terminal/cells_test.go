@@ -13,7 +13,7 @@ func TestCells(t *testing.T) {
 	}
 	for _, limit := range []int{1, 2, 3, 7, 20} {
 		text := "日本語 and a_very_long_word_that_no_line_holds grüße 🎉"
-		for _, line := range append(wrap(text, max(limit, 2)), fit(text, limit), FitEnd(text, limit)) {
+		for _, line := range append(wrap(text, max(limit, 2)), Fit(text, limit), FitEnd(text, limit)) {
 			if Cells(line) > max(limit, 2) {
 				t.Errorf("limit %d: %q takes %d columns", limit, line, Cells(line))
 			}

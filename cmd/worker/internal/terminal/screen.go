@@ -48,7 +48,7 @@ func (s *Screen) Show(text string) {
 	if !s.Redraws {
 		return
 	}
-	text = fit(text, s.Columns()-1) // a full line would move the cursor on
+	text = Fit(text, s.Columns()-1) // a full line would move the cursor on
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if text == s.live {

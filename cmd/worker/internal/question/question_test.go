@@ -1,4 +1,4 @@
-package main
+package question
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // The last of many texts, and the end of a long one, are shown.
@@ -32,17 +32,17 @@ func TestListShowsTheEnd(t *testing.T) {
 
 // The question shows the whole line of a shell, what rules see of it, and what
 // its variables are.
-func TestShowWants(t *testing.T) {
+func TestWants(t *testing.T) {
 	var out bytes.Buffer
-	req := &session.ApprovalRequest{
+	req := &store.Approval{
 		Tool: "shell_exec", Arguments: `{"command": "D=build; rm -rf $D\u202e"}`, Patterns: []string{"rm -rf $D   where D=build"},
 	}
-	if !showWants(&out, req) || out.String() != "    D=build; rm -rf $D\\u{202e}\n  of which rules see\n    rm -rf $D   where D=build\n" {
+	if !wants(&out, req, Width) || out.String() != "    D=build; rm -rf $D\\u{202e}\n  of which rules see\n    rm -rf $D   where D=build\n" {
 		t.Errorf("got %q", out.String())
 	}
 	out.Reset()
 	req.Arguments = `{"command": "` + strings.Repeat("echo x; ", 100) + `"}`
-	if !showWants(&out, req) || !strings.Contains(out.String(), "\n    ") || strings.Count(out.String(), "echo x;") < 90 {
+	if !wants(&out, req, Width) || !strings.Contains(out.String(), "\n    ") || strings.Count(out.String(), "echo x;") < 90 {
 		t.Errorf("a long line is not shown whole: %q", out.String())
 	}
 }

@@ -1,0 +1,66 @@
+// Package question shows to a person what a tool call wants that waits for approval, so
+// that nothing of it hides.
+package question
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/store"
+)
+
+// Bounds of what a person is shown of one call.
+const (
+	maxShownText  = 4000 // characters of one text
+	maxShownTexts = 60
+	maxShownLine  = 32_000 // characters of a command line
+)
+
+// Width is how many characters of a command line stand in a row where nothing else
+// limits it.
+const Width = 100
+
+// Line is [termtext.Visible] for several texts in one line.
+func Line(texts []string, limit int) string {
+	line, _ := termtext.Visible(strings.Join(texts, ", "), limit)
+	return line
+}
+
+// Write writes which call waits and why, and what "always" would allow. A command
+// line is in rows of so many characters. It reports whether "always" may be offered:
+// it is there, and all is shown.
+func Write(w io.Writer, a *store.Approval, width int) (always bool) {
+	fmt.Fprintf(w, "%s asks to call %s, which wants\n", termtext.OneLine(a.Agent, 60), termtext.OneLine(a.Tool, 60))
+	whole := wants(w, a, width)
+	reason, _ := termtext.Visible(a.Reason, 2000)
+	fmt.Fprintf(w, "  %s\n", reason)
+	if !whole || len(a.AlwaysPatterns) == 0 {
+		return false
+	}
+	fmt.Fprintln(w, "  always would allow")
+	return list(w, a.AlwaysPatterns)
+}
+
+// list prints each text in a line of its own. It reports false where not all
+// of it is shown.
+func list(w io.Writer, texts []string) (whole bool) {
+	return termtext.VisibleLines(w, texts, maxShownText, maxShownTexts)
+}
+
+// wants prints what a call wants: the whole line of a shell, wrapped, and what rules
+// see of it. It reports false where not all of it is shown.
+func wants(w io.Writer, a *store.Approval, width int) (whole bool) {
+	var args struct{ Command string }
+	if a.Tool != "shell_exec" || json.Unmarshal([]byte(a.Arguments), &args) != nil || len(a.Patterns) == 1 && a.Patterns[0] == args.Command {
+		return list(w, a.Patterns)
+	}
+	line, whole := termtext.Visible(args.Command, maxShownLine)
+	for row := []rune(line); len(row) > 0; row = row[min(width, len(row)):] {
+		fmt.Fprintf(w, "    %s\n", string(row[:min(width, len(row))]))
+	}
+	fmt.Fprintln(w, "  of which rules see")
+	return list(w, a.Patterns) && whole
+}

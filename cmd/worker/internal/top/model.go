@@ -1,0 +1,250 @@
+// Package top shows the sessions of a workspace on a terminal, live, as a tree: those
+// that need somebody first.
+package top
+
+import (
+	"context"
+	"time"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/agentworker/worker/cmd/worker/internal/live"
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/store"
+)
+
+// Actions are what can be done with a session. Each returns what it has done, for
+// people, in a line.
+type Actions interface {
+	Log(ctx context.Context, sessionID string) (string, error)
+	Send(ctx context.Context, sessionID, text string) (string, error)
+	Stop(ctx context.Context, sessionID string) (string, error)
+	Answer(ctx context.Context, approvalID string, answer store.Answer) (string, error)
+}
+
+// Model is what is on the screen. It is a [tea.Model].
+type Model struct {
+	ctx       context.Context // of the actions
+	workspace string
+	actions   Actions
+	on        terminal.Output
+	now       func() time.Time
+
+	width, height int
+	tree          *live.Tree
+	rows          []live.Row
+	running       int // sessions
+	waiting       int // that need somebody
+	listed        bool
+	ended         bool   // those that have ended are shown, too
+	selected      string // its id
+	first         int    // the first row that is shown
+	note          string // what was done last, or went wrong
+	trouble       string // why what is shown may be old; empty: it is not
+
+	mode   mode
+	about  string          // the id of the session that mode is about
+	ask    *store.Approval // that mode is about
+	always bool            // it may be answered by "always"
+	pager  pager
+	input  textinput.Model
+}
+
+// mode is what keys mean.
+type mode int
+
+const (
+	browsing  mode = iota
+	reading        // a session's log
+	helping        // the help
+	sending        // a line to a session is typed
+	stopping       // whether to stop a session is asked
+	approving      // an approval is shown, and whether it is given asked
+	denying        // an approval is shown, and why it is not given typed
+)
+
+// Messages of the program, besides those of [Feed].
+type (
+	tick    struct{}
+	did     struct{ text string } // an action has ended
+	fetched struct{ id, text string }
+)
+
+// New returns what is shown of a workspace. Its actions end with ctx.
+func New(ctx context.Context, workspace string, actions Actions, on terminal.Output, now func() time.Time) *Model {
+	input := textinput.New()
+	input.SetVirtualCursor(false)
+	input.SetStyles(textinput.Styles{})  // none: it is shown as it is
+	input.KeyMap.Paste.SetEnabled(false) // it would ask another program for the clipboard
+	return &Model{ctx: ctx, workspace: workspace, actions: actions, on: on, now: now, tree: &live.Tree{}, ended: true, width: 80, height: 24, input: input}
+}
+
+// Init implements [tea.Model].
+func (m *Model) Init() tea.Cmd { return wait() }
+
+// wait has the ages redrawn.
+func wait() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tick{} }) }
+
+// Update implements [tea.Model].
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		m.pager.set(m.pager.text, m.width, m.body())
+		if m.ask != nil {
+			m.showAsk()
+		}
+	case tick:
+		cmd = wait()
+	case Listed:
+		cmd = m.take(msg)
+	case Facts:
+		for _, f := range msg {
+			m.tree.Tell(f)
+		}
+		cmd = m.reread(msg)
+	case Trouble:
+		m.trouble = termtext.OneLine(errtext.Of(msg.Err), 500)
+	case did:
+		m.note = msg.text
+	case fetched:
+		if m.mode == reading && m.about == msg.id {
+			m.pager.set(msg.text, m.width, m.body())
+		}
+	case tea.PasteMsg:
+		if m.typing() {
+			m.input, cmd = m.input.Update(tea.PasteMsg{Content: termtext.OneLine(msg.Content, 100_000)})
+		}
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	}
+	m.arrange()
+	return m, cmd
+}
+
+// take takes over a list of the sessions.
+func (m *Model) take(l Listed) tea.Cmd {
+	m.listed, m.trouble = true, ""
+	m.tree.List(l.Records)
+	for _, f := range l.Facts {
+		m.tree.Tell(f)
+	}
+	m.tree.Ask(l.Pending)
+	for _, r := range l.Records {
+		m.tree.Get(r.ID).Lost = l.Lost[r.BootID] && !r.Status.Ended()
+	}
+	return nil
+}
+
+// reread reads the log again that is open, where there is something new in it.
+func (m *Model) reread(facts Facts) tea.Cmd {
+	if m.mode != reading {
+		return nil
+	}
+	for _, f := range facts {
+		if f.Path[len(f.Path)-1] != m.about {
+			continue
+		}
+		switch f.Event.Type() {
+		case "tool_call_start", "tool_call_end", "turn_complete", "session_end":
+			return m.fetch(m.about)
+		}
+	}
+	return nil
+}
+
+// fetch reads a session's log.
+func (m *Model) fetch(id string) tea.Cmd {
+	return func() tea.Msg {
+		text, err := m.actions.Log(m.ctx, id)
+		if err != nil {
+			text = errtext.Of(err)
+		}
+		return fetched{id, text}
+	}
+}
+
+// do makes an action, and says how it went.
+func (m *Model) do(begin string, action func() (string, error)) tea.Cmd {
+	m.note = begin
+	return func() tea.Msg {
+		text, err := action()
+		if err != nil {
+			text = errtext.Of(err)
+		}
+		return did{termtext.OneLine(text, 500)}
+	}
+}
+
+// arrange finds the rows, and those of them that are shown.
+func (m *Model) arrange() {
+	m.rows = m.tree.Rows(m.ended)
+	m.running, m.waiting = 0, 0
+	at := 0
+	for i, r := range m.rows {
+		if !r.Status.Ended() {
+			m.running++
+		}
+		if r.Needs() != "" {
+			m.waiting++
+		}
+		if r.ID == m.selected {
+			at = i
+		}
+	}
+	if m.ask != nil && !m.open(m.ask) {
+		m.note, m.ask, m.mode = "that call does not wait any more", nil, browsing
+	}
+	if len(m.rows) == 0 {
+		m.selected, m.first = "", 0
+		return
+	}
+	m.selected = m.rows[at].ID
+	m.first = min(max(m.first, at-m.table()+1), at)
+	m.first = max(0, min(m.first, len(m.rows)-m.table()))
+}
+
+// open reports whether an approval still waits.
+func (m *Model) open(a *store.Approval) bool {
+	if s := m.tree.Get(a.SessionID); s != nil {
+		for _, other := range s.Asks {
+			if other.ID == a.ID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// row returns the selected row; nil: there is none.
+func (m *Model) row() *live.Row {
+	for i := range m.rows {
+		if m.rows[i].ID == m.selected {
+			return &m.rows[i]
+		}
+	}
+	return nil
+}
+
+// Run shows the workspace until the user quits or ctx ends. feed gets what it is to send
+// its messages to; Run waits for it.
+func Run(ctx context.Context, m *Model, feed func(ctx context.Context, send func(tea.Msg)), options ...tea.ProgramOption) error {
+	program := tea.NewProgram(m, append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}, options...)...)
+	feeding, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		feed(feeding, program.Send)
+	}()
+	_, err := program.Run()
+	stop()
+	<-done
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// TestTop: somebody looks at a run in another process, answers its question, sends a
+// line, reads a log, and stops what is left when that process is killed, which had
+// the store.
+func TestTop(t *testing.T) {
+	dir := workspaceFor(t, `
+{"match": {"system": "You are the agent \"primary\""}, "toolCalls": [{"name": "task", "arguments": {"description": "wait", "prompt": "hang please", "agentType": "explore"}}, {"name": "task", "arguments": {"description": "make it", "prompt": "ask please", "agentType": "general"}}]}
+{"match": {"user": "hang please"}, "text": "\u001b[2Jthinking", "hang": true}
+{"match": {"user": "ask please"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "touch made"}}]}
+{"match": {"user": "ask please"}, "text": "I have made it."}
+`)
+	path, err := exec.LookPath("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command(path, "run", "do it", "--model", "replay/script.jsonl", "--approval-timeout", "1h", "--model-timeout", "30m")
+	run.Dir, run.Env = dir, environOf(dir)
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if run.ProcessState == nil { // a test that failed half way
+			_ = run.Process.Kill()
+			_ = run.Wait()
+		}
+	}()
+
+	s := onScreen(t, dir, 100, 24, "top")
+	s.sees(`!. general  make it +approval .*shell_exec tou`)
+	s.types("n")
+	s.sees(`>!. general`)
+	s.types("a")
+	s.sees(`asks to call shell_exec(?s:.*)touch made(?s:.*)approve\? y this time`)
+	s.types("y")
+	s.sees(`approved: shell_exec touch made`)
+	s.sees(`general  make it +completed`)
+	if _, err := os.Stat(filepath.Join(dir, "made")); err != nil {
+		t.Error(err)
+	}
+	s.resize(50, 15)
+	s.sees(`AGENT +STATUS +DOING *\n`)
+	s.types("gj") // the root, and below it first what runs
+	s.sees(`> . explore`)
+	s.types("s" + "hurry" + keyEnter)
+	s.sees(`sent: its model reads it`)
+	s.types(keyEnter)
+	s.sees(`--- user *\n *hang please(?s:.*)esc back`)
+	s.types(keyEsc)
+	s.sees(`> . explore`)
+
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Wait() // it was killed
+	s.sees(`>!. explore .*lost`)
+	s.types("g" + "x")
+	s.sees(`stop primary ses_`)
+	s.types("y")
+	s.sees(`> primary .*interrupted`)
+	s.types("q")
+	if raw := s.ended(0); regexp.MustCompile(`\x1b\[3[0-7]m`).MatchString(raw) {
+		t.Error("there are colours, although NO_COLOR is set")
+	}
+}
