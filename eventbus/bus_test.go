@@ -30,9 +30,22 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
 }
 
+// openBus opens a bus on the embedded store in dir.
 func openBus(t testing.TB, dir string) *eventbus.Bus {
 	t.Helper()
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
+	return openWith(t, &eventbus.Options{StoreDir: dir})
+}
+
+// openURL opens a bus on an external server.
+func openURL(t testing.TB, url string) *eventbus.Bus {
+	t.Helper()
+	return openWith(t, &eventbus.Options{URL: url})
+}
+
+// openWith opens a bus that is closed at the end of the test.
+func openWith(t testing.TB, opts *eventbus.Options) *eventbus.Bus {
+	t.Helper()
+	bus, err := eventbus.Open(t.Context(), "ws", opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,11 +135,7 @@ func onText(text string, f func()) func([]byte) {
 func TestEntriesGoOn(t *testing.T) {
 	srv := natstest.Start(t, server.Options{})
 	l := newLine(t, srv.Addr().String())
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: "nats://" + l.Addr()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
+	bus := openURL(t, "nats://"+l.Addr())
 	const entries = 40
 	large, err := json.Marshal(strings.Repeat("x", 200_000)) // more than is read ahead
 	if err != nil {

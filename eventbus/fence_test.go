@@ -63,20 +63,6 @@ func TestNothingBehindTheEnd(t *testing.T) {
 	}
 }
 
-func openURL(t *testing.T, url string) *eventbus.Bus {
-	t.Helper()
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bus.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return bus
-}
-
 // TestQueueOfRefused: what is queued behind the entries of a session that was refused is
 // stored.
 func TestQueueOfRefused(t *testing.T) {

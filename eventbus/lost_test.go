@@ -45,11 +45,7 @@ func TestLost(t *testing.T) {
 // TestLongSubjects: no name that others choose makes the server close the
 // connection for a line that is too long.
 func TestLongSubjects(t *testing.T) {
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
+	bus := openBus(t, t.TempDir())
 	kv, err := bus.EnsureBucket(t.Context(), jetstream.KeyValueConfig{Bucket: "b"})
 	if err != nil {
 		t.Fatal(err)
@@ -89,11 +85,7 @@ func TestLongSubjects(t *testing.T) {
 // TestPurgeByIndex: deleting the payloads of a session does not list those of all
 // sessions.
 func TestPurgeByIndex(t *testing.T) {
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
+	bus := openBus(t, t.TempDir())
 	put := func(session, content string) *event.PayloadRef {
 		ref, err := bus.PutPayload(t.Context(), session, []byte(content))
 		if err != nil {

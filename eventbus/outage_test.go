@@ -114,15 +114,7 @@ func TestFollowEndsWhileAway(t *testing.T) {
 // TestOpenChecksTheStream: Open refuses a stream that would lose events.
 func TestOpenChecksTheStream(t *testing.T) {
 	url := natstest.Start(t, server.Options{}).ClientURL()
-	conn, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := natstest.JetStream(t, url)
 	cfg := jetstream.StreamConfig{Name: eventbus.Stream, Subjects: []string{"agents.v1.*.events.>"}, Storage: jetstream.MemoryStorage}
 	if _, err := js.CreateStream(t.Context(), cfg); err != nil {
 		t.Fatal(err)

@@ -17,17 +17,7 @@ import (
 // a bus on it.
 func smallServer(t *testing.T, limit int32) *eventbus.Bus {
 	t.Helper()
-	srv := natstest.Start(t, server.Options{MaxPayload: limit})
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: srv.ClientURL()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bus.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return bus
+	return openURL(t, natstest.Start(t, server.Options{MaxPayload: limit}).ClientURL())
 }
 
 // TestPayloads: events around the size limit of a message are read as they were

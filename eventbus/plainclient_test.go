@@ -34,15 +34,7 @@ type publishing struct {
 func newPublishing(t *testing.T) (s *publishing, address string) {
 	t.Helper()
 	at := natstest.Start(t, server.Options{}).ClientURL()
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{URL: at})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bus.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	bus := openURL(t, at)
 	u, err := url.Parse(at)
 	if err != nil {
 		t.Fatal(err)

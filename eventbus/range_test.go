@@ -20,11 +20,7 @@ func TestRange(t *testing.T) {
 		"external": {URL: natstest.Start(t, server.Options{}).ClientURL()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bus, err := eventbus.Open(t.Context(), "ws", options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer bus.Close()
+			bus := openWith(t, options)
 			if _, err := bus.EnsureBucket(t.Context(), jetstream.KeyValueConfig{Bucket: "RANGES", History: 1}); err != nil {
 				t.Fatal(err)
 			}

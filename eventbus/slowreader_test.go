@@ -28,11 +28,7 @@ func TestSlowReaders(t *testing.T) {
 		"external": {URL: natstest.Start(t, server.Options{}).ClientURL()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bus, err := eventbus.Open(t.Context(), "ws", opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer bus.Close()
+			bus := openWith(t, opts)
 			path := event.Path{{SessionID: "ses_slow"}}
 			p, err := bus.Publisher(path)
 			if err != nil {

@@ -65,6 +65,9 @@ func TestEnds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := newEnv(t, tt.model, func(o *session.Options) {
 				o.Limits = session.Limits{ModelCall: 50 * time.Millisecond, ToolCall: 20 * time.Millisecond}
+				if tt.limit > 0 { // only one of them may be reached
+					o.Limits = session.Limits{ModelCall: time.Hour, ToolCall: time.Hour}
+				}
 			})
 			s := e.open(session.Spec{Tools: tools, TimeLimit: tt.limit})
 			out := s.Prompt(t.Context(), "go")

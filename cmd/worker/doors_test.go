@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
@@ -57,11 +58,7 @@ func TestDoors(t *testing.T) {
 	}
 	s.line("as the service agentworker")
 	client := &http.Client{Transport: &bearer{strings.TrimSpace(string(token)), &http.Transport{DisableKeepAlives: true}}}
-	conn, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := natstest.Connect(t, url)
 	host, err := mcp.NewClient(&mcp.Implementation{Name: "doors", Version: "1"}, nil).Connect(t.Context(),
 		&mcp.StreamableClientTransport{Endpoint: found[1] + "/mcp", HTTPClient: client, DisableStandaloneSSE: true}, nil)
 	if err != nil {

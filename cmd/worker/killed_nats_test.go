@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -125,15 +125,7 @@ func TestKilledOnNATS(t *testing.T) {
 // session has. It checks that each publisher's events are there once, in order.
 func readAll(t *testing.T, ctx context.Context, url string) (stored map[uint64]string, ends map[string]int) {
 	t.Helper()
-	conn, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := natstest.JetStream(t, url)
 	consumer, err := js.OrderedConsumer(ctx, eventbus.Stream, jetstream.OrderedConsumerConfig{FilterSubjects: []string{"agents.v1.ws.events.>"}})
 	if err != nil {
 		t.Fatal(err)

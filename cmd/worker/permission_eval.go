@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/judge"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 )
 
@@ -38,11 +37,7 @@ A line that cannot be read is answered by {"error": "line N: ..."}, and the exit
 status is 1 at the end.`,
 		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			ws, err := p.workspace()
-			if err != nil {
-				return err
-			}
-			j, err := judge.Open(ws, p.toolOptions(ws))
+			_, j, err := p.judge()
 			if err != nil {
 				return err
 			}

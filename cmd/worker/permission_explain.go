@@ -63,11 +63,7 @@ func (p *program) explain(args []string, opts explainOptions) (err error) {
 	if opts.args != "" && len(args) > 1 {
 		return exit.Usage(errors.New("--json-args stands in place of ARG: give one of them"))
 	}
-	ws, err := p.workspace()
-	if err != nil {
-		return err
-	}
-	j, err := judge.Open(ws, p.toolOptions(ws))
+	ws, j, err := p.judge()
 	if err != nil {
 		return err
 	}

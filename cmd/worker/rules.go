@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/judge"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
@@ -49,6 +50,16 @@ func ownFolders(ws *workspace.Workspace, agentsDirs ...string) []permission.Rule
 	deny("the agent files of --agents-dir", below(agentsDirs...), "write_file", "edit_file")
 	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
 	return rules
+}
+
+// judge opens the judge of calls in the workspace. It has to be closed.
+func (p *program) judge() (*workspace.Workspace, *judge.Judge, error) {
+	ws, err := p.workspace()
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := judge.Open(ws, p.toolOptions(ws))
+	return ws, j, err
 }
 
 // toolOptions say how the built-in tools work in a workspace: which of the

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/eventbus/natstest"
@@ -122,12 +121,7 @@ func TestServeNATS(t *testing.T) {
 	if strings.Contains(said[0], "secret") {
 		t.Errorf("it shows the password: %s", said[0])
 	}
-	client, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	msg, err := client.Request(said[2]+".task", []byte(lookUp), time.Minute)
+	msg, err := natstest.Connect(t, url).Request(said[2]+".task", []byte(lookUp), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

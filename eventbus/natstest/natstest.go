@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Start starts a server with JetStream on loopback, and stops it at the end of the
@@ -37,6 +39,27 @@ func StartCore(t testing.TB, opts server.Options) *server.Server {
 		t.Fatal("the NATS server does not start")
 	}
 	return srv
+}
+
+// Connect connects to the server at url, until the test ends.
+func Connect(t testing.TB, url string) *nats.Conn {
+	t.Helper()
+	conn, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+// JetStream is [Connect] for a test that needs the streams of the server.
+func JetStream(t testing.TB, url string) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(Connect(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
 }
 
 // Stop stops a server, and waits until it has stopped. It may be called again.

@@ -3,6 +3,7 @@ package natsservice_test
 import (
 	"testing"
 
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
@@ -14,7 +15,7 @@ import (
 func TestBackgroundFull(t *testing.T) {
 	g := newGate()
 	url := newServer(t)
-	e := &env{newWorker(t, url, g.model, taskt.Limits{Running: 1}, natsservice.Options{}), t, connect(t, url)}
+	e := &env{newWorker(t, url, g.model, taskt.Limits{Running: 1}, natsservice.Options{}), t, natstest.Connect(t, url)}
 	first := decode[taskt.Document](t, e.request(taskSubject, background, nil).Data)
 	if first.Status != control.Accepted {
 		t.Fatalf("the first: %+v", first)

@@ -61,23 +61,13 @@ func newEnv(t testing.TB, m modelFunc, opts natsservice.Options) *env {
 	t.Helper()
 	url := newServer(t)
 	w := newWorker(t, url, m, taskt.Limits{}, opts)
-	return &env{w, t, connect(t, url)}
+	return &env{w, t, natstest.Connect(t, url)}
 }
 
 // newServer starts a NATS server and returns its address.
 func newServer(t testing.TB) string {
 	t.Helper()
 	return natstest.Start(t, server.Options{MaxPayload: 64 << 10}).ClientURL()
-}
-
-func connect(t testing.TB, url string) *nats.Conn {
-	t.Helper()
-	client, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	return client
 }
 
 // worker is one that serves a workspace on a NATS server.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
@@ -50,7 +51,7 @@ func TestCapacity(t *testing.T) {
 		desks = append(desks, d)
 		newWorker(t, url, d.model, taskt.Limits{Running: slots, PerParent: slots}, natsservice.Options{})
 	}
-	e := &env{t: t, client: connect(t, url)}
+	e := &env{t: t, client: natstest.Connect(t, url)}
 	replies := make(chan *nats.Msg, 100)
 	ask := func() { replies <- e.request(taskSubject, call, nil) }
 	for range workers * slots {
@@ -98,7 +99,7 @@ func TestWaitingShutdown(t *testing.T) {
 	url := newServer(t)
 	d := &desk{started: make(chan *desk, 10), open: make(chan struct{})}
 	w := newWorker(t, url, d.model, taskt.Limits{Running: 1}, natsservice.Options{})
-	e := &env{t: t, client: connect(t, url)}
+	e := &env{t: t, client: natstest.Connect(t, url)}
 	inbox := e.client.NewInbox()
 	replies, err := e.client.SubscribeSync(inbox)
 	for range 3 {

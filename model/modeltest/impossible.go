@@ -1,0 +1,25 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/agentworker/worker/model"
+)
+
+// Impossible tests that m refuses requests that no provider can answer, with
+// [model.ErrInvalid]: those given, by name, and one with a tool whose schema is broken.
+func Impossible(t *testing.T, m model.Model, requests map[string]*model.Request) {
+	t.Helper()
+	requests["broken schema"] = &model.Request{
+		Messages: []model.Message{{Role: model.User, Text: "hello"}},
+		Tools:    []model.ToolSpec{{Name: "a", InputSchema: json.RawMessage(`{`)}},
+	}
+	for name, req := range requests {
+		_, err := Collect(m.Stream(t.Context(), req))
+		if e := (*model.Error)(nil); !errors.As(err, &e) || e.Kind != model.ErrInvalid {
+			t.Errorf("%s: got %v, want kind invalid", name, err)
+		}
+	}
+}
