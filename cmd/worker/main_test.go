@@ -24,6 +24,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// Without it each process that looks for races sleeps for a second at its end.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"worker": main})
 }
 
@@ -45,6 +49,7 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
@@ -228,7 +233,7 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	p := &process{Cmd: exec.Command(path, args[2:]...)}
 	p.Dir = ts.MkAbs(".")
-	names := []string{"HOME", "PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
+	names := []string{"GORACE", "HOME", "PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
 	for _, name := range append(names, state(ts).passed...) {
 		p.Env = append(p.Env, name+"="+ts.Getenv(name))
 	}
