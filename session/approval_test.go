@@ -18,6 +18,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -261,7 +262,7 @@ func TestApproverLearns(t *testing.T) {
 
 func TestAudit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	log, err := session.OpenAuditLog(path)
+	log, err := audit.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +285,7 @@ func TestAudit(t *testing.T) {
 	defer file.Close()
 	got := make(map[string]string)
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var entry session.AuditEntry
+		var entry audit.Entry
 		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
 			t.Fatalf("%s: %v", lines.Text(), err)
 		}

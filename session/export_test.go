@@ -30,9 +30,6 @@ func RecoverAs(ctx context.Context, m *Manager) (int, error) {
 // BootID is the boot id of the manager's process.
 func BootID(m *Manager) string { return m.bootID }
 
-// BoundAudit has a file of the audit log take no more than max bytes.
-func BoundAudit(l *AuditLog, max int64) { l.max = max }
-
 // Sleep has m's process renew its lease no more: only [LeaseRound] does.
 func Sleep(m *Manager) { m.keeper.Stop() }
 

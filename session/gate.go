@@ -184,13 +184,13 @@ func (s *Session) judge(ctx context.Context, rules *layers, inv *invocation, val
 		s.audit(entry)
 		return refused("%s", rules.reason(decision))
 	case inv.tool != nil && inv.tool.Spec().Follows != "":
-		s.audit(entry.answered(event.Approved, "the call of "+inv.tool.Spec().Follows))
+		s.audit(entry.Answered(event.Approved, "the call of "+inv.tool.Spec().Follows))
 		return verdict{allowed: true, layers: rules}
 	case s.approver == nil && s.m.unattended:
-		s.audit(entry.answered(event.Denied, "nobody"))
+		s.audit(entry.Answered(event.Denied, "nobody"))
 		return refused("%s Nobody can answer here, so the call is refused.%s", rules.reason(decision), s.m.ruleHint(decision.Value))
 	case ctx.Err() != nil:
-		s.audit(entry.answered(event.Cancelled, ""))
+		s.audit(entry.Answered(event.Cancelled, ""))
 		return refused("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))
 	}
 	allowed := func() bool {
@@ -209,10 +209,10 @@ func (s *Session) judge(ctx context.Context, rules *layers, inv *invocation, val
 		AlwaysPatterns: rules.alwaysPatterns(call.Name, values),
 	}, allowed)
 	if err != nil {
-		s.audit(entry.answered(event.Cancelled, ""))
+		s.audit(entry.Answered(event.Cancelled, ""))
 		return refused("%s was not approved: %v", call.Name, err)
 	}
-	s.audit(entry.answered(answered.Outcome, answered.AnsweredBy))
+	s.audit(entry.Answered(answered.Outcome, answered.AnsweredBy))
 	if answered.Outcome != event.Approved {
 		return verdict{refusal: s.unapproved(ctx, call, decision, answered)}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
@@ -43,7 +44,7 @@ type Options struct {
 	Unattended bool
 
 	// Audit takes every decision of the gate; nil: only the log does.
-	Audit *AuditLog
+	Audit *audit.Log
 
 	// Retention says when ended sessions are deleted; the zero value: never.
 	Retention store.Retention
@@ -66,7 +67,7 @@ type Manager struct {
 	window     func(string) int64
 	approver   Approver
 	unattended bool
-	audit      *AuditLog
+	audit      *audit.Log
 	limits     Limits
 	prices     *price.Table
 	gates      gates

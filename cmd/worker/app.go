@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/memory"
@@ -26,7 +27,7 @@ type app struct {
 	agents   *agentdefs.Registry
 	told     sync.WaitGroup // until all changes of agents are announced
 	files    *tool.Workspace
-	audit    *session.AuditLog
+	audit    *audit.Log
 	sessions *session.Manager
 	tasks    *taskt.Service
 }
@@ -65,7 +66,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 	if options.Sandbox.Mode == sandbox.Off {
 		fmt.Fprintln(p.stderr, "The sandbox is off (--sandbox=off): commands reach whatever you do. Those that rules restrict are asked about.")
 	}
-	if a.audit, err = session.OpenAuditLog(filepath.Join(ws.StateDir, "audit.jsonl")); err != nil {
+	if a.audit, err = audit.Open(filepath.Join(ws.StateDir, "audit.jsonl")); err != nil {
 		return nil, err
 	}
 	prices, err := price.Load(p.settings.Prices.String())

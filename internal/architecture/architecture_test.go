@@ -41,12 +41,13 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":   {"session/lease", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
+	"session":   {"session/audit", "session/lease", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
 	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/report", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
 
 	"frontdoor/internal/doortest": {"agentdefs", "taskt", "session", "eventbus", "model", "permission", "tool"}, // for tests of the doors
 
+	"session/audit":      {"eventbus/event", "permission"},
 	"session/lease":      {"eventbus"},
 	"session/store":      {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
 	"taskt/instructions": nil,

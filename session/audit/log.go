@@ -1,4 +1,4 @@
-package session
+package audit
 
 import (
 	"encoding/json"
@@ -14,15 +14,15 @@ import (
 
 // The bounds of the audit log.
 const (
-	maxAudit = 16 << 20 // bytes of a file, exceeded by one line at most
-	oldAudit = 4        // rotated files that are kept
+	maxFile  = 16 << 20 // bytes of a file, exceeded by one line at most
+	oldFiles = 4        // rotated files that are kept
 )
 
-// AuditLog is a file of audit lines, one JSON object each, and the files before
+// Log is a file of audit lines, one JSON object each, and the files before
 // it: PATH.1 is the last one that was full, PATH.4 the oldest one kept. It is safe
 // for concurrent use, also by several processes: none of them loses a line where
 // another begins the next file.
-type AuditLog struct {
+type Log struct {
 	path string
 	max  int64
 
@@ -31,23 +31,23 @@ type AuditLog struct {
 	file *os.File     // nil: closed
 }
 
-// OpenAuditLog opens the file at path to add to it. A missing file is made,
+// Open opens the file at path to add to it. A missing file is made,
 // readable by the user alone. The log must be closed.
-func OpenAuditLog(path string) (*AuditLog, error) {
-	l := &AuditLog{path: path, max: maxAudit, lock: flock.New(path+".lock", flock.SetPermissions(0o600))}
+func Open(path string) (*Log, error) {
+	l := &Log{path: path, max: maxFile, lock: flock.New(path+".lock", flock.SetPermissions(0o600))}
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("opening the audit log: %w", err)
 	}
 	return l, nil
 }
 
-func (l *AuditLog) open() (err error) {
+func (l *Log) open() (err error) {
 	l.file, err = os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	return err
 }
 
 // Add writes a line.
-func (l *AuditLog) Add(e AuditEntry) error {
+func (l *Log) Add(e Entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("writing the audit log: %w", err)
@@ -68,7 +68,7 @@ func (l *AuditLog) Add(e AuditEntry) error {
 }
 
 // write adds to the file of the moment, and reports whether that is full.
-func (l *AuditLog) write(line []byte) (full bool, err error) {
+func (l *Log) write(line []byte) (full bool, err error) {
 	if err := l.lock.RLock(); err != nil {
 		return false, err
 	}
@@ -85,7 +85,7 @@ func (l *AuditLog) write(line []byte) (full bool, err error) {
 
 // current opens the file anew where another process has begun the next one, or
 // somebody has moved it away. The lock is held.
-func (l *AuditLog) current() error {
+func (l *Log) current() error {
 	own, err := l.file.Stat()
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (l *AuditLog) current() error {
 }
 
 // turn begins the next file, unless another process has.
-func (l *AuditLog) turn() (err error) {
+func (l *Log) turn() (err error) {
 	if err := l.lock.Lock(); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (l *AuditLog) turn() (err error) {
 	if info, err := l.file.Stat(); err != nil || info.Size() < l.max {
 		return err
 	}
-	for n := oldAudit; n > 0; n-- {
+	for n := oldFiles; n > 0; n-- {
 		from := l.path
 		if n > 1 {
 			from += "." + strconv.Itoa(n-1)
@@ -130,7 +130,7 @@ func (l *AuditLog) turn() (err error) {
 }
 
 // Close closes the file. Add fails afterwards.
-func (l *AuditLog) Close() error {
+func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
