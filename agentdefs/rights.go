@@ -70,6 +70,9 @@ func rulesIn(file string, content []byte, home string) (name string, rules []str
 	if parsed.Def.AllowAgents != nil {
 		rules = append(rules, fmt.Sprintf("allowAgents: %q", parsed.Def.AllowAgents))
 	}
+	if parsed.Def.PlanExit != "" {
+		rules = append(rules, fmt.Sprintf("planExit: %q", parsed.Def.PlanExit))
+	}
 	if parsed.Def.Worktree {
 		rules = append(rules, "isolation: worktree")
 	}

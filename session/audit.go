@@ -23,7 +23,7 @@ func (s *Session) auditEntry(call model.ToolCall, values []permission.Value, d p
 		return audit.Entry{}
 	}
 	return audit.Entry{
-		Time: time.Now().UTC(), SessionID: s.id, Agent: s.agent, ToolCallID: call.ID, Tool: call.Name,
+		Time: time.Now().UTC(), SessionID: s.id, Agent: s.Agent(), ToolCallID: call.ID, Tool: call.Name,
 	}.Decided(values, d)
 }
 

@@ -162,7 +162,7 @@ func (s *Session) askBudget(ctx context.Context, limit, why string) (bool, error
 		return false, err
 	}
 	a, err := s.ask(ctx, &ApprovalRequest{
-		ID: store.NewID("apr"), SessionID: s.id, ToolCallID: store.NewID("call"), Agent: s.agent,
+		ID: store.NewID("apr"), SessionID: s.id, ToolCallID: store.NewID("call"), Agent: s.Agent(),
 		Tool: "budget", Arguments: string(args), Patterns: []string{limit}, AlwaysPatterns: []string{},
 		Reason: fmt.Sprintf("%s. May it use as much again?", why),
 	}, func() bool { return false })

@@ -204,7 +204,9 @@ func calls(messages []model.Message) string {
 // consult has a helper answer a prompt, and returns what that has used. Where the
 // helper's model can't be had, the session's answers.
 func (s *Session) consult(ctx context.Context, h *Helper, prompt string) (answer string, usage model.Usage, err error) {
+	s.mu.Lock()
 	m := s.model
+	s.mu.Unlock()
 	if h.Model != "" {
 		if own, err := s.m.model(h.Model); err == nil {
 			m = own

@@ -54,10 +54,7 @@ func from(messages []model.Message, turns int) int {
 func (s *Session) goOn(f *Fork) {
 	s.system, s.messages, s.inherited = f.System, slices.Clip(f.Messages), f.Tools
 	if f.from.Name() != s.model.Name() {
-		s.messages = slices.Clone(s.messages)
-		for i := range s.messages {
-			s.messages[i].Reasoning = nil
-		}
+		s.messages = withoutReasoning(s.messages)
 	}
 	for _, m := range s.messages {
 		for _, call := range m.ToolCalls {

@@ -114,7 +114,7 @@ func (s *Session) admitJudged(ctx context.Context, inv *invocation, layers *laye
 	inv.call = &tool.Call{
 		ID:        inv.ID,
 		SessionID: s.id,
-		Agent:     s.agent,
+		Agent:     s.Agent(),
 		Began:     s.Record().CreatedAt,
 		MessageID: inv.messageID,
 		Args:      json.RawMessage(inv.Arguments),
@@ -201,7 +201,7 @@ func (s *Session) judge(ctx context.Context, rules *layers, inv *invocation, val
 		ID:             store.NewID("apr"),
 		SessionID:      s.id,
 		ToolCallID:     call.ID,
-		Agent:          s.agent,
+		Agent:          s.Agent(),
 		Tool:           call.Name,
 		Arguments:      call.Arguments,
 		Reason:         rules.reason(decision),

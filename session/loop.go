@@ -231,6 +231,7 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 	times, call := s.repeats()
 	results := s.invokeAll(ctx, a.message.ToolCalls, a.id, step, times)
 	message := model.Message{Role: model.User, ToolResults: results}
+	s.succeed(step)
 	if step == s.maxSteps {
 		message.Text = concludeNow
 		s.append(store.ResultsEntry(a.id, message.Text))

@@ -356,6 +356,9 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	if spec.Resumes != nil {
 		s.record.Resumes = spec.Resumes.ID
 		s.rulesets = append(s.rulesets, spec.Resumes.Within...)
+		if spec.Resumes.Before != nil {
+			s.rulesets, s.ownRules = append(s.rulesets, spec.Resumes.Before), 1
+		}
 	}
 	s.resident = spec.ResidentFile
 	s.record.Resident = s.residentName()
@@ -367,6 +370,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		}
 		s.record.Model = s.model.Name()
 		s.rulesets = append(s.rulesets, spec.Rules)
+		s.ownRules++
 		switch {
 		case spec.Fork != nil:
 			s.goOn(spec.Fork)

@@ -15,8 +15,10 @@ type Resumed struct {
 	// again; empty: a new one.
 	MessageID string
 
-	// Within are rulesets that its ancestors had, and the new one's may lack.
+	// Within are rulesets that its ancestors had, and the new one's may lack. Before is
+	// what the session itself had; nil: nothing.
 	Within []*permission.Ruleset
+	Before *permission.Ruleset
 }
 
 // recall has the conversation begin with that of the session that is gone on with.

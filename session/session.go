@@ -33,11 +33,12 @@ type Session struct {
 type identity struct {
 	parent *Session // nil: a root
 	id     string
-	agent  string // empty: it stands for a caller
+	agent  string // as which it began; empty: it stands for a caller
 	path   event.Path
 }
 
-// behavior says how the session works. It does not change.
+// behavior says how the session works. It changes between two steps alone, in
+// [Session.succeed]; mu guards the model and the rulesets of those that look beside it.
 type behavior struct {
 	system    string
 	model     model.Model // of a caller: what it brings along; nil: nothing
@@ -47,6 +48,7 @@ type behavior struct {
 	tools     *ToolSet
 	allowed   []string // the tools that it and those below it may have at most; nil: all
 	rulesets  []*permission.Ruleset
+	ownRules  int // how many of them, at the end, are the agent's own
 	maxSteps  int
 	timeLimit time.Duration
 	approver  Approver
@@ -97,7 +99,8 @@ type progress struct {
 	shown     event.Status
 	todo      event.Todo // that the session has noted
 	plan      event.Plan
-	broken    error // why the session can't go on: its store failed
+	next      *successor // the agent after the step that runs; nil: the same
+	broken    error      // why the session can't go on: its store failed
 }
 
 // questions counts the calls that wait for an approval. waitMu guards it.
@@ -110,8 +113,13 @@ type questions struct {
 // ID returns the session's id.
 func (s *Session) ID() string { return s.id }
 
-// Agent returns the agent's name; empty: the session stands for a caller.
-func (s *Session) Agent() string { return s.agent }
+// Agent returns the agent's name, which [Session.GoOnAs] changes; empty: the session
+// stands for a caller.
+func (s *Session) Agent() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.Agent
+}
 
 // Path returns the way from the root session to this one.
 func (s *Session) Path() event.Path { return s.path }

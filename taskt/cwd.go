@@ -37,7 +37,7 @@ func (c *call) hold(at *Place, spec *session.Spec) (*Place, error) {
 	if dir == "." {
 		return at, nil
 	}
-	if spec.Rules, err = spec.Rules.Append(heldTo(dir)...); err != nil {
+	if err := c.restrict(spec, heldTo(dir)...); err != nil {
 		return nil, err
 	}
 	held.Dir, held.Tools = dir, in(dir)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/permission"
@@ -79,14 +80,20 @@ func (c *call) settle(ctx context.Context, spec *session.Spec) error {
 	if at == nil {
 		return nil
 	}
-	if spec.ToolSet, err = s.toolSet(c.def, at.Tools); err != nil {
+	if err := s.furnish(c.def, at, spec); err != nil {
 		return errors.Join(err, c.abandon(ctx))
 	}
-	spec.System = SystemPrompt(c.def, Setting{
-		Root: at.Paths.Root, Dir: at.Dir, Child: true, Text: instructions.NewReader(at.Paths.Root, s.log).Current(),
-		Memory: s.remembered(c.def),
-	})
 	return nil
+}
+
+// furnish has a child of an agent work in a place.
+func (s *Service) furnish(def *agentdefs.Definition, at *Place, spec *session.Spec) (err error) {
+	spec.System = SystemPrompt(def, Setting{
+		Root: at.Paths.Root, Dir: at.Dir, Child: true, Text: instructions.NewReader(at.Paths.Root, s.log).Current(),
+		Memory: s.remembered(def),
+	})
+	spec.ToolSet, err = s.toolSet(def, at.Tools)
+	return err
 }
 
 // abandon gives up a place in which nothing was done.

@@ -57,13 +57,21 @@ func (c *call) narrow(spec *session.Spec) error {
 	}
 	var err error
 	for _, tool := range []string{"write_file", "edit_file"} {
-		if spec.Rules, err = spec.Rules.Append(permission.Rule{
+		if err = c.restrict(spec, permission.Rule{
 			Tool: tool, Pattern: "!(" + strings.Join(free, "|") + ")", Action: permission.Deny, Source: permission.Source{File: "writeRoots of the call"},
 		}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// restrict adds rules to those of the child that is to be opened. They hold whatever
+// agent it goes on as.
+func (c *call) restrict(spec *session.Spec, rules ...permission.Rule) (err error) {
+	c.restricted = append(c.restricted, rules...)
+	spec.Rules, err = spec.Rules.Append(rules...)
+	return err
 }
 
 // writeRoot returns the path below root of a folder that a call names, which need not

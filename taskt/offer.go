@@ -259,6 +259,9 @@ func (s *Service) ReadOnly() bool {
 		if !host.mayCall(a) {
 			continue
 		}
+		if a.PlanExit != "" { // it may become one that can
+			return false
+		}
 		for _, t := range s.tools {
 			if spec := t.Spec(); !spec.ReadOnly && !a.Permission.DeniesAll(spec.Name) {
 				return false

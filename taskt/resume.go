@@ -171,7 +171,11 @@ func (s *Service) within(ctx context.Context, next *resumption, own *terms, pare
 		if err != nil {
 			return err
 		}
-		next.Within = append(next.Within, rules)
+		if i == len(path) {
+			next.Before = rules
+		} else {
+			next.Within = append(next.Within, rules)
+		}
 		if err := s.findWorktree(ctx, next, id); err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
+	"github.com/agentworker/worker/taskt/planexit"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -79,6 +80,7 @@ type Service struct {
 	in       func(dir string) []tool.Tool
 	isolate  func(ctx context.Context, from, id string) (*Place, error)
 	places   places
+	planning sync.Map // the calls of sessions that may go on as another agent, by their ids
 	claims   claims
 	rules    []permission.Rule
 	limits   Limits
@@ -277,6 +279,9 @@ func (s *Service) toolSet(def *agentdefs.Definition, tools []tool.Tool) (*sessio
 	all := s.withTask(tools, callerOf(def))
 	if s.memory != nil && def.Memory {
 		all = append(all, s.memory.Tool())
+	}
+	if def.PlanExit != "" {
+		all = append(all, planexit.Tool(def.PlanExit, func() (planexit.Next, error) { return s.successor(def) }))
 	}
 	return session.NewToolSet(all...)
 }

@@ -63,6 +63,9 @@ func (s *Service) meter(def *agentdefs.Definition, parent *session.Session, inCa
 	if def.Budget != nil {
 		add("the agent's file", *def.Budget)
 	}
+	if next, ok := s.agents.Snapshot().Agent(def.PlanExit); ok && next.Budget != nil { // it may go on as that one
+		add("the file of "+next.Name, *next.Budget)
+	}
 	add("the call", inCall)
 	if len(sets) == 0 {
 		return nil

@@ -72,14 +72,15 @@ type call struct {
 	ended  chan struct{}   // closed: final is set; nil: it does not run in the background
 	final  *Result         // of a child in the background
 
-	parent, child *session.Session // child is nil: not open
-	resumes       *resumption      // nil: child begins anew
-	place         *Place           // made for child; nil: it has none of its own
-	held          string           // the id of child, if it is held to a folder
-	asksFirst     bool             // the start of the turn may wait: somebody may be asked about child's resident file
-	prompt        string           // what child is told
-	turn          *session.Turn    // of child
-	slot          *slot            // nil: the child waits for it
+	parent, child *session.Session  // child is nil: not open
+	resumes       *resumption       // nil: child begins anew
+	place         *Place            // made for child; nil: it has none of its own
+	held          string            // the id of child, if it is held to a folder
+	restricted    []permission.Rule // what holds for child besides its agent's rules
+	asksFirst     bool              // the start of the turn may wait: somebody may be asked about child's resident file
+	prompt        string            // what child is told
+	turn          *session.Turn     // of child
+	slot          *slot             // nil: the child waits for it
 }
 
 // target is what the name in a call means in one snapshot.
@@ -209,6 +210,9 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if c.child, err = s.sessions.Open(ctx, spec); err != nil {
 		return errors.Join(err, c.abandon(ctx))
 	}
+	if c.def.PlanExit != "" {
+		s.planning.Store(c.child.ID(), c)
+	}
 	if c.opened != nil {
 		c.opened(c.child.ID())
 	}
@@ -249,6 +253,7 @@ func (c *call) wait() (err error) {
 
 // finish ends the child, and fills in its result.
 func (c *call) finish(ctx context.Context, r *Result, out *session.Outcome) {
+	c.service.planning.Delete(c.child.ID())
 	c.service.Look(c.child, out)
 	c.leave(ctx, out)
 	if err := c.child.End(out.Status, out.Err); err != nil {

@@ -142,6 +142,14 @@ type Plan struct {
 	Text string `json:"text"`
 }
 
+// AgentChanged reports that the session goes on as another agent, in the same
+// conversation. Its path keeps the name that it began with.
+type AgentChanged struct {
+	Agent  string `json:"agent"`
+	Before string `json:"before"` // the agent that it was
+	Model  string `json:"model"`
+}
+
 // Check is the outcome of one of the checks of a session: what has to hold for its
 // answer to be taken.
 type Check struct {
@@ -291,6 +299,7 @@ func (ToolApprovalResolved) Type() string { return "tool_approval_resolved" }
 func (Check) Type() string                { return "check" }
 func (Todo) Type() string                 { return "todo" }
 func (Plan) Type() string                 { return "plan" }
+func (AgentChanged) Type() string         { return "agent_changed" }
 func (Usage) Type() string                { return "usage" }
 func (Budget) Type() string               { return "budget" }
 func (Stalled) Type() string              { return "stalled" }
@@ -354,6 +363,7 @@ func init() {
 	register[ToolApprovalResolved]()
 	register[Check]()
 	register[Todo]()
+	register[AgentChanged]()
 	register[Plan]()
 	register[Usage]()
 	register[Budget]()

@@ -18,6 +18,7 @@ const (
 	knownKind   = "known"     // a [knownData]
 	compactKind = "compacted" // a [compactedData]
 	titledKind  = "titled"    // a [titledData]
+	agentKind   = "agent"     // an [agentData]
 	endedKind   = "ended"     // before session_end: an [endedData]
 	budgetKind  = "budget"    // what the session may use: JSON that its owner knows
 	reserveKind = "reserve"   // a [reserveData]

@@ -179,6 +179,8 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		}
 	case compactKind:
 		return f.compact(e)
+	case agentKind:
+		return f.become(e)
 	case titledKind:
 		return f.entitle(e)
 	case endedKind:

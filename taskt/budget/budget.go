@@ -12,6 +12,7 @@ package budget
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -103,6 +104,12 @@ func New(parent *Meter, prices *price.Table, sets ...Set) *Meter {
 		m.accounts = append(m.accounts, parent.accounts...)
 	}
 	return m
+}
+
+// Holds reports whether these limits are among those of the meter's own session. m may
+// be nil.
+func (m *Meter) Holds(limits spendlimit.Limits) bool {
+	return m != nil && slices.ContainsFunc(m.accounts[:m.own], func(a *account) bool { return a.Limits == limits })
 }
 
 // Own implements [session.Budget].

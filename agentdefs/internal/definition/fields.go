@@ -87,6 +87,10 @@ type Definition struct {
 	// Output is the JSON Schema that the result must satisfy; nil: any text.
 	Output json.RawMessage
 
+	// PlanExit is the agent as which a session of this one may go on, if a person allows
+	// it; empty: none.
+	PlanExit string
+
 	// ResidentFile is a file of the workspace, slash-separated and relative to it, whose
 	// content stands before the prompt of a run; empty: none.
 	ResidentFile string
@@ -240,6 +244,9 @@ var fields = []*field{
 	{agentfile.Field{ID: "forkContext", Spellings: []string{"forkContext"}},
 		"all, or how many turns: the agent goes on from the conversation of the agent that calls it.", forkSchema, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.ForkContext = p.forkContext(e) }},
+	{agentfile.Field{ID: "planExit", Spellings: []string{"planExit", "plan_exit"}, Textual: true},
+		"The agent as which a session of this one goes on, by the tool plan_exit, once a person has allowed it.", filledText, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.PlanExit, _ = p.Text(e) }},
 	{agentfile.Field{ID: "residentFile", Spellings: []string{"residentFile", "resident_file"}, Textual: true},
 		"A file of the workspace whose content stands before the prompt of each run.", filledText, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) {

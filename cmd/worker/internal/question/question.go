@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/planexit"
 )
 
 // Bounds of what a person is shown of one call.
@@ -53,7 +54,12 @@ func list(w io.Writer, texts []string) (whole bool) {
 // wants prints what a call wants: the whole line of a shell, wrapped, and what rules
 // see of it. It reports false where not all of it is shown.
 func wants(w io.Writer, a *store.Approval, width int) (whole bool) {
-	var args struct{ Command string }
+	var args struct{ Command, Plan string }
+	if a.Tool == planexit.ToolName && json.Unmarshal([]byte(a.Arguments), &args) == nil {
+		whole = list(w, strings.Split(strings.TrimSpace(args.Plan), "\n"))
+		fmt.Fprintln(w, "  which is to be carried out by the agent")
+		return list(w, a.Patterns) && whole
+	}
 	if a.Tool != "shell_exec" || json.Unmarshal([]byte(a.Arguments), &args) != nil || len(a.Patterns) == 1 && a.Patterns[0] == args.Command {
 		return list(w, a.Patterns)
 	}

@@ -46,3 +46,12 @@ func TestWants(t *testing.T) {
 		t.Errorf("a long line is not shown whole: %q", out.String())
 	}
 }
+
+// Of a plan that is to be carried out all lines are shown, and by whom.
+func TestPlan(t *testing.T) {
+	var out bytes.Buffer
+	req := &store.Approval{Tool: "plan_exit", Arguments: `{"plan": "1. write\n2. test\u202e\n"}`, Patterns: []string{"build"}}
+	if want := "    1. write\n    2. test\\u{202e}\n  which is to be carried out by the agent\n    build\n"; !wants(&out, req, Width) || out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}

@@ -1,0 +1,99 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/store"
+)
+
+// successor is the agent as which a session goes on after the step that runs.
+type successor struct {
+	spec  Spec
+	model model.Model
+}
+
+// GoOnAs has the session go on as another agent, in the same conversation, after the
+// step that runs. It is called by a tool of the session while its call runs; the log has
+// it when the call ends. Of spec these count: Agent, System, Models, Params, ToolSet,
+// Accept, Checks, Rules, MaxSteps from then on, and Terms. All else stays: the rules of
+// the sessions above, the tools that the session and those above it are held to, the
+// place where it works, its time and budget. An error says that it stays as it is.
+func (s *Session) GoOnAs(spec Spec) error {
+	spec.Parent = s.parent
+	m, warnings, err := s.m.modelOf(spec)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	before, taken := s.record.Agent, s.next != nil
+	if !taken {
+		s.next = &successor{spec, m}
+	}
+	s.mu.Unlock()
+	if taken {
+		return fmt.Errorf("the session goes on as another agent already")
+	}
+	s.append(store.AgentEntry(spec.Agent, m.Name(), spec.Terms))
+	s.publish(event.AgentChanged{Agent: spec.Agent, Before: before, Model: m.Name()})
+	for _, text := range warnings {
+		s.warn(text)
+	}
+	return s.change(func(r *store.Record) error {
+		r.Agent, r.Model = spec.Agent, m.Name()
+		return nil
+	})
+}
+
+// succeed has the session go on as the agent that was named during its last step.
+func (s *Session) succeed(step int) {
+	s.mu.Lock()
+	next := s.next
+	if next == nil {
+		s.mu.Unlock()
+		return
+	}
+	s.next = nil
+	above := s.rulesets[:len(s.rulesets)-s.ownRules]
+	s.rulesets, s.ownRules = append(slices.Clone(above), next.spec.Rules), 1
+	before := s.model
+	s.model = next.model
+	s.mu.Unlock()
+	spec := &next.spec
+	s.system, s.params, s.accept, s.checks = spec.System, spec.Params, spec.Accept, spec.Checks
+	s.tools, s.inherited = spec.ToolSet.only(s.allowed), nil
+	s.maxSteps = step + max(1, spec.MaxSteps)
+	s.window, s.counted = 0, counted{}
+	if before.Name() != s.model.Name() {
+		s.messages = withoutReasoning(s.messages)
+	}
+}
+
+// withoutReasoning returns a copy of messages without what a model has thought: a
+// provider takes back only its own.
+func withoutReasoning(messages []model.Message) []model.Message {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		messages[i].Reasoning = nil
+	}
+	return messages
+}
+
+// Parent returns the session above; nil: it is a root.
+func (s *Session) Parent() *Session { return s.parent }
+
+// Denied returns why the rules deny the session a value, whoever is asked; nil: they
+// don't.
+func (s *Session) Denied(value permission.Value) error {
+	rules, err := s.layersFor(nil)
+	if err != nil {
+		return err
+	}
+	if d := rules.decide([]permission.Value{value}); d.Action == permission.Deny {
+		return fmt.Errorf("%s", rules.reason(d))
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package store
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// agentData says that the session goes on as another agent.
+type agentData struct {
+	Agent string          `json:"agent"`
+	Model string          `json:"model"`
+	Terms json.RawMessage `json:"terms,omitempty"` // in place of those before
+}
+
+// AgentEntry says that the session goes on as another agent, on a model. terms takes the
+// place of what [Record.OpenedEntry] got.
+func AgentEntry(agent, model string, terms json.RawMessage) LogEntry {
+	return LogEntry{agentKind, agentData{agent, model, terms}}
+}
+
+// become takes the agent as which the session goes on.
+func (f *fold) become(e eventbus.Entry) error {
+	var entry agentData
+	if err := json.Unmarshal(e.Data, &entry); err != nil {
+		return err
+	}
+	r := &f.Record
+	r.Agent, r.Model = cmp.Or(entry.Agent, r.Agent), cmp.Or(entry.Model, r.Model)
+	f.Terms = entry.Terms // without any it can't be resumed, rather than as what it was
+	return nil
+}
