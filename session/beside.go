@@ -47,26 +47,33 @@ func (callerEnded) Is(target error) bool { return target == context.Canceled }
 // stopped, or ends; [Session.End] waits for f. A session that has begun to end
 // returns [store.ErrEnded].
 func (s *Session) Go(f func(ctx context.Context)) error {
-	b := &s.beside
-	b.mu.Lock()
-	if b.over {
-		b.mu.Unlock()
-		return fmt.Errorf("session %s: %w", s.id, store.ErrEnded)
+	if err := s.enterBeside(); err != nil {
+		return err
 	}
-	b.running++
-	b.works.Add(1)
-	b.mu.Unlock()
 	bond := s.life.bind(s.background)
 	go func() {
-		defer b.works.Done()
-		defer b.leave()
+		defer s.beside.leave()
 		defer bond.release()
 		f(bond.ctx)
 	}()
 	return nil
 }
 
+// enterBeside counts what begins to run beside the session, up to leave.
+func (s *Session) enterBeside() error {
+	b := &s.beside
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return fmt.Errorf("session %s: %w", s.id, store.ErrEnded)
+	}
+	b.running++
+	b.works.Add(1)
+	return nil
+}
+
 func (b *beside) leave() {
+	defer b.works.Done()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.running--

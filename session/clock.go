@@ -21,6 +21,7 @@ func (e *TimeLimitError) Error() string {
 // while the session waits for somebody's answer.
 type clock struct {
 	mu      sync.Mutex
+	limit   time.Duration // all of the time
 	left    time.Duration
 	since   time.Time // when it last began to run
 	pauses  int
@@ -32,11 +33,36 @@ type clock struct {
 // newClock returns a clock that runs. It calls cancel with [TimeLimitError] once
 // limit has passed on it. limit 0: never. The caller calls stop.
 func newClock(cancel context.CancelCauseFunc, limit time.Duration) *clock {
-	c := &clock{left: limit, since: time.Now(), cancel: cancel}
+	c := &clock{limit: limit, left: limit, since: time.Now(), cancel: cancel}
 	if limit > 0 {
-		c.timer = time.AfterFunc(limit, func() { cancel(&TimeLimitError{limit}) })
+		c.timer = time.AfterFunc(limit, c.end)
 	}
 	return c
+}
+
+func (c *clock) end() {
+	c.mu.Lock()
+	limit := c.limit
+	c.mu.Unlock()
+	c.cancel(&TimeLimitError{limit})
+}
+
+// extend gives a clock more time whose time has not passed. A nil clock has none.
+func (c *clock) extend(by time.Duration) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	running := c.pauses == 0 && !c.stopped
+	if c.timer == nil || running && !c.timer.Stop() {
+		return
+	}
+	c.limit += by
+	c.left += by
+	if running {
+		c.timer.Reset(max(0, c.left-time.Since(c.since)))
+	}
 }
 
 // pause stops the clock until resume is called as often. A nil clock has no time.

@@ -125,6 +125,7 @@ func (s *Session) admitJudged(ctx context.Context, inv *invocation, layers *laye
 			return s.judgeLate(ctx, inv.ToolCall, value)
 		},
 		Readable: s.readable(inv.Name),
+		Caller:   inv,
 	}
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/agentworker/worker/model"
@@ -19,6 +20,11 @@ type CallResult struct {
 // invocation is one tool call on its way through the gate.
 type invocation struct {
 	model.ToolCall
+	session   *Session
+	callers   bool            // made by the caller that the session stands for
+	running   *sync.WaitGroup // counts it until it has its outcome; nil: none does
+	mu        sync.Mutex      // guards res and over while the tool runs
+	returned  bool            // the outcome is announced, and stays
 	messageID string
 	start     time.Time
 	tool      tool.Tool     // nil: not looked up yet, or there is none
@@ -29,20 +35,52 @@ type invocation struct {
 	untold    bool // it may have changed what its tool does not tell
 }
 
-// end makes res the outcome of the call.
-func (inv *invocation) end(res CallResult) { inv.res, inv.over = res, true }
+// end makes res the outcome of the call, if it has not returned before.
+func (inv *invocation) end(res CallResult) {
+	inv.mu.Lock()
+	defer inv.mu.Unlock()
+	if !inv.returned {
+		inv.res, inv.over = res, true
+	}
+}
+
+// Return implements [tool.Caller].
+func (inv *invocation) Return(res tool.Result) {
+	inv.end(CallResult{Result: res})
+	inv.leave()
+}
+
+// leave announces the outcome of a call, once, and has its caller go on.
+func (inv *invocation) leave() {
+	inv.mu.Lock()
+	before := inv.returned
+	inv.returned = true
+	inv.mu.Unlock()
+	if before {
+		return
+	}
+	s := inv.session
+	s.publishEnd(inv)
+	if inv.callers {
+		s.answered(inv)
+	}
+	if inv.running != nil {
+		inv.running.Done()
+	}
+}
 
 // invoke takes a tool call through the gate: it judges it, asks where the rules
 // say so, runs it, and announces the outcome. It is the only caller of a tool.
 // What has been done of it, by [Session.start], is not done again.
 func (s *Session) invoke(ctx context.Context, inv *invocation) CallResult {
+	inv.session = s
 	if inv.call == nil && !inv.over {
 		s.admitGuarded(ctx, inv, true)
 	}
 	if inv.call != nil && !inv.over {
 		s.run(ctx, inv)
 	}
-	s.publishEnd(inv)
+	inv.leave()
 	return inv.res
 }
 

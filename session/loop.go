@@ -64,6 +64,7 @@ type Turn struct {
 	inTime func()      // ends the watch over the budget's time; nil: not started
 	err    error       // of the start
 	next   string      // the id of the next message of the model
+	below  func() bool // takes the turn out of the context that it began in; nil: it can't be
 
 	corrections int    // answers that were not accepted
 	said        string // by the model, last
@@ -80,18 +81,21 @@ func (s *Session) Begin(ctx context.Context, prompt string) *Turn {
 func (t *Turn) Context() context.Context { return t.bond.ctx }
 
 // Release ends a turn that is not run.
-func (t *Turn) Release() { t.bond.release() }
+func (t *Turn) Release() {
+	t.apart()
+	t.bond.release()
+}
 
 // Start does what comes before the first model call, and starts the clock. Run
 // does it where nobody has.
 func (t *Turn) Start() {
 	s := t.s
-	t.clock = newClock(t.bond.cancel, s.timeLimit)
-	t.inTime = t.within()
-	t.watchStall()
 	s.mu.Lock()
+	t.clock = newClock(t.bond.cancel, s.timeLimit+s.extra)
 	s.clock = t.clock
 	s.mu.Unlock()
+	t.inTime = t.within()
+	t.watchStall()
 	t.err = t.open()
 }
 
@@ -120,7 +124,7 @@ func (t *Turn) open() error {
 
 // Run runs the loop, as [Session.Prompt] does.
 func (t *Turn) Run() Outcome {
-	defer t.bond.release()
+	defer t.Release()
 	if t.clock == nil {
 		t.Start()
 	}
@@ -338,7 +342,7 @@ const starters = 8
 func (s *Session) startAll(ctx context.Context, calls []*invocation, running *sync.WaitGroup) {
 	if len(calls) < 2 {
 		for _, inv := range calls {
-			running.Go(func() { s.invoke(ctx, inv) })
+			s.goInvoke(ctx, inv, running)
 		}
 		return
 	}
@@ -348,10 +352,18 @@ func (s *Session) startAll(ctx context.Context, calls []*invocation, running *sy
 			for i := next.Add(1) - 1; i < int64(len(calls)); i = next.Add(1) - 1 {
 				inv := calls[i]
 				s.start(ctx, inv)
-				running.Go(func() { s.invoke(ctx, inv) })
+				s.goInvoke(ctx, inv, running)
 			}
 		})
 	}
+}
+
+// goInvoke takes a call through the gate in a goroutine of its own. running counts it
+// until it has its outcome.
+func (s *Session) goInvoke(ctx context.Context, inv *invocation, running *sync.WaitGroup) {
+	running.Add(1)
+	inv.running = running
+	go s.invoke(ctx, inv)
 }
 
 // tell adds a message to the conversation that the session has for its model.

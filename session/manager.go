@@ -257,6 +257,8 @@ type Spec struct {
 	Stall time.Duration
 
 	Approver Approver // nil: the manager's
+
+	Mover Mover // runs the session for a call that waits for its end; nil: none does
 }
 
 // Open begins a new session and publishes its first event. The caller ends it.
@@ -318,7 +320,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		},
 		conversation: conversation{callIDs: make(map[string]bool), compaction: spec.Compaction},
 		beside:       beside{news: make(chan struct{}, 1)},
-		lifecycle:    lifecycle{lasting: spec.Lasting, caller: ctx, background: context.WithoutCancel(ctx), done: make(chan struct{})},
+		lifecycle:    lifecycle{lasting: spec.Lasting, caller: ctx, background: context.WithoutCancel(ctx), done: make(chan struct{}), mover: spec.Mover},
 	}
 	if s.approver == nil {
 		s.approver = m.approver

@@ -9,11 +9,13 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session/store"
 )
 
 // requests takes what other processes, and this one, ask of the sessions that run
-// here: to stop one, and to have one's model read a message.
+// here: to stop one, to have one's model read a message, and to move one to the
+// background.
 type requests struct {
 	m       *Manager
 	subs    []*nats.Subscription
@@ -31,6 +33,8 @@ func startRequests(m *Manager) (*requests, error) {
 	for subject, take := range map[string]nats.MsgHandler{
 		m.store.StopSubject(m.bootID): r.takeStop,
 		m.store.SendSubject(m.bootID): r.takeSend,
+
+		m.store.BackgroundSubject(m.bootID): r.takeBackground,
 	} {
 		sub, err := m.bus.Conn().Subscribe(subject, take)
 		if err != nil {
@@ -86,16 +90,46 @@ func (r *requests) takeSend(msg *nats.Msg) {
 		r.m.log.Warn("a message to a session is not understood", "err", err)
 		return
 	}
-	var answer store.SendAnswer
+	var answer store.RequestAnswer
 	if s, ok := r.m.Live(req.SessionID); ok {
 		err := s.Send(req)
-		answer = store.SendAnswer{Taken: err == nil, Concludes: errors.Is(err, store.ErrConcludes)}
+		answer = store.RequestAnswer{Taken: err == nil, Concludes: errors.Is(err, store.ErrConcludes)}
 	}
+	r.answer(msg, req.SessionID, answer)
+}
+
+// takeBackground is called for one request at a time; what takes long happens
+// elsewhere.
+func (r *requests) takeBackground(msg *nats.Msg) {
+	var req store.BackgroundRequest
+	if err := json.Unmarshal(msg.Data, &req); err != nil {
+		r.m.log.Warn("a request to move a session to the background is not understood", "err", err)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	r.waiting.Go(func() {
+		var answer store.RequestAnswer
+		if s, ok := r.m.Live(req.SessionID); ok {
+			err := s.MoveToBackground(req.By)
+			if answer.Taken = err == nil; err != nil && !errors.Is(err, ErrNotWaiting) && !errors.Is(err, store.ErrEnded) {
+				answer.Refused = errtext.Of(err)
+			}
+		}
+		r.answer(msg, req.SessionID, answer)
+	})
+}
+
+// answer answers a request about a session.
+func (r *requests) answer(msg *nats.Msg, sessionID string, answer store.RequestAnswer) {
 	data, err := json.Marshal(answer)
 	if err == nil {
 		err = msg.Respond(data)
 	}
 	if err != nil {
-		r.m.log.Warn("answering a message to a session", "session", req.SessionID, "err", err)
+		r.m.log.Warn("answering a request", "session", sessionID, "err", err)
 	}
 }

@@ -82,6 +82,8 @@ type lifecycle struct {
 	done       chan struct{}   // closed when End has returned
 	taken      atomic.Bool     // another process has ended it
 
+	mover Mover // nil: no call waits for its end
+
 	watch atomic.Pointer[stallWatch] // over the running turn; nil: none
 }
 
@@ -95,7 +97,8 @@ type progress struct {
 	ending    bool // End has been called
 	record    store.Record
 	runtime   *permission.Ruleset
-	clock     *clock // nil: no turn has begun
+	clock     *clock        // nil: no turn has begun
+	extra     time.Duration // that its turns have besides the time limit
 	shown     event.Status
 	todo      event.Todo // that the session has noted
 	plan      event.Plan
@@ -167,23 +170,26 @@ func (s *Session) Do(ctx context.Context, name string, args json.RawMessage, pre
 		ToolCall:  model.ToolCall{ID: store.NewID("call"), Name: name, Arguments: string(args)},
 		messageID: store.NewID("msg"),
 		prepared:  prepared,
+		callers:   true,
 	}
 	if err := s.begin(); err != nil {
 		return CallResult{}, err
 	}
-	last := sync.OnceValue(s.finish)
-	defer last()
 	ctx, release := s.Bound(ctx)
 	defer release()
 	if err := s.announce(inv); err != nil {
+		s.finish()
 		return CallResult{}, err
 	}
-	res := s.invoke(ctx, inv)
-	s.publish(event.TurnComplete{Message: event.TurnMessage{ID: store.ResultsID(inv.messageID), Text: res.Text}})
-	if last() {
+	return s.invoke(ctx, inv), s.brokenBy()
+}
+
+// answered ends a call of a caller, whose outcome is announced.
+func (s *Session) answered(inv *invocation) {
+	s.publish(event.TurnComplete{Message: event.TurnMessage{ID: store.ResultsID(inv.messageID), Text: inv.res.Text}})
+	if s.finish() {
 		s.status(event.StatusIdle)
 	}
-	return res, s.brokenBy()
 }
 
 // announce publishes a call of a caller as a step of the session.

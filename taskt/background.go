@@ -58,7 +58,7 @@ func (c *call) beginBeside(ctx context.Context, call *tool.Call) error {
 		return nil
 	}
 	c.result.SessionID, c.result.Status, c.result.Record = c.child.ID(), control.Accepted, c.child.Record()
-	c.result.Text = accepted(c.child.ID(), c.parent.Agent() != "")
+	c.result.Text = accepted(c.child.ID(), c.parent.Agent() != "", false)
 	return nil
 }
 
@@ -75,10 +75,14 @@ func (c *call) runBeside(ctx context.Context) {
 	c.slot.release()
 	c.final = &Result{Agent: c.agent}
 	c.finish(ctx, c.final, &out)
-	if c.final.Err == nil && store.Skipped(c.final.Text) {
-		return
+	c.tellEnd(c.final)
+}
+
+// tellEnd tells the parent how the child has ended.
+func (c *call) tellEnd(r *Result) {
+	if r.Err != nil || !store.Skipped(r.Text) {
+		c.parent.Notify(store.NoticeID(r.SessionID), ended(r))
 	}
-	c.parent.Notify(store.NoticeID(c.final.SessionID), ended(c.final))
 }
 
 // detached are the subagents that run apart from their callers.
@@ -129,11 +133,15 @@ func (s *Service) knows(call *tool.Call, children []string) {
 	parent.Knows(call.ID, ids...)
 }
 
-// accepted is what the caller reads of a subagent in the background.
-func accepted(childID string, told bool) string {
+// accepted is what the caller reads of a subagent in the background. told: its end comes
+// as a message; moved: it was not there from the beginning.
+func accepted(childID string, told, moved bool) string {
 	then := "task_wait waits for it, and task_result has its answer then."
 	if told {
 		then = "Its result comes to you as a message when it has ended: go on with other work, or call task_wait to wait for it."
+	}
+	if moved {
+		then = "The user has moved it to the background, where it goes on. " + then
 	}
 	return fmt.Sprintf("{\"status\": %q, \"sessionId\": %q}\n%s", control.Accepted, childID, then)
 }

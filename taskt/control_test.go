@@ -73,7 +73,7 @@ func TestControl(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := scopeOf(other.ID())
-	for _, name := range []string{"task_wait", "task_stop", "task_result", "task_send"} {
+	for _, name := range []string{"task_wait", "task_stop", "task_result", "task_send", "task_background"} {
 		args := `{"sessionId": "` + a + `"}`
 		if name == "task_send" {
 			args = `{"sessionId": "` + a + `", "message": "x"}`

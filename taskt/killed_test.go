@@ -22,10 +22,11 @@ import (
 
 // recordTree runs a caller with subagents in its background, of which one has such
 // subagents of its own, waits for one of them, and ends before another, which is
-// detached; and one is resumed. It returns all that was appended, in order, and the
+// detached; one for which it has waited is moved to the background, and one is resumed. It returns all that was appended, in order, and the
 // process.
 func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
-	let := make(chan struct{})
+	let, moved := make(chan struct{}), make(chan struct{})
+	blocking := make(chan struct{}, 1)
 	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
 		text, n := prompt(req)
 		switch {
@@ -34,6 +35,10 @@ func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
 		case text == "late":
 			<-let
 			return answer("late")(ctx, req, yield)
+		case text == "blocking":
+			blocking <- struct{}{}
+			<-moved
+			return answer("went on")(ctx, req, yield)
 		case text != "lead":
 			return answer("seen "+text)(ctx, req, yield)
 		case n == 0:
@@ -43,7 +48,7 @@ func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
 			_, rest, _ := strings.Cut(req.Messages[2].ToolResults[1].Text, `"sessionId": "`)
 			id, _, _ := strings.Cut(rest, `"`)
 			_ = yield(model.ToolCall{ID: "w", Name: "task_wait", Arguments: `{"sessionId": "` + id + `"}`}) &&
-				yield(model.ToolCall{ID: "b", Name: "task", Arguments: `{"description":"d","prompt":"blocking","agentType":"explore"}`}) &&
+				yield(model.ToolCall{ID: "b", Name: "task", Arguments: `{"description":"blocking","prompt":"blocking","agentType":"explore"}`}) &&
 				yield(model.Stop{Reason: model.StopToolCalls})
 		default:
 			return answer("led")(ctx, req, yield)
@@ -58,6 +63,9 @@ func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
 	other := e.Start(t.Context(), e.root, background("other"))
 	lead := e.Start(t.Context(), e.root, taskt.Input{Prompt: "lead", AgentType: "lead", Background: new(true)})
 	<-other.Done()
+	<-blocking
+	e.move(t, e.child(t, "blocking"))
+	close(moved)
 	again := e.Resume(t.Context(), e.root, control.Resumption{Record: record(t, e, other.SessionID()), Prompt: "again"})
 	for _, run := range []*taskt.Run{lead, again} {
 		<-run.Done()

@@ -17,6 +17,7 @@ type Run struct {
 	cancel context.CancelCauseFunc
 	beside bool          // it runs in the background
 	opened chan struct{} // closed: child is set
+	moved  chan struct{} // closed: it was moved to the background
 	done   chan struct{} // closed: result is set
 	child  string
 	result *Result
@@ -32,7 +33,8 @@ func (s *Service) Start(ctx context.Context, caller *session.Session, in Input) 
 
 // start is [Service.Start] for a call that is prepared.
 func (c *call) start(ctx context.Context, caller *session.Session) *Run {
-	r := &Run{agent: c.agent, beside: c.inBackground(), opened: make(chan struct{}), done: make(chan struct{})}
+	r := &Run{agent: c.agent, beside: c.inBackground(), opened: make(chan struct{}), moved: make(chan struct{}), done: make(chan struct{})}
+	c.moving.moved = r.moved
 	c.opened = func(childID string) {
 		r.child = childID
 		close(r.opened)
@@ -74,9 +76,12 @@ func (c *call) outlast(ctx context.Context, caller *session.Session) *Result {
 }
 
 // Call makes a task call in a caller's root session and returns its result
-// once all of the child's events are stored. The result is never nil.
+// once all of the child's events are stored. The result is never nil. The child is not
+// moved to the background.
 func (s *Service) Call(ctx context.Context, caller *session.Session, in Input) *Result {
-	r := s.Start(ctx, caller, in)
+	c := s.prepare(host, in)
+	c.stays = true
+	r := c.start(ctx, caller)
 	<-r.Done()
 	return r.Result()
 }
@@ -91,11 +96,20 @@ func (r *Run) SessionID() string { return r.child }
 // Accepted returns what the caller of a run in the background gets at once; nil: it
 // does not run there, or no child was opened.
 func (r *Run) Accepted() *Result {
-	if !r.beside || r.child == "" {
+	moved := false
+	select {
+	case <-r.moved:
+		moved = true
+	default:
+	}
+	if !moved && !r.beside || r.child == "" {
 		return nil
 	}
-	return &Result{Agent: r.agent, SessionID: r.child, Status: control.Accepted, Text: accepted(r.child, false)}
+	return &Result{Agent: r.agent, SessionID: r.child, Status: control.Accepted, Text: accepted(r.child, false, moved)}
 }
+
+// Moved is closed when the run was moved to the background.
+func (r *Run) Moved() <-chan struct{} { return r.moved }
 
 // Done is closed when the result is known.
 func (r *Run) Done() <-chan struct{} { return r.done }

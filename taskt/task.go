@@ -81,6 +81,9 @@ type call struct {
 	prompt        string            // what child is told
 	turn          *session.Turn     // of child
 	slot          *slot             // nil: the child waits for it
+	stays         bool              // child is not moved to the background
+
+	moving moving // of a call that waits
 }
 
 // target is what the name in a call means in one snapshot.
@@ -135,7 +138,11 @@ func (c *call) Begin(ctx context.Context, call *tool.Call) {
 		c.result.Fail(ctx, err)
 		return
 	}
-	c.turn = c.child.Begin(ctx, c.prompt)
+	if c.within != nil { // its caller says how long it runs
+		c.turn = c.child.Begin(ctx, c.prompt)
+	} else {
+		c.turn = c.child.BeginBelow(ctx, c.prompt)
+	}
 	if c.slot = c.service.slots.try(c.parent.ID(), len(c.parent.Path())); c.slot != nil && !c.asksFirst {
 		c.turn.Start()
 	}
@@ -203,7 +210,9 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if !c.in.plain() {
 		spec.Terms = newTerms(spec.Rules, &c.in)
 	}
-	spec.Background, spec.Detached = c.inBackground(), c.isDetached()
+	if spec.Background, spec.Detached = c.inBackground(), c.isDetached(); !spec.Background {
+		spec.Mover = c
+	}
 	spec.Nested = !c.def.Inspectable
 	spec.Parent, spec.ParentMessageID, spec.Description = c.parent, call.MessageID, c.in.Description
 	spec.Checks = slices.Concat(spec.Checks, checksOf(c.in.Checks))
@@ -226,28 +235,52 @@ func (c *call) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		c.Begin(ctx, call)
 	}
 	if c.child != nil && c.ended == nil {
-		out := c.runTurn()
+		c.moving.begin(call)
+		out, leave := c.runTurn()
+		if leave != nil {
+			defer leave()
+		}
 		c.finish(ctx, c.result, &out)
+		if leave != nil {
+			c.tellEnd(c.result)
+		}
 	}
 	return tool.Result{Text: c.result.Told(), IsError: c.result.Err != nil}, nil
 }
 
-// runTurn runs the child's turn once it has a slot.
-func (c *call) runTurn() session.Outcome {
+// runTurn runs the child's turn once it has a slot. leave is that of [moving.end].
+func (c *call) runTurn() (out session.Outcome, leave func()) {
+	defer func() {
+		leave = c.moving.end()
+		if c.slot != nil {
+			c.slot.release()
+		}
+	}()
 	if c.slot == nil {
 		if err := c.wait(); err != nil {
 			c.turn.Release()
-			return session.Outcome{Status: store.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
+			return session.Outcome{Status: store.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}, nil
 		}
 	}
-	defer c.slot.release()
-	return c.turn.Run()
+	return c.turn.Run(), nil
 }
 
-// wait waits for a slot. Meanwhile the clocks of those above stand still.
-func (c *call) wait() (err error) {
-	defer c.parent.HoldTime()()
-	c.slot, err = c.service.slots.take(c.turn.Context(), c.parent.ID(), len(c.parent.Path()))
+// wait waits for a slot. Meanwhile the clocks of those above stand still, as long as they
+// wait for the child.
+func (c *call) wait() error {
+	m := &c.moving
+	m.mu.Lock()
+	if m.leave == nil {
+		m.hold = c.parent.HoldTime()
+	}
+	m.mu.Unlock()
+	slot, err := c.service.slots.take(c.turn.Context(), c.parent.ID(), len(c.parent.Path()))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.release()
+	if c.slot = slot; slot != nil && m.leave != nil {
+		slot.hold(c.agent, c.child.ID())
+	}
 	return err
 }
 

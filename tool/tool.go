@@ -105,10 +105,21 @@ type Call struct {
 	// refuses the value. nil: all such values are refused.
 	Judge func(ctx context.Context, value permission.Value) error
 
+	// Caller waits for the call. nil: nobody can be told of its outcome before Run
+	// returns.
+	Caller Caller
+
 	// Readable reports whether the session may see the file at path, which is
 	// slash-separated and relative to the workspace. Tools that list or search leave out what
 	// it refuses, and say how many they left out. nil: all is readable.
 	Readable func(path string) bool
+}
+
+// Caller waits for a call.
+type Caller interface {
+	// Return gives the call its outcome at once, while Run goes on: what that returns
+	// is dropped. Only the first outcome counts.
+	Return(Result)
 }
 
 // Result is what a tool hands back to the model.

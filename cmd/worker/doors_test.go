@@ -33,6 +33,11 @@ type frontDoor interface {
 	// resume has one go on that has ended.
 	send(t *testing.T, id, message string)
 	resume(t *testing.T, id, message string)
+
+	// wait makes a call that waits for its subagent, and returns its answer's session id
+	// once that is accepted; background moves one to the background.
+	wait(t *testing.T, prompt string) string
+	background(t *testing.T, id string) error
 }
 
 // doorsScript is what the model answers.
@@ -43,7 +48,8 @@ const doorsScript = `{"match": {"user": "quick"}, "text": "the answer"}
 
 // TestDoors: the same scenario through MCP, HTTP, NATS and the command line: a
 // subagent that runs on is waited for and read, another is interrupted by a message,
-// a third is seen to run and stopped, and the first goes on where it had ended.
+// a third is seen to run and stopped, the first goes on where it had ended, and one that
+// its caller waits for is moved to the background.
 func TestDoors(t *testing.T) {
 	url := natsURL(t)
 	script := filepath.Join(t.TempDir(), "script.jsonl")
@@ -96,6 +102,11 @@ func TestDoors(t *testing.T) {
 			d.resume(t, quick, "turn back")
 			if status, text := d.do(t, "task_wait", quick); status != "completed" || text != "turned back" {
 				t.Errorf("wait for the one that was resumed: %s %q", status, text)
+			}
+			moved := moveThrough(t, conn, d)
+			d.send(t, moved, "turn back")
+			if status, text := d.do(t, "task_wait", moved); status != "completed" || text != "turned back" {
+				t.Errorf("wait for the one that was moved: %s %q", status, text)
 			}
 		})
 	}

@@ -21,9 +21,10 @@ func (p *program) mcpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the task tool to an MCP host, on stdin and stdout",
-		Long: `Serves the tools task, task_list, task_wait, task_result, task_send, task_stop and agents_list over MCP on stdin
-and stdout. A host starts this command: docs/guide/hosts.md says how each is told to. It ends with
-its stdin, or when it gets SIGTERM, and what its subagents run ends with it.
+		Long: `Serves the tools task, task_list, task_wait, task_result, task_send, task_stop,
+task_background and agents_list over MCP on stdin and stdout. A host starts this command:
+docs/guide/hosts.md says how each is told to. It ends with its stdin, or when it gets
+SIGTERM, and what its subagents run ends with it.
 
 What the permission rules ask about is put to the host's user, where the host has forms
 for questions. It waits for an answer there or by 'worker approvals' in a terminal, for up

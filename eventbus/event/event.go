@@ -373,6 +373,7 @@ func init() {
 	register[TurnComplete]()
 	register[Error]()
 	register[SessionEnd]()
+	register[MovedToBackground]()
 	register[SubagentEvent]()
 	register[AgentsChanged]()
 }

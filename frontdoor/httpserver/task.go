@@ -65,11 +65,7 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 			s.fail(w, err)
 			return
 		}
-		status := http.StatusOK
-		if result.Status == control.Accepted {
-			status = http.StatusAccepted
-		}
-		s.answer(w, status, result.Document())
+		s.answer(w, statusOf(result), result.Document())
 		return
 	}
 	if streamed {
@@ -81,8 +77,22 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 		s.streamTask(w, r, root, results)
 		return
 	}
-	defer call.Done()
-	s.answer(w, http.StatusOK, call.Run(in).Document())
+	result, finish := call.Wait(in)
+	defer func() {
+		go func() { // the pool waits for it
+			defer call.Done()
+			finish()
+		}()
+	}()
+	s.answer(w, statusOf(result), result.Document())
+}
+
+// statusOf is the status of the answer with a result.
+func statusOf(result *taskt.Result) int {
+	if result.Status == control.Accepted {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
 }
 
 // outlivesCaller reports whether a call goes on when its caller goes away.

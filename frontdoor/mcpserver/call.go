@@ -26,5 +26,7 @@ func (c *connection) task(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if accepted := child.Accepted(); accepted != nil {
 		return c.result(req, accepted), nil
 	}
-	return c.await(ctx, req, waitedChild(child), wait{limit: c.patience(req)}), nil
+	on := waitedChild(child)
+	on.moved = child.Moved()
+	return c.await(ctx, req, on, wait{limit: c.patience(req)}), nil
 }

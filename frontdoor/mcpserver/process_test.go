@@ -116,7 +116,7 @@ func TestProcess(t *testing.T) {
 	host := p.connect(t, told.options())
 
 	list, err := host.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) != 7 || !strings.Contains(list.Tools[1].Description, "- aide: Helps.\n") {
+	if err != nil || len(list.Tools) != 8 || !strings.Contains(list.Tools[1].Description, "- aide: Helps.\n") {
 		t.Fatalf("tools %+v, %v", list, err)
 	}
 

@@ -31,7 +31,7 @@ func TestList(t *testing.T) {
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 	}
-	if want := []string{"agents_list", "task", "task_list", "task_result", "task_send", "task_stop", "task_wait"}; !slices.Equal(names, want) {
+	if want := []string{"agents_list", "task", "task_background", "task_list", "task_result", "task_send", "task_stop", "task_wait"}; !slices.Equal(names, want) {
 		t.Fatalf("tools %v, want %v", names, want)
 	}
 	task := list.Tools[1]
@@ -56,7 +56,7 @@ func TestList(t *testing.T) {
 		if a == nil || a.DestructiveHint == nil || *a.DestructiveHint || a.OpenWorldHint == nil || *a.OpenWorldHint {
 			t.Errorf("%s: annotations %+v, want destructiveHint and openWorldHint false", tool.Name, a)
 		}
-		if want := !slices.Contains([]string{"task", "task_send", "task_stop"}, tool.Name); a.ReadOnlyHint != want {
+		if want := !slices.Contains([]string{"task", "task_background", "task_send", "task_stop"}, tool.Name); a.ReadOnlyHint != want {
 			t.Errorf("%s: readOnlyHint %v, want %v", tool.Name, a.ReadOnlyHint, want)
 		}
 	}

@@ -156,6 +156,8 @@ func (c *connection) await(ctx context.Context, req *mcp.CallToolRequest, on *wa
 		select {
 		case <-on.done:
 			return c.results(req, on)
+		case <-on.moved:
+			return c.result(req, on.children[0].Accepted())
 		case <-late:
 			return c.goesOn(req, on)
 		case <-notSeen:

@@ -16,6 +16,7 @@ type waited struct {
 	children []*child
 	progress *childProgress
 	done     <-chan struct{} // closed: all of them have ended, or the one that is wanted
+	moved    <-chan struct{} // closed: the one that the call has started is in the background; nil: the call has started none
 	leave    func()          // ends what waitedAll has begun
 }
 

@@ -50,7 +50,7 @@ func TestDiscovery(t *testing.T) {
 		subjects = append(subjects, ep.Subject)
 	}
 	if info.Metadata["workspace"] != "ws" || info.Version != "1.0.0" || !slices.Equal(subjects, []string{
-		taskSubject, taskSubject + "_list", taskSubject + "_wait", taskSubject + "_result", taskSubject + "_send", taskSubject + "_stop", "agents.v1.ws.service.agents", "agents.v1.ws.service.approvals", "agents.v1.ws.service.answer",
+		taskSubject, taskSubject + "_list", taskSubject + "_wait", taskSubject + "_result", taskSubject + "_send", taskSubject + "_stop", taskSubject + "_background", "agents.v1.ws.service.agents", "agents.v1.ws.service.approvals", "agents.v1.ws.service.answer",
 	}) {
 		t.Errorf("info %+v", info)
 	}

@@ -98,16 +98,16 @@ func (s *Service) finish(call *caller.Call, req *request) {
 		return
 	}
 	var result *taskt.Result
+	var finish func()
 	if s.tasks.InBackground(in) {
-		var finish func()
 		result, finish, err = call.Start(in)
-		defer finish()
-		if err != nil {
-			s.refuse(req, err)
-			return
-		}
 	} else {
-		result = call.Run(in)
+		result, finish = call.Wait(in)
+	}
+	defer finish()
+	if err != nil {
+		s.refuse(req, err)
+		return
 	}
 	doc := result.Document()
 	s.answer(req, doc, "read it from the events of session "+doc.SessionID+", or by parts with task_result")

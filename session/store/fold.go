@@ -260,6 +260,8 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 	case event.ToolCallEnd:
 		f.answered(ev, at)
 		r.Work = r.Work.Add(ev)
+	case event.MovedToBackground:
+		r.Background = true
 	case event.Todo:
 		r.Todo = ProgressOf(ev)
 	case event.Check:

@@ -14,6 +14,7 @@ type Operation struct {
 	ReadOnly    bool // changes nothing
 	Once        bool // a call that is made again does something again
 	Waits       bool // may take as long as a subagent does
+	Hosts       bool // for hosts, programs and people: sessions' models are not offered it
 
 	input func() input
 }
@@ -73,6 +74,15 @@ var Operations = []*Operation{
 			"It returns once they have ended, within seconds.",
 		InputSchema: object(sessionProperties),
 		input:       func() input { return new(stopInput) },
+	},
+	{
+		Name:  "task_background",
+		Title: "Move a subagent to the background",
+		Description: "Has the call of task return at once that waits for a subagent, which goes on in the background: " +
+			"task_wait waits for it, and task_result has its answer then.",
+		InputSchema: object(`"sessionId":{"type":"string","description":"the subagent's session id"}`, "sessionId"),
+		Hosts:       true,
+		input:       func() input { return new(backgroundInput) },
 	},
 }
 

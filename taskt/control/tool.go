@@ -45,7 +45,9 @@ type Hooks struct {
 func (c *Control) Tools(follows string, hooks Hooks) []tool.Tool {
 	tools := make([]tool.Tool, 0, len(Operations))
 	for _, op := range Operations {
-		tools = append(tools, &operationTool{c, op, follows, hooks})
+		if !op.Hosts {
+			tools = append(tools, &operationTool{c, op, follows, hooks})
+		}
 	}
 	return tools
 }

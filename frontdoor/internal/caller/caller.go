@@ -47,10 +47,11 @@ func (p *Pool) Close() {
 // Call is one call: Open its session, Run it, and when its caller has the
 // answer it is Done.
 type Call struct {
-	pool *Pool
-	ctx  context.Context
-	stop func()
-	root *session.Session
+	pool   *Pool
+	ctx    context.Context
+	unlink func() bool // has it go on when ctx of Begin ends
+	stop   func()
+	root   *session.Session
 }
 
 // Begin takes a place for a call that ends with ctx or with the pool. Where
@@ -66,9 +67,9 @@ func (p *Pool) Begin(ctx context.Context) (*Call, error) {
 	}
 	p.free--
 	p.calls.Add(1)
-	ctx, cancel := context.WithCancel(ctx)
-	unlink := context.AfterFunc(p.ctx, cancel)
-	return &Call{pool: p, ctx: ctx, stop: func() { unlink(); cancel() }}, nil
+	of, cancel := context.WithCancel(p.ctx)
+	unlink := context.AfterFunc(ctx, cancel)
+	return &Call{pool: p, ctx: of, unlink: unlink, stop: func() { unlink(); cancel() }}, nil
 }
 
 // Context ends with ctx of Begin, and with the pool.
@@ -121,10 +122,27 @@ func (c *Call) finish(run *taskt.Run) (result *taskt.Result, finish func(), err 
 	}, nil
 }
 
-// Run makes the call and returns its result once all events of the child and
-// of the root session are stored.
+// Run makes the call and returns its result once all events of the child and of the
+// root session are stored.
 func (c *Call) Run(in taskt.Input) *taskt.Result {
-	return c.end(c.pool.tasks.Call(c.ctx, c.root, in))
+	run := c.pool.tasks.Start(c.ctx, c.root, in)
+	<-run.Done()
+	return c.end(run.Result())
+}
+
+// Wait is Run for a caller that gets its answer at once where the subagent is moved to
+// the background. Then the call does not end with its caller any more. finish is as in
+// Start.
+func (c *Call) Wait(in taskt.Input) (result *taskt.Result, finish func()) {
+	run := c.pool.tasks.Start(c.ctx, c.root, in)
+	select {
+	case <-run.Done():
+		return c.end(run.Result()), func() {}
+	case <-run.Moved():
+		c.unlink()
+		result, finish, _ = c.finish(run) // it has begun: there is no error
+		return result, finish
+	}
 }
 
 // end ends the root session of a call.

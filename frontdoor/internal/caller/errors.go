@@ -77,6 +77,8 @@ func Explain(err error, log *slog.Logger) *Error {
 		return &Error{http.StatusConflict, "ended", err.Error()}
 	case errors.Is(err, store.ErrConcludes):
 		return &Error{http.StatusConflict, "concludes", err.Error()}
+	case errors.As(err, new(*store.RefusedError)):
+		return &Error{http.StatusConflict, "not_moved", err.Error()}
 	case errors.Is(err, store.ErrNotSent):
 		return &Error{http.StatusGatewayTimeout, "not_sent", err.Error()}
 	case errors.Is(err, store.ErrNotStopped):

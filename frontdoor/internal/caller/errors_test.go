@@ -31,6 +31,7 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("calling: %w", unknown), 422, "unknown_agent"},
 		{fmt.Errorf("session x: %w", store.ErrConcludes), 409, "concludes"},
 		{fmt.Errorf("session x: %w", store.ErrNotSent), 504, "not_sent"},
+		{&store.RefusedError{SessionID: "x", Why: "no call waits"}, 409, "not_moved"},
 		{&control.InputError{Operation: "task_wait", Err: errors.New("what?")}, 400, "bad_request"},
 		{fmt.Errorf("session x: %w", control.ErrRunning), 409, "running"},
 		{&control.ResumeError{SessionID: "x", Err: store.ErrResumed}, 409, "not_resumed"},

@@ -1,0 +1,46 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentworker/worker/session/store"
+)
+
+// backgroundInput is what task_background takes.
+type backgroundInput struct {
+	SessionID string `json:"sessionId"`
+}
+
+func (in *backgroundInput) Sessions() []string { return []string{in.SessionID} }
+
+func (in *backgroundInput) Check() error {
+	if in.SessionID == "" {
+		return errors.New("sessionId is missing")
+	}
+	return nil
+}
+
+// Moved is the answer of task_background.
+type Moved struct {
+	SessionID  string       `json:"sessionId"`
+	Status     store.Status `json:"status"` // of the session
+	Background bool         `json:"background"`
+}
+
+func (in *backgroundInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, error) {
+	r, err := c.get(ctx, scope, in.SessionID)
+	if err == nil {
+		r, err = c.store.MoveToBackground(ctx, r.ID, scope.By)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Moved{r.ID, r.Status, true}, nil
+}
+
+// Answer implements [Answer].
+func (m *Moved) Answer() string {
+	return fmt.Sprintf("The subagent in session %s runs in the background. task_wait waits for it.", m.SessionID)
+}
