@@ -224,6 +224,7 @@ func (f *fanOut) distribute(ctx context.Context, ev *stored) {
 		return
 	}
 	f.recent.add(ev)
+	f.offer(f.prefix[:len(f.prefix)-1], ev) // who follows all of them
 	for at := len(f.prefix); ; at++ {
 		dot := strings.IndexByte(ev.Subject[at:], '.')
 		if dot < 0 {

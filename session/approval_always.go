@@ -45,6 +45,10 @@ func allowRules(static *permission.Ruleset, name string, patterns []string) ([]p
 	return append(rules, denies...), nil
 }
 
+// AlwaysRules returns the patterns of the rules that the answer "always" adds for an
+// approval's AlwaysPatterns, in their order.
+func AlwaysRules(patterns []string) []string { return withBare(patterns) }
+
 // withBare adds to patterns of commands with any arguments the one of the command
 // without: "git push" before "git push *".
 func withBare(patterns []string) []string {

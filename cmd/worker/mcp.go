@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +19,8 @@ import (
 )
 
 func (p *program) mcpCommand() *cobra.Command {
-	return &cobra.Command{
+	var page string
+	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the task tool to an MCP host, on stdin and stdout",
 		Long: `Serves the tools task, task_list, task_wait, task_result, task_send, task_stop,
@@ -29,14 +31,18 @@ SIGTERM, and what its subagents run ends with it.
 What the permission rules ask about is put to the host's user, where the host has forms
 for questions. It waits for an answer there or by 'worker approvals' in a terminal, for up
 to --approval-timeout (10m), and is then refused with the rule that would allow it.`,
-		Example:           `  claude mcp add worker -- worker mcp`,
+		Example: `  claude mcp add worker -- worker mcp
+  worker mcp --page=127.0.0.1:7433`,
 		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return p.mcp(cmd.Context()) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return p.mcp(cmd.Context(), page) },
 	}
+	cmd.Flags().StringVar(&page, "page", "", "serve the live page too, on this loopback address; alone: any free port")
+	cmd.Flags().Lookup("page").NoOptDefVal = "127.0.0.1:0"
+	return cmd
 }
 
-func (p *program) mcp(ctx context.Context) error {
+func (p *program) mcp(ctx context.Context, page string) error {
 	// No signal kills this process before its children have ended: neither that
 	// of a host that has gone, which is a write that fails, nor a further one to
 	// end, as where ^C in a terminal reaches the host and this process, and the
@@ -45,7 +51,19 @@ func (p *program) mcp(ctx context.Context) error {
 	signal.Notify(ignored, syscall.SIGPIPE, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ignored)
 
-	return p.serving(ctx, func(a *app) error {
+	return p.serving(ctx, func(a *app) (err error) {
+		if page != "" {
+			ctx, shut := context.WithCancel(ctx)
+			web, failed := p.startPage(ctx, a, page)
+			if failed != nil {
+				shut()
+				return failed
+			}
+			defer func() {
+				shut()
+				err = errors.Join(err, web.Wait())
+			}()
+		}
 		if p.stdinTTY {
 			fmt.Fprintln(p.stderr, "worker: this is an MCP server, which a host starts; it waits for its messages on stdin (Ctrl-D ends it)")
 		}

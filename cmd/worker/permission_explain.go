@@ -63,30 +63,20 @@ func (p *program) explain(args []string, opts explainOptions) (err error) {
 	if opts.args != "" && len(args) > 1 {
 		return exit.Usage(errors.New("--json-args stands in place of ARG: give one of them"))
 	}
-	ws, j, err := p.judge()
+	doc, err := p.explanation(args, opts, func() (*agentdefs.Snapshot, error) {
+		snapshot, err := p.loadAgents()
+		if err == nil {
+			p.reportDiagnostics(snapshot)
+		}
+		return snapshot, err
+	})
 	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
-	doc := explainDocument{Tool: args[0]}
-	layers, err := p.explainLayers(ws, opts.agents, &doc)
-	if err != nil {
-		return err
-	}
-	values, err := explainValues(j, args, opts.args)
-	if err != nil {
-		doc.refuse(err)
-	} else {
-		j.Hold(args[0], layers)
-		doc.fill(layers.Explain(values))
-	}
-	if doc.Sandbox, err = j.Sandbox(args[0], layers); err != nil {
 		return err
 	}
 	if opts.json {
 		err = p.printJSON(doc, true)
 	} else {
-		err = p.printExplanation(&doc)
+		err = p.printExplanation(doc)
 	}
 	if err != nil {
 		return err
@@ -98,17 +88,39 @@ func (p *program) explain(args []string, opts explainOptions) (err error) {
 	return nil
 }
 
+// explanation makes the document of a call. agents returns the agents that it may name.
+func (p *program) explanation(args []string, opts explainOptions, agents func() (*agentdefs.Snapshot, error)) (_ *explainDocument, err error) {
+	ws, j, err := p.judge()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	doc := &explainDocument{Tool: args[0]}
+	layers, err := p.explainLayers(ws, opts.agents, agents, doc)
+	if err != nil {
+		return nil, err
+	}
+	values, err := explainValues(j, args, opts.args)
+	if err != nil {
+		doc.refuse(err)
+	} else {
+		j.Hold(args[0], layers)
+		doc.fill(layers.Explain(values))
+	}
+	doc.Sandbox, err = j.Sandbox(args[0], layers)
+	return doc, err
+}
+
 // explainLayers returns the layers that a new session has, and notes in doc
 // where each is from.
-func (p *program) explainLayers(ws *workspace.Workspace, names []string, doc *explainDocument) (*permission.Layers, error) {
+func (p *program) explainLayers(ws *workspace.Workspace, names []string, agents func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, error) {
 	doc.Layers = []layerDocument{}
 	layers := &permission.Layers{}
 	if len(names) > 0 {
-		snapshot, err := p.loadAgents()
+		snapshot, err := agents()
 		if err != nil {
 			return nil, err
 		}
-		p.reportDiagnostics(snapshot)
 		depth := 1
 		for i, name := range names {
 			def, ok := snapshot.Agent(name)

@@ -90,6 +90,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		p.doctorCommand(),
 		p.eventsCommand(),
 		p.serveCommand(),
+		p.pageCommand(),
 		versionCommand(),
 		usage.FlagsTopic(settings),
 	)

@@ -25,7 +25,7 @@ func (p *program) serveCommand() *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve HTTP with MCP, and with --nats a NATS service, for this workspace",
+		Short: "Serve HTTP with MCP and a live page, and with --nats a NATS service",
 		Long: `Serves this workspace's agents over HTTP on a loopback address, at /mcp to hosts that
 speak MCP, and with --nats as a NATS micro service, until it is interrupted. It says on
 stderr where it listens and which file holds the token that HTTP callers send. SIGINT or
@@ -87,21 +87,25 @@ func (p *program) openDoors(ctx context.Context, a *app, listen string) ([]door,
 	}
 	mcp := p.mcpServer(a).HTTP(nil)
 	web, err := httpserver.Start(ctx, listen, httpserver.Options{
-		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Token: token, MCP: mcp, Logger: p.logger(),
+		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Token: token, MCP: mcp, Logger: p.logger(), Page: p.pageOptions(a),
 	})
 	if err != nil {
 		mcp.Close()
 		return nil, fmt.Errorf("--listen %s: %w", listen, err)
 	}
 	fmt.Fprintf(p.stderr, "worker: %s is served on %s (token in %s)\n", a.ws.Root, web.URL(), path)
+	withPage, err := p.announcePage(a, web)
+	if err != nil {
+		return []door{web}, err
+	}
 	if a.bus.Embedded() {
-		return []door{web}, nil // nobody could reach a service within the process
+		return []door{withPage}, nil // nobody could reach a service within the process
 	}
 	service, err := natsservice.Start(ctx, natsservice.Options{
 		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Logger: p.logger(),
 	})
 	if err != nil {
-		return []door{web}, err
+		return []door{withPage}, err
 	}
 	a.report(ctx, true)
 	for _, f := range a.bus.Findings() {
@@ -109,5 +113,5 @@ func (p *program) openDoors(ctx context.Context, a *app, listen string) ([]door,
 	}
 	fmt.Fprintf(p.stderr, "worker: and on %s as the service %s, below %s\n",
 		a.bus.Conn().ConnectedUrlRedacted(), natsservice.Name, service.Subject())
-	return []door{web, service}, nil
+	return []door{withPage, service}, nil
 }

@@ -164,10 +164,11 @@ type sse struct{ ID, Event, Data string }
 
 // stream is an open answer of events.
 type stream struct {
-	t     testing.TB
-	resp  *http.Response
-	lines *bufio.Scanner
-	beats int // comments seen
+	t      testing.TB
+	resp   *http.Response
+	lines  *bufio.Scanner
+	beats  int // comments seen
+	resets int // of the page, seen
 }
 
 // open sends a request for events. The test's end closes the answer.

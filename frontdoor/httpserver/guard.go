@@ -8,24 +8,29 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 )
 
-// guard lets through what comes from a program on this machine that knows the
-// token.
+// guard lets through what comes from a program on this machine that knows the token, or
+// from the page of somebody who has logged in.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("Cache-Control", "no-store")
 		header.Set("X-Content-Type-Options", "nosniff")
-		if err := s.admit(r); err != nil {
+		err := s.admit(r)
+		switch {
+		case err == nil:
+			next.ServeHTTP(w, r)
+		case err.Status == http.StatusUnauthorized && s.page != nil && wantsDocument(r):
+			s.page.TurnAway(w)
+		default:
 			if err.Status == http.StatusUnauthorized {
 				header.Set("WWW-Authenticate", "Bearer")
 			}
 			s.fail(w, err)
-			return
 		}
-		next.ServeHTTP(w, r)
 	})
 }
 
@@ -36,17 +41,34 @@ func (s *Server) admit(r *http.Request) *caller.Error {
 			Message: fmt.Sprintf("the host %q is not this server: use localhost or 127.0.0.1", r.Host),
 		}
 	}
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if s.page != nil && reads && r.URL.Path == page.LoginPath {
+		return nil // from wherever it was clicked: it has a code
+	}
 	if err := sameOrigin(r); err != nil {
 		return &caller.Error{Status: http.StatusForbidden, Code: "forbidden_origin", Message: err.Error()}
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1 {
-		return &caller.Error{
-			Status: http.StatusUnauthorized, Code: "unauthorized",
-			Message: "send the header 'Authorization: Bearer TOKEN' with the token of this worker's state folder",
+	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) == 1 {
+		return nil
+	}
+	if s.page != nil && r.Header.Get("Authorization") == "" {
+		switch path := r.URL.Path; {
+		case reads && strings.HasPrefix(path, page.AssetPath): // they tell nothing
+			return nil
+		case path != mcpPath && path != pageLinks && s.page.Admit(r): // hosts and new links want the token
+			return nil
 		}
 	}
-	return nil
+	return &caller.Error{
+		Status: http.StatusUnauthorized, Code: "unauthorized",
+		Message: "send the header 'Authorization: Bearer TOKEN' with the token of this worker's state folder",
+	}
+}
+
+// wantsDocument reports whether a request is for a document that a browser shows.
+func wantsDocument(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // loopbackHost reports whether a Host header names this machine in a way that

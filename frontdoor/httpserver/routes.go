@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
@@ -29,6 +30,12 @@ func (s *Server) routes() http.Handler {
 		{http.MethodGet, "/v1/sessions/{id}/events", s.events},
 		{http.MethodGet, "/v1/approvals", s.listApprovals},
 		{http.MethodPost, "/v1/approvals", s.answerApproval},
+	}
+	if s.page != nil {
+		routes = append(routes, route{http.MethodPost, pageLinks, s.makePageLink})
+		for _, r := range s.page.Routes() {
+			routes = append(routes, route{r.Method, r.Path, r.Handler})
+		}
 	}
 	for _, op := range control.Operations {
 		routes = append(routes, route{http.MethodPost, controlPath(op), s.control(op)})
@@ -56,6 +63,17 @@ func (s *Server) routes() http.Handler {
 		})
 	})
 	return mux
+}
+
+// pageLinks is where who has the token gets a link to the page.
+const pageLinks = "/v1/page/links"
+
+func (s *Server) makePageLink(w http.ResponseWriter, _ *http.Request) {
+	url, expires := s.PageLink()
+	s.answer(w, http.StatusCreated, struct {
+		URL       string    `json:"url"`
+		ExpiresAt time.Time `json:"expiresAt"`
+	}{url, expires.UTC()})
 }
 
 func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
@@ -28,7 +29,7 @@ const (
 	closeGrace = 5 * time.Second
 )
 
-// Options configures a [Server]. All but the last four are required.
+// Options configures a [Server]. All but the last five are required.
 type Options struct {
 	Tasks    *taskt.Service
 	Sessions *store.Store
@@ -38,6 +39,10 @@ type Options struct {
 	// MCP is served at /mcp; nil: the address does not exist. The server closes it
 	// at its own end.
 	MCP MCP
+
+	// Page is the page for people; nil: there is none. The server fills in what it shares
+	// with it.
+	Page *page.Options
 
 	// MaxCalls bounds the task calls that are open at once, including those
 	// that wait for a slot; 0: 100. More are answered "busy".
@@ -55,7 +60,8 @@ type Server struct {
 	tasks     *taskt.Service
 	sessions  *store.Store
 	bus       *eventbus.Bus
-	mcp       MCP // may be nil
+	mcp       MCP        // may be nil
+	page      *page.Page // may be nil
 	token     string
 	heartbeat time.Duration
 	log       *slog.Logger
@@ -99,6 +105,11 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 		return nil, fmt.Errorf("starting the HTTP server: %w", err)
 	}
 	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
+	if opts.Page != nil {
+		of := *opts.Page
+		of.Sessions, of.Bus, of.Token, of.Logger = s.sessions, s.bus, s.token, s.log
+		s.page = page.New(of)
+	}
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	s.http = &http.Server{
@@ -135,6 +146,15 @@ func listen(addr string) (net.Listener, error) {
 // URL returns the server's address: http://127.0.0.1:7433.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
+// PageLink returns an address of the page that logs a browser in, once, and until when
+// it can be used. Without a page it is empty.
+func (s *Server) PageLink() (url string, expires time.Time) {
+	if s.page == nil {
+		return "", time.Time{}
+	}
+	return s.page.Link(s.URL())
+}
+
 // Wait returns when the server has ended in order, or why it ended otherwise.
 func (s *Server) Wait() error {
 	<-s.done
@@ -160,6 +180,9 @@ func (s *Server) shutdown() error {
 	calls.Go(s.calls.Close)
 	if s.mcp != nil {
 		calls.Go(s.mcp.Close)
+	}
+	if s.page != nil {
+		calls.Go(s.page.Close)
 	}
 	calls.Wait()
 	err := s.drain(followGrace)

@@ -45,6 +45,9 @@ var mayImport = map[string][]string{
 	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/mcphttp"},
 
+	"frontdoor/httpserver":      {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor", "frontdoor/httpserver/page"},
+	"frontdoor/httpserver/page": {"session", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor"},
+
 	"frontdoor/internal/doortest": {"agentdefs", "taskt", "session", "eventbus", "model", "permission", "tool"}, // for tests of the doors
 
 	"session/audit":      {"eventbus/event", "permission"},

@@ -20,7 +20,7 @@ func Visible(s string, limit int) (line string, whole bool) {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case !strconv.IsPrint(r) || unicode.In(r, blank...):
+		case Hides(r):
 			fmt.Fprintf(&b, `\u{%x}`, r)
 		default:
 			b.WriteRune(r)
@@ -34,6 +34,10 @@ func Visible(s string, limit int) (line string, whole bool) {
 	head := limit * 2 / 3
 	return string(runes[:head]) + note + string(runes[len(runes)-(limit-head):]), false
 }
+
+// Hides reports whether a character is invisible, or changes the direction of text. Line
+// ends and tabs do.
+func Hides(r rune) bool { return !strconv.IsPrint(r) || unicode.In(r, blank...) }
 
 // blank are letters and marks that count as printable and show nothing.
 var blank = []*unicode.RangeTable{

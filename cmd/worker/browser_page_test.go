@@ -1,0 +1,110 @@
+//go:build browser
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// pageScript is what the models of these tests say, by what the prompt contains.
+const pageScript = `
+{"match": {"user": "stay"}, "text": ["Still at it"], "hang": true}
+{"match": {"user": "tidy"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "echo \u202egnp.exe\u200b done && rm -rf build"}}]}
+{"match": {"user": "tidy"}, "text": "I have tidied nothing."}
+{"match": {"user": "touch"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "touch one.txt"}}]}
+{"match": {"user": "touch"}, "text": "Touched."}
+{"match": {"user": "mkdir one"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "mkdir one"}}]}
+{"match": {"user": "mkdir one"}, "text": "Made one."}
+{"match": {"user": "mkdir two"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "mkdir two"}}]}
+{"match": {"user": "mkdir two"}, "text": "Made two."}
+`
+
+// TestPageApprovals: a call is approved by a click, one denied by keys, with what the model
+// is told, and of two that match "always" lets both through, in two tabs at once.
+func TestPageApprovals(t *testing.T) {
+	w := startPageWorker(t, pageScript, nil)
+	first := openBrowser(t)
+	first.open(w.link())
+	first.see("#connection", "live")
+	second := first.tab()
+	second.open("http://" + w.addr + "/")
+
+	w.task("general", "touch a file")
+	for _, b := range []*tab{first, second} {
+		b.see(".card", "touch one.txt")
+		b.until("document.title.startsWith('(1) ')")
+		b.see(".row .tool", "touch one.txt")
+	}
+	first.click(".card [data-answer=once]", "Approve")
+	for _, b := range []*tab{first, second} {
+		b.until("document.querySelectorAll('.card').length === 0 && !document.title.startsWith('(')")
+		b.until("document.querySelector('.row .dot.completed')")
+	}
+
+	w.task("general", "tidy up")
+	first.see(".card .hides", `\u{202e}`)
+	first.until("document.querySelector('.card [data-answer=deny]:enabled')")
+	first.press("n")
+	first.until("document.activeElement.matches('.card')")
+	first.press("d")
+	first.until("document.activeElement.matches('.feedback input')")
+	first.do(chromedp.SendKeys(chromedp.CSS(".feedback input"), "keep the build folder\r"))
+	second.until("document.querySelectorAll('.card').length === 0")
+	second.until("document.querySelectorAll('.row .dot.completed').length === 4")
+	told := false
+	for _, r := range w.model.Received() {
+		told = told || strings.Contains(string(r.Body), "keep the build folder")
+	}
+	if !told {
+		t.Error("the model was not told why")
+	}
+
+	w.task("general", "mkdir one")
+	w.task("general", "mkdir two")
+	second.until("document.querySelectorAll('.card').length === 2")
+	second.see(".card .always", `{"shell_exec":{"mkdir *":"allow"}}`)
+	second.click(".card [data-answer=always]", "Always")
+	second.until("document.querySelectorAll('.card').length === 0")
+	second.until("document.querySelectorAll('.row .dot.completed').length === 8")
+	rules, err := os.ReadFile(filepath.Join(w.dir, "state", "permissions.jsonc"))
+	if err != nil || !strings.Contains(string(rules), `"mkdir *": "allow"`) {
+		t.Errorf("the rules: %v\n%s", err, rules)
+	}
+}
+
+// TestPageRestart: the page goes on by itself where a worker was killed and another one is
+// started, and the keyboard leads through the tree.
+func TestPageRestart(t *testing.T) {
+	w := startPageWorker(t, pageScript, nil)
+	b := openBrowser(t)
+	b.open(w.link())
+	id := w.task("general", "stay at it")
+	b.see(".row .state", "thinks")
+	b.press("j")
+	b.press("j")
+	b.until("document.querySelector('.row.selected .name').textContent === 'general'")
+	b.press("\r")
+	b.until("location.pathname === '/sessions/" + id + "'")
+	b.see(".session .pill", "thinks")
+	b.see(".crumbs", "HTTP task general")
+
+	w.end(os.Kill)
+	b.see("#connection", "reconnecting")
+	w.start()
+	b.see("#connection", "live")
+	b.see(".session .pill", "interrupted")
+	b.press("\x1b")
+	b.until("location.pathname !== '/sessions/" + id + "'")
+	b.see(".session h1", "caller")
+
+	again := w.task("general", "stay again")
+	b.open("http://" + w.addr + "/sessions/" + again)
+	b.see(".session .pill", "thinks")
+	b.click(".session-head button", "Stop")
+	b.see(".session .pill", "cancelled")
+}

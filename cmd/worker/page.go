@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/frontdoor/httpserver"
+	"github.com/agentworker/worker/frontdoor/httpserver/page"
+	"github.com/agentworker/worker/internal/atomicfile"
+	"github.com/agentworker/worker/internal/termtext"
+)
+
+// pageFile is the file, in the state folder, that says where the page is.
+const pageFile = "page.json"
+
+// pagePlace is what it holds.
+type pagePlace struct {
+	URL string `json:"url"`
+	PID int    `json:"pid"`
+}
+
+func (p *program) pageCommand() *cobra.Command {
+	var open bool
+	cmd := &cobra.Command{
+		Use:   "page",
+		Short: "Print a link to the live page of the worker that runs",
+		Long: `Prints a link to the page of the worker that serves this workspace: 'worker serve', or
+'worker mcp --page'. The link logs a browser in once, within ten minutes. With --open the
+browser of this machine opens it.`,
+		Example: `  worker page
+  worker page --open`,
+		Args:              usage.Args(cobra.NoArgs),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return p.page(cmd.Context(), open) },
+	}
+	cmd.Flags().BoolVar(&open, "open", false, "open the link in the browser of this machine")
+	return cmd
+}
+
+func (p *program) page(ctx context.Context, open bool) error {
+	ws, err := p.workspace()
+	if err != nil {
+		return err
+	}
+	link, err := askPageLink(ctx, ws.StateDir)
+	if err != nil {
+		return err
+	}
+	if !open {
+		_, err = fmt.Fprintln(p.stdout, link)
+		return err
+	}
+	return openLink(ctx, filepath.Join(ws.StateDir, "page.html"), link)
+}
+
+// errNoPage is why there is no link.
+var errNoPage = errors.New("no worker of this workspace serves a page: start 'worker serve', or 'worker mcp --page'")
+
+// askPageLink asks the worker that serves the page for a link.
+func askPageLink(ctx context.Context, stateDir string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(stateDir, pageFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errNoPage
+	}
+	if err != nil {
+		return "", err
+	}
+	var place pagePlace
+	if err := json.Unmarshal(data, &place); err != nil {
+		return "", fmt.Errorf("reading %s: %w", filepath.Join(stateDir, pageFile), err)
+	}
+	token, err := httpserver.OpenToken(filepath.Join(stateDir, tokenFile))
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, place.URL+"/v1/page/links", nil)
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy: it is this machine
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("%w (the last one, process %d at %s, does not answer)", errNoPage, place.PID, place.URL)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return "", err
+	}
+	var made struct{ URL string }
+	if resp.StatusCode != http.StatusCreated || json.Unmarshal(body, &made) != nil || made.URL == "" {
+		return "", fmt.Errorf("%s has answered %s: %s", place.URL, resp.Status, termtext.OneLine(string(body), 300))
+	}
+	return made.URL, nil
+}
+
+// openLink has the browser open a link. Other users of the machine see the command line of
+// a process, so that it has the name of a file that leads there.
+func openLink(ctx context.Context, file, link string) error {
+	address := html.EscapeString(link)
+	doc := `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=` +
+		address + `"><a href="` + address + `">Open the page</a>` + "\n"
+	if err := atomicfile.Write(file, []byte(doc), 0o600); err != nil {
+		return err
+	}
+	command := []string{"xdg-open", file}
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open", file}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler", file}
+	}
+	if out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("opening the browser by %s: %w: %s; 'worker page' prints the link", command[0], err, termtext.OneLine(string(out), 300))
+	}
+	return nil
+}
+
+// pageOptions is the page of a worker.
+func (p *program) pageOptions(a *app) *page.Options {
+	return &page.Options{
+		Workspace: filepath.Base(a.ws.Root),
+		RulesFile: rulesFile(a.ws),
+		Agents:    func() any { return agentdoc.NewSnapshot(a.agents.Snapshot()) },
+		Explain: func(_ context.Context, agent, tool, arg string) (any, error) {
+			return p.explainCall(a, agent, tool, arg)
+		},
+	}
+}
+
+// pageDoor is a server with a page, which a file says the place of.
+type pageDoor struct {
+	*httpserver.Server
+	forget func() // removes the file
+}
+
+// Wait implements [door].
+func (d *pageDoor) Wait() error {
+	defer d.forget()
+	return d.Server.Wait()
+}
+
+// announcePage says where the page of a server is: on stderr, and in a file for 'worker
+// page'. The file goes with the server, if it is still this process's.
+func (p *program) announcePage(a *app, web *httpserver.Server) (*pageDoor, error) {
+	data, err := json.Marshal(pagePlace{web.URL(), os.Getpid()})
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(a.ws.StateDir, pageFile)
+	if err := atomicfile.Write(file, data, 0o600); err != nil {
+		return nil, fmt.Errorf("noting where the page is: %w", err)
+	}
+	link, expires := web.PageLink()
+	fmt.Fprintf(p.stderr, "worker: its page: %s (once, until %s; 'worker page' prints another link)\n", link, expires.Format(time.TimeOnly))
+	return &pageDoor{web, func() {
+		if now, err := os.ReadFile(file); err == nil && bytes.Equal(now, data) {
+			if err := os.Remove(file); err != nil {
+				p.logger().Warn("removing the note of where the page is", "err", err)
+			}
+		}
+	}}, nil
+}
+
+// startPage serves the page beside an MCP server on stdio, until ctx ends.
+func (p *program) startPage(ctx context.Context, a *app, addr string) (door, error) {
+	token, err := httpserver.OpenToken(filepath.Join(a.ws.StateDir, tokenFile))
+	if err != nil {
+		return nil, err
+	}
+	web, err := httpserver.Start(ctx, addr, httpserver.Options{
+		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Token: token, Logger: p.logger(), Page: p.pageOptions(a),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--page %s: %w", addr, err)
+	}
+	withPage, err := p.announcePage(a, web)
+	if err != nil {
+		p.logger().Warn("the page", "err", err)
+		return web, nil
+	}
+	return withPage, nil
+}
+
+// explainCall says what the rules make of a call that a person has typed.
+func (p *program) explainCall(a *app, agent, name, arg string) (any, error) {
+	opts := explainOptions{}
+	if agent != "" {
+		opts.agents = []string{agent}
+	}
+	args := []string{name}
+	switch {
+	case strings.HasPrefix(strings.TrimSpace(arg), "{"):
+		opts.args = arg
+	case arg != "":
+		args = append(args, arg)
+	}
+	return p.explanation(args, opts, func() (*agentdefs.Snapshot, error) { return a.agents.Snapshot(), nil })
+}

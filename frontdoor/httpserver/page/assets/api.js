@@ -1,0 +1,21 @@
+// Requests to the worker.
+
+async function request(method, path, body) {
+  const response = await fetch(path, {
+    method,
+    headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  if (response.status === 401) location.reload(); // the server says what to do
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(answer.error?.message ?? `the worker has answered ${response.status}`);
+  return answer;
+}
+
+export const get = (path) => request('GET', path);
+export const post = (path, body) => request('POST', path, body);
+
+export const answerApproval = (approvalId, answer, feedback = '') => post('/page/approvals', { approvalId, answer, feedback });
+export const stop = (id) => request('DELETE', `/v1/sessions/${encodeURIComponent(id)}`);
+export const send = (sessionId, message) => post('/v1/tasks/send', { sessionId, message });
+export const start = (agentType, prompt) => post('/v1/tasks', { description: prompt.slice(0, 60), prompt, agentType, background: true });

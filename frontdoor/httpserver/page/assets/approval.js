@@ -1,0 +1,84 @@
+// A tool call that waits for an answer: all of it, and what "always" would mean.
+
+import { h, pieces, setText } from './dom.js';
+import { answerApproval } from './api.js';
+import { live } from './live.js';
+import { age } from './format.js';
+
+// settle is how long a card takes no answer: it may have come under the pointer.
+const settle = 500;
+
+const rulesFile = document.querySelector('meta[name=rules-file]').content;
+
+export function approvalCard(card) {
+  const status = h('p', { class: 'status', role: 'status' });
+  const reason = h('input', { type: 'text', name: 'reason', placeholder: 'Why not? The model reads it. (Enter sends)', 'aria-label': 'Reason, which the model reads', autocomplete: 'off' });
+  const why = h('form', { class: 'feedback', hidden: true }, reason, h('button', { class: 'danger' }, 'Deny'));
+  const buttons = [];
+  const button = (answer, label, key, kind) => {
+    const el = h('button', { type: 'button', class: kind, 'data-answer': answer, disabled: true, onclick: () => choose(answer) }, label, ' ', h('kbd', {}, key));
+    buttons.push(el);
+    return el;
+  };
+
+  async function give(answer, feedback) {
+    for (const b of buttons) b.disabled = true;
+    setText(status, 'sending');
+    try {
+      await answerApproval(card.id, answer, feedback);
+      setText(status, 'answered');
+    } catch (e) {
+      setText(status, e.message);
+      for (const b of buttons) b.disabled = false;
+    }
+  }
+  function choose(answer) {
+    if (answer !== 'deny') return give(answer);
+    why.hidden = false;
+    reason.focus();
+  }
+  why.addEventListener('submit', (ev) => {
+    ev.preventDefault();
+    give('deny', reason.value.trim());
+  });
+
+  const names = card.path.map((hop) => {
+    const row = live.rows.get(hop.sessionId);
+    return h('a', { href: `/sessions/${hop.sessionId}` }, hop.agentType || row?.label || 'caller');
+  });
+  const crumbs = names.flatMap((a, i) => (i ? [' › ', a] : [a]));
+  const expires = h('span', { class: 'expires' });
+  const el = h('article', { class: 'card approval', tabIndex: 0, 'aria-label': `${card.agent || 'A caller'} asks to call ${card.tool}` },
+    h('header', {}, h('span', { class: 'who' }, crumbs), ' asks to call ', h('code', {}, card.tool), h('span', { class: 'grow' }), expires),
+    h('p', { class: 'reason' }, card.reason),
+    h('dl', { class: 'arguments' }, card.arguments.map((a) => [h('dt', {}, a.name), h('dd', {}, h('pre', { tabIndex: 0 }, pieces(a.text)))])),
+    seen(card),
+    always(card),
+    h('div', { class: 'answers' },
+      button('once', 'Approve once', 'a', 'good'),
+      card.always.length ? button('always', 'Always', 'A', '') : null,
+      button('deny', 'Deny…', 'd', 'danger'), status),
+    why);
+  setTimeout(() => {
+    for (const b of buttons) b.disabled = false;
+  }, settle);
+  el.tick = (now) => setText(expires, `for ${age(now - card.createdAt)}, denied in ${age(card.expiresAt - now)}`);
+  return el;
+}
+
+// seen is what the rules see of the call, where that is not what is shown anyway.
+function seen(card) {
+  const text = (list) => list.map((p) => p.t).join('');
+  const shown = card.arguments.map((a) => text(a.text));
+  if (card.wants.every((w) => shown.includes(text(w)))) return null;
+  return h('div', { class: 'wants' }, h('span', { class: 'label' }, 'Rules see'), h('ul', {}, card.wants.map((w) => h('li', {}, h('code', {}, pieces(w))))));
+}
+
+function always(card) {
+  if (!card.whole) return h('p', { class: 'cut' }, 'Not all of this call is shown here, so there is no “always”. worker approvals list --json has all of it.');
+  if (!card.always.length) return h('p', { class: 'label' }, 'There is no “always”: no rule for calls like this one would let it through.');
+  return h('div', { class: 'always' },
+    h('p', {}, '“Always” adds to ', h('code', {}, rulesFile)),
+    h('ul', {}, card.always.map((line) => h('li', {}, h('code', {}, line)))),
+    h('p', {}, 'for all agents of this workspace whose own rules do not deny it, from now on. Calls that wait and match are let through too.'));
+}

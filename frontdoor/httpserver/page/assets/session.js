@@ -1,0 +1,124 @@
+// One session: where it stands in its tree, what it does and has done.
+
+import { h, setText, setClass } from './dom.js';
+import { go } from './main.js';
+import { live, onChange, path } from './live.js';
+import { age, cost, tokens, state, title, clock } from './format.js';
+import { send, stop } from './api.js';
+import { Tree } from './tree.js';
+
+const link = (id) => `/sessions/${encodeURIComponent(id)}`;
+
+export function session(id) {
+  const crumbs = h('nav', { class: 'crumbs', 'aria-label': 'Where it stands' });
+  const name = h('h1');
+  const task = h('span', { class: 'what-for' });
+  const pill = h('span', { class: 'pill' });
+  const facts = h('div', { class: 'facts' });
+  const problem = h('p', { class: 'problem', hidden: true });
+  const stopButton = h('button', { type: 'button', class: 'danger', onclick: () => attempt(stopButton, () => stop(id)) }, 'Stop');
+  const said = h('p', { class: 'label', role: 'status' });
+  const message = h('input', { type: 'text', placeholder: 'A message that it reads before its next step', 'aria-label': 'Message to the session', autocomplete: 'off' });
+  const sendForm = h('form', { class: 'sending' }, message, h('button', {}, 'Send'));
+  const below = new Tree({ top: id, open: (child) => go(link(child)), label: 'Subagents' });
+  below.element.classList.add('alone');
+  const subagents = h('section', { 'aria-label': 'Subagents', hidden: true }, below.element);
+
+  async function attempt(button, action) {
+    button.disabled = true;
+    setText(said, '');
+    try {
+      await action();
+    } catch (e) {
+      setText(said, e.message);
+    }
+    button.disabled = false;
+  }
+  sendForm.addEventListener('submit', (ev) => {
+    ev.preventDefault();
+    const text = message.value.trim();
+    if (!text) return;
+    attempt(sendForm.lastChild, async () => {
+      await send(id, text);
+      message.value = '';
+      setText(said, 'It reads this before its next step.');
+    });
+  });
+
+  const fact = (label, value) => (value ? h('span', {}, `${label} `, h('b', {}, value)) : null);
+  let row = null;
+
+  function draw(structure) {
+    row = live.rows.get(id);
+    if (!row) {
+      setText(name, live.loaded ? 'There is no such session among the newest.' : 'Loading.');
+      return;
+    }
+    if (structure) {
+      drawCrumbs();
+      const before = subagents.hidden;
+      subagents.hidden = !live.children.get(id)?.length;
+      if (before && !subagents.hidden) below.layout();
+    }
+    const now = state(row);
+    setText(name, title(row));
+    setText(task, row.label ?? '');
+    setText(pill, now.text);
+    setClass(pill, `pill ${now.name}`);
+    stopButton.hidden = Boolean(row.endedAt);
+    sendForm.hidden = !row.agent;
+    problem.hidden = !row.error && !row.warnings?.length;
+    setText(problem, [row.error, ...(row.warnings ?? [])].filter(Boolean).join('\n'));
+    const b = row.budget;
+    facts.replaceChildren(...[
+      fact('model', row.model), fact('steps', String(row.steps)),
+      fact('tool calls', row.calls ? `${row.calls}${row.failed ? `, ${row.failed} failed` : ''}` : ''),
+      fact('tokens', tokens(row.usage)), fact('cost', cost(row.usage)), b && fact('budget', `${b.used} of ${b.max} ${b.limit}`),
+      fact('began', clock(row.startedAt || row.createdAt)),
+      fact(row.endedAt ? 'took' : 'for', age((row.endedAt || Date.now()) - (row.startedAt || row.createdAt))),
+      row.endedAt ? null : fact('last event', `${age(Date.now() - row.activeAt)} ago`), fact('now', row.tool), fact('list', row.todo),
+      fact('branch', row.worktree), fact('id', row.id),
+    ].filter(Boolean));
+  }
+
+  function drawCrumbs() {
+    const rows = path(id);
+    const parts = [h('a', { href: '/' }, 'All')];
+    for (const r of rows.slice(0, -1)) parts.push('›', h('a', { href: link(r.id) }, r.agent || r.label || 'caller'));
+    parts.push('›');
+    const among = siblings();
+    if (among.length > 1) {
+      const pick = h('select', { 'aria-label': 'Siblings', onchange: () => go(link(pick.value)) },
+        among.map((s, i) => h('option', { value: s, selected: s === id }, `${title(live.rows.get(s))} (${i + 1} of ${among.length})`)));
+      parts.push(pick);
+    } else parts.push(h('span', {}, title(row)));
+    crumbs.replaceChildren(...parts);
+  }
+
+  const siblings = () => (row?.parentId ? live.children.get(row.parentId) ?? [] : [id]);
+  const end = onChange((change) => {
+    if (change.structure || change.rows.has(id)) draw(change.structure);
+  });
+  const timer = setInterval(() => row && !row.endedAt && draw(false), 1000);
+  draw(true);
+
+  return {
+    element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), stopButton),
+      facts, problem, subagents, sendForm, said),
+    title: 'Session',
+    up: () => (row?.parentId ? link(row.parentId) : '/'),
+    close() {
+      end();
+      clearInterval(timer);
+      below.close();
+    },
+    key(key) {
+      const step = { '[': -1, ']': 1 }[key];
+      if (!step) return below.key(key);
+      const among = siblings();
+      const next = among[among.indexOf(id) + step];
+      if (next) go(link(next));
+      return true;
+    },
+  };
+}

@@ -1,0 +1,141 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+)
+
+// Update is what has changed since the one before.
+type Update struct {
+	Reset     bool    `json:"reset,omitempty"` // it is all there is: what the page had is to go
+	Rows      []*Row  `json:"rows,omitempty"`
+	Approvals *[]Card `json:"approvals,omitempty"` // all that wait; nil: they are as they were
+	Agents    uint64  `json:"agents,omitempty"`    // a number that is another one once agents have changed; 0: they are as they were
+}
+
+// heartbeat is how often something is sent where nothing changes.
+const heartbeat = 15 * time.Second
+
+// events answers with what changes, of all sessions, as server-sent events: at once all
+// there is, or what a browser lacks that comes back; then what changes, once in a [beat]
+// at most.
+func (p *Page) events(w http.ResponseWriter, r *http.Request) {
+	if err := p.hub.enter(r.Context()); err != nil {
+		p.hub.leave()
+		p.fail(w, err)
+		return
+	}
+	defer p.hub.leave()
+	setHeaders(w)
+	out := http.NewResponseController(w)
+	if err := out.SetReadDeadline(time.Time{}); err != nil {
+		p.log.Debug("a browser has gone", "err", err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	send := func(text string) error {
+		err := out.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if err == nil {
+			_, err = w.Write([]byte(text))
+		}
+		if err == nil {
+			err = out.Flush()
+		}
+		return err
+	}
+	var epoch, seen uint64
+	last := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("last"))
+	if _, err := fmt.Sscanf(last, "%d-%d", &epoch, &seen); err != nil {
+		epoch, seen = 0, 0 // it begins
+	}
+	if err := p.follow(r.Context(), epoch, seen, send); err != nil {
+		p.log.Debug("a browser has gone", "err", err)
+	}
+}
+
+// follow sends updates until ctx ends, the hub's run does, or send fails.
+func (p *Page) follow(ctx context.Context, epoch, seen uint64, send func(string) error) error {
+	alive := time.NewTicker(heartbeat)
+	defer alive.Stop()
+	for first := true; ; first = false {
+		u, now, changed := p.hub.since(epoch, seen)
+		if changed == nil {
+			return nil // the browser comes back, and begins anew
+		}
+		if first || now.revision != seen {
+			data, err := caller.JSON(u)
+			if err != nil {
+				return err
+			}
+			if err := send(fmt.Sprintf("id: %d-%d\nevent: update\ndata: %s\n\n", now.epoch, now.revision, data)); err != nil {
+				return err
+			}
+		}
+		epoch, seen = now.epoch, now.revision
+		pause := time.NewTimer(beat)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return nil
+		}
+		for waiting := true; waiting; {
+			select {
+			case <-changed:
+				waiting = false
+			case <-alive.C:
+				if err := send(":\n\n"); err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+// position is where a browser is in what the hub has told.
+type position struct{ epoch, revision uint64 }
+
+// since returns what has changed since a position, where the hub is, and what is closed
+// with the next change. changed nil: the run is over.
+func (h *hub) since(epoch, seen uint64) (u Update, now position, changed <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stop == nil {
+		return u, now, nil
+	}
+	if epoch != h.epoch || seen > h.revision {
+		u.Reset, seen = true, 0
+	}
+	for _, row := range h.rows {
+		if row.Revision > seen {
+			u.Rows = append(u.Rows, row.clone())
+		}
+	}
+	slices.SortFunc(u.Rows, func(a, b *Row) int { return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	if h.asked > seen {
+		cards := make([]Card, 0, len(h.approvals))
+		for _, a := range h.approvals {
+			cards = append(cards, newCard(a))
+		}
+		u.Approvals = &cards
+	}
+	if h.agents > seen {
+		u.Agents = h.epoch + h.agents
+	}
+	return u, position{h.epoch, h.revision}, h.changed
+}
+
+// clone returns a copy that the hub does not change.
+func (r *Row) clone() *Row {
+	c := *r
+	c.open = nil
+	return &c
+}

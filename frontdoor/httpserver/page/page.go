@@ -1,0 +1,205 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/hex"
+	"hash/fnv"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session/store"
+)
+
+// Options configures a [Page]. Those that say so may be left out.
+type Options struct {
+	Workspace string // the workspace's name, for people
+	RulesFile string // where "always" is noted, for people
+
+	// Agents returns the agents and what is wrong with their files, as it is at the
+	// moment, in the form of "worker agents list --json".
+	Agents func() any
+
+	// Explain says what the rules make of a tool call that a person has typed, in the form
+	// of "worker permission explain --json". Its error is for that person.
+	Explain func(ctx context.Context, agent, tool, arg string) (any, error)
+
+	// The server fills these in.
+	Sessions *store.Store
+	Bus      *eventbus.Bus
+	Token    string
+	Logger   *slog.Logger
+}
+
+// Page serves the page. Close it.
+type Page struct {
+	opts   Options
+	links  links
+	signer signer
+	hub    *hub
+	log    *slog.Logger
+	now    func() time.Time
+
+	templates *template.Template
+	assets    map[string]asset
+}
+
+// New returns the page of a worker.
+func New(opts Options) *Page {
+	p := &Page{
+		opts: opts, signer: newSigner(opts.Token), log: opts.Logger, now: time.Now,
+		templates: template.Must(template.ParseFS(files, "assets/*.html")),
+		assets:    make(map[string]asset),
+	}
+	p.hub = newHub(opts.Sessions, opts.Bus, opts.Logger)
+	names, err := fs.Glob(files, "assets/*")
+	if err != nil {
+		panic(err) // the pattern is a good one
+	}
+	for _, name := range names {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			panic(err) // it is within the program
+		}
+		hash := fnv.New64a()
+		hash.Write(data)
+		p.assets[path.Base(name)] = asset{data, kinds[path.Ext(name)], `"` + hex.EncodeToString(hash.Sum(nil)) + `"`}
+	}
+	return p
+}
+
+// Close ends what the page has started, and waits for it.
+func (p *Page) Close() { p.hub.close() }
+
+//go:embed assets
+var files embed.FS
+
+// asset is a file that the browser asks for.
+type asset struct {
+	data []byte
+	kind string // Content-Type
+	etag string
+}
+
+// kinds are the types of the files, whatever the system says of them.
+var kinds = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+}
+
+// policy lets the page run its own scripts and reach its own server, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types markdown"
+
+// setHeaders sets what each answer of the page has. The server adds nosniff and no-store.
+func setHeaders(w http.ResponseWriter) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", policy)
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// Route is what a method and a path of the page are answered by.
+type Route struct {
+	Method, Path string
+	Handler      http.HandlerFunc
+}
+
+// Routes returns what the page has: its documents, and what its scripts ask for.
+func (p *Page) Routes() []Route {
+	get, post := http.MethodGet, http.MethodPost
+	routes := []Route{
+		{get, LoginPath, p.login},
+		{get, AssetPath + "{file}", p.asset},
+		{get, "/{$}", p.document},
+		{get, "/sessions/{id}", p.document},
+		{get, "/agents", p.document},
+		{get, "/page/events", p.events},
+		{post, "/page/approvals", p.answerApproval},
+	}
+	return routes
+}
+
+// The paths that anybody may ask for who reaches the server.
+const (
+	LoginPath = "/login"
+	AssetPath = "/assets/"
+)
+
+// document answers with the page itself. What it shows depends on its address, which its
+// scripts look at.
+func (p *Page) document(w http.ResponseWriter, _ *http.Request) {
+	setHeaders(w)
+	p.html(w, http.StatusOK, "index.html", struct{ Workspace, RulesFile string }{p.opts.Workspace, p.opts.RulesFile})
+}
+
+func (p *Page) html(w http.ResponseWriter, status int, name string, data any) {
+	var b bytes.Buffer
+	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
+		p.log.Error("making a page", "page", name, "err", err)
+		status = http.StatusInternalServerError
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	p.write(w, status, b.Bytes())
+}
+
+// asset answers with a file. The browser keeps it, and asks whether it has changed.
+func (p *Page) asset(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w)
+	a, ok := p.assets[r.PathValue("file")]
+	if !ok || strings.HasSuffix(r.PathValue("file"), ".html") {
+		p.fail(w, &store.NotFoundError{What: "file", ID: r.PathValue("file")})
+		return
+	}
+	header := w.Header()
+	header.Set("Cache-Control", "no-cache")
+	header.Set("ETag", a.etag)
+	header.Set("Content-Type", a.kind)
+	if r.Header.Get("If-None-Match") == a.etag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	p.write(w, http.StatusOK, a.data)
+}
+
+// answer writes a JSON document.
+func (p *Page) answer(w http.ResponseWriter, body any) { p.json(w, http.StatusOK, body) }
+
+// fail answers with an error.
+func (p *Page) fail(w http.ResponseWriter, why error) {
+	e := caller.Explain(why, p.log)
+	p.json(w, e.Status, e.Body())
+}
+
+func (p *Page) json(w http.ResponseWriter, status int, body any) {
+	setHeaders(w)
+	data, err := caller.JSON(body)
+	if err != nil {
+		p.log.Error("encoding an answer of the page", "err", err)
+		status = http.StatusInternalServerError
+	}
+	w.Header().Set("Content-Type", "application/json")
+	p.write(w, status, data)
+}
+
+// writeTimeout is how long a browser may take to accept one piece of an answer.
+const writeTimeout = 30 * time.Second
+
+func (p *Page) write(w http.ResponseWriter, status int, data []byte) {
+	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	if err == nil {
+		w.WriteHeader(status)
+		_, err = w.Write(data)
+	}
+	if err != nil {
+		p.log.Debug("answering a browser", "err", err) // it has gone
+	}
+}

@@ -1,0 +1,45 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentworker/worker/internal/termtext"
+)
+
+// Piece is a part of a text that a person decides about. Characters that would not be
+// seen, or would change how the rest is read, are pieces of their own.
+type Piece struct {
+	Text   string `json:"t"`
+	Hidden bool   `json:"h,omitempty"` // Text is the name of such a character: \u{202e}
+}
+
+// visible returns a text as pieces, up to limit characters. whole false: more was there.
+func visible(s string, limit int) (pieces []Piece, whole bool) {
+	pieces = []Piece{}
+	var b strings.Builder
+	flush := func() {
+		if b.Len() > 0 {
+			pieces = append(pieces, Piece{Text: b.String()})
+			b.Reset()
+		}
+	}
+	n := 0
+	for _, r := range s {
+		if n++; n > limit {
+			flush()
+			return pieces, false
+		}
+		switch {
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case termtext.Hides(r):
+			flush()
+			pieces = append(pieces, Piece{fmt.Sprintf(`\u{%x}`, r), true})
+		default:
+			b.WriteRune(r)
+		}
+	}
+	flush()
+	return pieces, true
+}
