@@ -14,6 +14,7 @@ import (
 const (
 	Compaction = "compaction" // summarises a conversation that becomes too long
 	Title      = "title"      // gives a session its title
+	Summary    = "summary"    // says what a session has done, for people
 )
 
 // Special returns one of the agents that work for the worker itself: the file of that
@@ -28,7 +29,7 @@ func (s *Snapshot) Special(name string) *Definition {
 // specials are the built-in ones. They do not depend on anything.
 var specials = sync.OnceValue(func() map[string]*Definition {
 	all := make(map[string]*Definition)
-	for _, name := range []string{Compaction, Title} {
+	for _, name := range []string{Compaction, Title, Summary} {
 		data, err := builtinFiles.ReadFile("builtin/" + name + ".md")
 		if err != nil {
 			panic(err) // it is built in

@@ -104,7 +104,7 @@ func (s *Session) take(part model.Part, a *answer) {
 	case model.ToolCall:
 		a.message.ToolCalls = append(a.message.ToolCalls, s.named(part))
 	case model.Usage:
-		a.usage = s.priced(s.model, part)
+		a.usage = s.m.priced(s.model, part)
 	case model.Stop:
 		a.stop = part.Reason
 	}
@@ -129,9 +129,9 @@ func (s *Session) complete(a *answer) error {
 
 // priced returns what a call of a model has used, with what it has cost if that is
 // known.
-func (s *Session) priced(m model.Model, u model.Usage) model.Usage {
-	if name := m.Name(); s.m.prices.Known(name) {
-		u.Cost = s.m.prices.Cost(name, u).Number()
+func (m *Manager) priced(by model.Model, u model.Usage) model.Usage {
+	if name := by.Name(); m.prices.Known(name) {
+		u.Cost = m.prices.Cost(name, u).Number()
 	}
 	return u
 }

@@ -220,25 +220,7 @@ func (s *Session) consult(ctx context.Context, h *Helper, prompt string) (answer
 		return "", usage, err
 	}
 	defer func() { s.settle(reserved, usage, err) }()
-	var text strings.Builder
-	stopped := false
-	for part, err := range m.Stream(ctx, req) {
-		if err != nil {
-			return "", usage, err
-		}
-		switch part := part.(type) {
-		case model.TextDelta:
-			text.WriteString(part.Text)
-		case model.Usage:
-			usage = s.priced(m, part)
-		case model.Stop:
-			stopped = true
-		}
-	}
-	if !stopped || strings.TrimSpace(text.String()) == "" {
-		return "", usage, errors.New("the model gave no answer")
-	}
-	return text.String(), usage, nil
+	return s.m.answer(ctx, m, req)
 }
 
 // tooLong matches how providers say that a request does not fit into the context window.

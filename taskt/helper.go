@@ -35,3 +35,8 @@ func (s *Service) Entitle(ctx context.Context, root *session.Session, prompt str
 	}()
 	return func() { <-done }
 }
+
+// Summarise has the agent summary say what a session is about. Nothing of it is stored.
+func (s *Service) Summarise(ctx context.Context, sessionID string) (*session.Summary, error) {
+	return s.sessions.Summarise(ctx, helper(s.agents.Snapshot().Special(agentdefs.Summary)), sessionID)
+}
