@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -195,6 +196,23 @@ func (m *running) progress(t *testing.T) {
 	}
 }
 
+// finish waits for m's end. One that hangs says where.
+func (m *running) finish(t *testing.T) {
+	t.Helper()
+	select {
+	case <-m.done:
+	case <-time.After(time.Minute):
+		t.Errorf("%s (process %d) does not end: its goroutines are on stderr", m.session, m.cmd.Process.Pid)
+		if err := m.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+			_ = m.cmd.Process.Kill()
+		}
+		<-m.done
+	}
+	if err := m.cmd.Wait(); err != nil {
+		t.Errorf("%s: %v", m.session, err)
+	}
+}
+
 func (m *running) kill(t *testing.T) {
 	t.Helper()
 	if err := m.cmd.Process.Kill(); err != nil {
@@ -264,10 +282,7 @@ func TestKilledProcesses(t *testing.T) {
 		}
 	}
 	for _, m := range live {
-		<-m.done
-		if err := m.cmd.Wait(); err != nil {
-			t.Errorf("%s: %v", m.session, err)
-		}
+		m.finish(t)
 	}
 	for _, m := range live {
 		if !m.ended {

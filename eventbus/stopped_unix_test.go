@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/natstest"
 )
 
 // TestStoppedLeader: while the process that leads is stopped the others wait, for
@@ -26,15 +27,17 @@ func TestStoppedLeader(t *testing.T) {
 			<-m.done
 			_ = m.cmd.Wait()
 		})
-		<-m.ready
+		select {
+		case <-m.ready:
+		case <-m.done:
+			t.Fatalf("%s: %v", m.session, m.wrong)
+		}
 	}
 	for _, m := range members {
 		m.progress(t)
 	}
 	leader := members[leaderOf(t, dir, members)]
-	if err := leader.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	natstest.StopProcess(t, leader.cmd.Process, syscall.SIGSTOP)
 	for range 4 { // each for 5 s
 		bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
 		if err == nil {

@@ -259,7 +259,7 @@ func TestStoreAway(t *testing.T) {
 		t.Parallel()
 		at := place{StoreDir: t.TempDir()}
 		talkers := startTalkers(t, at) // the first one leads
-		talkers[0].signal(t, syscall.SIGSTOP)
+		natstest.StopProcess(t, talkers[0].cmd.Process, syscall.SIGSTOP)
 		talkers[1].seesAway(t)
 		talkers[2].seesAway(t)
 		talkers[0].signal(t, syscall.SIGCONT)

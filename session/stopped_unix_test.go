@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 )
@@ -35,11 +36,7 @@ func TestStoppedLeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leader.signal(t, syscall.SIGSTOP)
-	var status syscall.WaitStatus
-	if _, err := syscall.Wait4(leader.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
-		t.Fatalf("its state is %v, %v, want stopped", status, err)
-	}
+	natstest.StopProcess(t, leader.cmd.Process, syscall.SIGSTOP)
 	waited.stdin.Close() // its session ends meanwhile
 	leave()
 	err = left.End(store.Completed, nil)

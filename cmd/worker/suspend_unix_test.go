@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/agentworker/worker/eventbus/natstest"
 )
 
 // TestHandOverAtStop: a worker that is stopped by Ctrl-Z leaves the store to others
@@ -32,13 +34,7 @@ func TestHandOverAtStop(t *testing.T) {
 			t.Errorf("the sessions are listed as %s, %v, want %s", said, err, want)
 		}
 	}
-	if err := task.Process.Signal(syscall.SIGTSTP); err != nil {
-		t.Fatal(err)
-	}
-	var status syscall.WaitStatus
-	if _, err := syscall.Wait4(task.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
-		t.Fatalf("its state is %v, %v, want stopped", status, err)
-	}
+	natstest.StopProcess(t, task.Process, syscall.SIGTSTP)
 	list("running")
 	if err := task.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
