@@ -125,6 +125,12 @@ func (t *Turn) open() error {
 // Run runs the loop, as [Session.Prompt] does.
 func (t *Turn) Run() Outcome {
 	defer t.Release()
+	if t.s.lasting { // who stops it waits for the turn
+		if err := t.s.begin(); err != nil {
+			return t.outcome("", err)
+		}
+		defer t.s.finish()
+	}
 	if t.clock == nil {
 		t.Start()
 	}

@@ -180,7 +180,7 @@ type Spec struct {
 	Params Params
 
 	// Lasting says that the session's caller makes call after call, as a connected
-	// host does. Where it is stopped, its calls are, and it is ended once they are
+	// host does, or prompts it again and again. Where it is stopped, its calls are, and it is ended once they are
 	// over; all others end with what they do.
 	Lasting bool
 

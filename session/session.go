@@ -124,6 +124,9 @@ func (s *Session) Agent() string {
 	return s.record.Agent
 }
 
+// Done returns a channel that is closed when End has returned.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
 // Path returns the way from the root session to this one.
 func (s *Session) Path() event.Path { return s.path }
 

@@ -141,6 +141,55 @@ func TestStopCaller(t *testing.T) {
 	}
 }
 
+// TestStopPrompted: a session that is prompted again and again is ended once its turn is
+// over, and takes no more.
+func TestStopPrompted(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	e := newEnv(t, turns{say("ok")}, nil).process(started(asked))
+	s := e.open(session.Spec{Lasting: true})
+	outcome := make(chan session.Outcome, 1)
+	go func() { outcome <- s.Prompt(t.Context(), "go") }()
+	<-asked
+	record, err := e.Store().Stop(t.Context(), s.ID(), "alice")
+	if err != nil || record.Status != store.Cancelled || !record.Closed {
+		t.Fatalf("record %+v, %v", record, err)
+	}
+	<-s.Done()
+	for _, out := range []session.Outcome{<-outcome, s.Prompt(t.Context(), "go on")} {
+		if out.Status != store.Cancelled || !strings.Contains(out.Err.Error(), "stopped by alice") {
+			t.Errorf("outcome %+v", out)
+		}
+	}
+}
+
+// TestSettle: behind a turn that was cancelled the session waits for its next prompt, and
+// all that the turn has told is stored.
+func TestSettle(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	e := newEnv(t, started(asked), nil)
+	s := e.open(session.Spec{})
+	ctx, cancel := context.WithCancel(t.Context())
+	outcome := make(chan session.Outcome, 1)
+	go func() { outcome <- s.Prompt(ctx, "go") }()
+	<-asked
+	cancel()
+	<-outcome
+	seq, err := s.Settle(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := e.bus.Last(t.Context(), s.Path(), event.StatusChange{}.Type())
+	if err != nil || !strings.Contains(string(last), `"idle"`) {
+		t.Errorf("its last status is %s, %v", last, err)
+	}
+	if newest, err := e.bus.Newest(t.Context()); err != nil || seq == 0 || seq > newest {
+		t.Errorf("the number of the event is %d of %d, %v", seq, newest, err)
+	}
+	if err := s.End(store.Cancelled, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestStopUnknown: what can't be stopped is told apart.
 func TestStopUnknown(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)

@@ -2,11 +2,15 @@ package taskt
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 )
 
 // Primary is an agent that talks to a person, as hosts may offer it to one.
@@ -44,4 +48,64 @@ func (s *Service) PrimaryChanges(ctx context.Context) iter.Seq[struct{}] {
 			}
 		}
 	}
+}
+
+// Conversation says how the session of a primary agent is opened. The zero value: for
+// one prompt.
+type Conversation struct {
+	Description string        // the task in a few words
+	Model       string        // in place of the agent's; empty: that one
+	Lasting     bool          // as in [session.Spec]
+	Resumes     *store.Record // of a session that has ended, whose conversation it goes on with; nil: none
+}
+
+// OpenPrimary opens the root session of a primary agent, which may call task.
+func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, description string) (*session.Session, error) {
+	return s.OpenConversation(ctx, def, Conversation{Description: description})
+}
+
+// OpenConversation is [Service.OpenPrimary] for a session that may be prompted again and
+// again. One that goes on with another is held to the rules that held for that, too;
+// [store.ErrResumed] is returned where somebody else has resumed it.
+func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definition, c Conversation) (*session.Session, error) {
+	if def.Worktree {
+		return nil, fmt.Errorf("the agent %q works in a worktree of its own (isolation: worktree), which a run of 'worker task %s' makes", def.Name, def.Name)
+	}
+	spec, err := s.spec(def, 0)
+	if err != nil {
+		return nil, err
+	}
+	if c.Resumes != nil {
+		if err := s.goOnWith(ctx, &spec, c.Resumes); err != nil {
+			return nil, err
+		}
+	}
+	if c.Model != "" {
+		spec.Models = append([]string{c.Model}, spec.Models...)
+	}
+	spec.Description, spec.Lasting = c.Description, c.Lasting
+	spec.Budget = s.meter(def, nil, Budget{}, nil)
+	return s.sessions.Open(ctx, spec)
+}
+
+// goOnWith has the session of a primary agent go on with that of a record.
+func (s *Service) goOnWith(ctx context.Context, spec *session.Spec, before *store.Record) error {
+	if before.ParentID != "" || before.Agent == "" {
+		return fmt.Errorf("session %s is not that of a primary agent", before.ID)
+	}
+	t, err := s.termsOf(ctx, before.Path)
+	if err != nil {
+		return err
+	}
+	rules, err := t.ruleset(before.ID)
+	if err != nil {
+		return err
+	}
+	messages, err := s.sessions.Store().Conversation(ctx, before.ID)
+	if err != nil {
+		return err
+	}
+	spec.ID = store.NextRun(before.ID)
+	spec.Resumes = &session.Resumed{ID: before.ID, Model: before.Model, Messages: messages, Within: []*permission.Ruleset{rules}}
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"log/slog"
 	"slices"
@@ -213,23 +212,6 @@ func (s *Service) openCaller(ctx context.Context, spec session.Spec) (*session.S
 		return nil, err
 	}
 	spec.Approver = session.AlwaysYes
-	return s.sessions.Open(ctx, spec)
-}
-
-// OpenPrimary opens the root session of a primary agent, which may call task.
-func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, description string) (*session.Session, error) {
-	if def.Worktree {
-		return nil, fmt.Errorf("the agent %q works in a worktree of its own (isolation: worktree), which a run of 'worker task %s' makes", def.Name, def.Name)
-	}
-	spec, err := s.spec(def, 0)
-	if err != nil {
-		return nil, err
-	}
-	spec.Description = description
-	if spec.ResidentFile, err = residentFile(s.root, def.ResidentFile); err != nil {
-		return nil, err
-	}
-	spec.Budget = s.meter(def, nil, Budget{}, nil)
 	return s.sessions.Open(ctx, spec)
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/agentworker/worker/cmd/worker/internal/question"
@@ -53,12 +52,9 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 	default:
 	}
 	w := t.p.stderr
-	always := ""
-	if question.Write(w, asked(req), question.Width) {
-		always = "   [a] always"
-	}
+	always := question.Write(w, asked(req), question.Width)
 	for {
-		fmt.Fprintf(w, "  [y] yes, this time%s   [n REASON] no > ", always)
+		fmt.Fprint(w, "  "+question.Choices(always))
 		select {
 		case <-ctx.Done():
 			fmt.Fprintln(w, "\n  this question is over")
@@ -67,8 +63,8 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 			if !ok {
 				return store.Answer{}, errors.New("the terminal was closed")
 			}
-			answer, ok := parseAnswer(line)
-			if ok && (answer.Verdict != store.ApproveAlways || always != "") {
+			answer, ok := question.Parse(line)
+			if ok && (answer.Verdict != store.ApproveAlways || always) {
 				answer.By = "the terminal"
 				return answer, nil
 			}
@@ -95,18 +91,4 @@ func (t *terminalApprover) read() {
 			t.lines <- in.Text()
 		}
 	}()
-}
-
-func parseAnswer(line string) (store.Answer, bool) {
-	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	switch strings.ToLower(word) {
-	case "y", "yes":
-		return store.Answer{Verdict: store.ApproveOnce}, true
-	case "a", "always":
-		return store.Answer{Verdict: store.ApproveAlways}, true
-	case "n", "no":
-		return store.Answer{Verdict: store.DenyCall, Feedback: strings.TrimSpace(rest)}, true
-	default:
-		return store.Answer{}, false
-	}
 }

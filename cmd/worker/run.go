@@ -22,15 +22,25 @@ import (
 func (p *program) runCommand() *cobra.Command {
 	var opts runOptions
 	var agent string
+	var talk talkOptions
 	cmd := &cobra.Command{
 		Use:   "run PROMPT",
 		Short: "Run a primary agent that may itself call task",
 		Long: `Runs a primary agent with PROMPT ("-": read from stdin) and prints its answer on
-stdout. It is offered the task tool, and its subagents run side by side.`,
-		Example:           `  worker run "Compare how the two parsers report errors"`,
-		Args:              usage.Args(cobra.ExactArgs(1)),
+stdout. It is offered the task tool, and its subagents run side by side.
+
+With -i it is a conversation on the terminal, which begins with PROMPT if there is one:
+answers come as they are written, subagents are shown while they run, and what rules ask
+is asked there. /help lists its commands. It is one session: --resume goes on with it.`,
+		Example: `  worker run "Compare how the two parsers report errors"
+  worker run -i --agent build
+  worker run -i --resume ses_4f2k`,
+		Args:              usage.Args(talk.args),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if talk.interactive {
+				return p.talk(cmd.Context(), agent, strings.Join(args, ""), talk, opts)
+			}
 			prompt, err := p.readPrompt(cmd.Context(), args[0])
 			if err := cmp.Or(opts.check(), err); err != nil {
 				return err
@@ -39,6 +49,9 @@ stdout. It is offered the task tool, and its subagents run side by side.`,
 		},
 	}
 	opts.register(cmd)
+	talk.register(cmd)
+	// It fails for a flag that is not there or has a function.
+	_ = cmd.RegisterFlagCompletionFunc("resume", p.completeSessions(false))
 	cmd.Flags().StringVar(&agent, "agent", "", "an agent of mode primary or all (default: a general one)")
 	// It fails for a flag that is not there or has a function.
 	_ = cmd.RegisterFlagCompletionFunc("agent", p.completeAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Subagent }))

@@ -62,7 +62,7 @@ func environOf(dir string) []string {
 }
 
 // unknown are sequences that the emulator takes for others: of keyboards, and questions.
-var unknown = regexp.MustCompile(`\x1b\[(?:[>=][0-9;]*[a-zA-Z]|\?[0-9;]*(?:\$p|[a-gi-km-zA-Z]))`)
+var unknown = regexp.MustCompile(`\x1b\[(?:[<>=][0-9;]*[a-zA-Z]|\?[0-9;]*(?:\$p|[a-gi-km-zA-Z])|[0-9]* q)`)
 
 // read shows what is written, up to the last whole sequence.
 func (s *screen) read() {
@@ -90,7 +90,7 @@ func (s *screen) read() {
 }
 
 // sequence is what a whole sequence begins with.
-var sequence = regexp.MustCompile(`^\x1b(?:\[[0-9;?>=$]*[@-Z\\^-~]|[^\[])`)
+var sequence = regexp.MustCompile(`^\x1b(?:\[[0-9;?<>=$ ]*[@-Z\\^-~]|[^\[])`)
 
 // shown is what is on the screen, and a channel that is closed when that changes.
 func (s *screen) shown() (string, <-chan struct{}) {

@@ -77,7 +77,12 @@ func (t *topActions) Send(ctx context.Context, id, text string) (string, error) 
 
 // Stop implements [top.Actions].
 func (t *topActions) Stop(ctx context.Context, id string) (string, error) {
-	answer, err := controlBy(ctx, t.records, "worker top", "task_stop", []string{id}, nil)
+	return t.stop(ctx, "worker top", id)
+}
+
+// stop stops a session by a command of a name, and says how it has ended.
+func (s *storage) stop(ctx context.Context, command, id string) (string, error) {
+	answer, err := controlBy(ctx, s.records, command, "task_stop", []string{id}, nil)
 	if err != nil {
 		return "", err
 	}

@@ -18,7 +18,7 @@ func Read(root string, d eventbus.Delivery) (Fact, error) {
 	for _, a := range around {
 		path = append(path, a.SessionID)
 	}
-	return Fact{Path: path, Event: ev, At: d.Time}, nil
+	return Fact{Path: path, Event: ev, At: d.Time, Seq: d.Seq}, nil
 }
 
 // pace is for how long facts are collected, and most how many at once.
@@ -54,21 +54,17 @@ func Collect[T any](ctx context.Context, from <-chan T, to func([]T)) {
 	}
 }
 
-// Follow hands the facts of the stream of a root session from a sequence number on to
-// a channel, until that session or ctx ends. It returns the sequence number from which
-// on it has handed on nothing.
-func Follow(ctx context.Context, bus *eventbus.Bus, root string, from uint64, to chan<- Fact) (next uint64, err error) {
+// Follow hands on the facts of the stream of a root session from a sequence number on,
+// until that session or ctx ends. It returns the sequence number from which on it has
+// handed on nothing.
+func Follow(ctx context.Context, bus *eventbus.Bus, root string, from uint64, to func(Fact)) (next uint64, err error) {
 	path := event.Path{{SessionID: root}}
 	for d, err := range bus.Follow(ctx, path, &eventbus.FollowOptions{From: from, Live: true}) {
 		if err != nil {
 			return from, err
 		}
 		if fact, err := Read(root, d); err == nil { // of what can't be read there is nothing to show
-			select {
-			case to <- fact:
-			case <-ctx.Done():
-				return from, context.Cause(ctx)
-			}
+			to(fact)
 		}
 		if from = d.Seq + 1; d.Ends() {
 			return from, nil

@@ -19,6 +19,7 @@ type Fact struct {
 	Path  []string // the ids from the root down to the session
 	Event event.Event
 	At    time.Time // when it was stored
+	Seq   uint64    // its number in the store; 0: it is not known
 }
 
 // Get returns the session of an id; nil: it is not known.

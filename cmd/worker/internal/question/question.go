@@ -45,6 +45,29 @@ func Write(w io.Writer, a *store.Approval, width int) (always bool) {
 	return list(w, a.AlwaysPatterns)
 }
 
+// Parse reads what a person types to answer: y, a or n, and behind n why not.
+func Parse(line string) (store.Answer, bool) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch strings.ToLower(word) {
+	case "y", "yes":
+		return store.Answer{Verdict: store.ApproveOnce}, true
+	case "a", "always":
+		return store.Answer{Verdict: store.ApproveAlways}, true
+	case "n", "no":
+		return store.Answer{Verdict: store.DenyCall, Feedback: strings.TrimSpace(rest)}, true
+	default:
+		return store.Answer{}, false
+	}
+}
+
+// Choices says what may be typed, as it stands before the place where it is.
+func Choices(always bool) string {
+	if always {
+		return "[y] yes, this time   [a] always   [n REASON] no > "
+	}
+	return "[y] yes, this time   [n REASON] no > "
+}
+
 // list prints each text in a line of its own. It reports false where not all
 // of it is shown.
 func list(w io.Writer, texts []string) (whole bool) {

@@ -204,7 +204,12 @@ func (f *Feed) follow(ctx context.Context, records []*store.Record) {
 		}
 		f.follows[root] = true
 		f.followers.Go(func() {
-			next, err := live.Follow(ctx, f.Bus, root, from, f.facts)
+			next, err := live.Follow(ctx, f.Bus, root, from, func(fact live.Fact) {
+				select {
+				case f.facts <- fact:
+				case <-ctx.Done():
+				}
+			})
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			delete(f.follows, root)

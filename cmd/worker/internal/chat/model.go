@@ -1,0 +1,256 @@
+// Package chat is a conversation with an agent on a terminal: what was said stays above,
+// and below it stand what the answer says so far, the subagents that run, and the line
+// that is typed.
+package chat
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/agentworker/worker/cmd/worker/internal/live"
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/store"
+)
+
+// Agent is what the user talks to.
+type Agent interface {
+	// Prompt has the agent answer, and returns when all that was told of that is stored.
+	// The facts of it come by [Facts].
+	Prompt(ctx context.Context, text string) Answered
+
+	// Send has the agent read a line before its next step, while it answers.
+	Send(text string) error
+
+	// Stop stops a session, and says how it has ended.
+	Stop(ctx context.Context, sessionID string) (string, error)
+
+	// Model returns the model of the next turns, and SetModel changes it.
+	Model() string
+	SetModel(ctx context.Context, name string) error
+
+	// Agents are those that the agent may call, each in a line.
+	Agents() []string
+}
+
+// Messages of the program.
+type (
+	// Opened says that a session was opened: the facts that follow are below it.
+	Opened struct{ ID, Model string }
+
+	// Facts is what was heard of it.
+	Facts []live.Fact
+
+	// Answered is how a turn has ended.
+	Answered struct {
+		Text string // the answer
+		Err  error
+		Seq  uint64 // of the turn's last event; 0: it is not known
+	}
+
+	// Asked is a call that waits for an answer, which Reply takes; its context ends
+	// when nobody waits for it any more.
+	Asked struct {
+		Approval *store.Approval
+		Context  context.Context
+		Reply    chan<- store.Answer // takes one without waiting
+	}
+
+	tick    struct{}
+	printed struct{}
+	said    struct{ text string } // outcome of a command
+)
+
+// Model is what is on the screen. It is a [tea.Model].
+type Model struct {
+	ctx   context.Context
+	agent Agent
+	on    terminal.Output
+	now   func() time.Time
+
+	width, height int
+	input         textarea.Model
+	history       []string
+	at            int    // in history; its length: the line that is typed
+	draft         string // that line, while another one is shown
+
+	root    string // the session's id; empty: not opened
+	tree    *live.Tree
+	seq     uint64 // of the last fact
+	message string // the id of the message whose text comes
+	text    string // of it, what is not printed yet
+	spoken  bool   // something of this turn's last message was printed
+	calls   map[string]string
+	failed  int // subagents of the agent itself that have said how they failed
+
+	running  bool
+	began    time.Time
+	stop     context.CancelFunc // of the turn
+	answered *Answered          // the turn has ended; nil: it has not
+	asked    []Asked            // the first one is asked now
+	always   bool               // it may be answered by "always"
+	stash    string             // what was typed before it was asked
+
+	out      []string // lines to print
+	printing bool
+	note     string
+	greeting string // that is to be printed first
+	first    string // the prompt to begin with
+	leaving  bool   // ctrl-c was pressed, and ends the conversation when it is again
+	quitting bool   // it ends with the turn
+}
+
+// New returns the screen of a conversation, which begins with a greeting and, unless it
+// is empty, a first prompt. What it has the agent do ends with ctx.
+func New(ctx context.Context, agent Agent, on terminal.Output, now func() time.Time, greeting, first string) *Model {
+	input := textarea.New()
+	input.ShowLineNumbers = false
+	input.Prompt = "> "
+	input.SetVirtualCursor(false)
+	input.SetStyles(textarea.Styles{}) // none: it is shown as it is
+	input.DynamicHeight, input.MinHeight, input.MaxHeight, input.MaxContentHeight, input.CharLimit = true, 1, 5, 5000, 0
+	input.KeyMap.InsertNewline.SetKeys("ctrl+j", "alt+enter", "shift+enter")
+	input.KeyMap.Paste.SetEnabled(false) // it would ask another program for the clipboard
+	m := &Model{ctx: ctx, agent: agent, on: on, now: now, input: input, tree: &live.Tree{}, calls: make(map[string]string), width: 80, height: 24, greeting: greeting, first: first}
+	m.input.Focus()
+	return m
+}
+
+// Init implements [tea.Model].
+func (m *Model) Init() tea.Cmd { return wait() }
+
+// wait has the ages redrawn.
+func wait() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tick{} }) }
+
+// Update implements [tea.Model].
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		m.input.SetWidth(max(4, m.width-1))
+		cmd = m.begin()
+	case tick:
+		cmd = wait()
+	case printed:
+		m.printing = false
+	case said:
+		m.print("", msg.text)
+	case Opened:
+		m.root, m.tree, m.text, m.message, m.seq = msg.ID, &live.Tree{}, "", "", 0
+	case Facts:
+		for _, f := range msg {
+			m.hear(f)
+		}
+	case Answered:
+		m.answered = &msg
+	case Asked:
+		m.asked = append(m.asked, msg)
+		if len(m.asked) == 1 {
+			m.ask()
+		}
+	case tea.PasteMsg:
+		m.leaving = false
+		m.input, cmd = m.input.Update(tea.PasteMsg{Content: termtext.Printable(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(msg.Content))})
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	}
+	m.unask()
+	cmd = tea.Batch(cmd, m.finish())
+	return m, tea.Batch(cmd, m.flush())
+}
+
+// begin prints the greeting, and makes the first prompt: once the size is known.
+func (m *Model) begin() tea.Cmd {
+	m.print(terminal.Dim, m.greeting)
+	first := m.first
+	m.greeting, m.first = "", ""
+	if first == "" {
+		return nil
+	}
+	m.echo(first)
+	return m.prompt(first)
+}
+
+// prompt begins a turn.
+func (m *Model) prompt(text string) tea.Cmd {
+	ctx, stop := context.WithCancel(m.ctx)
+	m.running, m.began, m.stop, m.answered, m.spoken = true, m.now(), stop, nil, false
+	m.failed = 0
+	return func() tea.Msg { return m.agent.Prompt(ctx, text) }
+}
+
+// finish ends the turn, once it has ended and all of it was shown.
+func (m *Model) finish() tea.Cmd {
+	if m.answered == nil || m.seq < m.answered.Seq && m.ctx.Err() == nil {
+		return nil
+	}
+	m.say(true)
+	a := m.answered
+	m.running, m.answered = false, nil
+	m.stop()
+	switch {
+	case a.Err != nil:
+		m.print(terminal.Red, errtext.Of(a.Err))
+	case !m.spoken:
+		m.print("", a.Text)
+	}
+	m.out = append(m.out, "")
+	if m.note = ""; m.leaving {
+		m.note = again
+	}
+	if m.quitting {
+		return tea.Quit
+	}
+	return nil
+}
+
+// print has a text printed above the screen, in lines that fit.
+func (m *Model) print(paint terminal.Color, text string) {
+	if text == "" {
+		return
+	}
+	for _, line := range terminal.Lines(termtext.Printable(text), m.width) {
+		m.out = append(m.out, m.on.Paint(paint, line))
+	}
+}
+
+// flush prints what is to be printed: so much at once as there is room for above the
+// screen, and one part behind the other.
+func (m *Model) flush() tea.Cmd {
+	if m.printing || len(m.out) == 0 {
+		return nil
+	}
+	n := min(len(m.out), max(1, m.height-strings.Count(m.View().Content, "\n")-2))
+	text := strings.Join(m.out[:n], "\n")
+	if text == "" {
+		text = " " // an empty text is not printed
+	}
+	m.out, m.printing = slices.Clone(m.out[n:]), true
+	return tea.Sequence(tea.Println(text), func() tea.Msg { return printed{} })
+}
+
+// Run shows the conversation until the user ends it, or ctx ends. feed gets what it is to
+// send its messages to; Run waits for it.
+func Run(ctx context.Context, m *Model, feed func(ctx context.Context, send func(tea.Msg)), options ...tea.ProgramOption) error {
+	program := tea.NewProgram(m, append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}, options...)...)
+	feeding, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		feed(feeding, program.Send)
+	}()
+	_, err := program.Run()
+	stop()
+	<-done
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
