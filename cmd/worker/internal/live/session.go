@@ -152,8 +152,9 @@ func (s *Session) change(ev event.StatusChange, at time.Time) {
 	}
 }
 
-// budgetTool is the tool by which a session asks whether it may use more.
-const budgetTool = "budget"
+// questions are the tools of calls that ask for more than to be let through: whether a
+// session may use more, and whether its plan is to be carried out.
+var questions = []string{"budget", "plan_exit"}
 
 // Needs says in a word what of the session needs somebody; empty: nothing.
 func (s *Session) Needs() string {
@@ -162,7 +163,7 @@ func (s *Session) Needs() string {
 		return ""
 	case s.Lost:
 		return "lost"
-	case len(s.Asks) > 0 && s.Asks[0].Tool == budgetTool:
+	case len(s.Asks) > 0 && slices.Contains(questions, s.Asks[0].Tool):
 		return "question"
 	case len(s.Asks) > 0, s.Status == store.WaitingApproval:
 		return "approval"
