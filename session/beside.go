@@ -32,6 +32,8 @@ type beside struct {
 type notice struct {
 	id, text string
 	sent     bool // by somebody; else it tells of what ran beside the session
+
+	assignment *store.Assignment // that it changes; nil: none
 }
 
 // errCallerEnded is the cause of the end of what a session runs beside its turn. It
@@ -151,6 +153,9 @@ func (b *beside) know(id string) {
 // deliver adds messages to the conversation.
 func (s *Session) deliver(notices []notice) {
 	for _, n := range notices {
+		if n.assignment != nil {
+			s.Assign(*n.assignment)
+		}
 		s.messages = append(s.messages, model.Message{Role: model.User, Text: n.text})
 		s.append(store.ToldEntry(n.id, n.text))
 	}

@@ -40,7 +40,7 @@ func (s *Session) Send(req store.SendRequest) error {
 		return fmt.Errorf("session %s: %w", s.id, store.ErrConcludes)
 	}
 	b.know(req.MessageID)
-	message := notice{id: req.MessageID, text: req.Text, sent: true}
+	message := notice{id: req.MessageID, text: req.Text, sent: true, assignment: req.Assignment}
 	if req.Interrupt {
 		rest := slices.DeleteFunc(b.notices, func(n notice) bool { return n.sent })
 		b.notices = append([]notice{message}, rest...)
@@ -52,6 +52,16 @@ func (s *Session) Send(req store.SendRequest) error {
 	}
 	b.signal()
 	return nil
+}
+
+// Assign notes that the session has another task or role. Its model is told by a
+// message.
+func (s *Session) Assign(a store.Assignment) {
+	s.publish(a.Event())
+	s.note(s.change(func(r *store.Record) error {
+		a.Apply(r)
+		return nil
+	}))
 }
 
 // beginStep adds the messages that wait to the conversation, and returns the context

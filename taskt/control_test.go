@@ -115,6 +115,8 @@ func TestControlArguments(t *testing.T) {
 		{"task_wait", `{"sessionIds": [""]}`, "an empty id"},
 		{"task_wait", `{"sessionId": "` + id[:8] + `"}`, "no such session"},
 		{"task_wait", `{"sessionIds": ["` + strings.Repeat(`x", "`, 1000) + `x"]}`, "1001 ids"},
+		{"task_send", `{"sessionId": "` + id + `"}`, "message is missing, and so are objective and role"},
+		{"task_send", `{"sessionId": "` + id + `", "role": "` + strings.Repeat("x", 257) + `"}`, "role has 257 bytes"},
 		{"task_result", `{}`, "sessionId is missing"},
 		{"task_result", `{"sessionId": "` + id + `", "offset": 1}`, "offset 1 is not within 0 and 0"},
 		{"task_result", `{"sessionId": "` + id + `", "limit": -1}`, "limit -1"},

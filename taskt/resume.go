@@ -77,9 +77,11 @@ func (t *terms) ruleset(sessionID string) (*permission.Ruleset, error) {
 // resumption is what the next run of a session is made of.
 type resumption struct {
 	session.Resumed
-	record   *store.Record // of the run before
-	isolated bool          // that worked in a worktree
-	from     string        // its folder; empty: it is gone
+	record *store.Record // of the run before
+
+	assignment store.Assignment // what differs from that of the call
+	isolated   bool             // that worked in a worktree
+	from       string           // its folder; empty: it is gone
 }
 
 // Resume has a session that has ended go on below a caller's root session, in the
@@ -131,10 +133,8 @@ func (s *Service) resumed(ctx context.Context, by caller, parent *session.Sessio
 		in = *t.Call
 	}
 	in.AgentType, in.Description, in.Prompt, in.Background = before.Agent, before.Description, r.Prompt, new(true)
-	if r.Label != "" {
-		in.Description = r.Label
-	}
-	next := &resumption{record: before}
+	next := &resumption{record: before, assignment: r.Assignment}
+	next.assignment.Role = cmp.Or(r.Assignment.Role, before.Role)
 	next.ID, next.Model, next.MessageID = before.ID, before.Model, r.MessageID
 	if next.Messages, err = s.sessions.Store().Conversation(ctx, before.ID); err != nil {
 		return nil, err

@@ -222,6 +222,9 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if c.def.PlanExit != "" {
 		s.planning.Store(c.child.ID(), c)
 	}
+	if c.resumes != nil && c.resumes.assignment != (store.Assignment{}) {
+		c.child.Assign(c.resumes.assignment)
+	}
 	if c.opened != nil {
 		c.opened(c.child.ID())
 	}

@@ -6,8 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -17,6 +19,7 @@ const goOn = "Go on with your task from where you were."
 
 func (p *program) sessionsResumeCommand() *cobra.Command {
 	var opts runOptions
+	var assignment store.Assignment
 	cmd := &cobra.Command{
 		Use:   "resume SESSION [MESSAGE]",
 		Short: "Have a session that has ended go on with its conversation",
@@ -39,20 +42,24 @@ Exit status: 0 done, 1 the task failed, or SESSION runs or can't be resumed, 2 w
 					return err
 				}
 			}
+			if err := assignment.Check(); err != nil {
+				return exit.Usage(err)
+			}
 			if err := opts.check(); err != nil {
 				return err
 			}
 			return p.task(cmd.Context(), "", opts, func(a *app) (*oneTask, error) {
-				return a.newRun(cmd.Context(), args[0], message)
+				return a.newRun(cmd.Context(), args[0], message, assignment)
 			})
 		},
 	}
 	opts.register(cmd)
+	assignmentFlags(cmd, &assignment)
 	return cmd
 }
 
 // newRun returns the task that has a session go on that has ended.
-func (a *app) newRun(ctx context.Context, id, message string) (*oneTask, error) {
+func (a *app) newRun(ctx context.Context, id, message string, assignment store.Assignment) (*oneTask, error) {
 	r, err := a.records.Get(ctx, id)
 	if err == nil {
 		r, err = a.records.NewestRun(ctx, r)
@@ -64,7 +71,7 @@ func (a *app) newRun(ctx context.Context, id, message string) (*oneTask, error) 
 		return nil, fmt.Errorf("session %s has not ended: 'worker sessions send %s MESSAGE' sends it a message", r.ID, r.ID)
 	}
 	return &oneTask{"worker sessions resume " + r.ID, func(ctx context.Context, root *session.Session) *taskt.Result {
-		run := a.tasks.Resume(ctx, root, control.Resumption{Record: r, Prompt: message})
+		run := a.tasks.Resume(ctx, root, control.Resumption{Record: r, Prompt: assignment.Told(message), Assignment: assignment})
 		<-run.Done()
 		return run.Result()
 	}}, nil

@@ -54,6 +54,7 @@ func (p *program) showSession(ctx context.Context, sessions *store.Store, id str
 		{"agent", r.Agent},
 		{"model", r.Model},
 		{"description", r.Description},
+		{"role", r.Role},
 		{"parent", r.ParentID},
 		{"steps", fmt.Sprint(r.Steps)},
 		{"tokens", fmt.Sprintf("%d in, %d out, %d cached", r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CacheReadTokens)},

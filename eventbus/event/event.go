@@ -374,6 +374,7 @@ func init() {
 	register[Error]()
 	register[SessionEnd]()
 	register[MovedToBackground]()
+	register[AssignmentChanged]()
 	register[SubagentEvent]()
 	register[AgentsChanged]()
 }

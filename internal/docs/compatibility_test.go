@@ -17,8 +17,7 @@ import (
 // notYet are the rows of docs/compatibility.md that do not work here yet. The list
 // may only become shorter.
 var notYet = []string{
-
-	"D9", "D11",
+	"D11",
 	"O2", "O4", "O11", "O12",
 }
 

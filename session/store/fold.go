@@ -260,6 +260,9 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 	case event.ToolCallEnd:
 		f.answered(ev, at)
 		r.Work = r.Work.Add(ev)
+	case event.AssignmentChanged:
+		assignment := Assignment(ev)
+		assignment.Apply(r)
 	case event.MovedToBackground:
 		r.Background = true
 	case event.Todo:

@@ -15,6 +15,10 @@ type SendRequest struct {
 	MessageID string `json:"messageId"` // a second message with the same id is ignored
 	Text      string `json:"text"`
 
+	// Assignment is what the message says of the session's task; nil: nothing. Text has
+	// it, too.
+	Assignment *Assignment `json:"assignment,omitempty"`
+
 	// Interrupt ends the step that runs, and drops what was sent before and is not
 	// delivered.
 	Interrupt bool `json:"interrupt,omitempty"`

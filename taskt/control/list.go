@@ -20,6 +20,7 @@ type State struct {
 	ParentID  string       `json:"parentId,omitempty"`
 	Agent     string       `json:"agent"`
 	Label     string       `json:"label,omitempty"` // what it is to do, in a few words
+	Role      string       `json:"role,omitempty"`  // as what it works, where that was changed
 	Model     string       `json:"model,omitempty"`
 	Status    store.Status `json:"status"`
 	Pause     *store.Pause `json:"pause,omitempty"`   // it waits for the provider of its model
@@ -43,6 +44,7 @@ func (c *Control) state(ctx context.Context, r *store.Record) (State, error) {
 		ParentID:  r.ParentID,
 		Agent:     r.Agent,
 		Label:     cmp.Or(r.Label, r.Description),
+		Role:      r.Role,
 		Model:     r.Model,
 		Status:    r.Status,
 		Pause:     r.Pause,
@@ -85,6 +87,9 @@ func (s *State) line() string {
 	fmt.Fprintf(&b, "- %s, session %s", cmp.Or(termtext.OneLine(s.Agent, maxAgentName), "a caller"), s.SessionID)
 	if s.Label != "" {
 		fmt.Fprintf(&b, " (%s)", clean(termtext.OneLine(s.Label, 100)))
+	}
+	if s.Role != "" {
+		fmt.Fprintf(&b, " as %q", clean(termtext.OneLine(s.Role, 100)))
 	}
 	fmt.Fprintf(&b, ": %s", s.Status)
 	if s.Todo != nil {

@@ -57,13 +57,15 @@ var Operations = []*Operation{
 	{
 		Name:  "task_send",
 		Title: "Send a subagent a message",
-		Description: "Sends a subagent a message, which it reads before its next step: a correction, an answer, more to do. " +
-			"With interrupt it reads it at once. One that has ended goes on with all that it has seen and done, in the background.",
+		Description: "Sends a subagent a message, which it reads before its next step: a correction, an answer, more to do; " +
+			"or gives it another objective or role. With interrupt it reads it at once. One that has ended goes on with all that it has seen and done, in the background.",
 		InputSchema: object(`"sessionId":{"type":"string","description":"the subagent's session id"},`+
-			`"message":{"type":"string","minLength":1,"description":"what the subagent is to read"},`+
+			`"message":{"type":"string","minLength":1,"description":"what the subagent is to read; needed unless its assignment changes"},`+
+			`"objective":{"type":"string","maxLength":16384,"description":"what it is to do from now on, in place of its task"},`+
+			`"role":{"type":"string","maxLength":256,"description":"as what it is to work from now on, in a few words"},`+
 			`"interrupt":{"type":"boolean","description":"true: what it is doing is interrupted, and messages that it has not read are dropped"},`+
 			`"idempotencyKey":{"type":"string","maxLength":256,"description":"makes a call safe to repeat: of those with the same key the subagent gets one message"}`,
-			"sessionId", "message"),
+			"sessionId"),
 		Once:  true,
 		input: func() input { return new(sendInput) },
 	},

@@ -45,7 +45,8 @@ type Resumption struct {
 	Record    *store.Record
 	Prompt    string // what its model reads next
 	MessageID string // of the prompt; empty: a new one
-	Label     string // what it is to do now, in a few words; empty: what it was
+
+	Assignment store.Assignment // what changes of its task; Prompt has it, too
 }
 
 // get returns the record of a session that the caller reaches, or of that which goes

@@ -26,6 +26,7 @@ type sendInput struct {
 	Message        string `json:"message"`
 	Interrupt      bool   `json:"interrupt"`
 	IdempotencyKey string `json:"idempotencyKey"` // empty: each call sends a message
+	store.Assignment
 }
 
 func (in *sendInput) Sessions() []string { return []string{in.SessionID} }
@@ -34,14 +35,14 @@ func (in *sendInput) Check() error {
 	switch {
 	case in.SessionID == "":
 		return errors.New("sessionId is missing")
-	case strings.TrimSpace(in.Message) == "":
-		return errors.New("message is missing")
+	case strings.TrimSpace(in.Message) == "" && in.Assignment == (store.Assignment{}):
+		return errors.New("message is missing, and so are objective and role")
 	case len(in.Message) > MaxMessage:
 		return fmt.Errorf("message has %d bytes, more than %d: put it into a file, and send its path", len(in.Message), MaxMessage)
 	case len(in.IdempotencyKey) > maxKey:
 		return fmt.Errorf("idempotencyKey has %d bytes, more than %d", len(in.IdempotencyKey), maxKey)
 	}
-	return nil
+	return in.Assignment.Check()
 }
 
 // messageID is the id of the message. Calls with one key have one id, and of an id
@@ -72,7 +73,11 @@ func (in *sendInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 		return nil, &InputError{"task_send", fmt.Errorf("session %s stands for a caller, and has no model that could read a message", r.ID)}
 	}
 	sent := &Sent{SessionID: r.ID, MessageID: in.messageID(), Interrupt: in.Interrupt}
-	current, err := c.store.Send(ctx, store.SendRequest{SessionID: r.ID, MessageID: sent.MessageID, Text: in.Message, Interrupt: in.Interrupt})
+	request := store.SendRequest{SessionID: r.ID, MessageID: sent.MessageID, Text: in.Told(in.Message), Interrupt: in.Interrupt}
+	if in.Assignment != (store.Assignment{}) {
+		request.Assignment = &in.Assignment
+	}
+	current, err := c.store.Send(ctx, request)
 	if errors.Is(err, store.ErrEnded) && in.IdempotencyKey != "" {
 		current, err = c.wasSent(ctx, r.ID, sent.MessageID, err)
 	}
@@ -103,7 +108,7 @@ func (c *Control) wasSent(ctx context.Context, sessionID, id string, ended error
 // resume has a session that has ended go on with the message as its next prompt.
 func (in *sendInput) resume(ctx context.Context, c *Control, scope *Scope, ended *store.Record, sent *Sent) (_ Answer, err error) {
 	sent.Resumes, sent.Status = ended.ID, Accepted
-	sent.SessionID, err = scope.Resume(ctx, Resumption{Record: ended, Prompt: in.Message, MessageID: sent.MessageID})
+	sent.SessionID, err = scope.Resume(ctx, Resumption{Record: ended, Prompt: in.Told(in.Message), MessageID: sent.MessageID, Assignment: in.Assignment})
 	if errors.Is(err, store.ErrResumed) { // meanwhile: then that gets the message
 		return in.do(ctx, c, scope)
 	}

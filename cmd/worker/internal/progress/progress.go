@@ -122,6 +122,8 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		line(p.on.Paint(terminal.Yellow, "warning: "+termtext.OneLine(ev.Message, maxReason)))
 	case event.Stalled:
 		line(p.on.Paint(terminal.Yellow, fmt.Sprintf("stalled: nothing for %s, stopped in %s", ms(ev.IdleMs), ms(ev.StopsInMs))))
+	case event.AssignmentChanged:
+		line("assignment  " + termtext.OneLine(strings.TrimSpace(ev.Role+"  "+ev.Objective), 200))
 	case event.MovedToBackground:
 		line("moved to the background by " + termtext.OneLine(ev.By, 200))
 	case event.Budget:
