@@ -208,7 +208,7 @@ func (s *Session) consult(ctx context.Context, h *Helper, prompt string) (answer
 	m := s.model
 	s.mu.Unlock()
 	if h.Model != "" {
-		if own, err := s.m.model(h.Model); err == nil {
+		if own, err := s.m.modelFor(s.Agent(), h.Model); err == nil {
 			m = own
 		}
 	}

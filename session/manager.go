@@ -13,7 +13,6 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
@@ -32,6 +31,10 @@ type Options struct {
 
 	// Model returns the model of a name; the empty name is the default's.
 	Model func(name string) (model.Model, error)
+
+	// Own returns the model of a name for an agent that has credentials of its own for
+	// it; false: it has none, and gets that of Model. nil: no agent has any.
+	Own func(agent, name string) (model.Model, bool, error)
 
 	Window func(name string) int64 // tokens of the context window of a model; 0: not known. nil: of none
 
@@ -64,6 +67,7 @@ type Manager struct {
 	static     StaticRules
 	rulesFile  string
 	model      func(string) (model.Model, error)
+	own        func(agent, name string) (model.Model, bool, error) // nil: none
 	window     func(string) int64
 	approver   Approver
 	unattended bool
@@ -106,6 +110,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		static:     opts.Static,
 		rulesFile:  opts.RulesFile,
 		model:      opts.Model,
+		own:        opts.Own,
 		window:     opts.Window,
 		approver:   opts.Approver,
 		unattended: opts.Unattended,
@@ -381,20 +386,4 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		}
 	}
 	return s, nil
-}
-
-// modelOf returns the model of a session that is to be opened, and why those are not
-// used that come before it.
-func (m *Manager) modelOf(spec Spec) (found model.Model, warnings []string, err error) {
-	for _, name := range spec.Models {
-		if found, err = m.model(name); err == nil {
-			return found, warnings, nil
-		}
-		warnings = append(warnings, fmt.Sprintf("the model %.200q is not used: %s", name, errtext.Of(err)))
-	}
-	if p := spec.Parent; p != nil && p.model != nil {
-		return p.model, warnings, nil
-	}
-	found, err = m.model("")
-	return found, warnings, err
 }

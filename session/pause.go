@@ -41,7 +41,7 @@ func pauseFor(err error) time.Duration {
 // gates say until when the models are to be left alone, for all sessions of a process.
 type gates struct {
 	mu    sync.Mutex
-	until map[string]gate // by the model's name
+	until map[string]gate // by [gateOf]
 }
 
 type gate struct {
@@ -86,7 +86,7 @@ func (t *Turn) callModel(step context.Context, a *answer) error {
 	var paused time.Duration
 	for {
 		for {
-			found, closed := s.m.gates.closed(s.model.Name())
+			found, closed := s.m.gates.closed(gateOf(s.model))
 			if !closed {
 				break
 			}
@@ -103,7 +103,7 @@ func (t *Turn) callModel(step context.Context, a *answer) error {
 		if wait == 0 || wait > s.m.limits.Pause-paused || step.Err() != nil {
 			return err
 		}
-		s.m.gates.close(s.model.Name(), wait, errtext.Of(err))
+		s.m.gates.close(gateOf(s.model), wait, errtext.Of(err))
 	}
 }
 

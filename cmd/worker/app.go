@@ -79,6 +79,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Static:     rules,
 		RulesFile:  rulesFile(ws),
 		Model:      p.models().Get,
+		Own:        p.models().Own,
 		Approver:   approver,
 		Unattended: !attended && p.settings.ApprovalTimeout == 0,
 		Audit:      a.audit,

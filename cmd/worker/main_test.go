@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,6 +66,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"modelserver": modelServer,
 	"modelcalls":  modelCalls,
 	"modelsent":   modelSent,
+	"modelkeys":   modelKeys,
 	"session":     sessionID,
 	"approval":    approval,
 	"waits":       waits,
@@ -159,6 +161,17 @@ func modelCalls(ts *testscript.TestScript, neg bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	ts.Check(state(ts).server.Await(ctx, n))
+}
+
+// modelKeys holds with which keys the model server was called, in the order of the calls.
+func modelKeys(ts *testscript.TestScript, neg bool, args []string) {
+	var got []string
+	for _, r := range state(ts).server.Received() {
+		got = append(got, r.Header.Get("X-Api-Key"))
+	}
+	if slices.Equal(got, args) == neg {
+		ts.Fatalf("the calls had the keys %q", got)
+	}
 }
 
 func modelSent(ts *testscript.TestScript, neg bool, args []string) {

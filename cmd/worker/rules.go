@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/judge"
@@ -67,7 +68,7 @@ func (p *program) judge() (*workspace.Workspace, *judge.Judge, error) {
 func (p *program) toolOptions(ws *workspace.Workspace) *tool.Options {
 	folders := slices.Concat(agentdefs.Folders(), p.sharedAgents(ws))
 	return &tool.Options{
-		Env:     p.environ,
+		Env:     p.withoutKeys(),
 		KeepEnv: p.settings.Sandbox.KeepEnv,
 		Home:    ws.Home,
 		AgentFiles: tool.AgentFiles{
@@ -83,6 +84,16 @@ func (p *program) toolOptions(ws *workspace.Workspace) *tool.Options {
 			Hidden:    slices.Concat([]string{ws.StateDir, ws.StateHome, ws.ConfigDir}, p.settings.KeyFiles()),
 		},
 	}
+}
+
+// withoutKeys returns the environment without the variables that hold keys of agents,
+// whatever their names look like.
+func (p *program) withoutKeys() []string {
+	hidden := p.settings.AgentKeys.Variables()
+	return slices.DeleteFunc(slices.Clone(p.environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(hidden, name)
+	})
 }
 
 // below returns the patterns of folders and of all below them, by the names

@@ -23,12 +23,13 @@ type Models struct {
 	provider func(name string) *settings.Provider
 	fallback string // the model of the empty name; empty: by the keys that are set
 	aliases  settings.ModelAliases
+	own      settings.AgentKeys
 }
 
 // New returns the models that settings name, with the keys and addresses in
 // environ.
 func New(set *settings.Settings, environ []string, getenv func(string) string) Models {
-	return Models{environ, getenv, set.Provider, set.Model, set.ModelAliases}
+	return Models{environ, getenv, set.Provider, set.Model, set.ModelAliases, set.AgentKeys}
 }
 
 // Check returns an error if the default model does not exist or lacks its key.
@@ -50,9 +51,12 @@ func (m Models) Resolve(name string) (string, error) {
 // Known reports whether there is such a model here, and what it needs. It asks
 // nobody for a key.
 func (m Models) Known(name string) bool {
+	given := name
 	name, err := m.choose(name)
 	if err != nil {
-		return false
+		name, err = m.Resolve(given)
+		at, _, _ := strings.Cut(name, "/")
+		return err == nil && m.own.Any(at)
 	}
 	if script, ok := strings.CutPrefix(name, "replay/"); ok {
 		_, err = replaymodel.Load(script)
@@ -75,18 +79,39 @@ func (m Models) Get(name string) (model.Model, error) {
 		return replaymodel.Load(rest)
 	}
 	p := m.provider(at)
+	if !named && at == "openai" && !p.HasKey(m.getenv) { // a server of one's own, which has models of its own
+		rest = cmp.Or(p.FirstModel(p.Base(m.getenv)), rest)
+	}
+	return m.withKey(at, rest, p)
+}
+
+// Own returns the model of a name for an agent that has a key of its own there; false:
+// it has none, and gets the model that all others get.
+func (m Models) Own(agent, name string) (model.Model, bool, error) {
+	name, err := m.Resolve(cmp.Or(name, m.fallback, m.byKey()))
+	if err != nil {
+		return nil, false, nil // as for all others, who say why
+	}
+	at, rest, _ := strings.Cut(name, "/")
+	p := m.own.Of(agent, at)
+	if p == nil {
+		return nil, false, nil
+	}
+	made, err := m.withKey(at, rest, p)
+	return made, true, err
+}
+
+// withKey returns a model of a provider, with the key of p.
+func (m Models) withKey(provider, name string, p *settings.Provider) (model.Model, error) {
 	key, err := p.APIKey(m.environ, m.getenv)
 	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", name, err)
+		return nil, fmt.Errorf("model %s/%s: %w", provider, name, err)
 	}
-	base := p.Base(m.getenv)
-	if at == "anthropic" {
-		return anthropicmodel.New(rest, &anthropicmodel.Options{APIKey: key, BaseURL: base}), nil
+	base := m.provider(provider).Base(m.getenv)
+	if provider == "anthropic" {
+		return anthropicmodel.New(name, &anthropicmodel.Options{APIKey: key, BaseURL: base}), nil
 	}
-	if !named && !p.HasKey(m.getenv) { // a server of one's own, which has models of its own
-		rest = cmp.Or(p.FirstModel(base), rest)
-	}
-	return openaimodel.New(rest, &openaimodel.Options{APIKey: key, BaseURL: base}), nil
+	return openaimodel.New(name, &openaimodel.Options{APIKey: key, BaseURL: base}), nil
 }
 
 // choose returns the model that a name stands for, as "offline" or

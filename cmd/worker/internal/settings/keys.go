@@ -38,6 +38,10 @@ type Provider struct {
 	command  string
 	baseURL  string
 
+	agent       string // whose key it is; empty: that of all agents without one
+	keyVariable string // that holds it; of an agent alone
+	wrong       error  // with the setting; of an agent alone
+
 	listed func() string // the first model of the server; nil: not asked yet
 
 	mu   sync.Mutex
@@ -102,6 +106,11 @@ func (s *Settings) KeyFiles() []string {
 			files = append(files, p.keyFile)
 		}
 	}
+	for _, p := range s.AgentKeys {
+		if p.keyFile != "" {
+			files = append(files, p.keyFile)
+		}
+	}
 	return files
 }
 
@@ -121,17 +130,29 @@ func (p *Provider) HasKey(getenv func(string) string) bool {
 // APIKey returns the API key; empty: none is set. An error shows nothing of
 // what may be a key.
 func (p *Provider) APIKey(environ []string, getenv func(string) string) (string, error) {
+	named := func(setting string) string {
+		if p.agent != "" {
+			return fmt.Sprintf("agent-key %s/%s", p.agent, p.name)
+		}
+		return p.name + setting
+	}
 	switch {
 	case p.keyFile != "":
 		key, err := readKey(p.keyFile)
 		if err != nil {
-			return "", fmt.Errorf("%s-api-key-file: %w", p.name, err)
+			return "", fmt.Errorf("%s: %w", named("-api-key-file"), err)
 		}
 		return key, nil
 	case p.command != "":
 		key, err := p.commandKey(environ)
 		if err != nil {
-			return "", fmt.Errorf("%s-api-key-command: %w", p.name, err)
+			return "", fmt.Errorf("%s: %w", named("-api-key-command"), err)
+		}
+		return key, nil
+	case p.agent != "":
+		key, err := oneKey([]byte(getenv(p.keyVariable)))
+		if err != nil {
+			return "", fmt.Errorf("%s: the variable %s %w", named(""), p.keyVariable, err)
 		}
 		return key, nil
 	default:

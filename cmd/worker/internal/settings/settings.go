@@ -38,6 +38,7 @@ type Settings struct {
 
 	ModelAliases ModelAliases
 	AgentModels  ModelAliases // by the names of agents
+	AgentKeys    AgentKeys
 	AgentsDirs   folders
 	AgentsFrom   sources
 
@@ -121,6 +122,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags = s.group("Models")
 	flags.Var(s.ModelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
 	flags.Var(s.AgentModels, "agent-model", "the model of an agent whose file names none, as AGENT=MODEL; can be given more than once")
+	flags.Var(&s.AgentKeys, "agent-key", "where the API key of an agent is, as AGENT/PROVIDER=env:VARIABLE, file:PATH or command:COMMAND; can be given more than once (default: that of all agents)")
 	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
 	flags.Var(&s.Prices, "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
 	flags.IntVar(&s.ContextWindow, "context-window", 128_000, "tokens of the context window of models whose window --prices does not say, 0 or 1,000 to 100,000,000; near its end a conversation is compacted; 0: it is not")
@@ -183,6 +185,9 @@ func (s *Settings) Load(getenv func(string) string) error {
 		}
 	}
 	if err := s.ModelAliases.check(); err != nil {
+		return err
+	}
+	if err := s.AgentKeys.check(); err != nil {
 		return err
 	}
 	if err := s.checkProviders(); err != nil {

@@ -1,0 +1,138 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// AgentKeys say where the API keys of agents come from that have some of their own, by
+// AGENT/PROVIDER, with the agent's name in lower case. As a flag it takes one
+// AGENT/PROVIDER=SOURCE at a time.
+//
+// What is wrong with one is said by check alone, and without the source: somebody may
+// have written the key itself there.
+type AgentKeys map[string]*Provider
+
+// String implements [pflag.Value]: whose keys are set, and not where they come from.
+func (k *AgentKeys) String() string { return strings.Join(slices.Sorted(maps.Keys(*k)), ",") }
+
+// Type implements [pflag.Value].
+func (k *AgentKeys) Type() string { return "AGENT/PROVIDER=SOURCE" }
+
+// Set implements [pflag.Value].
+func (k *AgentKeys) Set(pair string) error {
+	whose, source, _ := strings.Cut(pair, "=")
+	k.add(whose, source, "")
+	return nil
+}
+
+// setEnv takes pairs with commas between.
+func (k *AgentKeys) setEnv(list string) error {
+	for pair := range strings.SplitSeq(list, ",") {
+		if strings.TrimSpace(pair) != "" {
+			_ = k.Set(pair) // check tells
+		}
+	}
+	return nil
+}
+
+// setConfig takes an object of AGENT/PROVIDER and sources; relative files are below dir.
+func (k *AgentKeys) setConfig(value json.RawMessage, dir string) error {
+	var object map[string]string
+	if json.Unmarshal(value, &object) != nil || object == nil {
+		k.add("", "", "")
+	}
+	for whose, source := range object {
+		k.add(whose, source, dir)
+	}
+	return nil
+}
+
+// keySources are the ways in which a source says where a key is.
+var keySources = map[string]func(p *Provider, what, dir string) error{
+	"env": func(p *Provider, what, _ string) error {
+		if strings.ContainsFunc(what, func(r rune) bool {
+			return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+		}) {
+			return errors.New("the name of a variable has letters, digits and _ alone")
+		}
+		p.keyVariable = what
+		return nil
+	},
+	"file": func(p *Provider, what, dir string) error {
+		if dir != "" && !filepath.IsAbs(what) {
+			what = filepath.Join(dir, what)
+		}
+		return (*file)(&p.keyFile).Set(what)
+	},
+	"command": func(p *Provider, what, _ string) error {
+		p.command = what
+		return nil
+	},
+}
+
+func (k *AgentKeys) add(whose, source, dir string) {
+	whose = strings.TrimSpace(whose)
+	at := strings.LastIndexByte(whose, '/')
+	p := &Provider{}
+	if at > 0 {
+		p.agent, p.name = strings.ToLower(whose[:at]), strings.ToLower(whose[at+1:])
+	}
+	how, what, _ := strings.Cut(strings.TrimSpace(source), ":")
+	set := keySources[how]
+	switch {
+	case p.agent == "" || p.name != "anthropic" && p.name != "openai":
+		p.wrong = errors.New("write whose key it is as AGENT/anthropic or AGENT/openai")
+	case set == nil || what == "":
+		p.wrong = errors.New("write where the key is, as env:VARIABLE, file:PATH or command:COMMAND, and never the key itself")
+	default:
+		p.wrong = set(p, what, dir)
+	}
+	p.variable = strings.ToUpper(p.name)
+	if *k == nil {
+		*k = AgentKeys{}
+	}
+	(*k)[p.agent+"/"+p.name] = p
+}
+
+// check reports what is wrong with the settings, in words that show no source.
+func (k AgentKeys) check() error {
+	for _, whose := range slices.Sorted(maps.Keys(k)) {
+		if p := k[whose]; p.wrong != nil {
+			return fmt.Errorf("agent-key %s: %w", whose, p.wrong)
+		}
+	}
+	return nil
+}
+
+// Of returns the provider of a name as an agent uses it; nil: it has no key of its own
+// there.
+func (k AgentKeys) Of(agent, provider string) *Provider {
+	return k[strings.ToLower(agent)+"/"+provider]
+}
+
+// Any reports whether some agent has a key of its own for a provider.
+func (k AgentKeys) Any(provider string) bool {
+	for _, p := range k {
+		if p.name == provider {
+			return true
+		}
+	}
+	return false
+}
+
+// Variables are those of the environment that hold keys of agents.
+func (k AgentKeys) Variables() []string {
+	var names []string
+	for _, p := range k {
+		if p.keyVariable != "" {
+			names = append(names, p.keyVariable)
+		}
+	}
+	return names
+}
