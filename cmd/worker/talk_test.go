@@ -48,7 +48,7 @@ func TestTalk(t *testing.T) {
 	s.sees(`explore  wait  cancelled(?s:.*)stopped`)
 	s.resize(50, 15)
 	s.types("\x1b[200~a text\nof two lines\x1b[201~" + keyEnter)
-	s.sees(`> a text *\n  of two lines *\nI have read both\. *\n- one *\n- two`)
+	s.sees(`> a text *\n  of two lines *\nI have read both\. *\n- one *\n- two *\n *\n>`)
 	s.types("/model openai/second" + keyEnter)
 	s.sees(`the next turns run on openai/second`)
 	s.types("third" + keyEnter)

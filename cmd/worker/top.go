@@ -93,6 +93,14 @@ func (s *storage) stop(ctx context.Context, command, id string) (string, error) 
 	return strings.Join(said, ", "), nil
 }
 
+// Background implements [top.Actions].
+func (t *topActions) Background(ctx context.Context, id string) (string, error) {
+	if _, err := controlBy(ctx, t.records, "worker top", "task_background", []string{id}, nil); err != nil {
+		return "", err
+	}
+	return "it runs in the background; its caller goes on", nil
+}
+
 // Answer implements [top.Actions].
 func (t *topActions) Answer(ctx context.Context, id string, answer store.Answer) (string, error) {
 	answer.By = operator("worker top")

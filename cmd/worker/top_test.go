@@ -11,11 +11,12 @@ import (
 )
 
 // TestTop: somebody looks at a run in another process, answers its question, sends a
-// line, reads a log, and stops what is left when that process is killed, which had
+// line, reads a log, moves a subagent to the background, and stops what is left when that process is killed, which had
 // the store.
 func TestTop(t *testing.T) {
 	dir := workspaceFor(t, `
 {"match": {"system": "You are the agent \"primary\""}, "toolCalls": [{"name": "task", "arguments": {"description": "wait", "prompt": "hang please", "agentType": "explore"}}, {"name": "task", "arguments": {"description": "make it", "prompt": "ask please", "agentType": "general"}}]}
+{"match": {"result": "moved it to the background"}, "text": "I wait."}
 {"match": {"user": "hang please"}, "text": "\u001b[2Jthinking", "hang": true}
 {"match": {"user": "ask please"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "touch made"}}]}
 {"match": {"user": "ask please"}, "text": "I have made it."}
@@ -58,6 +59,8 @@ func TestTop(t *testing.T) {
 	s.sees(`--- user *\n *hang please(?s:.*)esc back`)
 	s.types(keyEsc)
 	s.sees(`> . explore`)
+	s.types("b")
+	s.sees(`it runs in the background`)
 
 	if err := run.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ s                send it a line, which its model reads before its next step
 x                stop it, and what runs below it
 a                the call of it that waits for approval, as a whole;
                  then y approves it, and A it and all like it
+b                move it to the background: the call that waits for it goes on
 d                deny that call, with a reason for the model
 n                the next session that needs somebody
 e                hide those that have ended, or show them
@@ -144,6 +145,15 @@ func (m *Model) act(key string, row *live.Row) tea.Cmd {
 			return nil
 		}
 		m.mode, m.about = stopping, row.ID
+	case "b":
+		switch id := row.ID; {
+		case row.Status.Ended():
+			m.note = "it has ended"
+		case row.ParentID == "":
+			m.note = "no call waits for it"
+		default:
+			return m.do("moving it…", func() (string, error) { return m.actions.Background(m.ctx, id) })
+		}
 	case "a", "d":
 		return m.showNext(key, row)
 	}

@@ -22,6 +22,7 @@ type Actions interface {
 	Log(ctx context.Context, sessionID string) (string, error)
 	Send(ctx context.Context, sessionID, text string) (string, error)
 	Stop(ctx context.Context, sessionID string) (string, error)
+	Background(ctx context.Context, sessionID string) (string, error)
 	Answer(ctx context.Context, approvalID string, answer store.Answer) (string, error)
 }
 

@@ -33,6 +33,9 @@ func (a *made) Send(_ context.Context, id, text string) (string, error) {
 	return a.note("send %s %s", id, text)
 }
 func (a *made) Stop(_ context.Context, id string) (string, error) { return a.note("stop %s", id) }
+func (a *made) Background(_ context.Context, id string) (string, error) {
+	return a.note("background %s", id)
+}
 func (a *made) Answer(_ context.Context, id string, answer store.Answer) (string, error) {
 	return a.note("answer %s %d %s", id, answer.Verdict, answer.Feedback)
 }
@@ -221,6 +224,8 @@ func TestKeys(t *testing.T) {
 		{[]string{"x", "n"}, ">·lead", ""},
 		{[]string{"x", "z"}, "y/n", ""},
 		{[]string{"G", "x"}, "it has ended", ""},
+		{[]string{"j", "b"}, "done", "background ses_asks"},
+		{[]string{"b"}, "no call waits for it", ""},
 		{[]string{"a"}, `rm -rf build\u{202e}`, ""}, // of the one below it
 		{[]string{"a", "y"}, "done", "answer apr_1 1 "},
 		{[]string{"a", "A"}, "done", "answer apr_1 2 "},
