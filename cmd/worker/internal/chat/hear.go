@@ -90,10 +90,16 @@ func (m *Model) child(f live.Fact) {
 	}
 }
 
+// longest is how long a line of an answer may be, in bytes: what is longer is broken.
+const longest = 8 << 10
+
 // say prints the answer so far, up to its last whole line; rest: all of it.
 func (m *Model) say(rest bool) {
 	end := strings.LastIndexByte(m.text, '\n') + 1
-	if rest {
+	if end == 0 && len(m.text) > longest {
+		end = strings.LastIndexByte(m.text, ' ') + 1
+	}
+	if rest || end == 0 && len(m.text) > longest {
 		end = len(m.text)
 	}
 	if end == 0 {

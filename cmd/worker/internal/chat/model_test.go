@@ -184,6 +184,23 @@ func TestLate(t *testing.T) {
 	u.sees("hello\n> a\nso it is\n\n>")
 }
 
+// TestLongLine: a line without an end is printed as well, and nothing of it is lost.
+func TestLongLine(t *testing.T) {
+	u := open(t, 60, 20)
+	u.press("a", "enter")
+	for range 1000 {
+		u.hears("ses_root", event.ContentDelta{MessageID: "m", Delta: "twelve bytes"})
+	}
+	if len(u.m.text) > longest || len(u.above) < 100 {
+		t.Errorf("%d bytes wait, %d lines are printed", len(u.m.text), len(u.above))
+	}
+	u.hears("ses_root", event.TurnComplete{})
+	said := strings.Join(strings.Fields(strings.Join(u.above[2:], "")), "") // without the greeting and the line that was typed
+	if want := strings.Repeat("twelvebytes", 1000); said != want {
+		t.Errorf("%d bytes are said, want %d", len(said), len(want))
+	}
+}
+
 // TestQuestions: what is typed answers the question that is shown, and a draft is kept.
 func TestQuestions(t *testing.T) {
 	u := open(t, 60, 20)
@@ -301,9 +318,9 @@ func TestFits(t *testing.T) {
 	const evil = "\x1b[2J\x1b]0;x\a\u202eevil 日本語日本語日本語日本語日本語 \u009b31m\r\t and a_very_long_word_that_no_line_holds_because_it_is_too_long"
 	for _, size := range [][2]int{{12, 5}, {33, 9}, {50, 15}, {80, 24}} {
 		u := open(t, size[0], size[1])
-		u.press("go", "enter", strings.Repeat("typed ", 100))
-		u.hears("ses_root", event.ContentDelta{MessageID: "m", Delta: evil + "\n" + strings.Repeat(evil, 20)}, event.Warning{Message: evil})
-		for i := range 30 {
+		u.press("go", "enter", strings.Repeat("typed ", 20))
+		u.hears("ses_root", event.ContentDelta{MessageID: "m", Delta: evil + "\n" + strings.Repeat(evil, 6)}, event.Warning{Message: evil})
+		for i := range 12 {
 			u.hears(fmt.Sprintf("ses_root/ses_%d", i), event.SessionStart{AgentType: evil, Description: evil}, event.ToolCallStart{ToolCallID: "1", ToolName: evil, Arguments: evil})
 		}
 		u.hears("ses_root/ses_1", event.Error{Message: evil}, event.SessionEnd{Status: "failed"})

@@ -18,9 +18,9 @@ const help = `up, k, down, j   select a session; also pgup, pgdown, home, end
 enter            its log; esc comes back
 s                send it a line, which its model reads before its next step
 x                stop it, and what runs below it
+b                move it to the background: the call that waits for it goes on
 a                the call of it that waits for approval, as a whole;
                  then y approves it, and A it and all like it
-b                move it to the background: the call that waits for it goes on
 d                deny that call, with a reason for the model
 n                the next session that needs somebody
 e                hide those that have ended, or show them
