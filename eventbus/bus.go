@@ -143,6 +143,17 @@ func (b *Bus) Publisher(path event.Path) (*Publisher, error) {
 	}, nil
 }
 
+// PublisherSince is [Bus.Publisher] for a session that was taken over before, the last
+// time by the event of a sequence number. 0: it was not.
+func (b *Bus) PublisherSince(path event.Path, since uint64) (*Publisher, error) {
+	p, err := b.Publisher(path)
+	if err != nil {
+		return nil, err
+	}
+	p.since = since
+	return p, nil
+}
+
 // Begin says that the session at the end of path is new: nothing is stored yet of
 // it, nor of sessions below it. What follows it from its start in this process then
 // need not ask the store. It must be called before anything of the session is

@@ -82,16 +82,13 @@ func (e *entry) message(buf []byte) (data, next []byte) {
 	return buf, buf
 }
 
-// none is the sequence number of a subject on which nothing is stored.
-var none = []string{"0"}
-
 // header returns the headers that the entry needs: with an id, by which the store
 // drops a second copy, if ids are asked for. A session's end has one in any case, to
 // tell it from that of another process.
 //
 // Where fenced, the store refuses the first entry of a session in a batch, and so the
-// batch, if the session's end is stored: another process has ended the session, since
-// it took this one for gone. It can't check each entry: a cluster refuses what
+// batch, if the session's end is stored, or another process has taken the session over,
+// since it took this one for gone. It can't check each entry: a cluster refuses what
 // expects something of a subject that another entry on its way expects something of.
 func (e *entry) header(ids, fenced bool) nats.Header {
 	check := fenced && e.first && !e.last
@@ -107,17 +104,18 @@ func (e *entry) header(ids, fenced bool) nats.Header {
 		h = make(nats.Header, 2)
 	}
 	h[jetstream.MsgIDHeader] = []string{e.id()}
-	if e.last { // only this session publishes this type on this subject
-		h[jetstream.ExpectedLastSubjSeqHeader] = none
+	if e.last { // it expects the same of its own subject
+		h[jetstream.ExpectedLastSubjSeqHeader] = e.p.unended()[jetstream.ExpectedLastSubjSeqHeader]
 	}
 	return h
 }
 
-// unended returns the headers that demand that the session's end is not stored. They
-// are not changed. Whoever sends calls it, one at a time.
+// unended returns the headers that demand that neither the session's end is stored nor
+// that it was taken over again. They are not changed. Whoever sends calls it, one at a
+// time.
 func (p *Publisher) unended() nats.Header {
 	if p.fence == nil {
-		p.fence = nats.Header{jetstream.ExpectedLastSubjSeqHeader: none, jetstream.ExpectedLastSubjSeqSubjHeader: {p.endSubject}}
+		p.fence = nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(p.since, 10)}, jetstream.ExpectedLastSubjSeqSubjHeader: {p.endSubject}}
 	}
 	return p.fence
 }

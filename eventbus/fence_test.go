@@ -13,23 +13,26 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
+// pairs open the buses of two processes on one store.
+var pairs = map[string]func(t *testing.T) (running, ending *eventbus.Bus){
+	"external": func(t *testing.T) (running, ending *eventbus.Bus) {
+		url := natstest.Start(t, server.Options{}).ClientURL()
+		return openURL(t, url), openURL(t, url)
+	},
+	"embedded": func(t *testing.T) (running, ending *eventbus.Bus) {
+		dir := t.TempDir()
+		ending = openBus(t, dir)
+		return openBus(t, dir), ending
+	},
+}
+
 // TestNothingBehindTheEnd: a process publishes on in a session that another one has
 // ended, which took it for gone. The store refuses that, the publisher is told so, and
 // the other sessions of the process lose nothing.
 func TestNothingBehindTheEnd(t *testing.T) {
-	for name, open := range map[string]func() (running, ending *eventbus.Bus){
-		"external": func() (running, ending *eventbus.Bus) {
-			url := natstest.Start(t, server.Options{}).ClientURL()
-			return openURL(t, url), openURL(t, url)
-		},
-		"embedded": func() (running, ending *eventbus.Bus) {
-			dir := t.TempDir()
-			ending = openBus(t, dir)
-			return openBus(t, dir), ending
-		},
-	} {
+	for name, open := range pairs {
 		t.Run(name, func(t *testing.T) {
-			running, ending := open()
+			running, ending := open(t)
 			taken, kept := event.Path{{SessionID: "ses_taken"}}, event.Path{{SessionID: "ses_kept"}}
 			p, other := publisher(t, running, taken), publisher(t, running, kept)
 			if err := errors.Join(p.Publish(t.Context(), event.Usage{}), p.Flush(t.Context())); err != nil {
@@ -58,6 +61,60 @@ func TestNothingBehindTheEnd(t *testing.T) {
 			}
 			if stored := replay(t, ending, kept, 0); len(stored) != each {
 				t.Errorf("of the other session %d events are stored, want %d", len(stored), each)
+			}
+		})
+	}
+}
+
+// TestTakeOver: of those who take a session over, or end it, one is first. Nothing of the
+// process that had it is stored behind that, not even its end, and the stream goes on to
+// the end that the other one gives it.
+func TestTakeOver(t *testing.T) {
+	for name, open := range pairs {
+		t.Run(name, func(t *testing.T) {
+			running, taking := open(t)
+			path := event.Path{{SessionID: "ses_root"}, {SessionID: "ses_taken", AgentType: "explore"}}
+			old := publisher(t, running, path)
+			if err := errors.Join(old.Publish(t.Context(), event.Usage{}), old.Flush(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			resumed := event.SessionResumed{Takeover: 1, BootID: "boot_b"}
+			next, mark, err := taking.TakeOver(t.Context(), path, 0, resumed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, again, err := taking.TakeOver(t.Context(), path, 0, resumed); err != nil || again != mark { // as after a lost acknowledgement
+				t.Errorf("the same takeover: %d, %v, want %d", again, err, mark)
+			}
+			if _, _, err := running.TakeOver(t.Context(), path, 0, event.SessionResumed{Takeover: 1, BootID: "boot_c"}); !errors.Is(err, eventbus.ErrEnded) {
+				t.Errorf("a second takeover: %v", err)
+			}
+			if err := old.End(t.Context(), event.SessionEnd{Status: "completed"}); !errors.Is(err, eventbus.ErrEnded) {
+				t.Errorf("the end by the process that had it: %v", err)
+			}
+			if err := old.Publish(t.Context(), event.Usage{}); !errors.Is(err, eventbus.ErrEnded) {
+				t.Errorf("an event of the process that had it: %v", err)
+			}
+			if end, err := running.LastSeq(t.Context(), path, "session_end"); end != 0 || err != nil {
+				t.Errorf("it has the end %d, %v", end, err)
+			}
+			for range 300 { // more than a batch
+				if err := next.Publish(t.Context(), event.Usage{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := next.End(t.Context(), event.SessionEnd{Status: "completed"}); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := running.TakeOver(t.Context(), path, mark, event.SessionResumed{Takeover: 2}); !errors.Is(err, eventbus.ErrEnded) {
+				t.Errorf("a takeover behind the end: %v", err)
+			}
+			stored := replay(t, running, path, 0)
+			if len(stored) != 303 || stored[1].Seq != mark || !stored[302].Ends() {
+				t.Errorf("%d events", len(stored))
+			}
+			if end, err := running.LastSeq(t.Context(), path, "session_end"); end != stored[len(stored)-1].Seq || err != nil {
+				t.Errorf("it has the end %d, %v", end, err)
 			}
 		})
 	}

@@ -101,7 +101,7 @@ func (b *Bus) Last(ctx context.Context, path event.Path, eventType string) (json
 		return nil, fmt.Errorf("reading the last %s event: %w", eventType, err)
 	}
 	raw, err := event.Strip(msg.Data, len(path)-1)
-	if err != nil {
+	if err != nil || takenOver(raw) {
 		return nil, err
 	}
 	return b.payloads.resolve(ctx, raw)
@@ -114,11 +114,18 @@ func (b *Bus) LastSeq(ctx context.Context, path event.Path, eventType string) (u
 	if err != nil {
 		return 0, err
 	}
-	seq, err := lastSeq(ctx, b.events, subject+"."+eventType)
+	last, err := lastOf(ctx, b.events, []string{subject + "." + eventType})
 	if err != nil {
 		return 0, fmt.Errorf("reading the last %s event: %w", eventType, err)
 	}
-	return seq, nil
+	if last == nil {
+		return 0, nil
+	}
+	raw, err := event.Strip(last.Data, len(path)-1)
+	if err != nil || takenOver(raw) {
+		return 0, err
+	}
+	return last.Sequence, nil
 }
 
 // LastTime returns when the newest event of the session at the end of path was stored.

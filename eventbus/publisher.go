@@ -29,7 +29,8 @@ type Publisher struct {
 	payloads      *payloads
 	sessionID     string
 	subject       string // of the events, without their type
-	endSubject    string // of the session's last event
+	endSubject    string // of the session's last event, and of those by which it was taken over
+	since         uint64 // the number of the last of these; 0: none is stored
 	logSubject    string // of the entries that are no events, without their kind
 	random        string // in the ids of its entries
 	before, after []byte // the envelope

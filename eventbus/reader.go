@@ -122,16 +122,6 @@ func (r reader) contents(ctx context.Context, stream jetstream.Stream, subject s
 	}
 }
 
-// lastSeq returns the sequence number of the last message that a stream has on a
-// subject; 0: it has none.
-func lastSeq(ctx context.Context, stream jetstream.Stream, subject string) (uint64, error) {
-	last, err := lastOf(ctx, stream, []string{subject})
-	if err != nil || last == nil {
-		return 0, err
-	}
-	return last.Sequence, nil
-}
-
 // lastOf returns the last message that a stream has on some subjects; nil: it has
 // none.
 func lastOf(ctx context.Context, stream jetstream.Stream, subjects []string) (last *jetstream.RawStreamMsg, err error) {

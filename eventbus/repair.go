@@ -14,8 +14,9 @@ import (
 	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
-// ErrEnded is returned for an event of a session whose last event is stored.
-var ErrEnded = errors.New("the session's stream has ended")
+// ErrEnded is returned for an event of a session whose last event is stored, or that
+// another process has taken over.
+var ErrEnded = errors.New("the session's stream has ended, or another process goes on with it")
 
 // endSuffix ends the subject of a session's last event.
 var endSuffix = "." + event.SessionEnd{}.Type()
@@ -268,6 +269,9 @@ func (w *writer) find(ctx context.Context, f *flight) (last uint64, ended map[*P
 	}
 	_, err = w.reader.replay(ctx, w.events, []string{w.filter}, w.acked+1, forever, func(m *stored) (bool, error) {
 		for _, p := range of[m.Subject] {
+			if m.Seq <= p.since { // of the process that it was taken over from
+				continue
+			}
 			next := left[p]
 			switch {
 			case len(next) == 0 || next[0].subject != m.Subject || !next[0].is(m.Data):
@@ -290,13 +294,14 @@ func (w *writer) find(ctx context.Context, f *flight) (last uint64, ended map[*P
 }
 
 // findEnd finds out whose the stored end of a session is, if e is that end or was
-// refused because of it: others may have ended it with the same words.
+// refused because of it: others may have ended it with the same words, or have taken it
+// over.
 func (w *writer) findEnd(ctx context.Context, e *entry, refused error, ended map[*Publisher]bool) error {
 	if e == nil {
 		return nil
 	}
 	m, err := w.events.GetLastMsgForSubject(ctx, e.p.endSubject)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
+	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && m.Sequence <= e.p.since {
 		if !e.last && natsstore.Expected(refused) {
 			return nil // what it was refused for is not stored, or not yet: it is sent again
 		}

@@ -34,6 +34,11 @@ type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Part, error]
 }
 
+// Accounted is a model that tells which account at its provider pays for its calls, and
+// is bounded by the limits of that: models that share an account return the same
+// text, which is no secret.
+type Accounted interface{ Account() string }
+
 // Request is one model call. Its values are not changed by an adapter and may
 // be shared between calls.
 type Request struct {

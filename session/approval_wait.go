@@ -62,7 +62,7 @@ func (s *Session) ask(ctx context.Context, req *ApprovalRequest, allowed func() 
 func (s *Session) look() {
 	ctx, cancel := s.storeContext()
 	defer cancel()
-	if r, err := s.m.store.Taken(ctx, s.id); err == nil && r != nil {
+	if r, err := s.m.store.Taken(ctx, s.id, s.m.bootID); err == nil && r != nil {
 		_ = s.lose(r) // whoever runs the session is told
 	}
 }

@@ -31,11 +31,11 @@ type clock struct {
 }
 
 // newClock returns a clock that runs. It calls cancel with [TimeLimitError] once
-// limit has passed on it. limit 0: never. The caller calls stop.
-func newClock(cancel context.CancelCauseFunc, limit time.Duration) *clock {
-	c := &clock{limit: limit, left: limit, since: time.Now(), cancel: cancel}
+// limit has passed on it, of which some is used. limit 0: never. The caller calls stop.
+func newClock(cancel context.CancelCauseFunc, limit, used time.Duration) *clock {
+	c := &clock{limit: limit, left: max(0, limit-used), since: time.Now(), cancel: cancel}
 	if limit > 0 {
-		c.timer = time.AfterFunc(limit, c.end)
+		c.timer = time.AfterFunc(c.left, c.end)
 	}
 	return c
 }

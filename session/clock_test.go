@@ -14,7 +14,7 @@ func TestClockExtend(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			start, c := time.Now(), newClock(cancel, 5*time.Minute)
+			start, c := time.Now(), newClock(cancel, 5*time.Minute, 0)
 			time.Sleep(time.Minute)
 			if paused {
 				c.pause()

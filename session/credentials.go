@@ -13,10 +13,17 @@ type credentialed struct {
 	agent string
 }
 
-// gateOf names what a provider lets wait: a model, with the credentials that it is
-// called with.
+// gateOf names what a provider lets wait: an account, where the model tells it, else the
+// model with the credentials that it is called with.
 func gateOf(m model.Model) string {
-	if c, ok := m.(credentialed); ok {
+	c, own := m.(credentialed)
+	if own {
+		m = c.Model
+	}
+	switch a, ok := m.(model.Accounted); {
+	case ok:
+		return a.Account()
+	case own:
 		return c.Name() + " with the key of " + c.agent
 	}
 	return m.Name()

@@ -11,7 +11,7 @@ type Clock struct{ c *clock }
 // StartClock starts one.
 func StartClock(ctx context.Context, limit time.Duration) (context.Context, Clock) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, Clock{newClock(cancel, limit)}
+	return ctx, Clock{newClock(cancel, limit, 0)}
 }
 
 func (c Clock) Pause()  { c.c.pause() }

@@ -153,11 +153,15 @@ func (s *Session) judgeLate(ctx context.Context, running model.ToolCall, value p
 	return nil
 }
 
-// over returns an error if the session, or one that it descends from, has ended.
+// over returns an error if the session, or one with which it ends, has ended.
 func (s *Session) over() error {
 	for at := s; at != nil; at = at.parent {
-		if status := at.Record().Status; status.Ended() {
-			return fmt.Errorf("session %s is %s", at.id, status)
+		r := at.Record()
+		if r.Status.Ended() {
+			return fmt.Errorf("session %s is %s", at.id, r.Status)
+		}
+		if r.Detached {
+			return nil
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 // connection is.
 func startKeeper(ctx context.Context, m *Manager) (*lease.Keeper, error) {
 	return lease.Start(ctx, m.store.Leases(), lease.Options{
-		BootID: m.bootID, Taken: m.dropTaken, Sweep: m.sweep, Logger: m.log,
+		BootID: m.bootID, TakesOver: m.takesOver, Taken: m.dropTaken, Sweep: m.sweep, Logger: m.log,
 	})
 }
 
@@ -58,7 +58,11 @@ func (m *Manager) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 func (m *Manager) recover(ctx context.Context, k *lease.Keeper, lost func(id string) bool) (ended int, err error) {
 	m.recovering.Lock()
 	defer m.recovering.Unlock()
-	return m.store.RecoverAs(ctx, k, lost)
+	left, err := m.mayRecover(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return m.store.RecoverAs(ctx, k, store.RecoverOptions{Lost: lost, Adopter: m.adopter, Leave: left})
 }
 
 // dropTaken stops the sessions of this process that another one has ended; all: every
@@ -72,7 +76,7 @@ func (m *Manager) dropTaken(ctx context.Context, all bool) error {
 			s.loseTo(store.Interrupted)
 			continue
 		}
-		r, err := m.store.Taken(ctx, s.id)
+		r, err := m.store.Taken(ctx, s.id, m.bootID)
 		if err != nil {
 			return err
 		}
@@ -83,16 +87,19 @@ func (m *Manager) dropTaken(ctx context.Context, all bool) error {
 	return nil
 }
 
-// TakenError tells that another process has ended the session, because it took
-// this process for gone. It is a [store.ErrEnded].
+// TakenError tells that another process has ended the session, or goes on with it,
+// because it took this process for gone. It is a [store.ErrEnded].
 type TakenError struct {
 	SessionID string
-	Status    store.Status // what it was ended as
+	Status    store.Status // what it was ended as; one of no end: the other goes on with it
 }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("session %s is %s: another process has ended it, since this one gave no sign of life for %s or more (stopped, asleep, or cut off from the event store)",
-		e.SessionID, e.Status, lease.Time)
+	what := "is " + string(e.Status) + ": another process has ended it"
+	if !e.Status.Ended() {
+		what = "is another process's now, which goes on with it"
+	}
+	return fmt.Sprintf("session %s %s, since this one gave no sign of life for %s or more (stopped, asleep, or cut off from the event store)", e.SessionID, what, lease.Time)
 }
 
 // Is reports whether target is [store.ErrEnded].

@@ -59,6 +59,9 @@ type Turn struct {
 	bond   *bond
 	s      *Session
 	prompt string
+
+	before *before // of one that another process has begun; nil: it is begun here
+
 	clock  *clock      // nil: not started
 	above  *stallWatch // of the parent's turn; nil: none
 	inTime func()      // ends the watch over the budget's time; nil: not started
@@ -91,7 +94,7 @@ func (t *Turn) Release() {
 func (t *Turn) Start() {
 	s := t.s
 	s.mu.Lock()
-	t.clock = newClock(t.bond.cancel, s.timeLimit+s.extra)
+	t.clock = newClock(t.bond.cancel, s.timeLimit+s.extra, t.done().worked)
 	s.clock = t.clock
 	s.mu.Unlock()
 	t.inTime = t.within()
@@ -109,6 +112,9 @@ func (t *Turn) open() error {
 	}
 	if err := s.become(store.Running, nil); err != nil {
 		return err
+	}
+	if t.before != nil {
+		return t.goOn()
 	}
 	resident, err := t.openResident()
 	if err != nil {
@@ -186,7 +192,11 @@ func (t *Turn) guarded() (text string, err error) {
 
 // loop runs step after step.
 func (t *Turn) loop() (string, error) {
-	for step := 1; ; step++ {
+	done := t.done()
+	if done.answer != nil {
+		return *done.answer, nil
+	}
+	for step := done.steps + 1; ; step++ {
 		a := &answer{id: t.next, final: step > t.s.maxSteps}
 		if text, over, err := t.step(step, a); over || err != nil {
 			return text, err

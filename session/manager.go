@@ -49,6 +49,10 @@ type Options struct {
 	// Audit takes every decision of the gate; nil: only the log does.
 	Audit *audit.Log
 
+	// TakesOver says that this process goes on with sessions whose process has gone
+	// ([Manager.AdoptWith]). Others then leave these to it.
+	TakesOver bool
+
 	// Retention says when ended sessions are deleted; the zero value: never.
 	Retention store.Retention
 
@@ -83,6 +87,7 @@ type Manager struct {
 	rechecks   rechecks
 	requests   *requests
 	recovering sync.Mutex // held while the sessions of others are ended
+	adoption
 
 	mu   sync.Mutex
 	live map[string]*Session
@@ -118,6 +123,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		limits:     limits,
 		prices:     opts.Prices,
 		retention:  opts.Retention,
+		adoption:   adoption{takesOver: opts.TakesOver, adopts: make(chan struct{})},
 		log:        opts.Logger,
 		bootID:     store.NewID("boot"),
 		live:       make(map[string]*Session),
@@ -251,6 +257,10 @@ type Spec struct {
 	Resumes *Resumed
 	Terms   json.RawMessage
 
+	// Within are further rulesets that hold for the session, besides its agent's and
+	// those of its ancestors.
+	Within []*permission.Ruleset
+
 	// Budget bounds the session and those below it; nil: what bounds the parent does.
 	Budget Budget
 
@@ -369,6 +379,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	}
 	s.resident = spec.ResidentFile
 	s.record.Resident = s.residentName()
+	s.rulesets = append(s.rulesets, spec.Within...)
 	s.path = s.path.Child(s.id, spec.Agent)
 	s.record.Path, s.record.Depth = s.path, len(s.path)-1
 	if spec.Agent != "" {

@@ -38,7 +38,8 @@ func pauseFor(err error) time.Duration {
 	return 0
 }
 
-// gates say until when the models are to be left alone, for all sessions of a process.
+// gates say until when providers are to be left alone, for all sessions of a process
+// that share an account there.
 type gates struct {
 	mu    sync.Mutex
 	until map[string]gate // by [gateOf]
@@ -49,25 +50,30 @@ type gate struct {
 	why string
 }
 
-// close has the sessions on a model wait.
-func (g *gates) close(name string, wait time.Duration, why string) {
+// close has the sessions of a model's account wait until a time.
+func (g *gates) close(m model.Model, at time.Time, why string) {
+	account := gateOf(m)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.until == nil {
 		g.until = make(map[string]gate)
 	}
-	if at := time.Now().Add(wait); at.After(g.until[name].at) {
-		g.until[name] = gate{at, why}
+	if at.After(g.until[account].at) {
+		g.until[account] = gate{at, why}
 	}
 }
 
-// closed returns until when a model is to be left alone; false: it is not.
-func (g *gates) closed(name string) (gate, bool) {
+// closed returns until when the account of a model is to be left alone; false: it is not.
+func (g *gates) closed(m model.Model) (gate, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	found, ok := g.until[name]
+	if len(g.until) == 0 {
+		return gate{}, false
+	}
+	account := gateOf(m)
+	found, ok := g.until[account]
 	if ok && !time.Now().Before(found.at) {
-		delete(g.until, name)
+		delete(g.until, account)
 		ok = false
 	}
 	return found, ok
@@ -80,13 +86,13 @@ func jitter(pause time.Duration) time.Duration {
 }
 
 // callModel asks the model for the next message. A provider that is to be asked again
-// later pauses the session until then, and all others of the process on that model.
+// later pauses the session until then, and all others of the process on that account.
 func (t *Turn) callModel(step context.Context, a *answer) error {
 	s := t.s
 	var paused time.Duration
 	for {
 		for {
-			found, closed := s.m.gates.closed(gateOf(s.model))
+			found, closed := s.m.gates.closed(s.model)
 			if !closed {
 				break
 			}
@@ -103,7 +109,7 @@ func (t *Turn) callModel(step context.Context, a *answer) error {
 		if wait == 0 || wait > s.m.limits.Pause-paused || step.Err() != nil {
 			return err
 		}
-		s.m.gates.close(gateOf(s.model), wait, errtext.Of(err))
+		s.m.gates.close(s.model, time.Now().Add(wait), errtext.Of(err))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -77,11 +78,24 @@ func TestPauseTooLong(t *testing.T) {
 	}
 }
 
-// TestPauseIsShared: sessions on one model wait together, and do not ask for themselves.
+// ofAccount is a model of an account that has others.
+type ofAccount struct {
+	*limitedModel
+	name string
+}
+
+func (m ofAccount) Name() string  { return m.name }
+func (ofAccount) Account() string { return "an account" }
+
+// TestPauseIsShared: sessions on the models of one account wait together, and do not ask
+// for themselves.
 func TestPauseIsShared(t *testing.T) {
 	m := limited(1, time.Hour, http.StatusTooManyRequests)
-	e := newEnv(t, m, func(o *session.Options) { o.Limits.Pause = 2 * time.Hour })
-	first := e.open(session.Spec{})
+	e := newEnv(t, m, func(o *session.Options) {
+		o.Limits.Pause = 2 * time.Hour
+		o.Model = func(name string) (model.Model, error) { return ofAccount{m, name}, nil }
+	})
+	first := e.open(session.Spec{Models: []string{"a"}})
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	prompt := func(s *session.Session) {
@@ -109,8 +123,8 @@ func TestPauseIsShared(t *testing.T) {
 	if p := first.Record().Pause; p == nil || time.Until(p.Until) < 30*time.Minute {
 		t.Errorf("the record has %+v", p)
 	}
-	for range 10 {
-		other := e.open(session.Spec{})
+	for i := range 10 {
+		other := e.open(session.Spec{Models: []string{strconv.Itoa(i)}})
 		prompt(other)
 		isPaused(other)
 	}

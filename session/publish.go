@@ -18,7 +18,7 @@ func (s *Session) stream() *eventbus.Publisher {
 }
 
 func (s *Session) newStream() error {
-	p, err := s.m.bus.Publisher(s.path)
+	p, err := s.m.bus.PublisherSince(s.path, s.since)
 	if err != nil {
 		return err
 	}
@@ -96,6 +96,9 @@ func (s *Session) append(entry store.LogEntry) {
 // stored, or until ctx ends.
 func (s *Session) flush(ctx context.Context) error {
 	for at := s; at != nil; at = at.parent {
+		if at.stream() == nil { // it has ended
+			continue
+		}
 		err := at.stream().Flush(ctx)
 		if at != s && errors.Is(err, eventbus.ErrEnded) { // it has ended, and s is detached
 			continue

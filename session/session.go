@@ -80,7 +80,9 @@ type lifecycle struct {
 	background context.Context // of what must be stored, cancelled or not
 	life       lifetime        // ends when the session is stopped, or has ended
 	done       chan struct{}   // closed when End has returned
-	taken      atomic.Bool     // another process has ended it
+	taken      atomic.Bool     // another process has ended it, or goes on with it
+	since      uint64          // the number of the event by which this process has taken it over; 0: it has begun it
+	before     before          // what was done of it then
 
 	mover Mover // nil: no call waits for its end
 

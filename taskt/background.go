@@ -64,7 +64,6 @@ func (c *call) beginBeside(ctx context.Context, call *tool.Call) error {
 
 // runBeside runs the child, and tells its parent how it has ended.
 func (c *call) runBeside(ctx context.Context) {
-	defer close(c.ended)
 	if c.within != nil && !c.isDetached() {
 		var cancel context.CancelCauseFunc
 		ctx, cancel = context.WithCancelCause(ctx)
@@ -73,8 +72,14 @@ func (c *call) runBeside(ctx context.Context) {
 	}
 	out := c.child.Begin(ctx, c.prompt).Run()
 	c.slot.release()
+	c.over(ctx, &out)
+}
+
+// over ends the child, and tells its parent of that.
+func (c *call) over(ctx context.Context, out *session.Outcome) {
+	defer close(c.ended)
 	c.final = &Result{Agent: c.agent}
-	c.finish(ctx, c.final, &out)
+	c.finish(ctx, c.final, out)
 	c.tellEnd(c.final)
 }
 

@@ -93,6 +93,8 @@ type setup struct {
 	agents  taskt.Agents // nil: those of files
 	tools   []tool.Tool
 	isolate func(ctx context.Context, from, id string) (*taskt.Place, error)
+
+	bus *eventbus.Bus // of a store that is there; nil: a new one
 }
 
 func newEnv(t testing.TB, m model.Model, limits taskt.Limits, files map[string]string) *env {
@@ -112,18 +114,13 @@ func (s setup) open(t testing.TB) *env {
 		e.write(t, name, content)
 	}
 	var err error
-	if e.bus, err = eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()}); err != nil {
-		t.Fatal(err)
+	if e.bus = s.bus; e.bus == nil {
+		e.bus = openBus(t, t.TempDir())
 	}
 	if e.registry, err = agentdefs.Open(t.Context(), root, &agentdefs.Options{Nesting: s.limits.Depth > 1}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		e.registry.Close()
-		if err := e.bus.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(e.registry.Close)
 	if s.static == nil {
 		s.static = allowAll
 	}
@@ -134,7 +131,7 @@ func (s setup) open(t testing.TB) *env {
 		s.agents = e.registry
 	}
 	e.sessions, err = session.OpenManager(t.Context(), session.Options{
-		Bus: e.bus, Static: s.static, Model: s.models, Approver: s.approver,
+		Bus: e.bus, Static: s.static, Model: s.models, Approver: s.approver, TakesOver: s.limits.Takeovers > 0,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -146,6 +143,21 @@ func (s setup) open(t testing.TB) *env {
 		t.Fatal(err)
 	}
 	return e
+}
+
+// openBus opens a store.
+func openBus(t testing.TB, dir string) *eventbus.Bus {
+	t.Helper()
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := bus.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return bus
 }
 
 // write writes an agent file, as an editor does.

@@ -37,6 +37,10 @@ type Limits struct {
 	// PerParent bounds the children of one parent that run at once: 1 to
 	// 10,000; 5.
 	PerParent int
+
+	// Takeovers is how often a child whose process has gone is gone on with by
+	// another one: 0 to 10; 0: never.
+	Takeovers int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -74,6 +78,8 @@ func (l Limits) Check() error {
 		return fmt.Errorf("%d children at once are not within 1 and 10,000", l.Running)
 	case l.PerParent < 1 || l.PerParent > 10_000:
 		return fmt.Errorf("%d children at once per parent are not within 1 and 10,000", l.PerParent)
+	case l.Takeovers < 0 || l.Takeovers > 10:
+		return fmt.Errorf("%d takeovers of a subagent are not within 0 and 10", l.Takeovers)
 	}
 	return nil
 }

@@ -82,6 +82,19 @@ type resumption struct {
 	assignment store.Assignment // what differs from that of the call
 	isolated   bool             // that worked in a worktree
 	from       string           // its folder; empty: it is gone
+
+	taken *store.Taken // that session itself goes on; nil: its next run does
+	task  int          // which of its messages says what it is to do, if it was taken over
+}
+
+// begin says in a spec which session goes on.
+func (r *resumption) begin(spec *session.Spec) {
+	spec.Resumes = &r.Resumed
+	if r.taken == nil {
+		spec.ID = store.NextRun(r.record.ID)
+		return
+	}
+	spec.ID, spec.Models = r.record.ID, []string{r.record.Model}
 }
 
 // Resume has a session that has ended go on below a caller's root session, in the

@@ -39,7 +39,13 @@ func (s *Service) budget(ctx context.Context, c *call) (session.Budget, error) {
 		return nil, err
 	}
 	var carried []budget.Set
-	if c.resumes != nil {
+	switch {
+	case c.resumes == nil:
+	case c.resumes.taken != nil:
+		if carried, err = budget.Own(ctx, s.sessions.Store(), c.resumes.record.Path); err != nil {
+			return nil, err
+		}
+	default:
 		if carried, err = budget.Carry(ctx, s.sessions.Store(), c.resumes.record.Path, c.parent.Path()); err != nil {
 			return nil, err
 		}

@@ -173,7 +173,7 @@ func (c *call) locate(call *tool.Call) error {
 	return nil
 }
 
-// open opens the child.
+// open opens the child. call is not used for one that was taken over.
 func (c *call) open(ctx context.Context, call *tool.Call) error {
 	s := c.service
 	if c.parent == nil {
@@ -190,7 +190,7 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	}
 	c.in.apply(c.def, &spec)
 	if c.resumes != nil {
-		spec.ID, spec.Resumes = store.NextRun(c.resumes.record.ID), &c.resumes.Resumed
+		c.resumes.begin(&spec)
 	}
 	if spec.Budget, err = s.budget(ctx, c); err != nil {
 		return err
@@ -214,9 +214,15 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 		spec.Mover = c
 	}
 	spec.Nested = !c.def.Inspectable
-	spec.Parent, spec.ParentMessageID, spec.Description = c.parent, call.MessageID, c.in.Description
+	spec.Parent, spec.Description = c.parent, c.in.Description
 	spec.Checks = slices.Concat(spec.Checks, checksOf(c.in.Checks))
-	if c.child, err = s.sessions.Open(ctx, spec); err != nil {
+	if c.resumes != nil && c.resumes.taken != nil {
+		c.child, err = s.sessions.GoOn(ctx, spec, c.resumes.taken, c.resumes.task)
+	} else {
+		spec.ParentMessageID = call.MessageID
+		c.child, err = s.sessions.Open(ctx, spec)
+	}
+	if err != nil {
 		return errors.Join(err, c.abandon(ctx))
 	}
 	if c.def.PlanExit != "" {

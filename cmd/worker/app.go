@@ -34,8 +34,9 @@ type app struct {
 
 // openApp opens everything that a task needs. approver answers what rules ask,
 // beside 'worker approvals' in other processes; attended says that somebody may
-// use that, and the answer is worth waiting for.
-func (p *program) openApp(ctx context.Context, approver session.Approver, attended bool) (_ *app, err error) {
+// use that, and the answer is worth waiting for. stays says that the worker does not end
+// with a task: it goes on with subagents of workers that were killed.
+func (p *program) openApp(ctx context.Context, approver session.Approver, attended, stays bool) (_ *app, err error) {
 	s, err := p.openStorage(ctx)
 	if err != nil {
 		return nil, err
@@ -46,8 +47,11 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 			err = errors.Join(err, a.close())
 		}
 	}()
-	if err = s.recover(ctx); err != nil {
-		return nil, err
+	takesOver := stays && p.settings.Takeovers > 0
+	if !takesOver {
+		if err = s.recover(ctx); err != nil {
+			return nil, err
+		}
 	}
 	ws := s.ws
 	rules, err := permission.OpenFile(rulesFile(ws), ws.Home)
@@ -87,6 +91,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Window: func(name string) int64 {
 			return cmp.Or(prices.Window(name), int64(p.settings.ContextWindow))
 		},
+		TakesOver: takesOver,
 		Retention: p.settings.Retained(),
 		Limits: session.Limits{
 			Approval:  p.settings.ApprovalTimeout,
@@ -120,11 +125,15 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 			ChildTime:      p.settings.Timeout,
 			BackgroundTime: p.settings.BackgroundTimeout,
 			Stall:          p.settings.StallTimeout,
+			Takeovers:      p.settings.Takeovers,
 		},
 		Logger: p.logger(),
 	})
 	if err != nil {
 		return nil, exit.Usage(err)
+	}
+	if takesOver {
+		a.tasks.TakeOver(ctx)
 	}
 	a.report(ctx, false)
 	return a, nil
@@ -154,7 +163,7 @@ func (p *program) serving(ctx context.Context, do func(*app) error) (err error) 
 		return err
 	}
 	defer endLog()
-	a, err := p.openApp(ctx, nil, true)
+	a, err := p.openApp(ctx, nil, true, true)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // it was told to end before it had begun

@@ -105,7 +105,7 @@ func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptio
 	if err := p.models().Check(); err != nil {
 		return nil, nil, err
 	}
-	a, err := p.openApp(ctx, p.approver(opts.yes), false)
+	a, err := p.openApp(ctx, p.approver(opts.yes), false, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -22,7 +22,7 @@ What that costs is printed on stderr. Nothing of it is stored.`,
 		ValidArgsFunction: p.completeSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
-			a, err := p.openApp(ctx, nil, false)
+			a, err := p.openApp(ctx, nil, false, false)
 			if err != nil {
 				return err
 			}

@@ -59,7 +59,7 @@ func (p *program) talk(ctx context.Context, name, prompt string, talk talkOption
 		if opts.yes {
 			approver = session.AlwaysYes
 		}
-		if c.a, err = p.openApp(ctx, approver, false); err != nil {
+		if c.a, err = p.openApp(ctx, approver, false, false); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.a.close()) }()

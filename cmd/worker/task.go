@@ -144,7 +144,7 @@ func (p *program) callTask(ctx context.Context, opts runOptions, find func(*app)
 	if err := p.models().Check(); err != nil {
 		return nil, nil, err
 	}
-	a, err := p.openApp(ctx, p.approver(opts.yes), false)
+	a, err := p.openApp(ctx, p.approver(opts.yes), false, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -27,6 +27,20 @@ type SessionStart struct {
 	Resumes         string `json:"resumes,omitempty"` // the session that has ended, and that this one goes on with
 }
 
+// SessionResumed says that the process of a session was gone, and that another one goes
+// on with it from what is stored: a message that was cut off is not part of the
+// conversation. It is stored on the subject of [SessionEnd], so that of those who would
+// end a session or take it over one is first.
+type SessionResumed struct {
+	Takeover int    `json:"takeover"` // which one of the session, from 1
+	BootID   string `json:"bootId"`   // of the process that goes on
+}
+
+// Summary says it in a line, for people.
+func (r SessionResumed) Summary() string {
+	return fmt.Sprintf("its process had gone: another one goes on with it (takeover %d)", r.Takeover)
+}
+
 // Status is what a session is doing at the moment. It is for display: [SessionEnd]
 // says whether and how a session has ended.
 type Status string
@@ -289,6 +303,7 @@ type Unknown struct {
 
 // Type implements [Event].
 func (SessionStart) Type() string         { return "session_start" }
+func (SessionResumed) Type() string       { return "session_resumed" }
 func (StatusChange) Type() string         { return "status_change" }
 func (ContentDelta) Type() string         { return "content_delta" }
 func (ReasoningDelta) Type() string       { return "reasoning_delta" }
@@ -354,6 +369,7 @@ var decoders = map[string]func([]byte) (Event, error){}
 
 func init() {
 	register[SessionStart]()
+	register[SessionResumed]()
 	register[StatusChange]()
 	register[ContentDelta]()
 	register[ReasoningDelta]()

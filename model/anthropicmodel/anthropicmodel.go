@@ -103,6 +103,9 @@ func New(name string, opts *Options) *Model {
 // Name implements [model.Model]: "anthropic/" and the model's name there.
 func (m *Model) Name() string { return "anthropic/" + m.name }
 
+// Account implements [model.Accounted].
+func (m *Model) Account() string { return m.at.Account() }
+
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
 	return func(yield func(model.Part, error) bool) {

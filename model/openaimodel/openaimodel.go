@@ -121,6 +121,9 @@ func isOfficial(base string) bool {
 // Name implements [model.Model]: "openai/" and the model's name there.
 func (m *Model) Name() string { return "openai/" + m.name }
 
+// Account implements [model.Accounted].
+func (m *Model) Account() string { return m.at.Account() }
+
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
 	return func(yield func(model.Part, error) bool) {

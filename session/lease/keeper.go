@@ -24,6 +24,8 @@ const (
 type Options struct {
 	BootID string
 
+	TakesOver bool // as in [Lease]
+
 	// Taken is called when another process has taken this one for gone, and has ended
 	// its sessions or is about to. all: every session that runs; else those whose
 	// record says so. It is called again until it returns nil. nil: not called.
@@ -66,7 +68,7 @@ func Start(ctx context.Context, b *Bucket, opts Options) (*Keeper, error) {
 	k := &Keeper{
 		bucket: b, opts: opts, log: opts.Logger, turn: make(chan struct{}, 1), lease: b.newLease(opts.BootID), claims: make(map[string]uint64),
 	}
-	k.lease.NoSessions = opts.Sweep == nil
+	k.lease.NoSessions, k.lease.TakesOver = opts.Sweep == nil, opts.TakesOver
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}

@@ -38,6 +38,7 @@ type Lease struct {
 	Worker
 	Machine      string `json:"machine"`                // where PID means something
 	ProcessStart uint64 `json:"processStart,omitempty"` // tells the process from a later one with its PID; 0: unknown
+	TakesOver    bool   `json:"takesOver,omitempty"`    // it goes on with sessions whose process has gone
 	NoSessions   bool   `json:"noSessions,omitempty"`   // it runs none, and recovers those of others
 	Ended        bool   `json:"ended,omitempty"`        // the process has ended, and could not end all of its sessions
 	TakenBy      string `json:"takenBy,omitempty"`      // the boot id of the process that recovers its sessions

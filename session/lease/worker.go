@@ -60,6 +60,18 @@ func (b *Bucket) Workers(ctx context.Context) ([]*Worker, error) {
 	return workers, nil
 }
 
+// TakenOver reports whether a process runs that goes on with the sessions of others.
+func (b *Bucket) TakenOver(ctx context.Context) (bool, error) {
+	entries, err := b.entries(ctx)
+	if err != nil {
+		return false, fmt.Errorf("looking for a worker that takes sessions over: %w", err)
+	}
+	return slices.ContainsFunc(entries, func(e stored) bool {
+		l := decode(e.data)
+		return l.TakesOver && l.TakenBy == "" && e.silence <= Time && !l.over(b.local)
+	}), nil
+}
+
 // Abandoned reports whether the process of a boot id is known to have ended, and none is
 // there that would end its sessions.
 func (b *Bucket) Abandoned(ctx context.Context, bootID string) (bool, error) {

@@ -18,6 +18,7 @@ type draft struct {
 // drafted returns the draft of a message. A message before it that was not
 // complete never will be.
 func (f *fold) drafted(id string) *draft {
+	f.Answer = nil
 	if f.draft == nil || f.draft.id != id {
 		f.draft = &draft{id: id}
 	}

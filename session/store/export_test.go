@@ -26,6 +26,6 @@ func RecoverListed(ctx context.Context, s *Store, then func()) (int, error) {
 			then()
 		}
 		return open, err
-	}, nil, true)
+	}, RecoverOptions{}, true)
 	return n, errors.Join(err, by.Close(ctx, false))
 }

@@ -54,24 +54,30 @@ type State struct {
 	// Started tells whether the log has the session's session_start.
 	Started bool
 
+	// Prompted tells whether the model was given its task.
+	Prompted bool
+
+	// Answer is the result of the last turn, if nothing has followed it; nil: the turn
+	// has not ended.
+	Answer *string
+
+	// Mark is the sequence number of the last event by which the session was taken over;
+	// 0: it was not.
+	Mark uint64
+
+	// Worked is how long the session has worked, without the time in which it waited for
+	// an approval or a provider, or had no process.
+	Worked time.Duration
+
+	// Todo and Plan are what the session has noted last.
+	Todo event.Todo
+	Plan event.Plan
+
 	cut       map[string][]model.ToolResult // by the message with the calls, where outcomes are missing
 	told      map[string]bool               // ids of messages that the model has been told, or knows of by the result of a call
 	compacted bool                          // Sent is not all
 	logged    bool                          // the log holds the conversation: it has its first entry
 	shown     event.Status
-}
-
-// Unsettled is what model calls may have used.
-type Unsettled struct {
-	ModelCalls int64 // besides those in [Record.Steps]
-	Tokens     int64
-	Cost       int64 // in billionths of a US dollar
-}
-
-func (u *Unsettled) add(r *reserveData, calls int64) {
-	if r != nil {
-		u.ModelCalls, u.Tokens, u.Cost = u.ModelCalls+calls, u.Tokens+r.Tokens, u.Cost+r.Cost
-	}
 }
 
 // Fold makes of the entries of a log, from the first on, what they say. It does
@@ -103,6 +109,7 @@ type fold struct {
 	known  map[string]string // by the id of a message: the call whose result tells the same
 	over   bool              // the log has said how the session ends
 	said   string            // by the last error event
+	at     time.Time         // of the entry before; zero: the session did not work then
 
 	reserved *reserveData // for the call that is under way; nil: nothing
 }
@@ -115,6 +122,7 @@ type group struct {
 }
 
 func (f *fold) add(e eventbus.Entry) error {
+	defer f.pass(e.Time)
 	if !e.Event {
 		return f.addEntry(e)
 	}
@@ -124,6 +132,10 @@ func (f *fold) add(e eventbus.Entry) error {
 	ev, err := event.Decode(e.Data)
 	if err != nil {
 		return err
+	}
+	if ev, ok := ev.(event.SessionResumed); ok {
+		f.takenOver(ev, e.Seq)
+		return nil
 	}
 	f.addEvent(ev, e.Time)
 	return nil
@@ -201,7 +213,7 @@ func (f *fold) addMessage(entry *messageData, at time.Time) {
 		f.drafted(entry.ID).reasoning = entry.Reasoning
 		return
 	}
-	f.draft = nil // whatever it was, the conversation goes on without it
+	f.draft, f.Answer = nil, nil // whatever the draft was, the conversation goes on without it
 	if g := f.groups[entry.Answers]; g != nil && g.answer != nil {
 		g.answer.Text = entry.Text
 		return
@@ -210,6 +222,7 @@ func (f *fold) addMessage(entry *messageData, at time.Time) {
 		return
 	}
 	f.tell(entry.ID)
+	f.Prompted = true
 	f.append(entry.ID, at, model.Message{Role: entry.Role, Text: entry.Text})
 }
 
@@ -266,7 +279,11 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 	case event.MovedToBackground:
 		r.Background = true
 	case event.Todo:
-		r.Todo = ProgressOf(ev)
+		r.Todo, f.Todo = ProgressOf(ev), ev
+	case event.Plan:
+		f.Plan = ev
+	case event.TurnComplete:
+		f.Answer = &ev.Message.Text
 	case event.Check:
 		r.Work = r.Work.Checked(ev)
 	case event.ToolApprovalRequired:
@@ -280,17 +297,6 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 	case event.SessionEnd:
 		f.end(Status(ev.Status), at)
 	}
-}
-
-// reserve takes what was set aside for a call. Of the one before it is not known then
-// what it has used, if its usage was not told.
-func (f *fold) reserve(entry reserveData) {
-	if entry == (reserveData{}) {
-		f.reserved = nil
-		return
-	}
-	f.Unsettled.add(f.reserved, 1)
-	f.reserved = &entry
 }
 
 // recordStatus is the state of a session that a status_change tells of; none for

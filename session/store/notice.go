@@ -35,12 +35,16 @@ func EndMessage(r *Record, status Status, element string) string {
 // Skipped reports whether an answer begins with [SkipMark].
 func Skipped(answer string) bool { return strings.HasPrefix(strings.TrimSpace(answer), SkipMark) }
 
-// tellEnds adds to the log of a session that is ended in place of its process what
-// that has not told it of the ends of its children in the background.
-func (s *Store) tellEnds(ctx context.Context, p *eventbus.Publisher, state *State, r *Record) error {
+// Notice is the message to a session that tells of the end of one that ran in its
+// background.
+type Notice struct{ ID, Text string }
+
+// Untold returns the messages that tell a session of the ends of its children in the
+// background, as far as its log does not have them.
+func (s *Store) Untold(ctx context.Context, r *Record, state *State) (notices []Notice, err error) {
 	below, err := s.Tree(ctx, r.Path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, child := range slices.Backward(below) { // the oldest first
 		if child.ParentID != r.ID || !child.Background || !child.Status.Ended() || state.told[NoticeID(child.ID)] {
@@ -48,12 +52,24 @@ func (s *Store) tellEnds(ctx context.Context, p *eventbus.Publisher, state *Stat
 		}
 		text, err := s.endText(ctx, child)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if text == "" {
-			continue
+		if text != "" {
+			notices = append(notices, Notice{NoticeID(child.ID), text})
 		}
-		if err := ToldEntry(NoticeID(child.ID), text).AppendTo(ctx, p); err != nil {
+	}
+	return notices, nil
+}
+
+// tellEnds adds to the log of a session that is ended in place of its process what
+// that has not told it of the ends of its children in the background.
+func (s *Store) tellEnds(ctx context.Context, p *eventbus.Publisher, state *State, r *Record) error {
+	notices, err := s.Untold(ctx, r, state)
+	if err != nil {
+		return err
+	}
+	for _, n := range notices {
+		if err := ToldEntry(n.ID, n.Text).AppendTo(ctx, p); err != nil {
 			return err
 		}
 	}

@@ -66,11 +66,12 @@ type Record struct {
 	CreatedAt       time.Time       `json:"createdAt"`
 	StartedAt       time.Time       `json:"startedAt,omitzero"`
 	EndedAt         time.Time       `json:"endedAt,omitzero"`
-	BootID          string          `json:"bootId"`                 // the process that runs it
+	BootID          string          `json:"bootId"`                 // the process that runs it, or has taken it over
 	EndedBy         string          `json:"endedBy,omitempty"`      // the process that has ended it in place of that one
 	Pause           *Pause          `json:"pause,omitempty"`        // it runs, and waits for a provider; nil: it does not
 	Stalled         bool            `json:"stalled,omitempty"`      // it runs, and nothing has happened for long
 	Closed          bool            `json:"closed"`                 // its stream has its session_end
+	Takeovers       int             `json:"takeovers,omitempty"`    // how often another process has gone on with it
 	Worktree        *Worktree       `json:"worktree,omitempty"`     // nil: it works in the workspace
 	Detached        bool            `json:"detached,omitempty"`     // it goes on when its parent ends
 	Background      bool            `json:"background,omitempty"`   // its parent is told of its end by a message

@@ -18,6 +18,8 @@ import (
 // lack. It does not wait for processes of which only time can tell (see
 // [lease.Time]): [Store.RecoverAs] by a process that stays ends their sessions.
 //
+// Where a process runs that takes sessions over, they are left to that.
+//
 // It may run at any time, in several processes at once, and may be cut off and
 // called again. It returns how many sessions it has ended.
 func (s *Store) Recover(ctx context.Context) (ended int, err error) {
@@ -25,19 +27,31 @@ func (s *Store) Recover(ctx context.Context) (ended int, err error) {
 	if err != nil || len(open) == 0 {
 		return 0, err
 	}
+	if left, err := s.leases.TakenOver(ctx); left || err != nil {
+		return 0, err
+	}
 	by, err := lease.Start(ctx, s.leases, lease.Options{BootID: NewID("boot")})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, by.Close(context.WithoutCancel(ctx), false)) }()
-	return s.adopt(ctx, by, s.open, nil, true)
+	return s.adopt(ctx, by, s.open, RecoverOptions{}, true)
+}
+
+// RecoverOptions say what a process does with the sessions that others have left.
+type RecoverOptions struct {
+	// Lost tells of sessions of its own that another process has claimed, and may not
+	// have ended; nil: of none.
+	Lost func(id string) bool
+
+	Adopter Adopter // goes on with what can be gone on with; nil: all are ended
+	Leave   bool    // leaves the sessions of others to a process that goes on with some
 }
 
 // RecoverAs is [Store.Recover] by a process that renews its lease: it ends the sessions
-// of all processes that it has seen to be gone. lost tells of sessions of its own that
-// another process has claimed, and may not have ended; nil: of none.
-func (s *Store) RecoverAs(ctx context.Context, by *lease.Keeper, lost func(id string) bool) (ended int, err error) {
-	return s.adopt(ctx, by, s.open, lost, true)
+// of all processes that it has seen to be gone, or goes on with them.
+func (s *Store) RecoverAs(ctx context.Context, by *lease.Keeper, opts RecoverOptions) (ended int, err error) {
+	return s.adopt(ctx, by, s.open, opts, true)
 }
 
 // recoverBelow is [Store.RecoverAs] for one session and all below it.
@@ -45,7 +59,7 @@ func (s *Store) recoverBelow(ctx context.Context, by *lease.Keeper, id string) e
 	_, err := s.adopt(ctx, by, func(ctx context.Context) ([]orphan, error) {
 		open, err := s.open(ctx)
 		return slices.DeleteFunc(open, func(o orphan) bool { return !o.below(id) }), err
-	}, nil, false)
+	}, RecoverOptions{}, false)
 	return err
 }
 
@@ -53,7 +67,7 @@ func (s *Store) recoverBelow(ctx context.Context, by *lease.Keeper, id string) e
 // ends after all sessions below it. It stays open while one of them does: because its
 // process lives, because another process recovers it, or because it could not be ended.
 // list returns the open sessions; with all, every one of them.
-func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.Context) ([]orphan, error), lost func(id string) bool, all bool) (ended int, err error) {
+func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.Context) ([]orphan, error), opts RecoverOptions, all bool) (ended int, err error) {
 	defer func() { err = errors.Join(err, by.Release(context.WithoutCancel(ctx), all && err == nil)) }()
 	gone := make(map[string]bool) // the processes that were asked for
 	// A process may begin sessions until it has gone: what it has left is listed behind
@@ -66,7 +80,7 @@ func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.C
 		claimed = false
 		for _, o := range open {
 			boot := o.process()
-			if _, known := gone[boot]; known || boot == by.BootID() {
+			if _, known := gone[boot]; known || opts.Leave || boot == by.BootID() {
 				continue
 			}
 			if gone[boot], err = by.Claim(ctx, boot); err != nil {
@@ -76,23 +90,55 @@ func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.C
 		}
 	}
 	slices.SortStableFunc(open, func(a, b orphan) int { return b.Depth - a.Depth })
+	ours := func(o orphan) bool {
+		if o.process() == by.BootID() { // what it has begun to end, or lost; the others it ends itself
+			_, stuck := s.stuck.Load(o.ID)
+			return o.EndedBy != "" || stuck || opts.Lost != nil && opts.Lost(o.ID)
+		}
+		return gone[o.process()]
+	}
 	var pending []*Approval
+	if slices.ContainsFunc(open, ours) {
+		if pending, err = s.Approvals(ctx); err != nil {
+			return 0, err
+		}
+	}
+	var chosen []orphan
+	var why map[string]error
+	if opts.Adopter != nil {
+		if chosen, why, err = s.choose(ctx, opts.Adopter, open, func(o orphan) bool { return gone[o.process()] }); err != nil {
+			return 0, err
+		}
+	}
+	ended, left, err := s.endAll(ctx, by.BootID(), open, chosen, ours, why, pending)
+	all = all && !left && !opts.Leave
+	if len(chosen) == 0 {
+		return ended, err
+	}
+	taken, failed := s.takeOver(ctx, opts.Adopter, by.BootID(), chosen, pending)
+	if len(taken) > 0 {
+		opts.Adopter.Adopt(ctx, taken)
+	}
+	return ended, errors.Join(err, failed)
+}
+
+// endAll ends those of the open sessions that are ours, the deepest first, but for those
+// that are gone on with. left: some stay open.
+func (s *Store) endAll(ctx context.Context, bootID string, open, chosen []orphan, ours func(orphan) bool, why map[string]error, pending []*Approval) (ended int, left bool, err error) {
+	goesOn := make(map[string]bool)
+	for _, o := range chosen {
+		goesOn[o.ID] = true
+	}
 	var errs []error
-	asked := false
 	held := make(map[string]bool) // sessions with one below them that stays open
 	for _, o := range open {
-		ours := gone[o.process()]
-		if o.process() == by.BootID() { // what it has begun to end, or lost; the others it ends itself
-			ours = o.EndedBy != "" || lost != nil && lost(o.ID)
+		if goesOn[o.ID] {
+			continue
 		}
-		if ours && !held[o.ID] {
-			if !asked {
-				if pending, err = s.Approvals(ctx); err != nil {
-					return ended, errors.Join(append(errs, err)...)
-				}
-				asked = true
-			}
-			if err = s.claim(ctx, o, by.BootID(), pending); err == nil {
+		if ours(o) && !held[o.ID] {
+			err := s.claim(ctx, o, bootID, pending, why[o.ID])
+			if err == nil {
+				s.stuck.Delete(o.ID)
 				ended++
 				continue
 			}
@@ -100,12 +146,12 @@ func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.C
 				errs = append(errs, fmt.Errorf("ending session %s: %w", o.ID, err))
 			}
 		}
-		all = all && !ours
+		left = left || ours(o)
 		for _, id := range o.Path.IDs() {
 			held[id] = true
 		}
 	}
-	return ended, errors.Join(errs...)
+	return ended, left, errors.Join(errs...)
 }
 
 // orphan is a session whose record was not closed.
@@ -131,9 +177,9 @@ func decodeOpened(e eventbus.Entry) (*Record, error) {
 
 // claim is finish, also where the record of the session has changed meanwhile and
 // nobody else ends it: its process may have written what it still had to.
-func (s *Store) claim(ctx context.Context, o orphan, bootID string, pending []*Approval) error {
+func (s *Store) claim(ctx context.Context, o orphan, bootID string, pending []*Approval, why error) error {
 	for tries := 3; ; tries-- {
-		err := s.finish(ctx, o, bootID, pending)
+		err := s.finish(ctx, o, bootID, pending, why)
 		if tries == 0 || !errors.Is(err, errConflict) {
 			return err
 		}
@@ -149,8 +195,9 @@ func (s *Store) claim(ctx context.Context, o orphan, bootID string, pending []*A
 }
 
 // finish takes a session through what is left of its end, as its log says. Of
-// several processes one does, the others get errConflict.
-func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*Approval) error {
+// several processes one does, the others get errConflict. why is the reason why an
+// interrupted one is not gone on with; nil: nobody would.
+func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*Approval, why error) error {
 	state, err := s.State(ctx, o.Path)
 	if err != nil {
 		return err
@@ -163,7 +210,11 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 	if o.Status.Ended() { // and its session_end was not stored
 		r.Status, r.Error, r.EndedAt = o.Status, o.Error, o.EndedAt
 	} else {
-		r.End(Interrupted, errors.New("its process ended while it ran"), time.Now().UTC())
+		cause := errors.New("its process ended while it ran")
+		if why != nil {
+			cause = fmt.Errorf("%w, and no other goes on with it: %w", cause, why)
+		}
+		r.End(Interrupted, cause, time.Now().UTC())
 	}
 	r.EndedBy = bootID
 	rev, err := s.update(ctx, r, o.rev)
@@ -190,7 +241,7 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 // publishEnd adds to the log of a session what it lacks to be complete, and its
 // session_end.
 func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending []*Approval) error {
-	p, err := s.bus.Publisher(r.Path)
+	p, err := s.bus.PublisherSince(r.Path, state.Mark)
 	if err != nil {
 		return err
 	}

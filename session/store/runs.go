@@ -108,21 +108,26 @@ func (s *Store) Conversation(ctx context.Context, id string) ([]*Message, error)
 	if err != nil {
 		return nil, fmt.Errorf("reading the conversation of %w", err)
 	}
-	own := state.completed()
+	own := state.completed(cutOff)
 	if !state.logged {
 		if own, err = s.oldMessages(ctx, r.ID); err != nil {
 			return nil, err
 		}
 	}
-	var before []*Message
+	before, err := s.before(ctx, r, state)
+	return append(before, own...), err
+}
+
+// before returns the conversation that a session goes on with.
+func (s *Store) before(ctx context.Context, r *Record, state *State) ([]*Message, error) {
 	switch {
 	case state.compacted: // what came before is in the summary
 	case r.Resumes != "":
-		before, err = s.Conversation(ctx, r.Resumes)
+		return s.Conversation(ctx, r.Resumes)
 	case r.Fork != 0:
-		before, err = s.forkedFrom(ctx, r)
+		return s.forkedFrom(ctx, r)
 	}
-	return append(before, own...), err
+	return nil, nil
 }
 
 // forkedFrom returns the conversation that a session goes on from, by [Record.Fork].
@@ -159,15 +164,14 @@ func (f *fold) lastSaid() string {
 	return ""
 }
 
-// cutShort notes which calls of a message have no outcome, and the results that the
-// next run has for them.
+// cutShort notes which calls of a message have no outcome, and the results of the
+// others.
 func (f *fold) cutShort(g *group) {
 	results := make([]model.ToolResult, len(g.message.ToolCalls))
 	for i, call := range g.message.ToolCalls {
 		result, ended := g.results[call.ID]
 		if !ended {
 			f.Open = append(f.Open, call)
-			result = model.ToolResult{ToolCallID: call.ID, Text: cutOff, IsError: true}
 		}
 		results[i] = result
 	}
@@ -177,12 +181,17 @@ func (f *fold) cutShort(g *group) {
 	f.cut[g.message.ID] = results
 }
 
-// completed returns the messages, with outcomes for the calls that have none.
-func (st *State) completed() []*Message {
+// completed returns the messages, with a text as the outcome of the calls that have none.
+func (st *State) completed(text string) []*Message {
 	var all []*Message
 	for _, m := range st.Sent {
 		all = append(all, m)
-		if results := st.cut[m.ID]; results != nil && m.Role == model.Assistant {
+		if results := slices.Clone(st.cut[m.ID]); results != nil && m.Role == model.Assistant {
+			for i, r := range results {
+				if r.ToolCallID == "" {
+					results[i] = model.ToolResult{ToolCallID: m.ToolCalls[i].ID, Text: text, IsError: true}
+				}
+			}
 			all = append(all, &Message{
 				Schema: messageSchema, ID: ResultsID(m.ID), SessionID: m.SessionID, CreatedAt: m.CreatedAt,
 				Message: model.Message{Role: model.User, ToolResults: results},

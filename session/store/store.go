@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,6 +51,7 @@ type Store struct {
 	messages     jetstream.Stream // of sessions of before schema 3; nil: there are none
 	index        *Index           // of a process that runs sessions; else nil
 	looked       atomic.Bool      // all sessions have marks
+	stuck        sync.Map         // ids of sessions that this process has taken over, and could neither go on with nor end
 	beforeEnd    func(id string)  // for tests, between the claim of a record and its session's end; nil: not called
 }
 
@@ -105,14 +107,14 @@ func (s *Store) read(ctx context.Context, id string) (*Record, uint64, error) {
 	return r, entry.Revision(), err
 }
 
-// Taken returns the record of a session, of a whole id, if another process has
-// ended it in place of its own; else nil.
-func (s *Store) Taken(ctx context.Context, id string) (*Record, error) {
+// Taken returns the record of a session, of a whole id, if another process than that of
+// a boot id has ended it, or goes on with it; else nil.
+func (s *Store) Taken(ctx context.Context, id, bootID string) (*Record, error) {
 	r, _, err := s.read(ctx, id)
 	if errors.Is(err, jetstream.ErrKeyNotFound) { // not stored yet
 		return nil, nil
 	}
-	if err != nil || r.EndedBy == "" {
+	if err != nil || r.EndedBy == "" && r.BootID == bootID {
 		return nil, err
 	}
 	return r, nil

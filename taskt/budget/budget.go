@@ -54,6 +54,8 @@ type Set struct {
 
 	Used  Use       `json:"used,omitzero"`  // before the session began, by those that it goes on with
 	Began time.Time `json:"began,omitzero"` // when they did; zero: there is none
+
+	Own Use `json:"-"` // by the session and those below it, as their logs say, before it came to this process
 }
 
 // Meter implements [session.Budget].
@@ -94,6 +96,7 @@ func New(parent *Meter, prices *price.Table, sets ...Set) *Meter {
 	for _, set := range sets {
 		set.Times = max(1, set.Times)
 		a := &account{Set: set, used: set.Used, began: set.Began, said: make(map[string]int)}
+		a.used.add(set.Own)
 		for _, l := range limits {
 			a.said[l.name] = min(a.percent(l), 99)
 		}

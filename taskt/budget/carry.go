@@ -21,30 +21,38 @@ func Carry(ctx context.Context, sessions *store.Store, of event.Path, within eve
 		if slices.ContainsFunc(within, func(hop event.Hop) bool { return hop.SessionID == of[n-1].SessionID }) {
 			break
 		}
-		state, err := sessions.State(ctx, of[:n])
-		if err != nil {
-			return nil, err
-		}
-		if state.Budget == nil {
-			continue
-		}
-		var sets []Set
-		if err := json.Unmarshal(state.Budget, &sets); err != nil {
-			return nil, fmt.Errorf("the budget of session %s can't be read: %w", of[n-1].SessionID, err)
-		}
-		used, err := Spent(ctx, sessions, of[:n])
+		sets, err := Own(ctx, sessions, of[:n])
 		if err != nil {
 			return nil, err
 		}
 		for _, set := range sets {
-			set.Used.add(used)
-			if set.Began.IsZero() {
-				set.Began = state.Record.StartedAt
-			}
+			set.Used.add(set.Own)
+			set.Own = Use{}
 			carried = append(carried, set)
 		}
 	}
 	return carried, nil
+}
+
+// Own returns what was set for a session that goes on itself, or that those below it
+// share, with what was used of it.
+func Own(ctx context.Context, sessions *store.Store, path event.Path) ([]Set, error) {
+	state, err := sessions.State(ctx, path)
+	if err != nil || state.Budget == nil {
+		return nil, err
+	}
+	var sets []Set
+	if err := json.Unmarshal(state.Budget, &sets); err != nil {
+		return nil, fmt.Errorf("the budget of session %s can't be read: %w", path[len(path)-1].SessionID, err)
+	}
+	used, err := Spent(ctx, sessions, path)
+	for i := range sets {
+		sets[i].Own = used
+		if sets[i].Began.IsZero() {
+			sets[i].Began = state.Record.StartedAt
+		}
+	}
+	return sets, err
 }
 
 // Spent returns what a session and those below it have used, as their logs say.

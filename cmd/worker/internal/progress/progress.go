@@ -120,6 +120,8 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		line(fmt.Sprintf("check  %s  %s  %s", termtext.OneLine(cmp.Or(ev.Path, ev.Command), 200), outcome, ms(ev.DurationMs)))
 	case event.Warning:
 		line(p.on.Paint(terminal.Yellow, "warning: "+termtext.OneLine(ev.Message, maxReason)))
+	case event.SessionResumed:
+		line(p.on.Paint(terminal.Yellow, ev.Summary()))
 	case event.Stalled:
 		line(p.on.Paint(terminal.Yellow, fmt.Sprintf("stalled: nothing for %s, stopped in %s", ms(ev.IdleMs), ms(ev.StopsInMs))))
 	case event.AssignmentChanged:

@@ -35,22 +35,24 @@ type limits struct {
 	MaxChildren  int // that run at once
 	MaxPerParent int // likewise
 	MaxToolCalls int // of one step that run at once, but for those of task
+	Takeovers    int // of a subagent whose process has gone
 }
 
-// limit is one of them, which is at least 1.
+// limit is one of them.
 type limit struct {
-	flag            string
-	value           *int
-	otherwise, most int
-	help            string
+	flag                   string
+	value                  *int
+	otherwise, least, most int
+	help                   string
 }
 
 func (l *limits) all() []limit {
 	return []limit{
-		{"max-depth", &l.MaxDepth, 1, 5, "how deep agents may call agents, 1 to 5; 1: subagents call none"},
-		{"max-children", &l.MaxChildren, 10, 10_000, "how many subagents run at once, at each depth, 1 to 10,000"},
-		{"max-per-parent", &l.MaxPerParent, 5, 10_000, "how many subagents of one parent run at once, 1 to 10,000"},
-		{"max-tool-calls", &l.MaxToolCalls, 16, 1_000, "how many other tool calls of one step run at once, 1 to 1,000"},
+		{"max-depth", &l.MaxDepth, 1, 1, 5, "how deep agents may call agents, 1 to 5; 1: subagents call none"},
+		{"max-children", &l.MaxChildren, 10, 1, 10_000, "how many subagents run at once, at each depth, 1 to 10,000"},
+		{"max-per-parent", &l.MaxPerParent, 5, 1, 10_000, "how many subagents of one parent run at once, 1 to 10,000"},
+		{"max-tool-calls", &l.MaxToolCalls, 16, 1, 1_000, "how many other tool calls of one step run at once, 1 to 1,000"},
+		{"takeovers", &l.Takeovers, 1, 0, 10, "how often a worker goes on with a subagent in the background whose worker was killed, 0 to 10; 0: never"},
 	}
 }
 
@@ -62,8 +64,8 @@ func (l *limits) register(flags *pflag.FlagSet) {
 
 func (l *limits) check() error {
 	for _, limit := range l.all() {
-		if *limit.value < 1 || *limit.value > limit.most {
-			return fmt.Errorf("%s %d is not within 1 and %d", limit.flag, *limit.value, limit.most)
+		if *limit.value < limit.least || *limit.value > limit.most {
+			return fmt.Errorf("%s %d is not within %d and %d", limit.flag, *limit.value, limit.least, limit.most)
 		}
 	}
 	return nil

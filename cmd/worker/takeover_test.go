@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/model/modeltest"
+	"github.com/agentworker/worker/model/replaymodel"
+)
+
+// startModel starts a model server that plays a script.
+func startModel(t *testing.T, script string) *modeltest.Server {
+	t.Helper()
+	play, err := replaymodel.Parse([]byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := modeltest.Start(play, nil)
+	t.Cleanup(func() {
+		if err := model.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return model
+}
+
+// servedProcess is "worker serve" as a process, which can be killed.
+type servedProcess struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	state string
+	lines *bufio.Scanner
+	url   string
+}
+
+// startServing starts one in a folder; the model is that of a server.
+func startServing(t *testing.T, dir, model string) *servedProcess {
+	t.Helper()
+	path, err := exec.LookPath("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &servedProcess{t: t, state: filepath.Join(dir, "state")}
+	p.cmd = exec.Command(path, "serve", "--dir", dir, "--state-dir", p.state, "--listen", "127.0.0.1:0", "--model", "anthropic/claude-haiku-5-5")
+	p.cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + model}
+	out, err := p.cmd.StderrPipe()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.lines = bufio.NewScanner(out)
+	t.Cleanup(p.kill)
+	return p
+}
+
+// listens waits until it serves.
+func (p *servedProcess) listens() {
+	p.t.Helper()
+	served := regexp.MustCompile(`is served on (http://127\.0\.0\.1:[0-9]+)`)
+	for p.lines.Scan() {
+		if m := served.FindStringSubmatch(p.lines.Text()); m != nil {
+			p.url = m[1]
+			return
+		}
+	}
+	p.t.Fatal("a worker has ended before it served")
+}
+
+func (p *servedProcess) kill() {
+	_ = p.cmd.Process.Kill() // it may have been killed
+	for p.lines.Scan() {
+		p.t.Logf("stderr: %s", p.lines.Text())
+	}
+	_ = p.cmd.Wait()
+}
+
+// post makes a request, and returns the body of the answer.
+func (p *servedProcess) post(path, body string) string {
+	p.t.Helper()
+	token, err := os.ReadFile(filepath.Join(p.state, "serve.token"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "POST", p.url+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	r.Header.Set("Content-Type", "application/json")
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestTakeover: the worker of a subagent in the background is killed during a model call,
+// and two that start then race for it. One goes on, once, from where the log ends; the
+// caller waits for the same session at either.
+func TestTakeover(t *testing.T) {
+	look := `{"match": {"user": "Look"}, "toolCalls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]}` + "\n"
+	hanging := startModel(t, look+`{"match": {"user": "Look"}, "text": ["I was ", "about"], "hang": true}`)
+	model := startModel(t, look+`{"match": {"user": "Look"}, "text": "Seen."}`)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	first := startServing(t, dir, hanging.URL)
+	first.listens()
+	var accepted struct{ SessionID, ParentID string }
+	answer := first.post("/v1/tasks", `{"description":"d","prompt":"Look","agentType":"explore","background":true}`)
+	if err := json.Unmarshal([]byte(answer), &accepted); err != nil || accepted.SessionID == "" {
+		t.Fatalf("%s, %v", answer, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := hanging.Await(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	first.kill()
+
+	second, third := startServing(t, dir, model.URL), startServing(t, dir, model.URL)
+	for _, p := range []*servedProcess{second, third} {
+		p.listens()
+		if got := p.post("/v1/tasks/wait", `{"sessionId":"`+accepted.SessionID+`"}`); !strings.Contains(got, `"Seen."`) {
+			t.Errorf("it is waited for in vain: %s", got)
+		}
+	}
+	if calls := model.Received(); len(calls) != 1 || !bytes.Contains(calls[0].Body, []byte("hello")) || bytes.Contains(calls[0].Body, []byte("about")) {
+		t.Errorf("the model was sent %+v", calls)
+	}
+	events, err := exec.Command(second.cmd.Path, "events", accepted.SessionID, "--stored", "--json", "--dir", dir, "--state-dir", second.state).CombinedOutput()
+	if err != nil || bytes.Count(events, []byte(`"type":"session_resumed","takeover":1`)) != 1 || bytes.Count(events, []byte(`"type":"session_end","status":"completed"`)) != 1 {
+		t.Errorf("%v: %s", err, events)
+	}
+}

@@ -1,0 +1,227 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
+)
+
+// Adopter goes on with sessions whose process has gone.
+type Adopter interface {
+	// May returns why the session of a log can't be gone on with; nil: it can. It is
+	// asked again once nothing is stored any more of what the process before publishes.
+	May(ctx context.Context, st *State) error
+
+	// Adopt goes on with sessions that this process has taken over, parents first. It
+	// returns once their work has begun.
+	Adopt(ctx context.Context, taken []*Taken)
+}
+
+// Taken is a session that this process has taken over.
+type Taken struct {
+	Record    Record
+	State     *State
+	Publisher *eventbus.Publisher // of what follows in its log
+
+	rev uint64 // of its stored record
+}
+
+// repeat is the result of a call that was cut off and has changed nothing.
+const repeat = "[interrupted: the process ended during this call, which changes nothing. Make it again if you need its result.]"
+
+// takenOver takes what a takeover makes of the log so far: a message that was cut off,
+// or of which the calls may be missing, is not part of the conversation.
+func (f *fold) takenOver(ev event.SessionResumed, seq uint64) {
+	r := &f.Record
+	f.Mark, r.Takeovers, r.BootID, r.Stalled = seq, ev.Takeover, ev.BootID, false
+	f.Unsettled.add(f.reserved, 1)
+	f.draft, f.reserved, f.shown, f.at = nil, nil, "", time.Time{}
+	if n := len(f.Sent); r.Agent != "" && f.Answer == nil && n > 0 && f.Sent[n-1].Role == model.Assistant && len(f.Sent[n-1].ToolCalls) == 0 {
+		f.Sent = f.Sent[:n-1]
+	}
+}
+
+// pass counts the time up to an entry as worked, unless the session waited or had no
+// process.
+func (f *fold) pass(at time.Time) {
+	if !f.at.IsZero() && at.After(f.at) {
+		f.Worked += at.Sub(f.at)
+	}
+	f.at = at
+	if f.Record.StartedAt.IsZero() || f.shown == event.StatusPaused || f.shown == event.StatusWaitingApproval {
+		f.at = time.Time{}
+	}
+}
+
+// Told returns the ids of the messages that the session was told, or knows of by the
+// result of a call.
+func (st *State) Told() []string {
+	ids := make([]string, 0, len(st.told))
+	for id := range st.told {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// choose returns which sessions of processes that have gone this one goes on with,
+// parents first, and of others the reason why it does not. They are subagents in the
+// background whose last step allows it: of these the ones whose parents are gone on
+// with, too, or stand for a caller, and detached ones whose parents have ended. A
+// session that stands for a caller stays with what is below it.
+func (s *Store) choose(ctx context.Context, ad Adopter, open []orphan, ours func(orphan) bool) (chosen []orphan, why map[string]error, err error) {
+	byID := make(map[string]bool) // open sessions; true: chosen
+	why = make(map[string]error)
+	background := false
+	for _, o := range open {
+		byID[o.ID] = false
+		background = background || o.Background && ours(o)
+	}
+	if !background {
+		return nil, why, nil
+	}
+	below := make(map[string]bool) // roots with chosen sessions below them
+	open = slices.Clone(open)
+	slices.SortStableFunc(open, func(a, b orphan) int { return a.Depth - b.Depth })
+	for _, o := range open {
+		parentTaken, parentOpen := byID[o.ParentID]
+		switch {
+		case !ours(o), o.EndedBy != "", o.Status.Ended():
+			continue
+		case o.Agent == "" && o.Depth == 0:
+			byID[o.ID] = true
+			chosen = append(chosen, o)
+			continue
+		case !o.Background, parentOpen && !parentTaken, !parentOpen && !o.Detached:
+			continue
+		}
+		state, err := s.State(ctx, o.Path)
+		if err != nil {
+			return nil, nil, err
+		}
+		if why[o.ID] = ad.May(ctx, state); why[o.ID] != nil || state.Record.Closed || !state.logged {
+			continue
+		}
+		byID[o.ID] = true
+		below[o.Path[0].SessionID] = true
+		chosen = append(chosen, o)
+	}
+	chosen = slices.DeleteFunc(chosen, func(o orphan) bool { return o.Agent == "" && !below[o.ID] })
+	return chosen, why, nil
+}
+
+// takeOver takes sessions over, parents first, and returns those that are this process's
+// then.
+func (s *Store) takeOver(ctx context.Context, ad Adopter, bootID string, chosen []orphan, pending []*Approval) (taken []*Taken, err error) {
+	var errs []error
+	lost := make(map[string]bool)
+	for _, o := range chosen {
+		if lost[o.ParentID] {
+			lost[o.ID] = true
+			continue
+		}
+		t, err := s.take(ctx, ad, bootID, o, pending)
+		if err != nil {
+			lost[o.ID] = true
+			if !errors.Is(err, eventbus.ErrEnded) && !errors.Is(err, errConflict) { // then its process, or another one, was first
+				errs = append(errs, fmt.Errorf("taking over session %s: %w", o.ID, err))
+			}
+			continue
+		}
+		taken = append(taken, t)
+	}
+	return taken, errors.Join(errs...)
+}
+
+// take takes one session over.
+func (s *Store) take(ctx context.Context, ad Adopter, bootID string, o orphan, pending []*Approval) (_ *Taken, err error) {
+	var state *State
+	if state, err = s.State(ctx, o.Path); err != nil {
+		return nil, err
+	}
+	if state.Record.Closed {
+		return nil, eventbus.ErrEnded
+	}
+	p, _, err := s.bus.TakeOver(ctx, o.Path, state.Mark, event.SessionResumed{Takeover: state.Record.Takeovers + 1, BootID: bootID})
+	if err != nil {
+		return nil, err
+	}
+	if state, err = s.State(ctx, o.Path); err != nil { // nothing of its process comes behind this
+		return nil, err
+	}
+	if s.beforeEnd != nil {
+		s.beforeEnd(o.ID)
+	}
+	t := &Taken{State: state, Publisher: p}
+	s.stuck.Store(o.ID, true)
+	defer func() {
+		if err == nil || errors.Is(err, eventbus.ErrEnded) {
+			s.stuck.Delete(o.ID)
+		}
+	}()
+	if t.rev, err = s.own(ctx, o, &state.Record); err != nil {
+		return nil, err
+	}
+	if state.Record.Agent != "" {
+		// One that is taken over for the last time is no reason against itself.
+		state.Record.Takeovers--
+		err := ad.May(ctx, state)
+		state.Record.Takeovers++
+		if err != nil {
+			return nil, cmp.Or(s.Abandon(ctx, t, err), eventbus.ErrEnded)
+		}
+	}
+	if err = s.cancelApprovals(ctx, p, o.ID, pending, state.Pending); err != nil {
+		return nil, err
+	}
+	for _, call := range state.Open {
+		ev := event.ToolCallEnd{ToolCallID: call.ID, ToolName: call.Name, Result: repeat, IsError: true}
+		if err = p.Publish(ctx, ev); err != nil {
+			return nil, err
+		}
+		state.Record.Work = state.Record.Work.Add(ev)
+	}
+	t.Record = state.Record
+	return t, nil
+}
+
+// own stores the record of a session that was taken over, whatever its process has
+// still stored of it, and returns its revision.
+func (s *Store) own(ctx context.Context, o orphan, r *Record) (rev uint64, err error) {
+	for tries := 3; ; tries-- {
+		if rev, err = s.update(ctx, r, o.rev); tries == 0 || !errors.Is(err, errConflict) {
+			return rev, err
+		}
+		if _, o.rev, err = s.read(ctx, o.ID); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Abandon ends a session that this process has taken over, and can't go on with.
+func (s *Store) Abandon(ctx context.Context, t *Taken, why error) error {
+	s.stuck.Store(t.State.Record.ID, true)
+	pending, err := s.Approvals(ctx)
+	if err != nil {
+		return err
+	}
+	r := t.State.Record
+	if err = s.finish(ctx, orphan{&r, t.rev}, r.BootID, pending, why); err == nil {
+		s.stuck.Delete(r.ID)
+	}
+	return err
+}
+
+// Resumed returns the conversation of a session that was taken over, as its model goes
+// on with it, and which message of it is the task.
+func (s *Store) Resumed(ctx context.Context, t *Taken) (messages []*Message, task int, err error) {
+	own := t.State.completed(repeat)
+	before, err := s.before(ctx, &t.Record, t.State)
+	return append(before, own...), len(before), err
+}

@@ -1,0 +1,282 @@
+package taskt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/budget"
+)
+
+// TakeOver begins to go on with what processes that have gone have left, now and for as
+// long as the service runs. It is for services over sessions that take over
+// ([session.Options.TakesOver]), and is called once.
+func (s *Service) TakeOver(ctx context.Context) { s.sessions.AdoptWith(ctx, &adopter{service: s}) }
+
+// adopter goes on with the subagents of processes that have gone.
+type adopter struct {
+	service *Service
+	meters  map[string]*budget.Meter // of sessions that have ended, by their ids
+}
+
+var _ store.Adopter = (*adopter)(nil)
+
+// May implements [store.Adopter].
+func (a *adopter) May(_ context.Context, st *store.State) error {
+	r, most := &st.Record, a.service.limits.Takeovers
+	switch {
+	case r.Takeovers >= most:
+		return fmt.Errorf("it may not be taken over more than %d times (--takeovers)", most)
+	case !st.Prompted:
+		return errors.New("it had not begun to work")
+	case st.Terms == nil:
+		return errors.New("its log does not say what it was allowed")
+	case r.Worktree != nil:
+		return errors.New("it works in a worktree of its own")
+	case r.Depth > a.service.limits.Depth:
+		return fmt.Errorf("agents may nest %d deep here", a.service.limits.Depth)
+	}
+	for _, call := range st.Open {
+		if !a.service.changesNothing(call.Name) {
+			return fmt.Errorf("it is not known whether its call of %s was made", call.Name)
+		}
+	}
+	return nil
+}
+
+// changesNothing reports whether a call of a tool may be made again.
+func (s *Service) changesNothing(name string) bool {
+	for _, t := range s.toolsOf(host) {
+		if spec := t.Spec(); spec.Name == name {
+			return spec.ReadOnly && name != toolName
+		}
+	}
+	return false
+}
+
+// adoption is the work of one [adopter.Adopt].
+type adoption struct {
+	*adopter
+	live   map[string]*session.Session
+	calls  map[string][]*call // of agents' sessions, by their parents
+	failed map[string]error
+}
+
+// Adopt implements [store.Adopter].
+func (a *adopter) Adopt(ctx context.Context, taken []*store.Taken) {
+	n := &adoption{a, make(map[string]*session.Session), make(map[string][]*call), make(map[string]error)}
+	log := a.service.log
+	for _, t := range taken {
+		if err := n.open(ctx, t); err != nil {
+			n.failed[t.Record.ID] = err
+		}
+	}
+	for _, t := range slices.Backward(taken) { // those below first
+		err := n.failed[t.Record.ID]
+		if err == nil {
+			log.Warn("this process goes on with a session: its process has gone", "session", t.Record.ID, "agent", t.Record.Agent, "takeover", t.Record.Takeovers)
+			continue
+		}
+		if err := a.service.sessions.Store().Abandon(ctx, t, err); err != nil {
+			log.Error("ending a session that can't be gone on with", "session", t.Record.ID, "err", err)
+		}
+	}
+	for _, t := range taken {
+		if s := n.live[t.Record.ID]; s != nil {
+			if err := n.tell(ctx, s, t); err != nil {
+				log.Error("telling a session of the ends of its subagents", "session", s.ID(), "err", err)
+			}
+		}
+	}
+	for _, t := range taken {
+		if s := n.live[t.Record.ID]; s != nil {
+			n.start(s)
+		}
+	}
+}
+
+// open makes a session that runs here of one that was taken over.
+func (n *adoption) open(ctx context.Context, t *store.Taken) (err error) {
+	s, r := n.service, &t.Record
+	if r.Agent == "" {
+		spec := session.Spec{Approver: session.AlwaysYes}
+		if spec.ToolSet, err = s.forHosts(); err == nil {
+			n.live[r.ID], err = s.sessions.GoOn(ctx, spec, t, 0)
+		}
+		return err
+	}
+	if n.failed[r.ParentID] != nil {
+		return errors.New("its caller can't be gone on with")
+	}
+	parent, ok := n.live[r.ParentID]
+	if !ok {
+		if parent, err = n.standIn(ctx, r.Path[:len(r.Path)-1]); err != nil {
+			return err
+		}
+	}
+	c, err := s.takeover(ctx, t, parent)
+	if err != nil {
+		return err
+	}
+	if err := c.open(ctx, nil); err != nil {
+		return err
+	}
+	n.live[r.ID] = c.child
+	n.calls[r.ParentID] = append(n.calls[r.ParentID], c)
+	return nil
+}
+
+// takeover returns the call whose subagent was taken over.
+func (s *Service) takeover(ctx context.Context, t *store.Taken, parent *session.Session) (*call, error) {
+	r := &t.Record
+	own, err := s.termsOf(ctx, r.Path)
+	if err != nil {
+		return nil, err
+	}
+	in := Input{}
+	if own.Call != nil {
+		in = *own.Call
+	}
+	in.AgentType, in.Description, in.Background, in.Detached = r.Agent, r.Description, new(true), r.Detached
+	by := host
+	if caller := parent.Agent(); caller != "" {
+		def, ok := s.agents.Snapshot().Agent(caller)
+		if !ok {
+			return nil, fmt.Errorf("the agent %q, which has called it, is gone", caller)
+		}
+		by = callerOf(def)
+	}
+	next := &resumption{record: r, taken: t}
+	next.ID, next.Model = r.Resumes, r.Model
+	if next.Messages, next.task, err = s.sessions.Store().Resumed(ctx, t); err != nil {
+		return nil, err
+	}
+	if err := s.within(ctx, next, own, parent); err != nil {
+		return nil, err
+	}
+	c := s.prepare(by, in)
+	if c.err != nil {
+		return nil, c.err
+	}
+	c.resumes, c.parent = next, parent
+	return c, nil
+}
+
+// standIn returns what stands for the parent of a detached session, which has ended. Its
+// rules and budgets hold, and those above it.
+func (n *adoption) standIn(ctx context.Context, path event.Path) (*session.Session, error) {
+	s := n.service
+	spec := session.Spec{}
+	for i := range path {
+		at := path[:i+1]
+		if live := n.live[at[i].SessionID]; live != nil {
+			spec.Budget = live.Budget()
+		}
+		if at[i].AgentType == "" {
+			continue
+		}
+		t, err := s.termsOf(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		if t.Call != nil && (t.Call.Cwd != "" || t.Call.AllowedTools != nil) {
+			return nil, errors.New("its caller, which has ended, was held to a folder or to some tools")
+		}
+		rules, err := t.ruleset(at[i].SessionID)
+		if err != nil {
+			return nil, err
+		}
+		spec.Within = append(spec.Within, rules)
+		if n.live[at[i].SessionID] == nil {
+			if spec.Budget, err = n.meter(ctx, at, spec.Budget); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r, err := s.sessions.Store().Get(ctx, path[len(path)-1].SessionID)
+	if err != nil {
+		return nil, err
+	}
+	return s.sessions.StandIn(r, spec), nil
+}
+
+// meter returns the meter of a session that has ended, which all share here that go on
+// below it; above is that of those above it.
+func (n *adoption) meter(ctx context.Context, path event.Path, above session.Budget) (session.Budget, error) {
+	id := path[len(path)-1].SessionID
+	if made := n.meters[id]; made != nil {
+		return made, nil
+	}
+	sets, err := budget.Own(ctx, n.service.sessions.Store(), path)
+	if err != nil || len(sets) == 0 {
+		return above, err
+	}
+	parent, _ := above.(*budget.Meter)
+	if n.meters == nil {
+		n.meters = make(map[string]*budget.Meter)
+	}
+	n.meters[id] = budget.New(parent, n.service.prices, sets...)
+	return n.meters[id], nil
+}
+
+// tell tells a session of the ends of those subagents in its background of which its
+// process has not told it.
+func (n *adoption) tell(ctx context.Context, s *session.Session, t *store.Taken) error {
+	notices, err := n.service.sessions.Store().Untold(ctx, &t.Record, t.State)
+	for _, notice := range notices {
+		s.Notify(notice.ID, notice.Text)
+	}
+	return err
+}
+
+// start has the subagents of a session go on. One that stands for a caller ends with the
+// last of them, since nobody calls any more.
+func (n *adoption) start(s *session.Session) {
+	calls := n.calls[s.ID()]
+	for _, c := range calls {
+		c.ended = make(chan struct{})
+	}
+	for _, c := range calls {
+		begin := c.parent.Go
+		if c.isDetached() {
+			begin = n.service.detached.begin
+		}
+		if err := begin(c.goOn); err != nil {
+			c.over(context.Background(), &session.Outcome{Status: store.Cancelled, Err: err})
+		}
+	}
+	if s.Agent() != "" {
+		return
+	}
+	end := func(ctx context.Context) {
+		within, release := s.Bound(ctx)
+		defer release()
+		for _, c := range calls {
+			select {
+			case <-c.ended:
+			case <-within.Done():
+			}
+		}
+		status, why := store.Interrupted, errors.New("its process ended while it ran")
+		if within.Err() != nil {
+			status, why = store.Cancelled, context.Cause(within)
+		}
+		if err := s.End(status, why); err != nil && !errors.Is(err, store.ErrEnded) {
+			n.service.log.Error("ending a session", "session", s.ID(), "err", err)
+		}
+	}
+	if err := n.service.detached.begin(end); err != nil {
+		end(context.Background())
+	}
+}
+
+// goOn is [call.runBeside] for a subagent that was taken over: it waits for its turn.
+func (c *call) goOn(ctx context.Context) {
+	c.turn = c.child.Continue(ctx)
+	out, _ := c.runTurn() // it was in the background before
+	c.over(ctx, &out)
+}
