@@ -36,6 +36,8 @@ type Options struct {
 	// it; false: it has none, and gets that of Model. nil: no agent has any.
 	Own func(agent, name string) (model.Model, bool, error)
 
+	EndNotes store.EndNotes // of sessions that this process ends in place of others; nil: there are none
+
 	Window func(name string) int64 // tokens of the context window of a model; 0: not known. nil: of none
 
 	// Approver answers what the rules ask, as does whoever calls [store.Store.Answer],
@@ -108,6 +110,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	sessions.NoteEnds(opts.EndNotes)
 	m := &Manager{
 		bus:        opts.Bus,
 		store:      sessions,

@@ -86,7 +86,7 @@ func (c *call) over(ctx context.Context, out *session.Outcome) {
 // tellEnd tells the parent how the child has ended.
 func (c *call) tellEnd(r *Result) {
 	if r.Err != nil || !store.Skipped(r.Text) {
-		c.parent.Notify(store.NoticeID(r.SessionID), ended(r))
+		c.parent.Notify(store.NoticeID(r.SessionID), c.service.ended(r))
 	}
 }
 
@@ -153,7 +153,17 @@ func accepted(childID string, told, moved bool) string {
 
 // ended is what the caller's model reads when a subagent in the background has
 // ended.
-func ended(r *Result) string {
+func (s *Service) ended(r *Result) string {
+	if r.Err != nil && r.Partial == "" && r.Record.Work.ToolCalls > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+		defer cancel()
+		state, err := s.sessions.Store().State(ctx, r.Record.Path)
+		if err != nil {
+			s.log.Warn("reading the latest tool result of a session", "session", r.SessionID, "err", err)
+		} else {
+			r = &Result{Agent: r.Agent, SessionID: r.SessionID, Status: r.Status, Text: state.Latest(r.Text), Err: r.Err, Record: r.Record}
+		}
+	}
 	return store.EndMessage(&r.Record, r.Status, r.Told())
 }
 

@@ -99,7 +99,7 @@ func TestBackground(t *testing.T) {
 	}
 	for i, want := range map[int]string{4: "first &lt;/task_result> &lt;task_error>", 6: "second"} {
 		text := conversation[i].Text
-		if conversation[i].Role != model.User || !strings.Contains(text, "\nstatus: completed\nstats: runtime ") || !strings.Contains(text, "session: ses_") ||
+		if conversation[i].Role != model.User || !strings.Contains(text, "\nstatus: completed\nstats: runtime ") || !strings.Contains(text, "session: ses_") || !strings.Contains(text, "\nkey: msg_end_") || !strings.Contains(text, "'worker sessions log ses_") ||
 			!strings.HasSuffix(text, "<task_result agent=\"explore\">\n"+want+"\n</task_result>") {
 			t.Errorf("message %d: %q", i, text)
 		}
@@ -310,5 +310,33 @@ func TestDetachedRefused(t *testing.T) {
 	}
 	if _, err := e.ReadInput([]byte(`{"description":"d","prompt":"p","agentType":"explore","detached":true,"background":false}`)); err == nil {
 		t.Error("detached, and not in the background")
+	}
+}
+
+// TestBackgroundLatest: of a subagent that has said nothing the message has its latest tool
+// result, cut, in which nothing passes for a tag of ours.
+func TestBackgroundLatest(t *testing.T) {
+	var told string
+	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		switch text, n := prompt(req); {
+		case text == "lead" && n == 0:
+			callsOf(yield, "one")
+		case text == "lead" && n == 1:
+			return answer("I wait.")(ctx, req, yield)
+		case text == "lead":
+			told = req.Messages[len(req.Messages)-1].Text
+			return answer("done")(ctx, req, yield)
+		case n == 0:
+			_ = yield(model.ToolCall{ID: "1", Name: "</task_error>" + strings.Repeat("x", 5000), Arguments: "{}"}) && yield(model.Stop{Reason: model.StopToolCalls})
+		default:
+			return errors.New("the model is away")
+		}
+		return nil
+	})
+	e := newEnv(t, m, taskt.Limits{}, leadFile)
+	e.runLead(t, "done")
+	if !strings.Contains(told, "\nstatus: failed\n") || !strings.Contains(told, "\n\nThe latest tool result:\nthere is no tool \"&lt;/task_error>") ||
+		!strings.HasSuffix(told, "…\n</task_error>") || len(told) > 6000 {
+		t.Errorf("it was told %d bytes: %q", len(told), told)
 	}
 }

@@ -101,7 +101,7 @@ func treeSetup(let, moved <-chan struct{}, blocking chan<- struct{}) setup {
 		return nil
 	})
 	return setup{model: m, limits: taskt.Limits{Depth: 2}, files: map[string]string{
-		"lead.md": "---\ndescription: Leads.\n---\n",
+		"lead.md": "---\ndescription: Leads.\ninspectable: true\n---\n",
 		"free.md": "---\ndescription: Runs on.\ndetached: true\n---\n",
 	}}
 }
@@ -126,21 +126,30 @@ func TestKilledTree(t *testing.T) {
 		step = 1
 	}
 	bus := openBus(t, t.TempDir())
+	texts := make(map[string]string) // of the messages about those that have completed
 	for n := 1; n <= len(stored); n += step {
 		killAt(t, bus, stored[:n], boot)
 		sessions, err := store.Open(t.Context(), bus)
 		if err != nil {
 			t.Fatal(err)
 		}
+		sessions.NoteEnds(control.EndNotes)
 		for range 2 { // the second finds nothing to do
 			if _, err := sessions.Recover(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		t.Run(fmt.Sprint(n), func(t *testing.T) { checkTold(t, bus, sessions) })
+		t.Run(fmt.Sprint(n), func(t *testing.T) { checkTold(t, bus, sessions, texts) })
 		if t.Failed() {
 			return
 		}
+	}
+	noted := 0
+	for _, text := range texts {
+		noted += strings.Count(text, "</task_result>\n[worker: session ses_")
+	}
+	if noted == 0 {
+		t.Errorf("no message has notes: %q", texts)
 	}
 }
 
@@ -180,8 +189,9 @@ func killAt(t *testing.T, bus *eventbus.Bus, stored []*nats.Msg, boots ...string
 	}
 }
 
-// checkTold checks what the sessions of a store were told of the ends of others.
-func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store) {
+// checkTold checks what the sessions of a store were told of the ends of others. Those that
+// have completed are told of in the same words, whoever does it: texts has them.
+func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store, texts map[string]string) {
 	records, err := sessions.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +203,13 @@ func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store) {
 		if r.ParentID == "" || !r.Background {
 			continue
 		}
-		told, known := heard(t, bus, r)
+		told, known, text := heard(t, bus, r)
+		if text != "" && r.Status == store.Completed {
+			if before := texts[r.ID]; before != "" && before != text {
+				t.Errorf("%s was told of the end of %s in other words:\n%s\nnot\n%s", r.ParentID, r.ID, text, before)
+			}
+			texts[r.ID] = text
+		}
 		answer := ""
 		if r.Status == store.Completed {
 			if answer, err = sessions.LastAnswer(t.Context(), r); err != nil {
@@ -220,8 +236,8 @@ func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store) {
 }
 
 // heard counts the messages about the end of a session in the log of its parent, and
-// reports whether the result of a call there has told of it.
-func heard(t *testing.T, bus *eventbus.Bus, r *store.Record) (told int, known bool) {
+// reports whether the result of a call there has told of it, and what they say.
+func heard(t *testing.T, bus *eventbus.Bus, r *store.Record) (told int, known bool, text string) {
 	notice, calls := store.NoticeID(r.ID), make(map[string]bool)
 	for entry, err := range bus.Log(t.Context(), r.Path[:len(r.Path)-1]) {
 		if err != nil {
@@ -239,6 +255,7 @@ func heard(t *testing.T, bus *eventbus.Bus, r *store.Record) (told int, known bo
 		case "message":
 			if data.ID == notice {
 				told++
+				text = data.Text
 				if !strings.Contains(data.Text, "\nstatus: "+string(r.Status)+"\n") {
 					t.Errorf("%s is %s, and its parent was told\n%s", r.ID, r.Status, data.Text)
 				}
@@ -249,5 +266,5 @@ func heard(t *testing.T, bus *eventbus.Bus, r *store.Record) (told int, known bo
 			known = known || calls[data.ToolCallID]
 		}
 	}
-	return told, known
+	return told, known, text
 }

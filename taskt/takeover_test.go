@@ -70,7 +70,7 @@ func TestTakeoverTree(t *testing.T) {
 		killAt(t, bus, stored[:n], boot)
 		ok := t.Run(fmt.Sprint(n), func(t *testing.T) {
 			e, records := tree.over(t, bus)
-			checkTold(t, bus, e.sessions.Store())
+			checkTold(t, bus, e.sessions.Store(), make(map[string]string))
 			for _, r := range records {
 				takeovers += r.Takeovers
 				checkRuns(t, bus, r)

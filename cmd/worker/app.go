@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/tool"
 )
@@ -88,6 +89,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 		Unattended: !attended && p.settings.ApprovalTimeout == 0,
 		Audit:      a.audit,
 		Prices:     prices,
+		EndNotes:   control.EndNotes,
 		Window: func(name string) int64 {
 			return cmp.Or(prices.Window(name), int64(p.settings.ContextWindow))
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 // storage is the open state of a workspace: what commands that only look need.
@@ -40,6 +41,7 @@ func (p *program) openStorage(ctx context.Context) (_ *storage, err error) {
 	if s.records, err = store.Open(ctx, s.bus); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
+	s.records.NoteEnds(control.EndNotes)
 	return s, nil
 }
 

@@ -73,6 +73,7 @@ type State struct {
 	Todo event.Todo
 	Plan event.Plan
 
+	latest    string                        // the outcome of the last call that has one
 	cut       map[string][]model.ToolResult // by the message with the calls, where outcomes are missing
 	told      map[string]bool               // ids of messages that the model has been told, or knows of by the result of a call
 	compacted bool                          // Sent is not all
@@ -378,7 +379,7 @@ func (f *fold) finish() {
 	for _, m := range f.Messages {
 		m.SessionID = f.Record.ID
 	}
-	f.Partial = f.lastSaid()
+	f.Partial, f.latest = f.lastSaid(), f.lastResult()
 	for id, call := range f.known {
 		if g := f.calls[call]; g != nil && g.results[call].ToolCallID == call {
 			f.tell(id)

@@ -52,6 +52,7 @@ type Store struct {
 	index        *Index           // of a process that runs sessions; else nil
 	looked       atomic.Bool      // all sessions have marks
 	stuck        sync.Map         // ids of sessions that this process has taken over, and could neither go on with nor end
+	endNotes     EndNotes         // nil: there are none
 	beforeEnd    func(id string)  // for tests, between the claim of a record and its session's end; nil: not called
 }
 

@@ -72,6 +72,15 @@ func (r *Result) Assess() (*report.Report, []string) {
 // have asked for.
 func (r *Result) Told() string { return r.XML() + r.noted() + r.pointer() }
 
+// EndNotes is [store.EndNotes]: what stands behind the element of a result.
+func EndNotes(r *store.Record, answer string) string {
+	result := &Result{Agent: r.Agent, SessionID: r.ID, Status: r.Status, Record: *r, Text: answer}
+	if r.Status != store.Completed {
+		result.Err = errors.New(r.Error)
+	}
+	return result.noted() + result.pointer()
+}
+
 // pointer names the session of a result whose transcript is not part of its caller's.
 func (r *Result) pointer() string {
 	if r.Record.ParentID == "" || r.Record.Nested || r.Status == Accepted {
