@@ -13,11 +13,13 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,7 +49,16 @@ func startPageWorker(t *testing.T, script string, files map[string]string) *page
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &pageWorker{t: t, dir: t.TempDir(), addr: freeAddr(t), model: modeltest.Start(play, nil)}
+	dir, err := os.MkdirTemp("", "demo") // a short name: pictures show it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &pageWorker{t: t, dir: dir, addr: freeAddr(t), model: modeltest.Start(play, nil)}
 	w.write("README.md", "# Rockets\n")
 	for name, text := range files {
 		w.write(name, text)
@@ -79,14 +90,14 @@ func freeAddr(t *testing.T) string {
 
 func (w *pageWorker) write(name, text string) {
 	w.t.Helper()
-	file := filepath.Join(w.dir, "ws", name)
+	file := filepath.Join(w.dir, "greeter", name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 func (w *pageWorker) command(args ...string) *exec.Cmd {
-	args = append(args, "--dir", filepath.Join(w.dir, "ws"), "--state-dir", filepath.Join(w.dir, "state"), "--workspace", "ws")
+	args = append(args, "--dir", filepath.Join(w.dir, "greeter"), "--state-dir", filepath.Join(w.dir, "state"), "--workspace", "ws")
 	cmd := exec.Command("worker", args...)
 	cmd.Env = []string{
 		"HOME=" + filepath.Join(w.dir, "home"), "XDG_CONFIG_HOME=" + filepath.Join(w.dir, "config"), "PATH=" + os.Getenv("PATH"),
@@ -181,6 +192,19 @@ func (w *pageWorker) task(agent, prompt string) string {
 	w.t.Helper()
 	answer := w.call("POST", "/v1/tasks", map[string]any{"description": prompt, "prompt": prompt, "agentType": agent, "background": true})
 	return answer["sessionId"].(string)
+}
+
+// beacon is a server that an answer wants the browser to ask.
+type beacon struct {
+	*httptest.Server
+	hits atomic.Int64
+}
+
+func newBeacon(t *testing.T) *beacon {
+	b := new(beacon)
+	b.Server = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { b.hits.Add(1) }))
+	t.Cleanup(b.Close)
+	return b
 }
 
 // tab is a tab of a real browser.

@@ -2,6 +2,7 @@ package httpserver_test
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"net/http/cookiejar"
 	"slices"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt"
 )
 
 // withPage is a server with a page.
@@ -206,4 +209,78 @@ func agents(rows map[string]page.Row, status store.Status) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// TestPageSession: a call is approved through the page, and the session is shown, drawn and
+// exported.
+func TestPageSession(t *testing.T) {
+	e := withPage(t, func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		if len(req.Messages) > 1 {
+			return answer("[x](javascript:y) done")(ctx, req, yield)
+		}
+		_ = yield(model.ToolCall{ID: "c1", Name: "touch", Arguments: `{"a":"b\u202e"}`}) && yield(model.Stop{Reason: model.StopToolCalls})
+		return nil
+	})
+	e.loggedIn()
+	resp, body := e.do(e.request("POST", "/v1/tasks", strings.Replace(background, "explore", "general", 1)))
+	if resp.StatusCode != http.StatusAccepted {
+		t.Fatalf("status %d: %s", resp.StatusCode, body)
+	}
+	id := decode[taskt.Document](t, body).SessionID
+
+	var card page.Card
+	updates := e.open(e.bare("GET", "/page/events"))
+	for card.ID == "" {
+		ev, ok := updates.next()
+		if !ok {
+			t.Fatal("the stream has ended")
+		}
+		if u := decode[page.Update](t, []byte(ev.Data)); u.Approvals != nil && len(*u.Approvals) > 0 {
+			card = (*u.Approvals)[0]
+		}
+	}
+	if card.Tool != "touch" || card.SessionID != id || !card.Whole || card.Arguments[0].Text[1].Text != `\u{202e}` {
+		t.Errorf("card %+v", card)
+	}
+	for _, tt := range []struct {
+		body string
+		want int
+	}{
+		{`{"approvalId":"` + card.ID + `","answer":"perhaps"}`, http.StatusBadRequest},
+		{`{"approvalId":"app_none","answer":"once"}`, http.StatusNotFound},
+		{`{"approvalId":"` + card.ID + `","answer":"once"}`, http.StatusOK},
+		{`{"approvalId":"` + card.ID + `","answer":"deny"}`, http.StatusConflict},
+	} {
+		r := e.request("POST", "/page/approvals", tt.body)
+		r.Header.Del("Authorization")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		if resp, body := e.do(r); resp.StatusCode != tt.want {
+			t.Errorf("%s: %d, want %d: %s", tt.body, resp.StatusCode, tt.want, body)
+		}
+	}
+	e.await(id)
+
+	_, body = e.do(e.bare("GET", "/page/sessions/"+id))
+	shown := decode[page.Transcript](t, body)
+	kinds := ""
+	for _, b := range shown.Blocks {
+		kinds += b.Kind + " "
+	}
+	if kinds != "user tool assistant " || shown.Blocks[1].Open || shown.Blocks[2].HTML != "<p>x done</p>\n" || shown.Final == nil || shown.Final.Work.ToolCalls != 1 {
+		t.Errorf("%s: %s", kinds, body)
+	}
+	for path, want := range map[string]string{
+		"/timeline":            `"state":"waiting_approval"`,
+		"/export?format=md":    "# Session",
+		"/export?format=jsonl": `{"type":"session_end","status":"completed","seq":`,
+	} {
+		if resp, body := e.do(e.bare("GET", "/page/sessions/"+id+path)); resp.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(want)) {
+			t.Errorf("%s: %d, without %s: %s", path, resp.StatusCode, want, body)
+		}
+	}
+	for _, path := range []string{"/page/sessions/ses_none", "/page/sessions/" + id[:8], "/assets/index.html", "/assets/none"} {
+		if resp, _ := e.do(e.bare("GET", path)); resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d, want 404", path, resp.StatusCode)
+		}
+	}
 }

@@ -57,7 +57,7 @@ type hub struct {
 }
 
 func newHub(sessions *store.Store, bus *eventbus.Bus, log *slog.Logger) *hub {
-	return &hub{sessions: sessions, bus: bus, log: log, epoch: uint64(time.Now().UnixNano())}
+	return &hub{sessions: sessions, bus: bus, log: log, epoch: uint64(time.Now().UnixMilli())}
 }
 
 // close ends what runs, and waits for it.

@@ -45,6 +45,7 @@ type Page struct {
 	links  links
 	signer signer
 	hub    *hub
+	kept   kept
 	log    *slog.Logger
 	now    func() time.Time
 
@@ -123,6 +124,11 @@ func (p *Page) Routes() []Route {
 		{get, "/sessions/{id}", p.document},
 		{get, "/agents", p.document},
 		{get, "/page/events", p.events},
+		{get, "/page/sessions/{id}", p.session},
+		{get, "/page/sessions/{id}/timeline", p.timeline},
+		{get, "/page/sessions/{id}/export", p.export},
+		{get, "/page/agents", p.agents},
+		{post, "/page/explain", p.explain},
 		{post, "/page/approvals", p.answerApproval},
 	}
 	return routes

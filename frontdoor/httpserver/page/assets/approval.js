@@ -78,7 +78,7 @@ function always(card) {
   if (!card.whole) return h('p', { class: 'cut' }, 'Not all of this call is shown here, so there is no “always”. worker approvals list --json has all of it.');
   if (!card.always.length) return h('p', { class: 'label' }, 'There is no “always”: no rule for calls like this one would let it through.');
   return h('div', { class: 'always' },
-    h('p', {}, '“Always” adds to ', h('code', {}, rulesFile)),
+    h('p', {}, '“Always” adds to ', h('code', { title: rulesFile }, rulesFile.replace(/^.*[\\/]/, ''))),
     h('ul', {}, card.always.map((line) => h('li', {}, h('code', {}, line)))),
     h('p', {}, 'for all agents of this workspace whose own rules do not deny it, from now on. Calls that wait and match are let through too.'));
 }

@@ -6,6 +6,7 @@ import { needs } from './needs.js';
 import { press } from './keys.js';
 import { overview } from './overview.js';
 import { session } from './session.js';
+import { agents } from './agents.js';
 
 const workspace = document.querySelector('meta[name=workspace]').content;
 const main = document.getElementById('view');
@@ -14,6 +15,7 @@ let view = null; // {element, close, title, key(name), up}
 const routes = [
   [/^\/$/, () => overview()],
   [/^\/sessions\/([\w-]+)$/, session],
+  [/^\/agents$/, agents],
 ];
 
 function show() {

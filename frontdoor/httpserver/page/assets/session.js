@@ -4,8 +4,10 @@ import { h, setText, setClass } from './dom.js';
 import { go } from './main.js';
 import { live, onChange, path } from './live.js';
 import { age, cost, tokens, state, title, clock } from './format.js';
-import { send, stop } from './api.js';
+import { background, send, stop } from './api.js';
 import { Tree } from './tree.js';
+import { transcript } from './transcript.js';
+import { timeline } from './timeline.js';
 
 const link = (id) => `/sessions/${encodeURIComponent(id)}`;
 
@@ -17,12 +19,29 @@ export function session(id) {
   const facts = h('div', { class: 'facts' });
   const problem = h('p', { class: 'problem', hidden: true });
   const stopButton = h('button', { type: 'button', class: 'danger', onclick: () => attempt(stopButton, () => stop(id)) }, 'Stop');
+  const besideButton = h('button', { type: 'button', title: 'Its caller goes on, and is told when it has ended', onclick: () => attempt(besideButton, () => background(id)) }, 'To the background');
   const said = h('p', { class: 'label', role: 'status' });
   const message = h('input', { type: 'text', placeholder: 'A message that it reads before its next step', 'aria-label': 'Message to the session', autocomplete: 'off' });
   const sendForm = h('form', { class: 'sending' }, message, h('button', {}, 'Send'));
   const below = new Tree({ top: id, open: (child) => go(link(child)), label: 'Subagents' });
   below.element.classList.add('alone');
   const subagents = h('section', { 'aria-label': 'Subagents', hidden: true }, below.element);
+
+  let view = null;
+  const panel = h('div', { role: 'tabpanel' });
+  const tab = (text, make) => h('button', { type: 'button', role: 'tab', 'aria-selected': 'false', onclick: (ev) => show(ev.currentTarget, make) }, text);
+  const first = tab('Transcript', transcript);
+  const file = (format, text) => h('a', { href: `/page/sessions/${encodeURIComponent(id)}/export?format=${format}`, download: '' }, text);
+  const tabs = h('div', { class: 'tabs' }, h('div', { role: 'tablist' }, first, tab('Timeline', timeline)),
+    h('span', { class: 'links' }, h('a', { href: '#error', onclick: (ev) => { ev.preventDefault(); error(); } }, 'first error'), file('md', 'Markdown'), file('jsonl', 'JSONL')));
+
+  function show(button, make) {
+    for (const b of tabs.querySelectorAll('[role=tab]')) b.setAttribute('aria-selected', b === button);
+    view?.close();
+    view = make(id);
+    panel.replaceChildren(view.element);
+  }
+  const error = () => view.firstError?.() || setText(said, 'No call has failed.');
 
   async function attempt(button, action) {
     button.disabled = true;
@@ -66,6 +85,7 @@ export function session(id) {
     setText(pill, now.text);
     setClass(pill, `pill ${now.name}`);
     stopButton.hidden = Boolean(row.endedAt);
+    besideButton.hidden = Boolean(row.endedAt || row.background || !row.parentId);
     sendForm.hidden = !row.agent;
     problem.hidden = !row.error && !row.warnings?.length;
     setText(problem, [row.error, ...(row.warnings ?? [])].filter(Boolean).join('\n'));
@@ -101,18 +121,24 @@ export function session(id) {
   });
   const timer = setInterval(() => row && !row.endedAt && draw(false), 1000);
   draw(true);
+  show(first, transcript);
 
   return {
-    element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), stopButton),
-      facts, problem, subagents, sendForm, said),
+    element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), besideButton, stopButton),
+      facts, problem, subagents, tabs, panel, sendForm, said),
     title: 'Session',
     up: () => (row?.parentId ? link(row.parentId) : '/'),
     close() {
       end();
       clearInterval(timer);
       below.close();
+      view.close();
     },
     key(key) {
+      if (key === 'e') {
+        error();
+        return true;
+      }
       const step = { '[': -1, ']': 1 }[key];
       if (!step) return below.key(key);
       const among = siblings();

@@ -1,0 +1,114 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"html/template"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/util"
+
+	"github.com/agentworker/worker/internal/termtext"
+)
+
+const (
+	// maxMarkdown bounds the text that is read as Markdown, in bytes. What the converter
+	// takes for hostile texts grows faster than they do.
+	maxMarkdown = 16 << 10
+
+	// maxPlain bounds what is shown of a text as it is behind that.
+	maxPlain = 256 << 10
+
+	// maxMade bounds the HTML that is kept, in bytes.
+	maxMade = 8 << 20
+)
+
+// markdown makes HTML of Markdown whose author is not trusted. Raw HTML is left out,
+// images are shown as their text, and characters that control a terminal or turn text
+// around are removed. A long text goes on as it is, without being read as Markdown.
+func markdown(text string) string {
+	text = termtext.Printable(text)
+	rest := ""
+	if len(text) > maxMarkdown {
+		at := maxMarkdown
+		for !utf8.RuneStart(text[at]) {
+			at--
+		}
+		text, rest = text[:at], termtext.CutBytes(text[at:], maxPlain)
+	}
+	var b bytes.Buffer
+	if err := converter.Convert([]byte(text), &b); err != nil {
+		return "" // writing to memory does not fail
+	}
+	made := allowed.Sanitize(b.String())
+	if rest != "" {
+		made += "<pre>" + template.HTMLEscapeString(rest) + "</pre>"
+	}
+	return made
+}
+
+// kept has the HTML of texts that were shown: a transcript is asked for again and again
+// while its session runs. The zero value is ready to use.
+type kept struct {
+	mu    sync.Mutex
+	made  map[[sha256.Size]byte]string
+	bytes int
+}
+
+// markdown is [markdown] for a text that may be asked for again.
+func (k *kept) markdown(text string) string {
+	key := sha256.Sum256([]byte(text))
+	k.mu.Lock()
+	made, ok := k.made[key]
+	k.mu.Unlock()
+	if ok {
+		return made
+	}
+	made = markdown(text)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.bytes += len(made) + len(key); k.made == nil || k.bytes > maxMade {
+		k.made, k.bytes = make(map[[sha256.Size]byte]string), len(made)
+	}
+	k.made[key] = made
+	return made
+}
+
+var converter = goldmark.New(
+	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
+	goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(withoutImages{}, 1))),
+)
+
+// withoutImages renders an image as its text: nothing is loaded for an answer.
+type withoutImages struct{}
+
+func (withoutImages) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
+	register.Register(ast.KindImage, func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+		text := "]"
+		if entering {
+			text = "[image: "
+		}
+		_, err := w.WriteString(text)
+		return ast.WalkContinue, err
+	})
+}
+
+// allowed is the second wall: what the converter makes, and no more.
+var allowed = func() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "strong", "em", "del",
+		"code", "pre", "blockquote", "table", "thead", "tbody", "tr", "th", "td")
+	p.AllowAttrs("start").Matching(bluemonday.Integer).OnElements("ol")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowURLSchemes("http", "https", "mailto")
+	p.RequireParseableURLs(true)
+	p.AllowRelativeURLs(false)
+	return p
+}()

@@ -1,0 +1,185 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/report"
+)
+
+// Transcript is what a session was told, did and said.
+type Transcript struct {
+	Session *store.Record `json:"session"`
+	Blocks  []Block       `json:"blocks"`
+	Omitted int           `json:"omitted,omitempty"` // messages before these, which are not shown
+	Final   *Final        `json:"final,omitempty"`   // nil: it has not ended, or stands for a caller
+}
+
+// Block is a part of a transcript. Its key stays the same while it grows.
+type Block struct {
+	Key       string `json:"key"`
+	Kind      string `json:"kind"` // user, assistant or tool
+	At        int64  `json:"at,omitempty"`
+	HTML      string `json:"html,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+	Call      *Call  `json:"call,omitempty"`
+	Open      bool   `json:"open,omitempty"` // it is not complete
+}
+
+// Call is a tool call, with its outcome.
+type Call struct {
+	Tool      string     `json:"tool"`
+	About     string     `json:"about"` // the tool and what the call is about, in one line
+	Arguments []Argument `json:"arguments"`
+	Diff      []DiffLine `json:"diff,omitempty"`
+	Result    []Piece    `json:"result,omitempty"`
+	Cut       bool       `json:"cut,omitempty"` // there is more of the result
+	Error     bool       `json:"error,omitempty"`
+}
+
+// Final holds what a session says that it has done against what it has done.
+type Final struct {
+	Claims []Claim    `json:"claims"`
+	Notes  []string   `json:"notes"` // what does not hold of them
+	Work   store.Work `json:"work"`
+}
+
+// Claim is a section of an answer.
+type Claim struct {
+	Title string `json:"title"`
+	HTML  string `json:"html"`
+}
+
+// Bounds of what is shown of a transcript.
+const (
+	maxMessages = 500
+	maxResult   = 20_000 // characters of a result
+	maxClaim    = 2000   // bytes of an answer that is no report
+)
+
+// session answers with a transcript.
+func (p *Page) session(w http.ResponseWriter, r *http.Request) {
+	t, err := p.transcript(r.Context(), r.PathValue("id"))
+	if err != nil {
+		p.fail(w, err)
+		return
+	}
+	p.answer(w, t)
+}
+
+func (p *Page) transcript(ctx context.Context, id string) (*Transcript, error) {
+	rec, err := p.record(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t := &Transcript{Session: rec, Blocks: []Block{}}
+	messages, state := []*store.Message(nil), &store.State{}
+	if rec.Status.Ended() {
+		messages, err = p.opts.Sessions.Messages(ctx, rec.ID)
+	} else if state, err = p.opts.Sessions.State(ctx, rec.Path); err == nil {
+		messages = state.Messages
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.Omitted = max(0, len(messages)-maxMessages); t.Omitted > 0 {
+		messages = messages[t.Omitted:]
+	}
+	answer := ""
+	for _, m := range messages {
+		p.add(t, m)
+		if m.Role == model.Assistant {
+			answer = m.Text
+		}
+	}
+	p.open(t, state, answer)
+	if rec.Status.Ended() && rec.Agent != "" {
+		t.Final = p.final(rec, answer)
+	}
+	return t, nil
+}
+
+// open adds what is not complete: the text so far, and the calls without an outcome.
+// answer is what the model has said last.
+func (p *Page) open(t *Transcript, state *store.State, answer string) {
+	if state.Partial != "" && state.Partial != answer {
+		t.Blocks = append(t.Blocks, Block{Key: "partial", Kind: "assistant", HTML: markdown(state.Partial), Open: true})
+	}
+	for _, c := range state.Open {
+		if !slices.ContainsFunc(t.Blocks, func(b Block) bool { return b.Key == c.ID }) {
+			t.Blocks = append(t.Blocks, Block{Key: c.ID, Kind: "tool", Call: newCall(c), Open: true})
+		}
+	}
+}
+
+// add adds a message: its text, and each of its calls. Results go to their calls.
+func (p *Page) add(t *Transcript, m *store.Message) {
+	results := make(map[string]model.ToolResult)
+	for _, r := range m.ToolResults {
+		results[r.ToolCallID] = r
+	}
+	for i := range t.Blocks {
+		b := &t.Blocks[i]
+		r, ok := results[b.Key]
+		if b.Call == nil || !ok {
+			continue
+		}
+		var whole bool
+		b.Call.Result, whole = visible(r.Text, maxResult)
+		b.Call.Cut, b.Call.Error, b.Open = !whole, r.IsError, false
+	}
+	block := Block{Key: m.ID, Kind: string(m.Role), At: millis(m.CreatedAt), HTML: p.kept.markdown(m.Text)}
+	for _, r := range m.Reasoning {
+		block.Reasoning += r.Text
+	}
+	block.Reasoning = termtext.Printable(termtext.CutBytes(block.Reasoning, maxResult))
+	if block.HTML != "" || block.Reasoning != "" {
+		t.Blocks = append(t.Blocks, block)
+	}
+	for _, c := range m.ToolCalls {
+		t.Blocks = append(t.Blocks, Block{Key: c.ID, Kind: "tool", At: block.At, Call: newCall(c), Open: true})
+	}
+}
+
+func newCall(c model.ToolCall) *Call {
+	args, _ := arguments(c.Arguments)
+	about := event.ToolCallStart{ToolName: c.Name, Arguments: c.Arguments}.Summary()
+	return &Call{Tool: termtext.OneLine(c.Name, 100), About: about, Arguments: args, Diff: editOf(c.Name, c.Arguments)}
+}
+
+// final makes the card of a session that has ended.
+func (p *Page) final(rec *store.Record, answer string) *Final {
+	f := &Final{Claims: []Claim{}, Work: rec.Work}
+	var r *report.Report
+	if len(answer) <= maxMarkdown {
+		r = report.Parse(answer)
+	}
+	f.Notes = append([]string{}, report.Notes(r, &rec.Work)...)
+	if r == nil {
+		if answer != "" {
+			f.Claims = append(f.Claims, Claim{"Answer", p.kept.markdown(termtext.CutBytes(answer, maxClaim))})
+		}
+		return f
+	}
+	for _, section := range []Claim{{"Summary", r.Summary}, {"Changes", r.Changes}, {"Evidence", r.Evidence}, {"Risks", r.Risks}, {"Blockers", r.Blockers}} {
+		if section.HTML != "" {
+			f.Claims = append(f.Claims, Claim{section.Title, p.kept.markdown(section.HTML)})
+		}
+	}
+	return f
+}
+
+// record returns the record of a session, by its whole id.
+func (p *Page) record(ctx context.Context, id string) (*store.Record, error) {
+	rec, err := p.opts.Sessions.Get(ctx, id)
+	if errors.Is(err, store.ErrAmbiguous) || err == nil && rec.ID != id {
+		return nil, &store.NotFoundError{What: "session", ID: id}
+	}
+	return rec, err
+}
