@@ -196,6 +196,9 @@ func (t *Turn) loop() (string, error) {
 	if done.answer != nil {
 		return *done.answer, nil
 	}
+	if err := t.route(); err != nil {
+		return "", err
+	}
 	for step := done.steps + 1; ; step++ {
 		a := &answer{id: t.next, final: step > t.s.maxSteps}
 		if text, over, err := t.step(step, a); over || err != nil {

@@ -191,6 +191,10 @@ type Spec struct {
 	// parent's, or the default where that has none.
 	Models []string
 
+	// Router picks the model before the first call, in place of the parent's or of the
+	// default. It is not asked where one of Models counts; nil: nobody is.
+	Router Router
+
 	Params Params
 
 	// Lasting says that the session's caller makes call after call, as a connected
@@ -376,13 +380,13 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	if spec.Resumes != nil {
 		s.record.Resumes = spec.Resumes.ID
 		s.rulesets = append(s.rulesets, spec.Resumes.Within...)
-		if spec.Resumes.Before != nil {
-			s.rulesets, s.ownRules = append(s.rulesets, spec.Resumes.Before), 1
-		}
 	}
 	s.resident = spec.ResidentFile
 	s.record.Resident = s.residentName()
 	s.rulesets = append(s.rulesets, spec.Within...)
+	if spec.Resumes != nil && spec.Resumes.Before != nil { // behind those of others: see ownRules
+		s.rulesets, s.ownRules = append(s.rulesets, spec.Resumes.Before), 1
+	}
 	s.path = s.path.Child(s.id, spec.Agent)
 	s.record.Path, s.record.Depth = s.path, len(s.path)-1
 	if spec.Agent != "" {
@@ -390,6 +394,9 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
 		s.record.Model = s.model.Name()
+		if len(spec.Models) == 0 && spec.Fork == nil && spec.Resumes == nil {
+			s.router = spec.Router
+		}
 		s.rulesets = append(s.rulesets, spec.Rules)
 		s.ownRules++
 		switch {

@@ -65,6 +65,7 @@ type conversation struct {
 	callIDs  map[string]bool
 	task     int // which message is the prompt of the turn
 
+	router       Router           // picks the model before the first call; nil: it has one
 	residentOpen bool             // the resident file was looked at
 	compaction   *Helper          // nil: it is never compacted
 	window       int64            // tokens of the model's context window; 0: not asked for yet, below: not known

@@ -58,6 +58,9 @@ type Options struct {
 	// agents' names in lower case.
 	AgentModels map[string]string
 
+	// Router picks the models of subagents for which none is named; nil: nobody does.
+	Router session.Router
+
 	// Budget is what a caller's task, or a primary agent, may use with all below it.
 	Budget Budget
 	Prices *price.Table // as the sessions have them; nil: none is known
@@ -86,6 +89,7 @@ type Service struct {
 	spend    Budget
 
 	agentModels map[string]string
+	router      session.Router // nil: none
 
 	prices   *price.Table
 	slots    *slots
@@ -111,6 +115,7 @@ func New(opts Options) (*Service, error) {
 		spend:    opts.Budget,
 
 		agentModels: opts.AgentModels,
+		router:      opts.Router,
 		prices:      opts.Prices,
 		log:         opts.Logger,
 	}

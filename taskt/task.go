@@ -189,6 +189,7 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 		spec.TimeLimit = s.limits.BackgroundTime
 	}
 	c.in.apply(c.def, &spec)
+	spec.Router = s.router
 	if c.resumes != nil {
 		c.resumes.begin(&spec)
 	}

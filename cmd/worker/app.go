@@ -19,6 +19,7 @@ import (
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/memory"
+	"github.com/agentworker/worker/taskt/route"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -106,6 +107,12 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 	if err != nil {
 		return nil, err
 	}
+	var router session.Router
+	if by := p.settings.RouteModel; by != "" {
+		if router, err = route.New(by, p.settings.ModelAliases); err != nil {
+			return nil, exit.Usage(fmt.Errorf("route-model: %w", err))
+		}
+	}
 	a.tasks, err = taskt.New(taskt.Options{
 		Sessions: a.sessions,
 		Agents:   a.agents,
@@ -118,6 +125,7 @@ func (p *program) openApp(ctx context.Context, approver session.Approver, attend
 
 		Memory:      filepath.Join(ws.StateDir, memory.FileName),
 		AgentModels: p.settings.AgentModels,
+		Router:      router,
 		Prices:      prices,
 		Limits: taskt.Limits{
 			Depth:     p.settings.MaxDepth,

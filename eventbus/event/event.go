@@ -164,6 +164,13 @@ type AgentChanged struct {
 	Model  string `json:"model"`
 }
 
+// ModelPicked reports which model was picked for the session before its first model
+// call, in place of that of its session_start.
+type ModelPicked struct {
+	Name  string `json:"name"` // by which it was picked
+	Model string `json:"model"`
+}
+
 // Check is the outcome of one of the checks of a session: what has to hold for its
 // answer to be taken.
 type Check struct {
@@ -315,6 +322,7 @@ func (Check) Type() string                { return "check" }
 func (Todo) Type() string                 { return "todo" }
 func (Plan) Type() string                 { return "plan" }
 func (AgentChanged) Type() string         { return "agent_changed" }
+func (ModelPicked) Type() string          { return "model_picked" }
 func (Usage) Type() string                { return "usage" }
 func (Budget) Type() string               { return "budget" }
 func (Stalled) Type() string              { return "stalled" }
@@ -380,6 +388,7 @@ func init() {
 	register[Check]()
 	register[Todo]()
 	register[AgentChanged]()
+	register[ModelPicked]()
 	register[Plan]()
 	register[Usage]()
 	register[Budget]()

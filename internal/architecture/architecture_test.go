@@ -56,6 +56,7 @@ var mayImport = map[string][]string{
 	"taskt/instructions": nil,
 	"taskt/memory":       {"permission", "tool"},
 	"taskt/planexit":     {"permission", "tool"},
+	"taskt/route":        {"session"},
 	"taskt/budget":       {"session", "session/store", "eventbus/event", "model", "internal/spendlimit"},
 	"taskt/control":      {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
 	"taskt/report":       {"session/store", "eventbus/event"},

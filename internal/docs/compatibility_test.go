@@ -17,7 +17,6 @@ import (
 // notYet are the rows of docs/compatibility.md that do not work here yet. The list
 // may only become shorter.
 var notYet = []string{
-	"D11",
 	"O2", "O12",
 }
 

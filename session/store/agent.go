@@ -7,9 +7,9 @@ import (
 	"github.com/agentworker/worker/eventbus"
 )
 
-// agentData says that the session goes on as another agent.
+// agentData says that the session goes on as another agent, or on another model.
 type agentData struct {
-	Agent string          `json:"agent"`
+	Agent string          `json:"agent,omitempty"` // empty: the same, and Terms do not change
 	Model string          `json:"model"`
 	Terms json.RawMessage `json:"terms,omitempty"` // in place of those before
 }
@@ -20,6 +20,9 @@ func AgentEntry(agent, model string, terms json.RawMessage) LogEntry {
 	return LogEntry{agentKind, agentData{agent, model, terms}}
 }
 
+// ModelEntry says that the session goes on on another model.
+func ModelEntry(model string) LogEntry { return LogEntry{agentKind, agentData{Model: model}} }
+
 // become takes the agent as which the session goes on.
 func (f *fold) become(e eventbus.Entry) error {
 	var entry agentData
@@ -28,6 +31,8 @@ func (f *fold) become(e eventbus.Entry) error {
 	}
 	r := &f.Record
 	r.Agent, r.Model = cmp.Or(entry.Agent, r.Agent), cmp.Or(entry.Model, r.Model)
-	f.Terms = entry.Terms // without any it can't be resumed, rather than as what it was
+	if entry.Agent != "" {
+		f.Terms = entry.Terms // without any it can't be resumed, rather than as what it was
+	}
 	return nil
 }

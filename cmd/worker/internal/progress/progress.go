@@ -110,6 +110,8 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		if p := store.ProgressOf(ev); p != nil {
 			line("todo  " + p.String())
 		}
+	case event.ModelPicked:
+		line("picked " + ev.Name + ", which is " + ev.Model)
 	case event.AgentChanged:
 		line(fmt.Sprintf("goes on as %s on %s", ev.Agent, ev.Model))
 	case event.Check:

@@ -39,6 +39,7 @@ type Settings struct {
 	ModelAliases ModelAliases
 	AgentModels  ModelAliases // by the names of agents
 	AgentKeys    AgentKeys
+	RouteModel   string // picks the models of subagents for which none is named; empty: nobody does
 	AgentsDirs   folders
 	AgentsFrom   sources
 
@@ -122,6 +123,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags = s.group("Models")
 	flags.Var(s.ModelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
 	flags.Var(s.AgentModels, "agent-model", "the model of an agent whose file names none, as AGENT=MODEL; can be given more than once")
+	flags.StringVar(&s.RouteModel, "route-model", "", "a cheap model that picks, of those of --model-alias, the one of each subagent for which none is named (default: the caller's model)")
 	flags.Var(&s.AgentKeys, "agent-key", "where the API key of an agent is, as AGENT/PROVIDER=env:VARIABLE, file:PATH or command:COMMAND; can be given more than once (default: that of all agents)")
 	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
 	flags.Var(&s.Prices, "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
