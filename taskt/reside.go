@@ -19,6 +19,9 @@ func (c *call) reside(spec *session.Spec) error {
 	}
 	var err error
 	spec.ResidentFile, err = residentFile(root, cmp.Or(c.in.ResidentFile, c.def.ResidentFile))
+	if err != nil && c.resumes != nil { // the conversation has what was in it
+		return nil
+	}
 	c.asksFirst = spec.ResidentFile != ""
 	return err
 }

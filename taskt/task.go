@@ -190,6 +190,9 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	}
 	c.in.apply(c.def, &spec)
 	spec.Router = s.router
+	if c.resumes != nil && c.resumes.taken != nil { // it goes on on the model that it has, whoever named that
+		spec.Models = append([]string{c.resumes.record.Model}, spec.Models...)
+	}
 	if c.resumes != nil {
 		c.resumes.begin(&spec)
 	}
