@@ -197,6 +197,8 @@ type Spec struct {
 
 	Params Params
 
+	Warnings []string // what is not as it was asked for: see [store.Record]
+
 	// Lasting says that the session's caller makes call after call, as a connected
 	// host does, or prompts it again and again. Where it is stopped, its calls are, and it is ended once they are
 	// over; all others end with what they do.
@@ -393,6 +395,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		if s.model, s.record.Warnings, err = m.modelOf(spec); err != nil {
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
+		s.record.Warnings = append(s.record.Warnings, spec.Warnings...)
 		s.record.Model = s.model.Name()
 		if len(spec.Models) == 0 && spec.Fork == nil && spec.Resumes == nil {
 			s.router = spec.Router

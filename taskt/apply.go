@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 )
 
@@ -27,6 +28,8 @@ func (in *Input) checkTerms() error {
 		return fmt.Errorf("metadata has %d bytes, more than %d", len(in.Metadata), maxMetadata)
 	case len(in.Model) > maxLabel:
 		return fmt.Errorf("model has %d bytes, more than %d", len(in.Model), maxLabel)
+	case len(in.Effort) > maxLabel:
+		return fmt.Errorf("effort has %d bytes, more than %d", len(in.Effort), maxLabel)
 	}
 	if text := strings.TrimSpace(string(in.Metadata)); text != "" && text != "null" && !strings.HasPrefix(text, "{") {
 		return errors.New("metadata is not a JSON object")
@@ -45,6 +48,9 @@ func (in *Input) apply(def *agentdefs.Definition, spec *session.Spec) {
 	if in.Model != "" {
 		spec.Models = append([]string{in.Model}, spec.Models...)
 	}
+	if in.Effort != "" {
+		spec.Params.Effort, spec.Warnings = effort(in.Effort, def.Effort)
+	}
 	spec.Label = in.Label
 	if string(in.Metadata) != "null" {
 		spec.Metadata = in.Metadata
@@ -61,4 +67,18 @@ func (s *Service) models(def *agentdefs.Definition) []string {
 		}
 	}
 	return names
+}
+
+// effort returns the first of some efforts that is one, and why those before it are not
+// used. Without any it is that of the model.
+func effort(words ...string) (found string, warnings []string) {
+	for _, word := range words {
+		switch {
+		case model.IsEffort(word):
+			return word, warnings
+		case word != "":
+			warnings = append(warnings, fmt.Sprintf("the effort %.50q is not used: it is none of %s", word, strings.Join(model.Efforts, ", ")))
+		}
+	}
+	return "", warnings
 }

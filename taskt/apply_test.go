@@ -77,6 +77,43 @@ func TestModelPrecedence(t *testing.T) {
 	}
 }
 
+// TestEffortPrecedence: the call's effort comes before the file's, and that before the
+// model's own. One that is none is passed over with a warning (O12).
+func TestEffortPrecedence(t *testing.T) {
+	var sent string
+	e := newEnv(t, modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		sent = req.Effort
+		return answer("done")(ctx, req, yield)
+	}), taskt.Limits{}, map[string]string{
+		"filed.md":  "---\ndescription: d\neffort: low\n---\np",
+		"broken.md": "---\ndescription: d\neffort: much\n---\np",
+	})
+	for _, c := range []struct {
+		agent, effort, want string
+		warnings            int
+	}{
+		{"filed", "High", "High", 0},
+		{"filed", "", "low", 0},
+		{"explore", "", "", 0},
+		{"filed", "more", "low", 1},
+		{"broken", "max", "max", 0},
+		{"broken", "", "", 1},
+		{"broken", "more", "", 2},
+	} {
+		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: c.agent, Effort: c.effort})
+		if res.Err != nil || sent != c.want || len(res.Record.Warnings) != c.warnings || strings.Count(res.Told(), "is not used: it is none of none, minimal") != c.warnings {
+			t.Errorf("%+v: %q was sent, %v, %s", c, sent, res.Err, res.Told())
+		}
+		said := 0
+		for _, d := range e.stream(t, res.Record.Path) {
+			said += strings.Count(string(d.Raw), `"type":"warning"`)
+		}
+		if said != c.warnings {
+			t.Errorf("%+v: %d warnings on the stream", c, said)
+		}
+	}
+}
+
 // TestMetadata: what a program says of a call is kept with the child's session, and the
 // label names it in lists (G2, D14).
 func TestMetadata(t *testing.T) {

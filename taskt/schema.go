@@ -31,6 +31,11 @@ type Input struct {
 	// with a warning.
 	Model string `json:"model,omitempty"`
 
+	// Effort is how hard the model is to think: one of [model.Efforts]. Empty: as the
+	// file says. One that is none is passed over, with a warning. The schema does not
+	// have it.
+	Effort string `json:"effort,omitempty"`
+
 	// TimeoutSeconds is how long the subagent may run, 1 to 86,400; a file that
 	// says less counts. 0: as the file or the worker says.
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`

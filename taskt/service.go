@@ -303,6 +303,7 @@ func (s *Service) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 	if depth > 0 {
 		spec.TimeLimit = cmp.Or(spec.TimeLimit, s.limits.ChildTime)
 	}
+	spec.Params.Effort, spec.Warnings = effort(def.Effort)
 	spec.Terms = newTerms(rules, nil)
 	return spec, nil
 }

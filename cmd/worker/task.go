@@ -65,7 +65,9 @@ func (p *program) newTask(a *app, in taskt.Input) (*oneTask, error) {
 		return nil, err
 	}
 	if _, err := p.models().Get(def.Model); err != nil {
-		return nil, err
+		if _, none := p.models().Get(""); none != nil { // else the default stands in, with a warning
+			return nil, err
+		}
 	}
 	return &oneTask{"worker task " + in.AgentType, func(ctx context.Context, root *session.Session) *taskt.Result {
 		return a.tasks.Call(ctx, root, in)
