@@ -3,12 +3,14 @@ package taskt
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/budget"
 )
 
@@ -46,11 +48,24 @@ func (s *Service) budget(ctx context.Context, c *call) (session.Budget, error) {
 			return nil, err
 		}
 	default:
-		if carried, err = budget.Carry(ctx, s.sessions.Store(), c.resumes.record.Path, c.parent.Path()); err != nil {
+		if carried, err = budget.Carry(ctx, s.sessions.Store(), c.resumes.record.Path, c.parent.Path(), ""); err != nil {
 			return nil, err
 		}
 	}
 	return s.meter(c.def, c.parent, inCall, carried), nil
+}
+
+// shares ends the child that was opened if another session has come to share its budget
+// meanwhile: each of the two finds the other.
+func (c *call) shares(ctx context.Context) error {
+	if c.resumes == nil || c.resumes.taken != nil || c.child.Budget() == nil {
+		return nil
+	}
+	_, err := budget.Carry(ctx, c.service.sessions.Store(), c.resumes.record.Path, c.parent.Path(), c.child.ID())
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, c.child.End(store.Failed, err))
 }
 
 // meter returns what bounds a session of def below parent. Each of what was set counts,

@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
+	"github.com/agentworker/worker/taskt/control"
 )
 
 // delegating is a model that gives a task to n subagents in its first answer, and
@@ -112,13 +113,61 @@ func TestBudgetCarried(t *testing.T) {
 			child = r
 		}
 	}
-	sets, err := budget.Carry(t.Context(), e.sessions.Store(), child.Path, e.root.Path())
+	sets, err := budget.Carry(t.Context(), e.sessions.Store(), child.Path, e.root.Path(), "")
 	want := budget.Use{budget.Tokens: 3 * 400, budget.ModelCalls: 3, budget.ToolCalls: 1}
 	if err != nil || len(sets) != 1 || sets[0].Used != want || sets[0].By != "--budget" || sets[0].Began.IsZero() {
 		t.Errorf("%+v, %v, want one with %v", sets, err, want)
 	}
-	sets, err = budget.Carry(t.Context(), e.sessions.Store(), child.Path, root.Path())
+	sets, err = budget.Carry(t.Context(), e.sessions.Store(), child.Path, root.Path(), "")
 	if err != nil || len(sets) != 0 {
 		t.Errorf("%+v, %v below the same root, want none", sets, err)
+	}
+}
+
+// TestBudgetOfSiblings: of two subagents of one that has ended one goes on at a time, and
+// what it uses is not left for the other, nor for its own next run.
+func TestBudgetOfSiblings(t *testing.T) {
+	var spent atomic.Int64
+	hangs := make(chan struct{}, 1)
+	e := setup{budget: taskt.Budget{Tokens: 60_000}, model: modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+		if strings.HasPrefix(req.Messages[len(req.Messages)-1].Text, "hang") {
+			hangs <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return delegating(2, &spent, false)(ctx, req, yield)
+	})}.open(t)
+	root, err := e.OpenPrimary(t.Context(), &agentdefs.Definition{Name: "primary", Mode: agentdefs.Primary, Permission: allowAll.ruleset(t), MaxSteps: 5}, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := root.Prompt(t.Context(), "go")
+	if err := errors.Join(out.Err, root.End(out.Status, out.Err)); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := e.sessions.Store().Tree(t.Context(), root.Path())
+	if err != nil || len(tree) != 3 {
+		t.Fatalf("%d sessions, %v", len(tree), err)
+	}
+	a, b := tree[0], tree[1] // the newest first: the root is last
+	if a.ParentID == "" || b.ParentID == "" {
+		t.Fatalf("%+v, %+v", a, b)
+	}
+	first := e.Resume(t.Context(), e.root, control.Resumption{Record: a, Prompt: "hang"})
+	<-hangs
+	second := e.resume(t, b.ID, "[worker] on")
+	if !errors.As(second.Err, new(*budget.SharedError)) || !strings.Contains(second.Text, first.SessionID()) {
+		t.Errorf("beside the first it is %+v", second)
+	}
+	first.Cancel("it has been long enough")
+	<-first.Done()
+	if second = e.resume(t, b.ID, "go"); second.Err != nil {
+		t.Fatal(second.Err)
+	}
+	r := record(t, e, first.SessionID())
+	sets, err := budget.Carry(t.Context(), e.sessions.Store(), r.Path, e.root.Path(), "")
+	all, spentErr := budget.Spent(t.Context(), e.sessions.Store(), root.Path())
+	if err != nil || spentErr != nil || len(sets) != 1 || sets[0].Used != all || all[budget.Tokens] < spent.Load()+1 || all[budget.ModelCalls] != 6 {
+		t.Errorf("%+v of %v, %v, %v; %d tokens were used", sets, all, err, spentErr, spent.Load())
 	}
 }

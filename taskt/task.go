@@ -224,7 +224,9 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 		c.child, err = s.sessions.GoOn(ctx, spec, c.resumes.taken, c.resumes.task)
 	} else {
 		spec.ParentMessageID = call.MessageID
-		c.child, err = s.sessions.Open(ctx, spec)
+		if c.child, err = s.sessions.Open(ctx, spec); err == nil {
+			err = c.shares(ctx)
+		}
 	}
 	if err != nil {
 		return errors.Join(err, c.abandon(ctx))

@@ -63,6 +63,19 @@ func newestRuns(ids []string, start string) []string {
 	})}
 }
 
+// Next returns the record of the session that goes on with the conversation of another
+// one; nil: there is none.
+func (s *Store) Next(ctx context.Context, id string) (*Record, error) {
+	r, _, err := s.read(ctx, NextRun(id))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.current(ctx, r)
+}
+
 // NewestRun returns the record of the newest run of a session: its own, if it was
 // not resumed.
 func (s *Store) NewestRun(ctx context.Context, r *Record) (*Record, error) {

@@ -55,6 +55,10 @@ type Set struct {
 	Used  Use       `json:"used,omitzero"`  // before the session began, by those that it goes on with
 	Began time.Time `json:"began,omitzero"` // when they did; zero: there is none
 
+	// Of leads to the session that it was set for, if another one has it: what others use
+	// of it counts, too.
+	Of event.Path `json:"of,omitempty"`
+
 	Own Use `json:"-"` // by the session and those below it, as their logs say, before it came to this process
 }
 

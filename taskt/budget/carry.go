@@ -10,12 +10,26 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
+// SharedError tells that a session can't go on with another one: what was set for one
+// above that is used by another session now, and no two processes count it together.
+type SharedError struct {
+	SessionID string // which runs
+	Owner     string // for which it was set
+}
+
+func (e *SharedError) Error() string {
+	return fmt.Sprintf("session %s runs on the budget of session %s, which the next run would share: wait for it, or stop it", e.SessionID, e.Owner)
+}
+
 // Carry returns what was set for a session that is to go on in another one, and for
-// those above it, with what their trees have used, as their logs say. Of a model call
-// that was cut off nobody knows what it has used: what was set aside for it counts.
-// Left out are the sessions of within, which the other one runs below: their meters
-// are there.
-func Carry(ctx context.Context, sessions *store.Store, of event.Path, within event.Path) ([]Set, error) {
+// those above it, with what their trees have used, as their logs say: next runs of their
+// sessions, wherever these are, count there, too. Of a model call that was cut off nobody
+// knows what it has used: what was set aside for it counts. Left out are the sessions of
+// within, which the other one runs below: their meters are there.
+//
+// It fails with a [SharedError] while another session than the one of an id, that of
+// the other one, uses some of it. Who has begun that one calls it again.
+func Carry(ctx context.Context, sessions *store.Store, of, within event.Path, id string) ([]Set, error) {
 	var carried []Set
 	for n := len(of); n > 0; n-- {
 		if slices.ContainsFunc(within, func(hop event.Hop) bool { return hop.SessionID == of[n-1].SessionID }) {
@@ -25,13 +39,85 @@ func Carry(ctx context.Context, sessions *store.Store, of event.Path, within eve
 		if err != nil {
 			return nil, err
 		}
+		if len(sets) == 0 {
+			continue
+		}
 		for _, set := range sets {
+			if set.Of == nil {
+				set.Of = slices.Clone(of[:n])
+			}
+			if err := alone(ctx, sessions, set.Of, id); err != nil {
+				return nil, err
+			}
+			used, err := atOrigin(ctx, sessions, set)
+			if err != nil {
+				return nil, err
+			}
 			set.Used.add(set.Own)
+			for i := range used {
+				set.Used[i] = max(set.Used[i], used[i])
+			}
 			set.Own = Use{}
 			carried = append(carried, set)
 		}
+		if err := alone(ctx, sessions, of[:n], id); err != nil {
+			return nil, err
+		}
 	}
 	return carried, nil
+}
+
+// alone returns a [SharedError] if a session runs below another one, or as a next run of
+// what was there, besides that of an id.
+func alone(ctx context.Context, sessions *store.Store, top event.Path, id string) error {
+	all, err := below(ctx, sessions, top)
+	for _, r := range all {
+		if r.Agent != "" && r.ID != id && !r.Status.Ended() {
+			return &SharedError{r.ID, top[len(top)-1].SessionID}
+		}
+	}
+	return err
+}
+
+// atOrigin returns what was used of a set by all that go on below the session that it was
+// set for, or with those there.
+func atOrigin(ctx context.Context, sessions *store.Store, set Set) (Use, error) {
+	sets, err := Own(ctx, sessions, set.Of)
+	for _, s := range sets {
+		if s.By == set.By && s.Limits == set.Limits {
+			s.Used.add(s.Own)
+			return s.Used, err
+		}
+	}
+	return Use{}, err
+}
+
+// below returns the records of a session and those below it, and of their next runs,
+// which may be elsewhere, with those below these.
+func below(ctx context.Context, sessions *store.Store, top event.Path) ([]*store.Record, error) {
+	var all []*store.Record
+	seen := make(map[string]bool)
+	for tops := []event.Path{top}; len(tops) > 0; tops = tops[1:] {
+		tree, err := sessions.Tree(ctx, tops[0])
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range tree {
+			if seen[r.ID] {
+				continue
+			}
+			seen[r.ID] = true
+			all = append(all, r)
+			next, err := sessions.Next(ctx, r.ID)
+			if err != nil {
+				return nil, err
+			}
+			if next != nil {
+				tops = append(tops, next.Path)
+			}
+		}
+	}
+	return all, nil
 }
 
 // Own returns what was set for a session that goes on itself, or that those below it
@@ -55,10 +141,11 @@ func Own(ctx context.Context, sessions *store.Store, path event.Path) ([]Set, er
 	return sets, err
 }
 
-// Spent returns what a session and those below it have used, as their logs say.
+// Spent returns what a session and those below it have used, with their next runs, as
+// their logs say.
 func Spent(ctx context.Context, sessions *store.Store, top event.Path) (Use, error) {
 	var used Use
-	records, err := sessions.Tree(ctx, top)
+	records, err := below(ctx, sessions, top)
 	if err != nil {
 		return used, err
 	}
