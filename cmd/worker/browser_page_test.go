@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/chromedp"
 )
 
 // pageScript is what the models of these tests say, by what the prompt contains.
@@ -53,7 +51,8 @@ func TestPageApprovals(t *testing.T) {
 	first.until("document.activeElement.matches('.card')")
 	first.press("d")
 	first.until("document.activeElement.matches('.feedback input')")
-	first.do(chromedp.SendKeys(chromedp.CSS(".feedback input"), "keep the build folder\r"))
+	first.fill(".feedback input", "keep the build folder")
+	first.click(".feedback button", "Deny")
 	second.until("document.querySelectorAll('.card').length === 0")
 	second.until("document.querySelectorAll('.row .dot.completed').length === 4")
 	told := false
@@ -88,7 +87,7 @@ func TestPageRestart(t *testing.T) {
 	b.press("j")
 	b.press("j")
 	b.until("document.querySelector('.row.selected .name').textContent === 'general'")
-	b.press("\r")
+	b.press("Enter")
 	b.until("location.pathname === '/sessions/" + id + "'")
 	b.see(".session .pill", "thinks")
 	b.see(".crumbs", "HTTP task general")
@@ -98,7 +97,7 @@ func TestPageRestart(t *testing.T) {
 	w.start()
 	b.see("#connection", "live")
 	b.see(".session .pill", "interrupted")
-	b.press("\x1b")
+	b.press("Escape")
 	b.until("location.pathname !== '/sessions/" + id + "'")
 	b.see(".session h1", "caller")
 

@@ -109,7 +109,7 @@ func (w *pageWorker) command(args ...string) *exec.Cmd {
 // start starts the worker, and returns when it serves. The link is the one that it prints.
 func (w *pageWorker) start() (link string) {
 	w.t.Helper()
-	w.cmd = w.command("serve", "--listen", w.addr)
+	w.cmd = w.command("serve", "--listen", w.addr, "--takeovers", "0") // what a killed worker ran is interrupted
 	out, err := w.cmd.StderrPipe()
 	if err == nil {
 		err = w.cmd.Start()
@@ -310,10 +310,17 @@ func (b *tab) click(selector, text string) {
 	js[bool](b, "("+find+".click(), true)")
 }
 
-// press presses a key.
-func (b *tab) press(keys string) {
+// press has the element that is focused get a key: "j", "Enter".
+func (b *tab) press(key string) {
 	b.t.Helper()
-	b.do(chromedp.KeyEvent(keys))
+	js[bool](b, fmt.Sprintf(`(document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', { key: %q, bubbles: true, cancelable: true }))`, key))
+}
+
+// fill puts a text into a field.
+func (b *tab) fill(selector, text string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("document.querySelector(%q)", selector))
+	js[string](b, fmt.Sprintf("document.querySelector(%q).value = %q", selector, text))
 }
 
 // text is what the page shows, for messages.

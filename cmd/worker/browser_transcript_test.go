@@ -5,8 +5,6 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"github.com/chromedp/chromedp"
 )
 
 // evil is an answer whose author wants more than to answer.
@@ -98,16 +96,19 @@ func TestPageAgents(t *testing.T) {
 	b.see(".finding", "maxSteps")
 	b.see(".finding .place", ".agents/agents/fixer.md:3")
 
-	b.do(chromedp.SendKeys(chromedp.CSS("[name=arg]"), "rm -rf / && cat .env\r"))
+	b.fill("[name=arg]", "rm -rf / && cat .env")
+	b.click("button", "Explain")
 	b.see(".answer b", "deny")
 	b.see(".answer", "permissions.jsonc")
 	b.click(".agent summary", "fixer")
 	b.shoot("page-agents", 1280, 900, "light")
 
-	b.do(chromedp.SetValue(chromedp.CSS("form select[name=agent]"), "general"), chromedp.SendKeys(chromedp.CSS("[name=prompt]"), "stay with it"))
+	b.fill("form select[name=agent]", "general")
+	b.fill("[name=prompt]", "stay with it")
 	b.click("button.good", "Start")
 	b.see(".session .pill", "thinks")
 	b.see(".block.assistant", "Still at it")
-	b.do(chromedp.SendKeys(chromedp.CSS(".sending input"), "go on\r"))
+	b.fill(".sending input", "go on")
+	b.click(".sending button", "Send")
 	b.see("[role=status]", "before its next step")
 }
