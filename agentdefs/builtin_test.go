@@ -14,7 +14,7 @@ func TestBuiltinTools(t *testing.T) {
 	for _, test := range []struct {
 		agent string
 		tools []string
-		want  string // of the tools; empty: nothing
+		want  string // of the tools; empty means nothing
 		web   bool
 	}{
 		{"explore", nil, "", false},

@@ -123,7 +123,7 @@ func (l *live) untilFresh(after string) *agentdefs.Snapshot {
 	return l.until("all is as after "+after, func(s *agentdefs.Snapshot) bool { return difference(s, want) == "" })
 }
 
-// difference says how two snapshots differ for a reader; empty: they don't.
+// difference says how two snapshots differ for a reader; empty means they don't.
 func difference(a, b *agentdefs.Snapshot) string {
 	switch {
 	case a.Dir() != b.Dir():

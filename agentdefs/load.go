@@ -36,14 +36,14 @@ type loader struct {
 	opts    *Options
 	builtin []served
 	limiter *disk.Limiter
-	watcher *watch.Watcher // nil: nothing is watched
+	watcher *watch.Watcher // nil means nothing is watched
 
 	unread   []Unread  // folders that are there and not read
 	unreadAt time.Time // when they were looked for
 
 	scan     *scan.Scan // the last one
 	files    *files     // of it
-	were     *files     // of the one before; nil: there is none
+	were     *files     // of the one before; nil means there is none
 	snapshot *Snapshot  // made of them
 }
 

@@ -117,7 +117,7 @@ func TestFolders(t *testing.T) {
 func TestOverride(t *testing.T) {
 	for _, tt := range []struct {
 		name, file string
-		prompt     string // of general; empty: it is not served
+		prompt     string // of general; empty means it is not served
 		code       string
 	}{
 		{"replaced", plain, "Work well.", "agent-shadows-builtin"},

@@ -17,7 +17,7 @@ type merge struct {
 	diagnostics []Diagnostic
 	unserved    []Unserved
 	withheld    map[string]bool // names that a file takes without serving them
-	before      *Snapshot       // the snapshot before, whose copies are used again; nil: this is the first
+	before      *Snapshot       // the snapshot before, whose copies are used again; nil means this is the first
 }
 
 func newMerge(builtin []served, before *Snapshot) *merge {

@@ -17,7 +17,7 @@ type Options struct {
 	// agent's ruleset. Who runs agents then limits their depth.
 	Nesting bool
 
-	// Home is the folder that "~/" and "$HOME/" stand for in patterns; empty:
+	// Home is the folder that "~/" and "$HOME/" stand for in patterns; empty means
 	// the user's.
 	Home string
 
@@ -35,28 +35,28 @@ type Options struct {
 	From []string
 
 	// ToolsHome is the folder below which other tools keep the agents of the
-	// user, as in .claude/agents; empty: they are not looked for.
+	// user, as in .claude/agents; empty means they are not looked for.
 	ToolsHome string
 
-	// KnownModel reports whether a file may name this model or alias; nil: any.
+	// KnownModel reports whether a file may name this model or alias; nil means any.
 	KnownModel func(name string) bool
 
 	// Tools names the tools that there are, which the built-in agents tell of;
-	// nil: not known, and nothing is said of them.
+	// nil means not known, and nothing is said of them.
 	Tools []string
 
 	// PollEvery is how often a [Registry] looks for changes where the system
-	// cannot tell it of them; 0: 2 s.
+	// cannot tell it of them; 0 means 2 s.
 	PollEvery time.Duration
 
 	// RescanEvery is how often a [Registry] reads everything again, for what
 	// no event tells of: a file that is written to through a mapping of memory
-	// or a hard link, a file system mounted over a folder; 0: 30 s. It takes at
+	// or a hard link, a file system mounted over a folder; 0 means 30 s. It takes at
 	// most a hundredth of the time, and comes less often where it would take more.
 	RescanEvery time.Duration
 
 	// Logger gets each file that is not served or stale, once for each
-	// change of the file; nil: discard.
+	// change of the file; nil discards them.
 	Logger *slog.Logger
 
 	disk  disk.System  // tests replace parts of it

@@ -115,7 +115,7 @@ func TestStaleModel(t *testing.T) {
 		put(t, filepath.Join(root, ".agents/agents/beside.md"), agent("Beside", "x"))
 		l := open(t, root, nil)
 		defer l.close()
-		good := "" // the description in force; empty: none
+		good := "" // the description in force; empty means none
 		for range rapid.IntRange(1, 5).Draw(t, "steps") {
 			i := rapid.IntRange(0, len(versions)).Draw(t, "version")
 			stale := false

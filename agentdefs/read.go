@@ -26,7 +26,7 @@ const settleTime = 50 * time.Millisecond
 type files struct {
 	records map[scan.Key]*record
 	ordered [][]*record // as the scan's listings have them
-	again   time.Time   // when to read again a file that is being written; zero: no file is
+	again   time.Time   // when to read again a file that is being written; zero means no file is
 	read    int         // how many had to be read
 }
 
@@ -34,10 +34,10 @@ type files struct {
 type reader struct {
 	opts  *Options
 	disk  *disk.Disk
-	known *files // from the scan before; nil: this is the first
+	known *files // from the scan before; nil means this is the first
 
 	// changed reports whether the file at a real path must be read again,
-	// whatever its size and times say; nil: only changed ones.
+	// whatever its size and times say; nil means only changed ones.
 	changed func(real string) bool
 }
 

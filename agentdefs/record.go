@@ -17,16 +17,16 @@ import (
 // record is what is known of a file.
 type record struct {
 	real    string
-	info    fs.FileInfo // of when it was read; nil: nothing was read
+	info    fs.FileInfo // of when it was read; nil means nothing was read
 	settled bool        // info has to change if the file does
 	hash    [sha256.Size]byte
 	latest  definition.Parsed  // what the file holds
-	good    *definition.Parsed // the last version that could be served; nil: the file has had no agent since it was without one on purpose
+	good    *definition.Parsed // the last version that could be served; nil means the file has had no agent since it was without one on purpose
 	force   definition.Parsed  // what counts: latest, or good marked as stale
 
 	// claims is the name that the file had when it last had one, and holds
 	// against agents of folders before its own: what it restricted does not come
-	// back without that. Empty: the file has a name, or never had one.
+	// back without that. Empty means the file has a name, or never had one.
 	claims string
 
 	// unreachable says that the file's folder cannot be read, so that nothing is

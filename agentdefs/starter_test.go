@@ -88,7 +88,7 @@ func TestStarterRules(t *testing.T) {
 func TestStarterNames(t *testing.T) {
 	for _, tt := range []struct {
 		role, name string
-		err        string // empty: none
+		err        string // empty means none
 	}{
 		{"", "a", ""},
 		{"review", "Reviewer", ""},

@@ -31,7 +31,7 @@ type Options struct {
 	Sync Sync
 
 	// URL is an existing NATS server or cluster with JetStream
-	// ("nats://host:4222", several with commas between them). Empty: the embedded
+	// ("nats://host:4222", several with commas between them). Empty means the embedded
 	// server, which listens on no socket until a second process needs it.
 	URL string
 
@@ -39,20 +39,20 @@ type Options struct {
 	Access Access
 
 	// Replicas is how many servers of a cluster keep what is stored: 1, 3 or 5;
-	// 0: 1 for streams that the worker makes, and any number for those that exist.
+	// 0 means 1 for streams that the worker makes, and any number for those that exist.
 	Replicas int
 
-	// MaxAge is how long events are kept in a stream that the bus makes; 0: for
+	// MaxAge is how long events are kept in a stream that the bus makes; 0 means for
 	// ever. Whole sessions are deleted earlier ([Bus.Purge]): this is for events
 	// that belong to no session, or no longer to one.
 	MaxAge time.Duration
 
 	// Lost is called once if the connection is closed for good other than by
 	// [Bus.Close]. Every later operation on the bus fails with the same error.
-	// nil: not called. It must not block.
+	// nil means not called. It must not block.
 	Lost func(error)
 
-	Logger *slog.Logger // nil: discard
+	Logger *slog.Logger // nil discards them
 }
 
 // Bus is a connection to the event streams of one workspace.
@@ -144,7 +144,7 @@ func (b *Bus) Publisher(path event.Path) (*Publisher, error) {
 }
 
 // PublisherSince is [Bus.Publisher] for a session that was taken over before, the last
-// time by the event of a sequence number. 0: it was not.
+// time by the event of a sequence number. 0 means it was not.
 func (b *Bus) PublisherSince(path event.Path, since uint64) (*Publisher, error) {
 	p, err := b.Publisher(path)
 	if err != nil {
@@ -231,7 +231,7 @@ func (b *Bus) Stopped() bool { return b.store.Stopped() }
 func (b *Bus) Waited(began time.Time) time.Duration { return b.store.Waited(began) }
 
 // Diagnosis returns what is known to be wrong with the store, in the form of a remark
-// behind an error that does not say it; empty: nothing.
+// behind an error that does not say it; empty means nothing.
 func (b *Bus) Diagnosis() string { return b.store.Diagnosis() }
 
 // Suspend hands the embedded store over to another process, if this one runs it. Until

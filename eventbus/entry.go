@@ -19,7 +19,7 @@ type entry struct {
 	p       *Publisher
 	number  uint64 // among those of p, from 1
 	subject string
-	data    []byte // as it is stored; nil: delta is encoded when it is sent
+	data    []byte // as it is stored; nil means delta is encoded when it is sent
 	delta   delta
 	first   bool // of its publisher in its batch
 	last    bool // of its session: the store takes one

@@ -46,7 +46,7 @@ type fanOut struct {
 	recent recent              // while it runs
 	live   int                 // readers
 	idle   time.Time           // since when there are none
-	stop   context.CancelFunc  // of run; nil: it does not run
+	stop   context.CancelFunc  // of run; nil means it does not run
 	closed bool
 	runs   sync.WaitGroup
 }
@@ -138,7 +138,7 @@ func (f *fanOut) take(ctx context.Context, q *queue, deliver func(*stored) (bool
 
 // join has a reader get what is stored below its subject from now on in its queue,
 // and before it what it lacks of the recent events. Older ones it is to read from
-// the store, up to a sequence number; 0: there are none. The queue is cut if it is
+// the store, up to a sequence number; 0 means there are none. The queue is cut if it is
 // full, or if the store is lost.
 func (f *fanOut) join(ctx context.Context, q *queue, from uint64) (older uint64, err error) {
 	for {

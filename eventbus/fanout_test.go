@@ -40,7 +40,7 @@ func TestReadersComeAndGo(t *testing.T) {
 			path = root.Child(fmt.Sprint("c", f%sessions), "explore")
 		}
 		working.Go(func() {
-			next := make(map[string]int) // by session; 0: not seen yet
+			next := make(map[string]int) // by session; 0 means not seen yet
 			ends, resume := 0, uint64(0)
 			for ends < 1 || len(path) == 1 && ends < sessions {
 				leave := rand.IntN(each)

@@ -39,7 +39,7 @@ var sessionEnd = []byte(`{"type":"session_end"`)
 
 // FollowOptions selects a part of a stream.
 type FollowOptions struct {
-	// From is the first sequence number of interest; 0: from the start. A client
+	// From is the first sequence number of interest; 0 means from the start. A client
 	// that saw up to N comes back with N+1.
 	From uint64
 
@@ -82,7 +82,7 @@ func (b *Bus) Stored(ctx context.Context, above, path event.Path, eventType stri
 	}
 }
 
-// Newest returns the sequence number of the newest event in the store; 0: it has
+// Newest returns the sequence number of the newest event in the store; 0 means it has
 // none yet.
 func (b *Bus) Newest(ctx context.Context) (uint64, error) { return newest(ctx, b.events) }
 
@@ -108,7 +108,7 @@ func (b *Bus) Last(ctx context.Context, path event.Path, eventType string) (json
 }
 
 // LastSeq returns the sequence number of the newest stored event of a type that
-// the session at the end of path has published itself; 0: none is stored.
+// the session at the end of path has published itself; 0 means none is stored.
 func (b *Bus) LastSeq(ctx context.Context, path event.Path, eventType string) (uint64, error) {
 	subject, err := b.Subject(path)
 	if err != nil {

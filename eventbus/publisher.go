@@ -30,7 +30,7 @@ type Publisher struct {
 	sessionID     string
 	subject       string // of the events, without their type
 	endSubject    string // of the session's last event, and of those by which it was taken over
-	since         uint64 // the number of the last of these; 0: none is stored
+	since         uint64 // the number of the last of these; 0 means none is stored
 	logSubject    string // of the entries that are no events, without their kind
 	random        string // in the ids of its entries
 	before, after []byte // the envelope
@@ -46,9 +46,9 @@ type Publisher struct {
 	count  uint64        // entries published
 	stored uint64        // of them
 	flight uint64        // the number of the last batch with an entry of it
-	tail   *entry        // a delta that still waits to be sent, and is the last entry; nil: no such one
-	ending uint64        // the number of the session's end; 0: not published
-	wake   chan struct{} // closed when more is stored, or err is set; nil: nobody waits
+	tail   *entry        // a delta that still waits to be sent, and is the last entry; nil means no such one
+	ending uint64        // the number of the session's end; 0 means not published
+	wake   chan struct{} // closed when more is stored, or err is set; nil means nobody waits
 	err    error         // why the publisher has ended
 }
 
@@ -139,7 +139,7 @@ func (p *Publisher) Stored() uint64 {
 }
 
 // Err returns why the publisher has ended: an [ErrEnded] with the end of its session.
-// nil: what it has published is stored, or will be.
+// nil means what it has published is stored, or will be.
 func (p *Publisher) Err() error {
 	p.writer.mu.Lock()
 	defer p.writer.mu.Unlock()

@@ -122,7 +122,7 @@ func (r reader) contents(ctx context.Context, stream jetstream.Stream, subject s
 	}
 }
 
-// lastOf returns the last message that a stream has on some subjects; nil: it has
+// lastOf returns the last message that a stream has on some subjects; nil means it has
 // none.
 func lastOf(ctx context.Context, stream jetstream.Stream, subjects []string) (last *jetstream.RawStreamMsg, err error) {
 	for _, subject := range subjects {
@@ -138,7 +138,7 @@ func lastOf(ctx context.Context, stream jetstream.Stream, subjects []string) (la
 	return last, nil
 }
 
-// newest returns the sequence number of the last message of a stream; 0: it has
+// newest returns the sequence number of the last message of a stream; 0 means it has
 // none yet.
 func newest(ctx context.Context, stream jetstream.Stream) (uint64, error) {
 	info, err := stream.Info(ctx)

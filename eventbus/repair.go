@@ -182,7 +182,7 @@ func (w *writer) judge(f *flight) {
 	}
 }
 
-// refused returns the entry that the store has refused; nil: none, or it is unknown.
+// refused returns the entry that the store has refused; nil means none, or it is unknown.
 func (f *flight) refused() *entry {
 	if at := f.result.At; at > 0 && at <= len(f.entries) {
 		return f.entries[at-1]

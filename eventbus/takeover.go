@@ -19,7 +19,7 @@ func takenOver(raw []byte) bool { return bytes.HasPrefix(raw, sessionResumed) }
 
 // TakeOver publishes that this process goes on with the session at the end of path, and
 // returns its publisher, and the sequence number of the event. since is that of the last
-// such event in the session's log; 0: there is none. Nothing is stored behind the event
+// such event in the session's log; 0 means there is none. Nothing is stored behind the event
 // of what a process publishes that had the session before. Of all that would take it over
 // from there or end it, one succeeds; the others get [ErrEnded].
 func (b *Bus) TakeOver(ctx context.Context, path event.Path, since uint64, ev event.SessionResumed) (*Publisher, uint64, error) {

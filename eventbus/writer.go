@@ -45,7 +45,7 @@ type writer struct {
 	closed   bool
 	queue    []*entry
 	bytes    int       // of the queue
-	flight   *flight   // on its way; nil: none is
+	flight   *flight   // on its way; nil means none is
 	sending  bool      // somebody sends, and takes what is queued meanwhile
 	idle     sync.Cond // nobody does any more
 	scratch  []byte    // of whoever sends
@@ -55,7 +55,7 @@ type writer struct {
 	fences   bool      // the server can refuse what comes behind a session's end
 	cluster  bool      // of several servers
 	acked    uint64    // sequence number in the stream: the flight is behind it
-	refusing time.Time // since when nothing has been acknowledged; zero: all is well
+	refusing time.Time // since when nothing has been acknowledged; zero means all is well
 	watching bool      // a timer runs
 
 	conn      *natsstore.PublishConn
@@ -210,7 +210,7 @@ func (w *writer) pump() {
 	}
 }
 
-// next takes the next batch from the queue; nil: there is none, or not yet. Only one
+// next takes the next batch from the queue; nil means there is none, or not yet. Only one
 // is on its way at a time, so that nothing is stored behind what the store refuses.
 func (w *writer) next() *flight {
 	if w.away() || w.flight != nil {

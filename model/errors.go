@@ -24,7 +24,7 @@ type Error struct {
 	Model      string // the Model's name
 	Kind       ErrorKind
 	Status     int           // the HTTP status; 0 if the server did not answer
-	RetryAfter time.Duration // what the provider asked to wait; 0: it did not say
+	RetryAfter time.Duration // what the provider asked to wait; 0 means it did not say
 	Message    string        // the provider's words, or the adapter's; one line, without a key
 	Err        error
 }

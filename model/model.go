@@ -62,9 +62,9 @@ type Request struct {
 // adapter and the provider. What a provider is known to refuse, alone or
 // together, its adapter leaves out: the package of each says what that is.
 type Params struct {
-	MaxOutputTokens int      // 0: the adapter's default
-	Temperature     *float64 // 0 to 2; nil: the provider's default
-	TopP            *float64 // 0 to 1; nil: the provider's default
+	MaxOutputTokens int      // 0 means the adapter's default
+	Temperature     *float64 // 0 to 2; nil means the provider's default
+	TopP            *float64 // 0 to 1; nil means the provider's default
 
 	// Effort is how hard the model is to think: none, minimal, low, medium,
 	// high, xhigh or max, in any case. Empty, or any other word: the
@@ -128,7 +128,7 @@ type Retry struct {
 	Reason ErrorKind     // what came of the try before
 	Try    int           // the next one, counted from 1
 	Tries  int           // how many there are at most
-	Wait   time.Duration // until it begins; 0: a few seconds at most
+	Wait   time.Duration // until it begins; 0 means a few seconds at most
 }
 
 // TextDelta is the next piece of the answer's text: never the text so far,
@@ -156,7 +156,7 @@ type Usage struct {
 	CacheReadTokens  int64 `json:"cacheReadTokens,omitempty"`  // the part of InputTokens read from a cache
 	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"` // the part of InputTokens written to a cache
 
-	// Cost is what they cost, in US dollars. Empty: it is not known; see [Usage.Paid].
+	// Cost is what they cost, in US dollars. Empty means it is not known; see [Usage.Paid].
 	Cost json.Number `json:"cost,omitempty"`
 }
 

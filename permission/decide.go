@@ -18,7 +18,7 @@ type Layers struct {
 	// Agents are the rulesets of the session and of those it descends from:
 	// the root's first, its own last. The most restrictive counts, so nothing
 	// below can give back what one above has denied. nil entries are skipped;
-	// empty: the agent layer is left out.
+	// empty means the agent layer is left out.
 	Agents []*Ruleset
 
 	Static  *Ruleset // permissions.jsonc
@@ -98,7 +98,7 @@ func (l *Layers) decide(v *Value) Decision {
 }
 
 // judged returns what is judged for v: where a sandbox holds the call, of a file
-// that is not known only whether the call may have any; nil: v has no say.
+// that is not known only whether the call may have any; nil means v has no say.
 func (l *Layers) judged(v *Value) *Value {
 	switch {
 	case !l.Held || !v.unknownFile():

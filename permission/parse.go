@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ParseOptions configures [ParseYAML] and [ParseJSON]. nil: the zero value.
+// ParseOptions configures [ParseYAML] and [ParseJSON]. nil means the zero value.
 type ParseOptions struct {
 	LineOffset int    // added to every line: what stands before the text in its file
 	Home       string // what "~/" and "$HOME/" stand for; "": the user's home folder

@@ -25,7 +25,7 @@ type Workspace struct {
 	// Dir is the folder in which commands begin, absolute. "": Root.
 	Dir string
 
-	// folds tells of a folder whether it takes names in any case. nil: by
+	// folds tells of a folder whether it takes names in any case. nil means by
 	// trying; for tests.
 	folds func(dir string) bool
 }

@@ -76,18 +76,18 @@ type Value struct {
 	Text string
 
 	// Abs is the absolute path of a file, which patterns that begin with "/"
-	// are matched against in place of Text. Empty: no file.
+	// are matched against in place of Text. Empty means no file.
 	Abs string
 
 	Kind      Kind
 	Certainty Certainty
 
 	// Written is the part of a shell command that the value stands for, as
-	// it is written there. Empty: it was not written as such, or Text says it.
+	// it is written there. Empty means it was not written as such, or Text says it.
 	Written string
 
 	// Always is the pattern that "always" adds for a command of the shell.
-	// Empty: the one that matches Text alone.
+	// Empty means the one that matches Text alone.
 	Always string
 
 	// With are the assignments, here-documents and loop items that a command

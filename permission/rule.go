@@ -16,8 +16,8 @@ import (
 // Source says where a rule was written.
 type Source struct {
 	File   string // a path, "built in" or "runtime"
-	Line   int    // from 1; 0: not known
-	Column int    // in bytes, from 1; 0: not known
+	Line   int    // from 1; 0 means not known
+	Column int    // in bytes, from 1; 0 means not known
 }
 
 // String returns "file:line", or the file alone where the line is not known.

@@ -19,11 +19,11 @@ type Options struct {
 	Mode Mode // "": [Auto]
 
 	// Network is asked for every connection to a host ("name:port") whether it
-	// is allowed: its error is told to the command. nil: there is loopback
+	// is allowed: its error is told to the command. nil means there is loopback
 	// alone.
 	Network func(ctx context.Context, hostport string) error
 
-	// Support is what the system offers; nil: [Detect].
+	// Support is what the system offers; nil means [Detect].
 	Support *Support
 }
 
@@ -34,14 +34,14 @@ type Command struct {
 	Dir     string   // "": the workspace
 	Env     []string // see [Environ]
 
-	// nil: empty input, output thrown away. They are the only descriptors that
+	// nil means empty input, output thrown away. They are the only descriptors that
 	// the command gets.
 	Stdin, Stdout, Stderr *os.File
 
 	Limits Limits
 }
 
-// Limits are bounds for all that a command starts. 0: the default.
+// Limits are bounds for all that a command starts. 0 means the default.
 type Limits struct {
 	Processes int   // 4096; -1: as outside
 	OpenFiles int   // as outside

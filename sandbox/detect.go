@@ -6,7 +6,7 @@ type Support struct {
 	Architecture bool   `json:"architecture"` // the filter knows the processor's calls
 	Namespaces   bool   `json:"namespaces"`   // user namespaces, and all that a sandbox makes in them
 	NoNamespaces string `json:"noNamespaces,omitempty"`
-	Landlock     int    `json:"landlock"`   // version of the interface; 0: not available
+	Landlock     int    `json:"landlock"`   // version of the interface; 0 means not available
 	Supervisor   bool   `json:"supervisor"` // the kernel tells of calls that make names
 	Bubblewrap   string `json:"bubblewrap,omitempty"`
 }

@@ -26,7 +26,7 @@ type holder struct {
 	mu     sync.Mutex // of a question and its answer
 	socket *os.File
 	copied map[string]string // lower folder to the place of its copy
-	proxy  net.Listener      // on the namespace's loopback; nil: none
+	proxy  net.Listener      // on the namespace's loopback; nil means none
 	stop   func()
 	done   chan struct{}
 }

@@ -140,7 +140,7 @@ type Refusal struct {
 	Reason string `json:"reason"`
 }
 
-// refusedWrite returns why path may not be made or written; nil: it may.
+// refusedWrite returns why path may not be made or written; nil means it may.
 func (p *Profile) refusedWrite(op, abs string) *Refusal {
 	if path.Base(abs) == ".git" && contains(p.Workspace, abs) && op != "open" {
 		return &Refusal{op, abs, "a repository of its own decides which programs git runs: none is made or moved in the workspace"}

@@ -21,7 +21,7 @@ const (
 	wayVariable    = "SANDBOX_TEST_WAY"
 )
 
-// ways are the ways in which a command is run; nil: in no sandbox.
+// ways are the ways in which a command is run; nil means in no sandbox.
 var ways = map[string]func(*sandbox.Support){
 	"namespaces":     func(*sandbox.Support) {},
 	"bubblewrap":     func(s *sandbox.Support) { s.Namespaces = false },

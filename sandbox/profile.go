@@ -64,7 +64,7 @@ type Input struct {
 	// Required, with symlinks resolved.
 	Workspace permission.Workspace
 
-	// Folders are those beside the workspace; nil: [DefaultFolders] of the
+	// Folders are those beside the workspace; nil means [DefaultFolders] of the
 	// home folder.
 	Folders []Folder
 
@@ -73,7 +73,7 @@ type Input struct {
 	GitDirs []string
 
 	// GitOwn limits what of GitDirs may be written, with all below it, for a
-	// workspace that is a worktree made for the session. nil: all that git writes.
+	// workspace that is a worktree made for the session. nil means all that git writes.
 	GitOwn []string
 
 	// Protected are files and folders that are never writable, there or not:

@@ -86,7 +86,7 @@ func (s *scanner) scan(p *Profile, key string, roots []string) ([]*folder, error
 	return out, nil
 }
 
-// folder returns the folder at path as it is now; nil: it is gone, or none.
+// folder returns the folder at path as it is now; nil means it is gone, or none.
 func (s *scanner) folder(path string) (*folder, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {

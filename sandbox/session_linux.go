@@ -28,7 +28,7 @@ type Session struct {
 	closed  bool
 	running map[*Process]struct{}
 
-	dial dialFunc // nil: the real one; for tests
+	dial dialFunc // nil means the real one; for tests
 
 	scanner scanner
 	names   sync.RWMutex // write: while names of the workspace are made or moved

@@ -25,7 +25,7 @@ type beside struct {
 	known   map[string]bool // ids of what the model was told, or knows by other means
 	news    chan struct{}   // has a value if one of these may have changed
 
-	interrupt context.CancelCauseFunc // ends the step that runs; nil: none does
+	interrupt context.CancelCauseFunc // ends the step that runs; nil means none does
 }
 
 // notice is a message to a session's model on its way.
@@ -33,7 +33,7 @@ type notice struct {
 	id, text string
 	sent     bool // by somebody; else it tells of what ran beside the session
 
-	assignment *store.Assignment // that it changes; nil: none
+	assignment *store.Assignment // that it changes; nil means none
 }
 
 // errCallerEnded is the cause of the end of what a session runs beside its turn. It

@@ -71,14 +71,14 @@ func (s *Session) SayBudget(ev event.Budget) { s.publish(ev) }
 func (s *Session) KeepBudget(state json.RawMessage) { s.append(store.BudgetEntry(state)) }
 
 // Budget returns what bounds the session: its own budget, or that of a session above
-// it; nil: nothing does.
+// it; nil means nothing does.
 func (s *Session) Budget() Budget { return s.budget }
 
 // defaultOutput is how many tokens an answer may have where there is a budget, and
 // nobody has said how many.
 const defaultOutput = 8192
 
-// reserve sets aside what a call of a model may use, and bounds its answer. nil: there
+// reserve sets aside what a call of a model may use, and bounds its answer. nil means there
 // is no budget.
 func (s *Session) reserve(ctx context.Context, m model.Model, req *model.Request) (*Reservation, error) {
 	if s.budget == nil {
@@ -119,7 +119,7 @@ func (s *Session) settle(r *Reservation, used model.Usage, err error) {
 }
 
 // counted is how many tokens the first messages of the conversation have, with the
-// system prompt and the tools. 0: it is not known.
+// system prompt and the tools. 0 means it is not known.
 type counted struct {
 	messages int
 	tokens   int64

@@ -29,7 +29,7 @@ type Check struct {
 	// empty.
 	Command string
 
-	// Timeout bounds the command; 0: as shell_exec does.
+	// Timeout bounds the command; 0 means as shell_exec does.
 	Timeout time.Duration
 }
 
@@ -75,7 +75,7 @@ func (t *Turn) accepted(ctx context.Context, text string, final bool) (more bool
 	return true, nil
 }
 
-// check makes the checks of the session; nil: all hold.
+// check makes the checks of the session; nil means all hold.
 func (s *Session) check(ctx context.Context) *ChecksError {
 	var failed *ChecksError
 	for i := range s.checks {
@@ -113,7 +113,7 @@ func (s *Session) checkOne(ctx context.Context, c *Check) event.Check {
 	return outcome
 }
 
-// checkPath says why there is no such path; empty: it is there.
+// checkPath says why there is no such path; empty means it is there.
 func (s *Session) checkPath(name string) string {
 	name = path.Clean(name)
 	if !filepath.IsLocal(filepath.FromSlash(name)) {

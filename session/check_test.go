@@ -45,7 +45,7 @@ func TestChecksAreMade(t *testing.T) {
 		outcomes map[string][]string // of commands, one after the other
 		maxSteps int
 		denied   string
-		failed   string // what the error says; empty: completed
+		failed   string // what the error says; empty means completed
 		asked    int    // model calls
 		told     string // what the model reads of the repair
 	}{

@@ -25,7 +25,7 @@ type clock struct {
 	left    time.Duration
 	since   time.Time // when it last began to run
 	pauses  int
-	timer   *time.Timer // nil: no limit
+	timer   *time.Timer // nil means no limit
 	cancel  context.CancelCauseFunc
 	stopped bool
 }

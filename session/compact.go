@@ -46,11 +46,11 @@ const summarise = "Summarise the part of an agent's work that stands below, for 
 // tools.
 type Helper struct {
 	System string
-	Model  string // empty: that of the session it works for
+	Model  string // empty means that of the session it works for
 	Params Params
 }
 
-// room returns the tokens of the model's context window; 0: it is not known, or nobody
+// room returns the tokens of the model's context window; 0 means it is not known, or nobody
 // would summarise.
 func (s *Session) room() int64 {
 	if s.compaction == nil || s.m.window == nil {

@@ -21,7 +21,7 @@ import (
 type walker struct {
 	steps  int
 	counts bool
-	refuse int // tokens beyond which a request is refused; 0: none
+	refuse int // tokens beyond which a request is refused; 0 means none
 	mute   bool
 	asked  []*model.Request
 	helped []string

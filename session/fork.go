@@ -23,7 +23,7 @@ const AllTurns = -1
 // Fork returns the conversation of the session as its model was sent it when it made
 // the calls that run now: all of it, or that of the last turns. A turn begins with
 // a message to the model that is not the result of calls. It is called by a tool of
-// the session, while its call runs. nil: the session has no conversation.
+// the session, while its call runs. nil means the session has no conversation.
 func (s *Session) Fork(turns int) *Fork {
 	n := len(s.messages)
 	if s.agent == "" || n < 2 || s.messages[n-1].Role != model.Assistant {

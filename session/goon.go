@@ -82,10 +82,10 @@ func withoutReasoning(messages []model.Message) []model.Message {
 	return messages
 }
 
-// Parent returns the session above; nil: it is a root.
+// Parent returns the session above; nil means it is a root.
 func (s *Session) Parent() *Session { return s.parent }
 
-// Denied returns why the rules deny the session a value, whoever is asked; nil: they
+// Denied returns why the rules deny the session a value, whoever is asked; nil means they
 // don't.
 func (s *Session) Denied(value permission.Value) error {
 	rules, err := s.layersFor(nil)

@@ -22,14 +22,14 @@ type invocation struct {
 	model.ToolCall
 	session   *Session
 	callers   bool            // made by the caller that the session stands for
-	running   *sync.WaitGroup // counts it until it has its outcome; nil: none does
+	running   *sync.WaitGroup // counts it until it has its outcome; nil means none does
 	mu        sync.Mutex      // guards res and over while the tool runs
 	returned  bool            // the outcome is announced, and stays
 	messageID string
 	start     time.Time
-	tool      tool.Tool     // nil: not looked up yet, or there is none
-	prepared  tool.Prepared // nil: a model's call, whose arguments are not read yet
-	call      *tool.Call    // nil: not admitted, or not yet
+	tool      tool.Tool     // nil means not looked up yet, or there is none
+	prepared  tool.Prepared // nil means a model's call, whose arguments are not read yet
+	call      *tool.Call    // nil means not admitted, or not yet
 	res       CallResult
 	over      bool // res is the outcome
 	untold    bool // it may have changed what its tool does not tell

@@ -14,10 +14,10 @@ import (
 type layers struct {
 	permission.Layers
 	sandboxed bool   // the tool starts programs
-	notHeld   string // why no sandbox holds these to all of the rules; empty: one does
+	notHeld   string // why no sandbox holds these to all of the rules; empty means one does
 }
 
-// layersFor returns the rulesets that judge calls of t now. nil: what they judge
+// layersFor returns the rulesets that judge calls of t now. nil means what they judge
 // starts no program.
 func (s *Session) layersFor(t tool.Tool) (*layers, error) {
 	static, err := s.m.static.Rules()

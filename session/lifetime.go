@@ -9,7 +9,7 @@ import (
 // it ends then.
 type lifetime struct {
 	mu    sync.Mutex
-	cause error // why it is over; nil: it is not
+	cause error // why it is over; nil means it is not
 	first *bond
 }
 

@@ -42,7 +42,7 @@ type Outcome struct {
 	Text   string       // the answer; empty unless Completed
 	Err    error        // why; nil if Completed
 
-	// Partial is what the model has said last, if the turn has not completed; empty:
+	// Partial is what the model has said last, if the turn has not completed; empty means
 	// nothing.
 	Partial string
 }
@@ -60,14 +60,14 @@ type Turn struct {
 	s      *Session
 	prompt string
 
-	before *before // of one that another process has begun; nil: it is begun here
+	before *before // of one that another process has begun; nil means it is begun here
 
-	clock  *clock      // nil: not started
-	above  *stallWatch // of the parent's turn; nil: none
-	inTime func()      // ends the watch over the budget's time; nil: not started
+	clock  *clock      // nil means not started
+	above  *stallWatch // of the parent's turn; nil means none
+	inTime func()      // ends the watch over the budget's time; nil means not started
 	err    error       // of the start
 	next   string      // the id of the next message of the model
-	below  func() bool // takes the turn out of the context that it began in; nil: it can't be
+	below  func() bool // takes the turn out of the context that it began in; nil means it can't be
 
 	corrections int    // answers that were not accepted
 	said        string // by the model, last

@@ -33,22 +33,22 @@ type Options struct {
 	Model func(name string) (model.Model, error)
 
 	// Own returns the model of a name for an agent that has credentials of its own for
-	// it; false: it has none, and gets that of Model. nil: no agent has any.
+	// it; false: it has none, and gets that of Model. nil means no agent has any.
 	Own func(agent, name string) (model.Model, bool, error)
 
-	EndNotes store.EndNotes // of sessions that this process ends in place of others; nil: there are none
+	EndNotes store.EndNotes // of sessions that this process ends in place of others; nil means there are none
 
-	Window func(name string) int64 // tokens of the context window of a model; 0: not known. nil: of none
+	Window func(name string) int64 // tokens of the context window of a model; 0 means not known. nil means of none
 
 	// Approver answers what the rules ask, as does whoever calls [store.Store.Answer],
-	// from whatever process; nil: only they do.
+	// from whatever process; nil means only they do.
 	Approver Approver
 
 	// Unattended says that nobody can answer: without an Approver a
 	// call that the rules ask about is refused at once.
 	Unattended bool
 
-	// Audit takes every decision of the gate; nil: only the log does.
+	// Audit takes every decision of the gate; nil means only the log does.
 	Audit *audit.Log
 
 	// TakesOver says that this process goes on with sessions whose process has gone
@@ -62,7 +62,7 @@ type Options struct {
 	Prices *price.Table
 
 	Limits Limits
-	Logger *slog.Logger // nil: discard
+	Logger *slog.Logger // nil discards them
 }
 
 // Manager opens sessions and knows those that run in this process.
@@ -73,7 +73,7 @@ type Manager struct {
 	static     StaticRules
 	rulesFile  string
 	model      func(string) (model.Model, error)
-	own        func(agent, name string) (model.Model, bool, error) // nil: none
+	own        func(agent, name string) (model.Model, bool, error) // nil means none
 	window     func(string) int64
 	approver   Approver
 	unattended bool
@@ -95,7 +95,7 @@ type Manager struct {
 	live map[string]*Session
 	lost map[string]*eventbus.Publisher // see Manager.sweep
 
-	rulesSaid string // what was logged of the static rules; empty: nothing is wrong
+	rulesSaid string // what was logged of the static rules; empty means nothing is wrong
 }
 
 // OpenManager opens the session store of the bus's workspace, and takes a lease
@@ -174,10 +174,10 @@ type Model = model.Model
 
 // Spec says what session to open.
 type Spec struct {
-	ID              string   // one of [store.NewID] or [store.NextRun]; empty: a new one
-	Parent          *Session // nil: a root
+	ID              string   // one of [store.NewID] or [store.NextRun]; empty means a new one
+	Parent          *Session // nil means a root
 	ParentMessageID string
-	Agent           string // empty: the session stands for a caller, and has no model
+	Agent           string // empty means the session stands for a caller, and has no model
 	Description     string
 	System          string // the system prompt
 	Label           string // names it in lists, in place of the description; may be empty
@@ -192,7 +192,7 @@ type Spec struct {
 	Models []string
 
 	// Router picks the model before the first call, in place of the parent's or of the
-	// default. It is not asked where one of Models counts; nil: nobody is.
+	// default. It is not asked where one of Models counts; nil means nobody is.
 	Router Router
 
 	Params Params
@@ -211,7 +211,7 @@ type Spec struct {
 	// Nested is as in [store.Record].
 	Nested bool
 
-	// Fork is the conversation that the session goes on from, in place of System; nil:
+	// Fork is the conversation that the session goes on from, in place of System; nil means
 	// it begins a new one.
 	Fork *Fork
 
@@ -220,17 +220,17 @@ type Spec struct {
 	// ToolSet is the same, made once for many sessions, in place of Tools.
 	ToolSet *ToolSet
 
-	Compaction *Helper // nil: the conversation is not compacted near the end of [Options.Window]
+	Compaction *Helper // nil means the conversation is not compacted near the end of [Options.Window]
 
 	// Accept takes an answer of the model and returns what of it is the result
 	// of a turn. With an error the model is told why, and answers again, twice
 	// at most and within the turn's limits; then the turn fails with an
-	// [UnacceptedError]. nil: any answer is the result.
+	// [UnacceptedError]. nil means any answer is the result.
 	Accept func(answer string) (result string, err error)
 
 	// AllowedTools are the names of the tools that the session has, and no others of
 	// its set; those that follow one of them come with it. They hold for its
-	// descendants, too. nil: all of the set.
+	// descendants, too. nil means all of the set.
 	AllowedTools []string
 
 	// Checks are made by the session once the model has given an answer that is
@@ -244,13 +244,13 @@ type Spec struct {
 	Rules *permission.Ruleset
 
 	// Paths is what paths of the session's tools are relative to, and Worktree the
-	// git worktree that this is. nil: those of the parent, at last the workspace.
+	// git worktree that this is. nil means those of the parent, at last the workspace.
 	Paths    *permission.Workspace
 	Worktree *store.Worktree
 
 	// ResidentFile stands before the first prompt: a file that read_file shows whole, by
 	// its slash-separated path relative to Paths, without links. Other sessions with the
-	// same one are warned of. Empty: none.
+	// same one are warned of. Empty means none.
 	ResidentFile string
 
 	// Background says that the parent is told of the session's end by a message: by
@@ -261,7 +261,7 @@ type Spec struct {
 	// ends it, or a stop of its own.
 	Detached bool
 
-	// Resumes is what the session goes on with; nil: it begins anew. Terms is how it
+	// Resumes is what the session goes on with; nil means it begins anew. Terms is how it
 	// is called, for who resumes it: its log has it ([store.State]).
 	Resumes *Resumed
 	Terms   json.RawMessage
@@ -270,19 +270,19 @@ type Spec struct {
 	// those of its ancestors.
 	Within []*permission.Ruleset
 
-	// Budget bounds the session and those below it; nil: what bounds the parent does.
+	// Budget bounds the session and those below it; nil means what bounds the parent does.
 	Budget Budget
 
-	MaxSteps  int           // model calls with tools before it must conclude; 0: 10
-	TimeLimit time.Duration // 0: no limit
+	MaxSteps  int           // model calls with tools before it must conclude; 0 means 10
+	TimeLimit time.Duration // 0 means no limit
 
 	// Stall is after what time without an event the session is said to have stalled,
-	// and after what time more it is stopped. 0: never.
+	// and after what time more it is stopped. 0 means never.
 	Stall time.Duration
 
-	Approver Approver // nil: the manager's
+	Approver Approver // nil means the manager's
 
-	Mover Mover // runs the session for a call that waits for its end; nil: none does
+	Mover Mover // runs the session for a call that waits for its end; nil means none does
 }
 
 // Open begins a new session and publishes its first event. The caller ends it.

@@ -24,7 +24,7 @@ const (
 )
 
 // pauseFor returns how long a provider wants to be left alone that has refused a call;
-// 0: it does not say.
+// 0 means it does not say.
 func pauseFor(err error) time.Duration {
 	refused, ok := errors.AsType[*model.Error](err)
 	switch {

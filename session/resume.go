@@ -12,11 +12,11 @@ type Resumed struct {
 	Messages []*store.Message // its conversation: each call has an outcome
 
 	// MessageID is the id of the first prompt, which [Session.Send] does not take
-	// again; empty: a new one.
+	// again; empty means a new one.
 	MessageID string
 
 	// Within are rulesets that its ancestors had, and the new one's may lack. Before is
-	// what the session itself had; nil: nothing.
+	// what the session itself had; nil means nothing.
 	Within []*permission.Ruleset
 	Before *permission.Ruleset
 }

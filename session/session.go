@@ -31,9 +31,9 @@ type Session struct {
 
 // identity says which session it is. It does not change.
 type identity struct {
-	parent *Session // nil: a root
+	parent *Session // nil means a root
 	id     string
-	agent  string // as which it began; empty: it stands for a caller
+	agent  string // as which it began; empty means it stands for a caller
 	path   event.Path
 }
 
@@ -41,36 +41,36 @@ type identity struct {
 // [Session.succeed]; mu guards the model and the rulesets of those that look beside it.
 type behavior struct {
 	system    string
-	model     model.Model // of a caller: what it brings along; nil: nothing
+	model     model.Model // of a caller: what it brings along; nil means nothing
 	params    Params
-	accept    func(answer string) (string, error) // nil: any answer
+	accept    func(answer string) (string, error) // nil means any answer
 	checks    []Check
 	tools     *ToolSet
-	allowed   []string // the tools that it and those below it may have at most; nil: all
+	allowed   []string // the tools that it and those below it may have at most; nil means all
 	rulesets  []*permission.Ruleset
 	ownRules  int // how many of them, at the end, are the agent's own
 	maxSteps  int
 	timeLimit time.Duration
 	approver  Approver
-	resident  string               // the file that stands before the first prompt, relative to paths; empty: none does
+	resident  string               // the file that stands before the first prompt, relative to paths; empty means none does
 	paths     permission.Workspace // what its tools' paths are relative to
-	budget    Budget               // nil: none
-	stall     time.Duration        // how long nothing may happen; 0: as long as it may
+	budget    Budget               // nil means none
+	stall     time.Duration        // how long nothing may happen; 0 means as long as it may
 }
 
 // conversation is what the model is sent. The running turn alone touches it.
 type conversation struct {
 	messages []model.Message
-	promptID string // of the first prompt; empty: a new one
+	promptID string // of the first prompt; empty means a new one
 	callIDs  map[string]bool
 	task     int // which message is the prompt of the turn
 
-	router       Router           // picks the model before the first call; nil: it has one
+	router       Router           // picks the model before the first call; nil means it has one
 	residentOpen bool             // the resident file was looked at
-	compaction   *Helper          // nil: it is never compacted
-	window       int64            // tokens of the model's context window; 0: not asked for yet, below: not known
+	compaction   *Helper          // nil means it is never compacted
+	window       int64            // tokens of the model's context window; 0 means not asked for yet, below: not known
 	asked        []model.ToolSpec // what the last call told of tools
-	inherited    []model.ToolSpec // the same in each call; nil: what there is at the time
+	inherited    []model.ToolSpec // the same in each call; nil means what there is at the time
 	counted      counted
 }
 
@@ -82,12 +82,12 @@ type lifecycle struct {
 	life       lifetime        // ends when the session is stopped, or has ended
 	done       chan struct{}   // closed when End has returned
 	taken      atomic.Bool     // another process has ended it, or goes on with it
-	since      uint64          // the number of the event by which this process has taken it over; 0: it has begun it
+	since      uint64          // the number of the event by which this process has taken it over; 0 means it has begun it
 	before     before          // what was done of it then
 
-	mover Mover // nil: no call waits for its end
+	mover Mover // nil means no call waits for its end
 
-	watch atomic.Pointer[stallWatch] // over the running turn; nil: none
+	watch atomic.Pointer[stallWatch] // over the running turn; nil means none
 }
 
 // progress is how far the session has come. mu guards it.
@@ -95,17 +95,17 @@ type progress struct {
 	workMu    sync.Mutex // held while what a call has done is published and noted; before mu
 	mu        sync.Mutex
 	active    int           // calls of a caller that run now
-	idle      chan struct{} // closed when none does any more; nil: nobody waits for that
+	idle      chan struct{} // closed when none does any more; nil means nobody waits for that
 	publisher *eventbus.Publisher
 	ending    bool // End has been called
 	record    store.Record
 	runtime   *permission.Ruleset
-	clock     *clock        // nil: no turn has begun
+	clock     *clock        // nil means no turn has begun
 	extra     time.Duration // that its turns have besides the time limit
 	shown     event.Status
 	todo      event.Todo // that the session has noted
 	plan      event.Plan
-	next      *successor // the agent after the step that runs; nil: the same
+	next      *successor // the agent after the step that runs; nil means the same
 	broken    error      // why the session can't go on: its store failed
 }
 
@@ -119,7 +119,7 @@ type questions struct {
 // ID returns the session's id.
 func (s *Session) ID() string { return s.id }
 
-// Agent returns the agent's name, which [Session.GoOnAs] changes; empty: the session
+// Agent returns the agent's name, which [Session.GoOnAs] changes; empty means the session
 // stands for a caller.
 func (s *Session) Agent() string {
 	s.mu.Lock()

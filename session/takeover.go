@@ -14,7 +14,7 @@ import (
 type adoption struct {
 	takesOver bool
 	adopts    chan struct{} // closed once adopter is set
-	adopter   store.Adopter // nil: they are ended
+	adopter   store.Adopter // nil means they are ended
 }
 
 // AdoptWith begins to go on with sessions whose process has gone, by a: what can be gone
@@ -81,7 +81,7 @@ func (m *Manager) GoOn(ctx context.Context, spec Spec, t *store.Taken, task int)
 type before struct {
 	steps  int
 	worked time.Duration
-	answer *string // the result of its turn; nil: that goes on
+	answer *string // the result of its turn; nil means that goes on
 }
 
 // Continue is [Session.Begin] for a session that was taken over: the turn goes on where

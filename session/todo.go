@@ -128,7 +128,7 @@ func (s *Session) setPlan(plan event.Plan) string {
 }
 
 // StateText is what the session has noted for itself, as a model reads it: its plan
-// and its list of what is to be done. Empty: nothing.
+// and its list of what is to be done. Empty means nothing.
 func (s *Session) StateText() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.L
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	var publisher *eventbus.Publisher // nil: not opened yet, or failed
+	var publisher *eventbus.Publisher // nil means not opened yet, or failed
 	var err error
 	first := true
 	for change := range agents.Changes(ctx) {

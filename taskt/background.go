@@ -93,7 +93,7 @@ func (c *call) tellEnd(r *Result) {
 // detached are the subagents that run apart from their callers.
 type detached struct {
 	mu      sync.Mutex
-	ctx     context.Context // ends with close; nil: nothing has begun
+	ctx     context.Context // ends with close; nil means nothing has begun
 	cancel  context.CancelCauseFunc
 	closed  bool
 	running sync.WaitGroup

@@ -81,20 +81,20 @@ type env struct {
 // has no model.
 type setup struct {
 	model    model.Model
-	models   func(name string) (model.Model, error) // nil: model, whatever the name
+	models   func(name string) (model.Model, error) // nil means model, whatever the name
 	limits   taskt.Limits
 	files    map[string]string // agent files, name to content
-	static   static            // nil: all is allowed
+	static   static            // nil means all is allowed
 	approver session.Approver
 	budget   taskt.Budget
 
 	agentModels map[string]string
 
-	agents  taskt.Agents // nil: those of files
+	agents  taskt.Agents // nil means those of files
 	tools   []tool.Tool
 	isolate func(ctx context.Context, from, id string) (*taskt.Place, error)
 
-	bus *eventbus.Bus // of a store that is there; nil: a new one
+	bus *eventbus.Bus // of a store that is there; nil means a new one
 }
 
 func newEnv(t testing.TB, m model.Model, limits taskt.Limits, files map[string]string) *env {

@@ -10,7 +10,7 @@ import (
 )
 
 // ForkContext is how much of its caller's conversation a subagent goes on from: a
-// number of turns, or [session.AllTurns]; 0: none. Its JSON is "all", "none" or the
+// number of turns, or [session.AllTurns]; 0 means none. Its JSON is "all", "none" or the
 // number.
 type ForkContext int
 

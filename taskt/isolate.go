@@ -21,7 +21,7 @@ import (
 // Place is where a session works, and those below it: a git worktree, a folder, or a
 // folder of a worktree.
 type Place struct {
-	Worktree *worktree.Worktree   // nil: it is the workspace
+	Worktree *worktree.Worktree   // nil means it is the workspace
 	Paths    permission.Workspace // what paths in it are relative to
 	Tools    []tool.Tool          // which work there
 	Close    func() error         // ends what they have left
@@ -29,14 +29,14 @@ type Place struct {
 	// In returns the same tools for work in a folder of it, as [Options.In] does.
 	In func(dir string) []tool.Tool
 
-	// Dir is the folder that sessions are held to, its path in the place; empty: none.
+	// Dir is the folder that sessions are held to, its path in the place; empty means none.
 	Dir string
 }
 
 // places are those in use, by the sessions that they were made for.
 type places struct{ byID sync.Map }
 
-// of returns the place in which a session works; nil: the workspace.
+// of returns the place in which a session works; nil means the workspace.
 func (p *places) of(s *session.Session) *Place {
 	path := s.Path()
 	for i := len(path) - 1; i >= 0; i-- {

@@ -22,7 +22,7 @@ type Limits struct {
 
 	// Stall is after what time without an event a session is said to have stalled
 	// where its file does not say, and after what time more it is stopped: 1 s to
-	// 24 h; 0: never.
+	// 24 h; 0 means never.
 	Stall time.Duration
 
 	// Depth is how deep sessions may nest: 1 to 5; 1, so that a child makes no
@@ -39,7 +39,7 @@ type Limits struct {
 	PerParent int
 
 	// Takeovers is how often a child whose process has gone is gone on with by
-	// another one: 0 to 10; 0: never.
+	// another one: 0 to 10; 0 means never.
 	Takeovers int
 }
 

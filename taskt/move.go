@@ -14,11 +14,11 @@ import (
 // background.
 type moving struct {
 	mu    sync.Mutex
-	call  *tool.Call    // nil: the call does not wait yet
+	call  *tool.Call    // nil means the call does not wait yet
 	over  bool          // the child's turn has ended
-	leave func()        // says that the child has ended; nil: it was not moved
-	hold  func()        // has the clocks above go on; nil: they do
-	moved chan struct{} // closed when it is moved; nil: nobody waits for that
+	leave func()        // says that the child has ended; nil means it was not moved
+	hold  func()        // has the clocks above go on; nil means they do
+	moved chan struct{} // closed when it is moved; nil means nobody waits for that
 }
 
 // errStays is why a child is not moved.
@@ -80,7 +80,7 @@ func (m *moving) begin(call *tool.Call) {
 }
 
 // end notes that the child's turn has ended. leave is what is to be done once the child
-// has; nil: it was not moved.
+// has; nil means it was not moved.
 func (m *moving) end() (leave func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -71,8 +71,8 @@ func (r *offers) of(by caller) *offer {
 
 // caller is who calls agents.
 type caller struct {
-	name string                // as [agentdefs.Definition.Callers] has it; empty: an agent that none names
-	only *agentdefs.Definition // the caller, where its file says which agents it may call; nil: all
+	name string                // as [agentdefs.Definition.Callers] has it; empty means an agent that none names
+	only *agentdefs.Definition // the caller, where its file says which agents it may call; nil means all
 }
 
 // host is the caller that is no agent.
@@ -176,7 +176,7 @@ func (r *offers) resolve(name string) (def *agentdefs.Definition, candidates []s
 }
 
 // unserved returns the agent of that name, in any case, that is not served, a
-// file's before a built-in one; nil: there is none, or a served agent has the
+// file's before a built-in one; nil means there is none, or a served agent has the
 // name.
 func (r *offers) unserved(name string) *agentdefs.Unserved {
 	if def, _ := r.snapshot.Resolve(name); def != nil {
@@ -219,7 +219,7 @@ type UnknownAgentError struct {
 	Candidates []string // names that differ from Name in upper and lower case alone, if there are several
 	Accepted   []string // names, their aliases in brackets
 
-	// Unserved is the agent of that name that is not served; nil: there is none.
+	// Unserved is the agent of that name that is not served; nil means there is none.
 	Unserved *agentdefs.Unserved
 
 	// Withheld are all agents that are not served, where none is accepted.

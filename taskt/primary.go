@@ -54,9 +54,9 @@ func (s *Service) PrimaryChanges(ctx context.Context) iter.Seq[struct{}] {
 // one prompt.
 type Conversation struct {
 	Description string        // the task in a few words
-	Model       string        // in place of the agent's; empty: that one
+	Model       string        // in place of the agent's; empty means that one
 	Lasting     bool          // as in [session.Spec]
-	Resumes     *store.Record // of a session that has ended, whose conversation it goes on with; nil: none
+	Resumes     *store.Record // of a session that has ended, whose conversation it goes on with; nil means none
 }
 
 // OpenPrimary opens the root session of a primary agent, which may call task.

@@ -12,7 +12,7 @@ import (
 // Setting is where an agent runs.
 type Setting struct {
 	Root  string             // the workspace's folder
-	Dir   string             // the folder in it that a child is held to; empty: all of it
+	Dir   string             // the folder in it that a child is held to; empty means all of it
 	Child bool               // the agent runs as a child
 	Text  *instructions.Text // what the workspace says to all agents; may be nil
 

@@ -21,7 +21,7 @@ import (
 // too, and may do no more.
 type terms struct {
 	Rules [][]string `json:"rules"`          // the agent's, in their order: tool, pattern, action, "own" for the worker's
-	Call  *Input     `json:"call,omitempty"` // nil: it says no more than what is to be done, and by whom
+	Call  *Input     `json:"call,omitempty"` // nil means it says no more than what is to be done, and by whom
 }
 
 // ownRule marks one of [permission.Rule.Own].
@@ -81,9 +81,9 @@ type resumption struct {
 
 	assignment store.Assignment // what differs from that of the call
 	isolated   bool             // that worked in a worktree
-	from       string           // its folder; empty: it is gone
+	from       string           // its folder; empty means it is gone
 
-	taken *store.Taken // that session itself goes on; nil: its next run does
+	taken *store.Taken // that session itself goes on; nil means its next run does
 	task  int          // which of its messages says what it is to do, if it was taken over
 }
 

@@ -59,7 +59,7 @@ func (c *call) start(ctx context.Context, caller *session.Session) *Run {
 // outlast returns the result of a child in the background, once it has ended. Of one
 // that is detached it waits no longer than the caller's session is there.
 func (c *call) outlast(ctx context.Context, caller *session.Session) *Result {
-	var alone <-chan struct{} // nil: the child ends with the caller
+	var alone <-chan struct{} // nil means the child ends with the caller
 	if c.isDetached() {
 		bound, release := caller.Bound(ctx)
 		defer release()
@@ -93,7 +93,7 @@ func (r *Run) Agent() string { return r.agent }
 // SessionID returns the child's id; empty if no child was opened and the call is over.
 func (r *Run) SessionID() string { return r.child }
 
-// Accepted returns what the caller of a run in the background gets at once; nil: it
+// Accepted returns what the caller of a run in the background gets at once; nil means it
 // does not run there, or no child was opened.
 func (r *Run) Accepted() *Result {
 	moved := false

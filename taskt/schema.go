@@ -18,7 +18,7 @@ type Input struct {
 	Prompt      string `json:"prompt"`
 	AgentType   string `json:"agentType"`
 
-	// Background has the call return at once, while the subagent runs on; nil: as
+	// Background has the call return at once, while the subagent runs on; nil means as
 	// the agent's file says.
 	Background *bool `json:"background,omitempty"`
 
@@ -26,35 +26,35 @@ type Input struct {
 	// It is for hosts: the schema does not show it to models, and they may not say it.
 	Detached bool `json:"detached,omitempty"`
 
-	// Model is the model of the subagent, as an agent file may name it. Empty: that of the
+	// Model is the model of the subagent, as an agent file may name it. Empty means that of the
 	// file, of the settings, or of the caller. One that can't be had is passed over,
 	// with a warning.
 	Model string `json:"model,omitempty"`
 
-	// Effort is how hard the model is to think: one of [model.Efforts]. Empty: as the
+	// Effort is how hard the model is to think: one of [model.Efforts]. Empty means as the
 	// file says. One that is none is passed over, with a warning. The schema does not
 	// have it.
 	Effort string `json:"effort,omitempty"`
 
 	// TimeoutSeconds is how long the subagent may run, 1 to 86,400; a file that
-	// says less counts. 0: as the file or the worker says.
+	// says less counts. 0 means as the file or the worker says.
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 
 	// Cwd is the folder of the workspace that the subagent is held to: its path there,
-	// or an absolute one. Empty: all that its caller has.
+	// or an absolute one. Empty means all that its caller has.
 	Cwd string `json:"cwd,omitempty"`
 
-	// ForkContext has the subagent go on from the caller's conversation; nil: as the
+	// ForkContext has the subagent go on from the caller's conversation; nil means as the
 	// agent's file says.
 	ForkContext *ForkContext `json:"forkContext,omitempty"`
 
 	// AllowedTools are the names of the tools that the subagent has, of those that it
-	// would have without; nil: all of them. A name that no tool has is an error.
+	// would have without; nil means all of them. A name that no tool has is an error.
 	AllowedTools []string `json:"allowedTools,omitempty"`
 
 	// WriteRoots are the folders of the workspace, relative to Cwd or absolute, to
 	// which the subagent's writing is held, and in which no other that names
-	// some may write meanwhile. nil: wherever it may.
+	// some may write meanwhile. nil means wherever it may.
 	WriteRoots []string `json:"writeRoots,omitempty"`
 
 	// Checks are made after those of the agent's file. They are for programs: the
@@ -67,7 +67,7 @@ type Input struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 
 	// ResidentFile is a file of the workspace whose content stands before the prompt: its
-	// path there, or an absolute one. Empty: that of the agent's file. The schema does
+	// path there, or an absolute one. Empty means that of the agent's file. The schema does
 	// not have it.
 	ResidentFile string `json:"residentFile,omitempty"`
 

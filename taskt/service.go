@@ -38,11 +38,11 @@ type Options struct {
 	Tools    []tool.Tool // the tools that children may be offered, besides task
 
 	// In returns the same tools for a session whose commands begin in a folder of the
-	// workspace, by its path there: for calls that name one. nil: they can't be made.
+	// workspace, by its path there: for calls that name one. nil means they can't be made.
 	In func(dir string) []tool.Tool
 
 	// Isolate makes a place for the session of an id, of the files that lie in the
-	// folder from now: for agents whose file says isolation: worktree. nil: they
+	// folder from now: for agents whose file says isolation: worktree. nil means they
 	// can't be run.
 	Isolate func(ctx context.Context, from, id string) (*Place, error)
 
@@ -51,22 +51,22 @@ type Options struct {
 	Rules []permission.Rule
 
 	// Memory is the file that agents with a memory read, and add to: see package
-	// memory. Empty: none has one.
+	// memory. Empty means none has one.
 	Memory string
 
 	// AgentModels are the models of agents whose files and calls name none, by the
 	// agents' names in lower case.
 	AgentModels map[string]string
 
-	// Router picks the models of subagents for which none is named; nil: nobody does.
+	// Router picks the models of subagents for which none is named; nil means nobody does.
 	Router session.Router
 
 	// Budget is what a caller's task, or a primary agent, may use with all below it.
 	Budget Budget
-	Prices *price.Table // as the sessions have them; nil: none is known
+	Prices *price.Table // as the sessions have them; nil means none is known
 
 	Limits Limits
-	Logger *slog.Logger // nil: discard
+	Logger *slog.Logger // nil discards them
 }
 
 // Service runs tasks.
@@ -76,7 +76,7 @@ type Service struct {
 	agents   Agents
 	root     string
 	text     *instructions.Reader // of the workspace
-	memory   *memory.Memory       // nil: there is none
+	memory   *memory.Memory       // nil means there is none
 	tools    []tool.Tool          // without task
 	forHosts func() (*session.ToolSet, error)
 	in       func(dir string) []tool.Tool
@@ -89,7 +89,7 @@ type Service struct {
 	spend    Budget
 
 	agentModels map[string]string
-	router      session.Router // nil: none
+	router      session.Router // nil means none
 
 	prices   *price.Table
 	slots    *slots
@@ -231,7 +231,7 @@ type plan struct {
 // planKey is what the session of an agent depends on.
 type planKey struct {
 	def   *agentdefs.Definition
-	depth int // 0: a primary agent's own session, 1: its children's
+	depth int // 0 means a primary agent's own session, 1: its children's
 }
 
 // spec returns the session in which an agent runs at a depth. It is made once for

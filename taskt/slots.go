@@ -60,7 +60,7 @@ type slot struct {
 	of       *slots
 	depth    *depth
 	parentID string
-	given    chan struct{} // closed once it is there; nil: it was there at once
+	given    chan struct{} // closed once it is there; nil means it was there at once
 }
 
 func newSlots(l Limits) *slots {

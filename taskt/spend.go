@@ -33,7 +33,7 @@ func readBudget(data json.RawMessage) (Budget, error) {
 	return b, nil
 }
 
-// budget returns what bounds the child of a call, besides what bounds its parent; nil:
+// budget returns what bounds the child of a call, besides what bounds its parent; nil means
 // nothing does. One that resumes another session has what is left of the budgets of that.
 func (s *Service) budget(ctx context.Context, c *call) (session.Budget, error) {
 	inCall, err := readBudget(c.in.Budget)

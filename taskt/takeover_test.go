@@ -174,7 +174,7 @@ func TestTakeoverAllowed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		model modelFunc // of the process that is killed
 		next  setup
-		fails string // why it is not gone on with; empty: it is
+		fails string // why it is not gone on with; empty means it is
 		told  string // the last message to the model
 	}{
 		"a call that changes nothing": {next: setup{model: tells, files: file("")}, told: "Make it again if you need its result."},

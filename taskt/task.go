@@ -64,23 +64,23 @@ type call struct {
 	service *Service
 	caller  caller
 	in      Input
-	opened  func(childID string) // told of the child; nil: nobody waits for it
+	opened  func(childID string) // told of the child; nil means nobody waits for it
 	target
-	result *Result // nil: not begun
+	result *Result // nil means not begun
 
-	within context.Context // of a caller's own call: what runs in the background ends with it; nil: with its parent alone
-	ended  chan struct{}   // closed: final is set; nil: it does not run in the background
+	within context.Context // of a caller's own call: what runs in the background ends with it; nil means with its parent alone
+	ended  chan struct{}   // closed: final is set; nil means it does not run in the background
 	final  *Result         // of a child in the background
 
 	parent, child *session.Session  // child is nil: not open
-	resumes       *resumption       // nil: child begins anew
-	place         *Place            // made for child; nil: it has none of its own
+	resumes       *resumption       // nil means child begins anew
+	place         *Place            // made for child; nil means it has none of its own
 	held          string            // the id of child, if it is held to a folder
 	restricted    []permission.Rule // what holds for child besides its agent's rules
 	asksFirst     bool              // the start of the turn may wait: somebody may be asked about child's resident file
 	prompt        string            // what child is told
 	turn          *session.Turn     // of child
-	slot          *slot             // nil: the child waits for it
+	slot          *slot             // nil means the child waits for it
 	stays         bool              // child is not moved to the background
 
 	moving moving // of a call that waits
@@ -90,7 +90,7 @@ type call struct {
 type target struct {
 	offers *offers
 	agent  string                // the name of the agent; that in the call if there is none
-	def    *agentdefs.Definition // nil: err says why the caller can't call it
+	def    *agentdefs.Definition // nil means err says why the caller can't call it
 	err    error
 }
 

@@ -16,7 +16,7 @@ type AgentFiles struct {
 
 	// Change says what a change of a file does to the rights of agents, in a
 	// sentence for the person who is asked. before is nil where there is no file.
-	// nil: it is not said.
+	// nil means it is not said.
 	Change func(file string, before, after []byte) string
 }
 
@@ -36,7 +36,7 @@ func (ws *Workspace) isAgentFile(name string) bool {
 
 // withAgentFiles adds to the values of a call those that a person is asked about
 // since the call writes an agent file. after returns what the file at a path
-// holds then; nil: that is not known.
+// holds then; nil means that is not known.
 func (ws *Workspace) withAgentFiles(values []permission.Value, after func(real string) ([]byte, error)) []permission.Value {
 	for _, v := range values {
 		if v.Tool != "write_file" && v.Tool != "edit_file" || v.OnlyDenies() || !ws.isAgentFile(v.Text) {
@@ -54,7 +54,7 @@ func (ws *Workspace) withAgentFiles(values []permission.Value, after func(real s
 	return values
 }
 
-// contentOf returns what a file holds now; nil: there is none, or none that can
+// contentOf returns what a file holds now; nil means there is none, or none that can
 // be read.
 func (ws *Workspace) contentOf(real string) []byte {
 	f, _, err := ws.openFile(real)

@@ -22,7 +22,7 @@ func TestAgentFiles(t *testing.T) {
 	for _, c := range []struct {
 		tool string
 		args args
-		why  string // empty: nobody is asked
+		why  string // empty means nobody is asked
 	}{
 		{"write_file", args{"path": ".agents/agents/a.md", "content": "new"}, `.agents/agents/a.md: "old rights" becomes "new"`},
 		{"write_file", args{"path": ".agents/agents/b.md", "content": "new"}, `.agents/agents/b.md: "" becomes "new"`},

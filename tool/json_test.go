@@ -8,7 +8,7 @@ import (
 )
 
 func TestCheckJSON(t *testing.T) {
-	for text, want := range map[string]string{ // a part of the error; empty: none
+	for text, want := range map[string]string{ // a part of the error; empty means none
 		`{"a":1,"b":[{"a":1},{"a":2}]}`: "",
 		` "text" `:                      "",
 		`null`:                          "",

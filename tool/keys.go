@@ -85,7 +85,7 @@ func (w *keyWalk) value(t reflect.Type) error {
 
 // object steps over an object.
 func (w *keyWalk) object(t reflect.Type) error {
-	var fields map[string]field // nil: any
+	var fields map[string]field // nil means any
 	var value reflect.Type
 	switch {
 	case t == nil:
@@ -159,7 +159,7 @@ func (s *keySet) add(key string) bool {
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 // decodedAs returns the type whose fields, elements or values a JSON value in a t
-// has; nil: any.
+// has; nil means any.
 func decodedAs(t reflect.Type) reflect.Type {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()

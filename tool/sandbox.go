@@ -44,7 +44,7 @@ type SandboxOptions struct {
 	Protected []string // never writable: folders of agent files. Absolute, or relative to the workspace
 	Hidden    []string // never there: state, settings and keys
 
-	Support *sandbox.Support // nil: what the system offers
+	Support *sandbox.Support // nil means what the system offers
 }
 
 // checkSandbox reports a sandbox that is required, and that this system has not.

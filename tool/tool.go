@@ -67,7 +67,7 @@ type Spec struct {
 	// Follows names another tool, whose allowed calls have made what this one is
 	// about: the rules of that tool hold for it, and it returns values of that tool,
 	// or none. What the rules deny is denied; what they ask about was answered when
-	// that call was made. Empty: it has rules of its own. Its own name: the same, and
+	// that call was made. Empty means it has rules of its own. Its own name: the same, and
 	// nobody is asked about it.
 	Follows string
 
@@ -86,7 +86,7 @@ type Spec struct {
 type Call struct {
 	ID        string    // unique in its session
 	SessionID string    // the session whose model made the call
-	Agent     string    // its agent; empty: it stands for a caller
+	Agent     string    // its agent; empty means it stands for a caller
 	Began     time.Time // when it began
 	MessageID string    // the assistant message that holds the call
 	Args      json.RawMessage
@@ -102,16 +102,16 @@ type Call struct {
 
 	// Judge asks the gate about a value that shows up while the call runs, such
 	// as a host that a program connects to. It waits for an answer; an error
-	// refuses the value. nil: all such values are refused.
+	// refuses the value. nil means all such values are refused.
 	Judge func(ctx context.Context, value permission.Value) error
 
-	// Caller waits for the call. nil: nobody can be told of its outcome before Run
+	// Caller waits for the call. nil means nobody can be told of its outcome before Run
 	// returns.
 	Caller Caller
 
 	// Readable reports whether the session may see the file at path, which is
 	// slash-separated and relative to the workspace. Tools that list or search leave out what
-	// it refuses, and say how many they left out. nil: all is readable.
+	// it refuses, and say how many they left out. nil means all is readable.
 	Readable func(path string) bool
 }
 
@@ -139,7 +139,7 @@ type Result struct {
 // Change is a file that a call has changed. The hashes are SHA-256, in hex.
 type Change struct {
 	Path   string // slash-separated, relative to the workspace
-	Before string // of the content; empty: there was no such file
+	Before string // of the content; empty means there was no such file
 	After  string
 }
 

@@ -21,8 +21,8 @@ import (
 // may not see.
 type walker struct {
 	ws       *Workspace
-	readable func(path string) bool // nil: all is readable
-	glob     *fileglob.Glob         // matched against the path below the base; nil: all
+	readable func(path string) bool // nil means all is readable
+	glob     *fileglob.Glob         // matched against the path below the base; nil means all
 	links    bool                   // symbolic links are among the results
 
 	given string // the base as the model named it, cleaned

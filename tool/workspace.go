@@ -21,11 +21,11 @@ import (
 
 // Options configures a Workspace. The zero value is ready to use.
 type Options struct {
-	// Shell runs the commands of shell_exec, as Shell -c -- command. Empty:
+	// Shell runs the commands of shell_exec, as Shell -c -- command. Empty means
 	// bash where it is in PATH, else sh.
 	Shell string
 
-	// Env is the environment of shell_exec. nil: that of this process. Removed
+	// Env is the environment of shell_exec. nil means that of this process. Removed
 	// either way are the worker's own settings, keys, passwords and the sockets
 	// of agents: see [sandbox.Environ].
 	Env []string
@@ -34,16 +34,16 @@ type Options struct {
 	// GITHUB_TOKEN. The case of the names counts.
 	KeepEnv []string
 
-	// Home is the folder that ~ stands for. Empty: that of the user.
+	// Home is the folder that ~ stands for. Empty means that of the user.
 	Home string
 
-	MaxOutputBytes int   // of one result; 0: 50 KiB
-	MaxOutputLines int   // of read_file, list_dir, glob and grep; 0: 2,000
-	MaxMatches     int   // of grep; 0: 250
-	MaxFileBytes   int64 // files beyond are skipped by grep, refused and not made by edit_file and write_file; 0: 10 MiB
+	MaxOutputBytes int   // of one result; 0 means 50 KiB
+	MaxOutputLines int   // of read_file, list_dir, glob and grep; 0 means 2,000
+	MaxMatches     int   // of grep; 0 means 250
+	MaxFileBytes   int64 // files beyond are skipped by grep, refused and not made by edit_file and write_file; 0 means 10 MiB
 
-	ShellTimeout time.Duration // of a command that asks for none; 0: 2 minutes
-	KillGrace    time.Duration // between SIGTERM and SIGKILL; 0: 2 seconds
+	ShellTimeout time.Duration // of a command that asks for none; 0 means 2 minutes
+	KillGrace    time.Duration // between SIGTERM and SIGKILL; 0 means 2 seconds
 
 	Sandbox    SandboxOptions
 	AgentFiles AgentFiles
@@ -98,7 +98,7 @@ type Workspace struct {
 	dir     string   // the real path of the root
 	names   []string // absolute paths of the root: dir, and as it was opened
 	rules   permission.Workspace
-	git     *gitWorktree // nil: the workspace is no worktree made for a session
+	git     *gitWorktree // nil means the workspace is no worktree made for a session
 
 	// writing is held from reading a file to replacing it, so that of two
 	// edits at once neither is lost.
@@ -107,7 +107,7 @@ type Workspace struct {
 }
 
 // OpenWorkspace opens the folder root for the built-in tools. Close it once no
-// call runs any more. opts is copied; nil: all defaults.
+// call runs any more. opts is copied; nil means all defaults.
 func OpenWorkspace(root string, opts *Options) (*Workspace, error) {
 	var o Options
 	if opts != nil {

@@ -80,7 +80,7 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 // unreadable stands for the hash of a file that is there and can't be read.
 const unreadable = "unreadable"
 
-// hash returns the hash of the file real; empty: there is none.
+// hash returns the hash of the file real; empty means there is none.
 func (ws *Workspace) hash(real string) string {
 	if _, err := ws.root.Lstat(real); err != nil {
 		return ""
@@ -110,7 +110,7 @@ func (ws *Workspace) replace(ctx context.Context, real string, content []byte) (
 		return false, pathError(real, err)
 	}
 	defer dir.Close()
-	var mode fs.FileMode // 0: no such file yet
+	var mode fs.FileMode // 0 means no such file yet
 	switch info, err := dir.Lstat(base); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

@@ -33,8 +33,8 @@ const (
 // Script is what each run of a peer does.
 type Script struct {
 	Fan    int   // calls of the child in the parent's one turn
-	Deltas int   // pieces of a child's answer; 0: 4
-	Gate   *Gate // holds the children in their first model call; nil: none is held
+	Deltas int   // pieces of a child's answer; 0 means 4
+	Gate   *Gate // holds the children in their first model call; nil means none is held
 
 	// What the models and the tool were asked, in all runs.
 	ParentCalls, ChildCalls, Echoes atomic.Int64

@@ -13,7 +13,7 @@ func TestSink(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		deltas []string
-		want   string // in the error; empty: none
+		want   string // in the error; empty means none
 	}{
 		{"pieces", []string{"w0000 ", "w0001 ", "w0002 ", "w0003 end"}, ""},
 		{"joined", []string{"w0000 ", "w0001 w0002 w0003 end"}, ""},

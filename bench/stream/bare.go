@@ -147,7 +147,7 @@ func (s *bareSession) End(ctx context.Context) error {
 
 type least struct {
 	*bare
-	held int // the event that is not sent yet, counted from 1; 0: none
+	held int // the event that is not sent yet, counted from 1; 0 means none
 }
 
 // Publish sends the event before: the last one is for Wait to send.

@@ -26,7 +26,7 @@ type Way interface {
 	// stored, and live what comes.
 	Follow(ctx context.Context, live bool) iter.Seq2[[]byte, error]
 
-	// MaxFollowers is how many can follow at once; 0: no limit is known.
+	// MaxFollowers is how many can follow at once; 0 means no limit is known.
 	MaxFollowers() int
 
 	// Begin begins a session of its own; its first event is on its way.

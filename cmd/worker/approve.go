@@ -16,7 +16,7 @@ import (
 func (p *program) asks() bool { return p.stdinTTY && p.errTerm.IsTerminal() }
 
 // approver returns who answers what the rules ask: everything is approved, or
-// the user at the terminal is asked; nil: there is no terminal.
+// the user at the terminal is asked; nil means there is no terminal.
 func (p *program) approver(yes bool) session.Approver {
 	switch {
 	case yes:

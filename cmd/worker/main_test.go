@@ -94,7 +94,7 @@ type process struct {
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	more chan struct{} // closed with the next write; nil: nobody waits
+	more chan struct{} // closed with the next write; nil means nobody waits
 }
 
 func (o *output) Write(p []byte) (int, error) {

@@ -85,7 +85,7 @@ func (p *program) mcpServer(a *app) *mcpserver.Server {
 	})
 }
 
-// ofHost makes the model of a host where that is what --model says; nil: it
+// ofHost makes the model of a host where that is what --model says; nil means it
 // says another one.
 func (p *program) ofHost() func(mcpserver.Sampler) session.Model {
 	if name, err := p.models().Resolve(p.settings.Model); err != nil || name != settings.HostModel {

@@ -21,7 +21,7 @@ type explainDocument struct {
 	Layers []layerDocument   `json:"layers"`
 	Values []valueDocument   `json:"values"`
 
-	// Sandbox is what holds a command of the shell; nil: it is another tool.
+	// Sandbox is what holds a command of the shell; nil means it is another tool.
 	Sandbox *judge.Sandbox `json:"sandbox,omitempty"`
 }
 

@@ -32,11 +32,11 @@ type program struct {
 	stdinTTY  bool             // stdin is a terminal
 	outTerm   terminal.Output  // stdout, as a terminal
 	errTerm   terminal.Output  // stderr, as a terminal
-	live      *terminal.Screen // where a live line may stand; nil: nowhere
+	live      *terminal.Screen // where a live line may stand; nil means nowhere
 	oneOutput bool             // stdout and stderr lead to the same place
 
 	settings settings.Settings
-	log      *logfile.File           // of the state folder; nil: none
+	log      *logfile.File           // of the state folder; nil means none
 	abort    context.CancelCauseFunc // ends the program with a reason; set by run
 
 	// asking is held while something is written to stderr for people: an open

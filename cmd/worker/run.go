@@ -100,7 +100,7 @@ func (p *program) runPrimary(ctx context.Context, name, prompt string, opts runO
 }
 
 // prompt opens the session of a primary agent, prompts it, and returns the
-// result, together with what went wrong; nil: there is no session.
+// result, together with what went wrong; nil means there is no session.
 func (p *program) prompt(ctx context.Context, name, prompt string, opts runOptions) (_ *taskt.Document, refused []progress.Refusal, err error) {
 	if err := p.models().Check(); err != nil {
 		return nil, nil, err

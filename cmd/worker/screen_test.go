@@ -25,7 +25,7 @@ type screen struct {
 
 	mu   sync.Mutex
 	raw  strings.Builder // all that was written
-	more chan struct{}   // closed with the next write; nil: nobody waits
+	more chan struct{}   // closed with the next write; nil means nobody waits
 	end  chan struct{}   // closed: nothing is written any more
 }
 

@@ -55,7 +55,7 @@ line of JSON, as it is stored, with its schema; markdown is for people.`,
 // logOptions say what is printed of a transcript.
 type logOptions struct {
 	format string
-	limit  int // of messages, the last ones; 0: all
+	limit  int // of messages, the last ones; 0 means all
 	tools  bool
 }
 

@@ -90,7 +90,7 @@ func todoLine(p *store.Progress) string {
 	return p.String()
 }
 
-// workLine says what a session has done; empty: nothing.
+// workLine says what a session has done; empty means nothing.
 func workLine(w *store.Work) string {
 	if w.ToolCalls == 0 {
 		return ""
@@ -121,7 +121,7 @@ func changedLine(w *store.Work) string {
 	return strings.Join(parts, " ")
 }
 
-// checksLine says how the checks of a session ended; empty: there were none.
+// checksLine says how the checks of a session ended; empty means there were none.
 func checksLine(w *store.Work) string {
 	var parts []string
 	for _, c := range w.Checks {
@@ -134,7 +134,7 @@ func checksLine(w *store.Work) string {
 	return strings.Join(parts, "; ")
 }
 
-// showPause says why a session waits, and until when; empty: it does not.
+// showPause says why a session waits, and until when; empty means it does not.
 func showPause(p *store.Pause) string {
 	if p == nil {
 		return ""

@@ -167,7 +167,7 @@ func (p *program) discardWorktree(ctx context.Context, w *worktree.Worktree, asJ
 // keptWorktree is a worktree as the list shows it.
 type keptWorktree struct {
 	SessionID string       `json:"sessionId"`
-	Status    store.Status `json:"status,omitempty"` // of the session; empty: it is not known any more
+	Status    store.Status `json:"status,omitempty"` // of the session; empty means it is not known any more
 	Agent     string       `json:"agent,omitempty"`
 	Branch    string       `json:"branch"`
 	Path      string       `json:"path"`

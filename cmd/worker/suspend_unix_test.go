@@ -24,7 +24,7 @@ func TestHandOverAtStop(t *testing.T) {
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }() // it ends with the worker
-	list := func(want ...string) { // one of them
+	list := func(want ...string) {                  // one of them
 		t.Helper()
 		flags := task.Args[slices.Index(task.Args, "--dir"):]
 		cmd := exec.Command(task.Path, slices.Concat([]string{"sessions", "list"}, flags)...)

@@ -22,7 +22,7 @@ import (
 // talkOptions are the flags of a conversation.
 type talkOptions struct {
 	interactive bool
-	resume      string // the session to go on with; empty: a new one
+	resume      string // the session to go on with; empty means a new one
 }
 
 func (o *talkOptions) register(cmd *cobra.Command) {

@@ -34,10 +34,10 @@ type talker struct {
 
 	mu      sync.Mutex
 	over    bool
-	model   string // in place of the agent's; empty: that one
+	model   string // in place of the agent's; empty means that one
 	root    *session.Session
 	titled  func()        // waits for the title of root
-	resumes *store.Record // that the next root goes on with; nil: a new conversation
+	resumes *store.Record // that the next root goes on with; nil means a new conversation
 }
 
 var (
@@ -248,7 +248,7 @@ func (c *talker) end() error {
 	return err
 }
 
-// last is the id of the session that was talked in; empty: none was.
+// last is the id of the session that was talked in; empty means none was.
 func (c *talker) last() string {
 	if c.resumes == nil {
 		return ""

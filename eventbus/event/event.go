@@ -18,12 +18,12 @@ type Event interface {
 // SessionStart is the first event of every session.
 type SessionStart struct {
 	SessionID       string `json:"sessionId"`
-	AgentType       string `json:"agentType,omitempty"` // empty: the session represents a caller
+	AgentType       string `json:"agentType,omitempty"` // empty means the session represents a caller
 	ParentID        string `json:"parentId,omitempty"`
 	ParentMessageID string `json:"parentMessageId,omitempty"`
 	Description     string `json:"description,omitempty"` // the task in a few words
 	Model           string `json:"model,omitempty"`
-	Depth           int    `json:"depth"`             // 0: a root
+	Depth           int    `json:"depth"`             // 0 means a root
 	Resumes         string `json:"resumes,omitempty"` // the session that has ended, and that this one goes on with
 }
 
@@ -80,7 +80,7 @@ type Retry struct {
 	Reason  string `json:"reason"`  // rate_limited, unavailable or another model.ErrorKind
 	Try     int    `json:"try"`     // the number of the next try, counted from 1
 	Tries   int    `json:"tries"`   // the maximum number of tries
-	DelayMs int64  `json:"delayMs"` // from this event to the next try; 0: a few seconds at most
+	DelayMs int64  `json:"delayMs"` // from this event to the next try; 0 means a few seconds at most
 }
 
 // ContentDelta is the next piece of the answer's text, never all text so far.
@@ -129,7 +129,7 @@ type ToolCallEnd struct {
 // FileChange is a file that a tool has changed.
 type FileChange struct {
 	Path   string `json:"path"`             // slash-separated, relative to the session's workspace
-	Before string `json:"before,omitempty"` // SHA-256 of the content in hex; empty: there was no such file
+	Before string `json:"before,omitempty"` // SHA-256 of the content in hex; empty means there was no such file
 	After  string `json:"after"`            // the same, as the tool has left it
 }
 
@@ -174,7 +174,7 @@ type ModelPicked struct {
 // Check is the outcome of one of the checks of a session: what has to hold for its
 // answer to be taken.
 type Check struct {
-	Path       string `json:"path,omitempty"`    // that must exist; empty: Command is checked
+	Path       string `json:"path,omitempty"`    // that must exist; empty means Command is checked
 	Command    string `json:"command,omitempty"` // that must end with status 0
 	OK         bool   `json:"ok"`
 	Output     string `json:"output,omitempty"` // why not: what the command wrote, or the rules say
@@ -218,7 +218,7 @@ type Usage struct {
 	OutputTokens     int64       `json:"outputTokens"`
 	CacheReadTokens  int64       `json:"cacheReadTokens,omitempty"`
 	CacheWriteTokens int64       `json:"cacheWriteTokens,omitempty"`
-	Cost             json.Number `json:"cost,omitempty"` // in US dollars; empty: not known
+	Cost             json.Number `json:"cost,omitempty"` // in US dollars; empty means not known
 }
 
 // Budget reports, on the stream of the session that a budget was set for, that 80 or

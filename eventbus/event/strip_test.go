@@ -15,7 +15,7 @@ func TestStrip(t *testing.T) {
 	for _, tt := range []struct {
 		raw   string
 		depth int
-		want  string // empty: an error
+		want  string // empty means an error
 	}{
 		{inner, 0, inner},
 		{`{"type":"subagent_event","agentType":"explore","sessionId":"c","event":` + inner + `}`, 1, inner},

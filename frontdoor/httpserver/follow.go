@@ -82,7 +82,7 @@ func (s *Server) incomplete(ctx context.Context, record *store.Record) error {
 	return err
 }
 
-// resumeFrom returns the first sequence number that the client wants; 0: all.
+// resumeFrom returns the first sequence number that the client wants; 0 means all.
 // fresh: from now on, with the approvals that wait. What an EventSource has seen
 // last counts more than what its address says.
 func resumeFrom(r *http.Request) (from uint64, fresh bool, err error) {

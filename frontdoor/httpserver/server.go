@@ -36,23 +36,23 @@ type Options struct {
 	Bus      *eventbus.Bus
 	Token    string // what callers have to know; see [OpenToken]
 
-	// MCP is served at /mcp; nil: the address does not exist. The server closes it
+	// MCP is served at /mcp; nil means the address does not exist. The server closes it
 	// at its own end.
 	MCP MCP
 
-	// Page is the page for people; nil: there is none. The server fills in what it shares
+	// Page is the page for people; nil means there is none. The server fills in what it shares
 	// with it.
 	Page *page.Options
 
 	// MaxCalls bounds the task calls that are open at once, including those
-	// that wait for a slot; 0: 100. More are answered "busy".
+	// that wait for a slot; 0 means 100. More are answered "busy".
 	MaxCalls int
 
 	// Heartbeat is the time between comments on a stream where nothing
-	// happens; 0: 15 s.
+	// happens; 0 means 15 s.
 	Heartbeat time.Duration
 
-	Logger *slog.Logger // nil: discard
+	Logger *slog.Logger // nil discards them
 }
 
 // Server is the running server.

@@ -50,7 +50,7 @@ func TestOpenTokenRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		content string
 		mode    os.FileMode
-		says    string // empty: it is accepted
+		says    string // empty means it is accepted
 	}{
 		{good, 0o600, ""},
 		{good + "\n", 0o400, ""},

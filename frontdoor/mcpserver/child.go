@@ -20,8 +20,8 @@ type child struct {
 	claims   int       // calls that have waited for it
 	waiting  int       // those that do
 	told     bool      // its answer was the result of a call
-	lost     time.Time // when a call that waited for it was cut off; zero: no call was, or the model knows
-	until    time.Time // when it is stopped if no call waits for it; zero: never
+	lost     time.Time // when a call that waited for it was cut off; zero means no call was, or the model knows
+	until    time.Time // when it is stopped if no call waits for it; zero means never
 }
 
 // age is how long the child has been there, in whole seconds.

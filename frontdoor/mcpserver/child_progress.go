@@ -39,7 +39,7 @@ func (t *progressTracker) of(sessionID string) *childProgress {
 }
 
 // event takes the next event of the root's stream, and returns the approval that
-// it requires; nil: it requires no approval. It ignores what it can't decode: progress must not fail
+// it requires; nil means it requires no approval. It ignores what it can't decode: progress must not fail
 // a call.
 func (t *progressTracker) event(d eventbus.Delivery) (f *childProgress, required *event.ToolApprovalRequired) {
 	around, ev, err := d.Event()

@@ -10,7 +10,7 @@ import (
 	"github.com/agentworker/worker/taskt/control"
 )
 
-// running returns a child that runs, or that goes on with it; nil: there is none of
+// running returns a child that runs, or that goes on with it; nil means there is none of
 // that id.
 func (c *connection) running(sessionID string) *child {
 	c.mu.Lock()

@@ -32,7 +32,7 @@ type connection struct {
 
 	mu       sync.Mutex
 	client   string            // who the host is, once there was a call
-	root     *session.Session  // nil: there was no call yet
+	root     *session.Session  // nil means there was no call yet
 	roots    []string          // ids: of root, and of those that it has replaced
 	children map[string]*child // those that run, by session id
 	ended    []*ended          // the last of the others, the oldest first

@@ -17,7 +17,7 @@ type HTTPOptions = mcphttp.Options
 // HTTP serves MCP over streamable HTTP.
 type HTTP = mcphttp.Handler
 
-// HTTP returns a handler that serves any number of clients; nil: the zero
+// HTTP returns a handler that serves any number of clients; nil means the zero
 // HTTPOptions. End it with Close.
 func (s *Server) HTTP(opts *HTTPOptions) *HTTP {
 	return mcphttp.New(httpBackend{s}, opts, s.log)

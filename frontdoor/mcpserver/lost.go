@@ -14,7 +14,7 @@ import (
 // session id of the child. The child goes on, and the next call says so.
 
 // survives reports whether the children of a call that the host has cancelled
-// go on, and for how long at most if no other call waits for them; 0: until they
+// go on, and for how long at most if no other call waits for them; 0 means until they
 // end.
 func (c *connection) survives(req *mcp.CallToolRequest) (grace time.Duration, lives bool) {
 	switch {

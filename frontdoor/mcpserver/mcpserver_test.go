@@ -121,7 +121,7 @@ func newEnv(t testing.TB, m model.Model, silence time.Duration, files map[string
 type setup struct {
 	model   model.Model
 	files   map[string]string   // agent files, name to content
-	rules   session.StaticRules // nil: all is allowed
+	rules   session.StaticRules // nil means all is allowed
 	options mcpserver.Options   // Tasks, Bus, Sessions and Logger are set
 }
 
@@ -205,7 +205,7 @@ func (e *env) connect(t testing.TB, opts *mcp.ClientOptions) *mcp.ClientSession 
 }
 
 // connectAs is connect for a client of that name, which speaks that version of
-// the protocol; empty: the newest.
+// the protocol; empty means the newest.
 func (e *env) connectAs(t testing.TB, name, version string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	w := e.serve(t.Context(), t)

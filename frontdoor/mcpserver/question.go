@@ -21,7 +21,7 @@ type question struct {
 	only  bool          // nobody but the host can answer
 
 	// unseen says how to answer it elsewhere if the host can't show it to its user;
-	// empty: it can't be answered elsewhere.
+	// empty means it can't be answered elsewhere.
 	unseen string
 
 	// wants reports whether a client can be asked.
@@ -97,7 +97,7 @@ func sendRequest(ctx context.Context, host *mcp.ServerSession, request mcp.Input
 
 // round is a call that was answered with questions instead of a result.
 type round struct {
-	sessionID string // of the one child that is waited for; empty: of several
+	sessionID string // of the one child that is waited for; empty means of several
 	want      wanted
 	at        time.Time
 	questions []*question // none once the child has ended
@@ -106,7 +106,7 @@ type round struct {
 
 // wait is how a call waits for its child.
 type wait struct {
-	limit  time.Duration   // then it is answered without a result; 0: never
+	limit  time.Duration   // then it is answered without a result; 0 means never
 	asked  map[string]bool // the questions that its host was asked before
 	unseen map[string]bool // those of them that its user does not answer
 	round  int             // how often it was answered with questions

@@ -77,7 +77,7 @@ func (c *connection) notHere(err error) error {
 	return err
 }
 
-// patience is after what time a call has to be answered; 0: there is none.
+// patience is after what time a call has to be answered; 0 means there is none.
 func (c *connection) patience(req *mcp.CallToolRequest) time.Duration {
 	return c.host(req.ClientInfo()).Patience(req.Params.GetProgressToken() != nil)
 }

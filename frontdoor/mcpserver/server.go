@@ -18,18 +18,18 @@ import (
 type Options struct {
 	Tasks   *taskt.Service
 	Bus     *eventbus.Bus
-	Version string // the worker's, as hosts show it; empty: "dev"
+	Version string // the worker's, as hosts show it; empty means "dev"
 
-	// Sessions takes the answers that hosts give to approvals; nil: no host is
+	// Sessions takes the answers that hosts give to approvals; nil means no host is
 	// asked.
 	Sessions *store.Store
 
 	// CallLimit is the time after which the host gives up on a call, whether or
-	// not there is progress: calls are answered before it. 0: as is known of the
+	// not there is progress: calls are answered before it. 0 means as is known of the
 	// host by its client's name; no limit for one that is not known.
 	CallLimit time.Duration
 
-	// ResultLimit is how many characters of a result reach the host's model. 0:
+	// ResultLimit is how many characters of a result reach the host's model. 0 means
 	// as is known of the host; 7,500 for one that is not known.
 	ResultLimit int
 
@@ -39,29 +39,29 @@ type Options struct {
 	ReadOnly bool
 
 	// HostModel makes the model that a host brings along, on which the agents run
-	// that name none; nil: they run on the worker's.
+	// that name none; nil means they run on the worker's.
 	HostModel func(Sampler) session.Model
 
 	// Silence is how long a call may go on without a progress notification. It
 	// stays below the 8 s that hosts with a time limit of a minute want.
-	// 0: 7 s.
+	// 0 means 7 s.
 	Silence time.Duration
 
 	// Reflex is how soon a form comes back that nobody has read: "codex exec" and
 	// "copilot -p" decline at once, and whoever types as it appears accepts it.
-	// The first is no answer, and after the second it is put again. 0: 1 s.
+	// The first is no answer, and after the second it is put again. 0 means 1 s.
 	Reflex time.Duration
 
 	// Unseen is how long an approval waits that the host's user can't be asked
-	// about before the call is answered with how to answer it. 0: 20 s.
+	// about before the call is answered with how to answer it. 0 means 20 s.
 	Unseen time.Duration
 
 	// CancelGrace is how long a child goes on after a call was cancelled by a host
 	// that does not say whether its time limit is the reason, if no other call
-	// waits for it. 0: it is stopped at once.
+	// waits for it. 0 means it is stopped at once.
 	CancelGrace time.Duration
 
-	Logger *slog.Logger // nil: discard
+	Logger *slog.Logger // nil discards them
 }
 
 // Server serves the task tool over MCP. It is safe for concurrent use.

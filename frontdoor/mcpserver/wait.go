@@ -211,7 +211,7 @@ func (c *connection) results(req *mcp.CallToolRequest, on *waited) *mcp.CallTool
 	return c.result(req, on.children[0].Result())
 }
 
-// pose answers a call with the questions that are still open; nil: no question is
+// pose answers a call with the questions that are still open; nil means no question is
 // open. The
 // child goes on, and gets the answers by the next call with the state.
 func (c *connection) pose(ctx context.Context, on *waited, a *elicitation, questions []*question) *mcp.CallToolResult {

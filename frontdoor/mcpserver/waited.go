@@ -11,12 +11,12 @@ import (
 
 // waited is what a call waits for.
 type waited struct {
-	id       string // of the one child; empty: of several
+	id       string // of the one child; empty means of several
 	want     wanted // as a call asks for it
 	children []*child
 	progress *childProgress
 	done     <-chan struct{} // closed: all of them have ended, or the one that is wanted
-	moved    <-chan struct{} // closed: the one that the call has started is in the background; nil: the call has started none
+	moved    <-chan struct{} // closed: the one that the call has started is in the background; nil means the call has started none
 	leave    func()          // ends what waitedAll has begun
 }
 

@@ -32,10 +32,10 @@ type Options struct {
 	Bus      *eventbus.Bus
 
 	// MaxCalls bounds the task calls that are open at once, those that wait
-	// for a slot to run among them; 0: 100. More are answered "busy".
+	// for a slot to run among them; 0 means 100. More are answered "busy".
 	MaxCalls int
 
-	Logger *slog.Logger // nil: discard
+	Logger *slog.Logger // nil discards them
 }
 
 // Service is the running service.

@@ -59,7 +59,7 @@ func TestStored(t *testing.T) {
 	for _, tt := range []struct {
 		what     string
 		messages []message
-		says     string // empty: nothing is wrong
+		says     string // empty means nothing is wrong
 	}{
 		{"whole", whole, ""},
 		{"cut off", whole[:5], ""},

@@ -23,14 +23,14 @@ const silence = 25 * time.Second
 // seen is an event that a reader was shown.
 type seen struct {
 	seq uint64
-	sum uint64 // of its JSON; 0: not known
+	sum uint64 // of its JSON; 0 means not known
 }
 
 // call is a task call, or only the following of one, through whichever workers run.
 type call struct {
-	worker   *worker   // that took the call; nil: none is known
+	worker   *worker   // that took the call; nil means none is known
 	excuses  []string  // how its sessions may end, besides completed
-	root     string    // its session; empty: the answer did not say
+	root     string    // its session; empty means the answer did not say
 	seen     []seen    // in this order
 	resumed  int       // how often the stream broke off and went on
 	ended    bool      // the session_end was seen
@@ -134,7 +134,7 @@ func (f *fleet) resume(c *call) {
 type request struct {
 	method, path, body string
 	breakAt            int    // the reader breaks off behind so many events; below 0: it does not
-	begun              func() // called when the session is known; nil: not
+	begun              func() // called when the session is known; nil means not
 }
 
 // stream makes a request and reads the answer until it ends or breaks off.

@@ -34,8 +34,8 @@ const workspaceID = "soak"
 type shape struct {
 	words int           // of an answer
 	pause time.Duration // before each
-	large int           // bytes of a word; 0: a few
-	steps int           // how often a scout calls a tool; 0: once
+	large int           // bytes of a word; 0 means a few
+	steps int           // how often a scout calls a tool; 0 means once
 }
 
 // fleet is the workers of one workspace.
@@ -157,7 +157,7 @@ type worker struct {
 	log        string        // the file with its stderr
 	gone       chan struct{} // closed when it has ended
 
-	killedAt time.Time // zero: it was not
+	killedAt time.Time // zero means it was not
 }
 
 var servedOn = regexp.MustCompile(`is served on (\S+) \(token in (.*)\)`)
@@ -241,7 +241,7 @@ func (w *worker) lastWords() string {
 }
 
 // excuse says how sessions of the calls that go on may end, besides completed: those
-// of w, nil: of all.
+// of w, nil means of all.
 func (f *fleet) excuse(w *worker, statuses ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

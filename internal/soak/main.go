@@ -40,7 +40,7 @@ type campaign struct {
 	name  string
 	about string
 
-	// short and long are how long the failures go on in the two forms; 0: as long
+	// short and long are how long the failures go on in the two forms; 0 means as long
 	// as the campaign's own steps take.
 	short, long time.Duration
 

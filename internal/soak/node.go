@@ -20,7 +20,7 @@ import (
 type nodeConfig struct {
 	Name, Store, Token string
 	Port               int
-	ClusterPort        int // 0: it is no node of a cluster
+	ClusterPort        int // 0 means it is no node of a cluster
 	ClusterPorts       []int
 }
 
@@ -60,7 +60,7 @@ func runNode(config string) error {
 // node is a NATS server in a process of its own.
 type node struct {
 	nodeConfig
-	cmd   *exec.Cmd // nil: it does not run
+	cmd   *exec.Cmd // nil means it does not run
 	stdin io.Closer
 }
 

@@ -13,7 +13,7 @@ import (
 // options are those of a command line.
 type options struct {
 	short    bool
-	duration time.Duration // 0: what the campaign says
+	duration time.Duration // 0 means what the campaign says
 	seed     uint64
 	binary   string
 }

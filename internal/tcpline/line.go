@@ -35,7 +35,7 @@ func Listen(to string) (*Line, error) {
 func (l *Line) Addr() string { return l.listener.Addr().String() }
 
 // Cut cuts the line. dropped is called with what clients send from then on, one call
-// at a time; it does not call the line. nil: nothing is called.
+// at a time; it does not call the line. nil means nothing is called.
 func (l *Line) Cut(dropped func(sent []byte)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -29,14 +29,14 @@ type Workspace struct {
 // Options says what to find. The zero value is the workspace of the current
 // folder.
 type Options struct {
-	Dir      string              // where to start; empty: the current folder
-	Name     string              // the id; empty: made of the root's name and path
-	StateDir string              // empty: $XDG_STATE_HOME/agentworker/<id>
-	Getenv   func(string) string // nil: os.Getenv
+	Dir      string              // where to start; empty means the current folder
+	Name     string              // the id; empty means made of the root's name and path
+	StateDir string              // empty means $XDG_STATE_HOME/agentworker/<id>
+	Getenv   func(string) string // nil means os.Getenv
 }
 
 // Find returns the workspace of a folder: the git top level above it, else the
-// folder itself. It writes nothing. nil: the zero Options.
+// folder itself. It writes nothing. nil means the zero Options.
 func Find(opts *Options) (*Workspace, error) {
 	if opts == nil {
 		opts = &Options{}

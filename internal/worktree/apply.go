@@ -39,11 +39,11 @@ func (e *ConflictError) Error() string {
 type Applied struct {
 	*Changes
 
-	// Kept says why the worktree is still there; empty: it was removed.
+	// Kept says why the worktree is still there; empty means it was removed.
 	Kept string
 
 	// Branch is the branch that stays, since it has commits of the worktree's
-	// own; empty: it was removed.
+	// own; empty means it was removed.
 	Branch string
 }
 

@@ -36,12 +36,12 @@ type Worktree struct {
 	Path      string    `json:"path"`   // its working files; absolute, symlinks resolved
 	Repo      string    `json:"repo"`   // the working files that it was made of
 	Branch    string    `json:"branch"` // its own
-	Base      string    `json:"base"`   // the commit of what it was made of; empty: it was never finished
-	GitDir    string    `json:"gitDir"` // what git keeps of it, in the repository; empty: as Base
+	Base      string    `json:"base"`   // the commit of what it was made of; empty means it was never finished
+	GitDir    string    `json:"gitDir"` // what git keeps of it, in the repository; empty means as Base
 	Common    string    `json:"common"` // the repository's own folder, with objects and branches
 	CreatedAt time.Time `json:"createdAt"`
 
-	// AppliedAt is when its changes were brought to Repo; zero: they were not.
+	// AppliedAt is when its changes were brought to Repo; zero means they were not.
 	AppliedAt time.Time `json:"appliedAt,omitzero"`
 
 	// Left are the folders of Repo whose files it does not have: submodules and

@@ -37,21 +37,21 @@ const (
 
 // Options configures a Model.
 type Options struct {
-	APIKey  string // sent as X-Api-Key; empty: no key is sent
-	BaseURL string // with or without "/v1" at its end; empty: https://api.anthropic.com
+	APIKey  string // sent as X-Api-Key; empty means no key is sent
+	BaseURL string // with or without "/v1" at its end; empty means https://api.anthropic.com
 
-	HTTPClient *http.Client // nil: one on http.DefaultTransport
+	HTTPClient *http.Client // nil means one on http.DefaultTransport
 
 	// MaxRetries is how often a call is tried again that could not connect, or
-	// got a 408, 409, 429 or 5xx. Nil: 2. An answer that has begun is never
+	// got a 408, 409, 429 or 5xx. Nil means 2. An answer that has begun is never
 	// tried again.
 	MaxRetries *int
 	// MaxRetryWait is the longest that a Retry-After is waited for; a longer
 	// one fails at once, as does one that goes beyond the context's deadline.
-	// 0: one minute.
+	// 0 means one minute.
 	MaxRetryWait time.Duration
 
-	MaxOutputTokens int // for requests that leave it to the adapter; 0: 8192
+	MaxOutputTokens int // for requests that leave it to the adapter; 0 means 8192
 }
 
 var _ model.Model = (*Model)(nil)

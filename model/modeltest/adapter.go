@@ -19,9 +19,9 @@ import (
 // Client says how an adapter is to call a server.
 type Client struct {
 	URL     string
-	Key     string       // empty: none
-	HTTP    *http.Client // nil: the adapter's
-	Retries *int         // nil: the adapter's default
+	Key     string       // empty means none
+	HTTP    *http.Client // nil means the adapter's
+	Retries *int         // nil means the adapter's default
 }
 
 // Refusal is an answer that an adapter is to turn into an error.

@@ -16,7 +16,7 @@ type Answer struct {
 	Reasoning string // the deltas
 	ToolCalls []model.ToolCall
 	Usage     model.Usage
-	Stop      model.StopReason // empty: the answer is not complete
+	Stop      model.StopReason // empty means the answer is not complete
 	Retries   []model.Retry
 
 	blocks []model.Reasoning

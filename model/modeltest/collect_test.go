@@ -34,7 +34,7 @@ func TestRules(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		steps []step
-		want  string // a part of the error; empty: none
+		want  string // a part of the error; empty means none
 	}{
 		{"complete", []step{text, call, {part: model.Usage{}}, stop}, ""},
 		{"an error", []step{text, {err: failure}}, "broken"},

@@ -20,7 +20,7 @@ func Ask(text string) *model.Request {
 // events. It is for one request at a time.
 type Exchange struct {
 	Body   []byte
-	Err    error // read behind Body; nil: the end
+	Err    error // read behind Body; nil means the end
 	Closed bool  // the body of the last answer was closed
 }
 

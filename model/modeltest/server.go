@@ -27,10 +27,10 @@ const maxBody = 32 << 20
 
 // Options configures a Server. The zero value is ready to use.
 type Options struct {
-	Key        string // the API key that a request must carry; empty: any or none
-	Split      int    // an answer is sent in pieces of so many bytes; 0: an event each
+	Key        string // the API key that a request must carry; empty means any or none
+	Split      int    // an answer is sent in pieces of so many bytes; 0 means an event each
 	Transcript []byte // the answer to every request, in place of the script's
-	CutAfter   int    // the connection breaks after so many bytes of Transcript; 0: it does not
+	CutAfter   int    // the connection breaks after so many bytes of Transcript; 0 means it does not
 }
 
 // Received is a request that a Server got.

@@ -104,7 +104,7 @@ func (r *researcher) listing(title, folder string) string {
 }
 
 // enclosing returns the line that begins the function, type or section which a
-// line belongs to, and its name; 0: it is not known.
+// line belongs to, and its name; 0 means it is not known.
 func (f *fileEvidence) enclosing(lang string, line int) (n int, name string) {
 	for n = line; ; n-- {
 		l, known := f.lines[n]

@@ -16,7 +16,7 @@ import (
 // hand and the work done for it.
 type conversation struct {
 	prompt  string
-	earlier string // the prompt before it; empty: none
+	earlier string // the prompt before it; empty means none
 	done    []exchange
 	steps   int // messages with calls
 }

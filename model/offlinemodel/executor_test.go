@@ -21,8 +21,8 @@ import (
 // workspace runs the tools that the model calls on files in memory.
 type workspace struct {
 	files  map[string]string
-	denied *regexp.Regexp // calls, as "tool path", that are refused; nil: none
-	names  []string       // the tools there are; nil: grep, glob, list_dir, read_file
+	denied *regexp.Regexp // calls, as "tool path", that are refused; nil means none
+	names  []string       // the tools there are; nil means grep, glob, list_dir, read_file
 	plain  bool           // the tools take no optional arguments
 	agents []string       // of the task tool
 	calls  []model.ToolCall

@@ -32,7 +32,7 @@ type term struct {
 // pathRef is a path that the prompt names, if the repository has it.
 type pathRef struct {
 	path string
-	line int  // 0: none
+	line int  // 0 means none
 	sure bool // a path, or the name of a file, whether or not it is found
 }
 

@@ -12,7 +12,7 @@ import (
 // place is a line that may answer the question.
 type place struct {
 	path  string
-	line  int // 0: the file as such; nothing in it is known
+	line  int // 0 means the file as such; nothing in it is known
 	text  string
 	kind  string
 	score float64

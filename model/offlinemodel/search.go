@@ -85,7 +85,7 @@ var globSpecial = regexp.MustCompile(`[*?{\[]`)
 func glob(pattern string) call { return call{"glob", arguments{Pattern: pattern}} }
 func grep(pattern string) call { return call{"grep", arguments{Pattern: pattern}} }
 
-// read returns a call that reads around a line; 0: from the start, all that
+// read returns a call that reads around a line; 0 means from the start, all that
 // one result holds.
 func read(path string, line int) call {
 	c := call{"read_file", arguments{Path: path}}

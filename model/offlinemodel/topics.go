@@ -18,7 +18,7 @@ type topic struct {
 }
 
 // topicSource says where an answer may stand: on a line that matches find, in
-// the files whose names match; nil: in any source, which a search has to find.
+// the files whose names match; nil means in any source, which a search has to find.
 type topicSource struct{ files, find *regexp.Regexp }
 
 // topics in the order in which they are tried.

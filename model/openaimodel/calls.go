@@ -11,7 +11,7 @@ import (
 
 // callDelta is a piece of a tool call.
 type callDelta struct {
-	Index    *int // nil: some servers leave it out
+	Index    *int // nil means some servers leave it out
 	ID       string
 	Function struct {
 		Name      string
@@ -58,7 +58,7 @@ func (c *calls) add(d callDelta) {
 	target.arguments.WriteString(string(d.Function.Arguments))
 }
 
-// find returns the call that a piece belongs to; nil: it begins one. The index
+// find returns the call that a piece belongs to; nil means it begins one. The index
 // says so, as far as it can be trusted: some servers leave it out, and some
 // send 0 for each call. An id together with a name begins a call where it is
 // none that is known; later pieces have neither, or repeat both, and some

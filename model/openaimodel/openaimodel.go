@@ -47,22 +47,22 @@ const defaultBaseURL = "https://api.openai.com/v1"
 
 // Options configures a Model.
 type Options struct {
-	APIKey string // sent as a bearer token; empty: not sent, as local servers allow
+	APIKey string // sent as a bearer token; empty means not sent, as local servers allow
 
 	// BaseURL is what chat/completions is added to, as the server's
 	// documentation has it: http://localhost:11434/v1 for Ollama,
-	// https://api.deepseek.com for DeepSeek. Empty: https://api.openai.com/v1.
+	// https://api.deepseek.com for DeepSeek. Empty means https://api.openai.com/v1.
 	BaseURL string
 
-	HTTPClient *http.Client // nil: one on http.DefaultTransport
+	HTTPClient *http.Client // nil means one on http.DefaultTransport
 
 	// MaxRetries is how often a call is tried again that could not connect, or
-	// got a 408, 409, 429 or 5xx. Nil: 2. An answer that has begun is never
+	// got a 408, 409, 429 or 5xx. Nil means 2. An answer that has begun is never
 	// tried again.
 	MaxRetries *int
 	// MaxRetryWait is the longest that a Retry-After is waited for; a longer
 	// one fails at once, as does one that goes beyond the context's deadline.
-	// 0: one minute.
+	// 0 means one minute.
 	MaxRetryWait time.Duration
 }
 

@@ -52,7 +52,7 @@ type longPrompt struct {
 // rates are what a million tokens cost, in US dollars.
 type rates struct{ input, output, read, write float64 }
 
-// Load returns the built-in prices and, over them, those of a file; empty: no file.
+// Load returns the built-in prices and, over them, those of a file; empty means no file.
 func Load(file string) (*Table, error) {
 	table, err := builtInTable()
 	if err != nil || file == "" {
@@ -200,7 +200,7 @@ func (t *Table) Cost(name string, u model.Usage) model.USD {
 		float64(u.CacheWriteTokens)*r.write + float64(u.OutputTokens)*r.output) / million)
 }
 
-// Window returns how many tokens the context window of a model has; 0: nobody has said
+// Window returns how many tokens the context window of a model has; 0 means nobody has said
 // it.
 func (t *Table) Window(name string) int64 {
 	if t == nil {

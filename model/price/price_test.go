@@ -36,7 +36,7 @@ func TestCost(t *testing.T) {
 		prices *price.Table
 		model  string
 		usage  model.Usage
-		want   string // empty: not known
+		want   string // empty means not known
 	}{
 		{builtIn, "anthropic/claude-sonnet-5-5", model.Usage{InputTokens: 1_000_000, OutputTokens: 1_000_000}, "12"},
 		{builtIn, "anthropic/claude-sonnet-5-5-20260924", model.Usage{OutputTokens: 1}, "0.00001"},

@@ -83,7 +83,7 @@ func kindOf(status int) model.ErrorKind {
 	}
 }
 
-// statusOf returns the HTTP status of an error; 0: it comes in an answer that
+// statusOf returns the HTTP status of an error; 0 means it comes in an answer that
 // begins well.
 func statusOf(kind model.ErrorKind) int {
 	switch kind {

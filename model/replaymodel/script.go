@@ -51,11 +51,11 @@ type ToolCall struct {
 
 // Failure is a scripted error.
 type Failure struct {
-	Kind         model.ErrorKind `json:"kind,omitempty"`   // empty: by Status
-	Status       int             `json:"status,omitempty"` // 0: by Kind
+	Kind         model.ErrorKind `json:"kind,omitempty"`   // empty means by Status
+	Status       int             `json:"status,omitempty"` // 0 means by Kind
 	Message      string          `json:"message,omitempty"`
 	RetryAfterMs int             `json:"retryAfterMs,omitempty"`
-	Times        int             `json:"times,omitempty"` // 0: every attempt fails
+	Times        int             `json:"times,omitempty"` // 0 means every attempt fails
 }
 
 // Chunks is a text in pieces. Its JSON is a string or a list of strings.

@@ -48,7 +48,7 @@ func compileSequence(seq []node) (matcher, error) {
 const maxVariants = 16
 
 // variantsOf returns patterns of literals and stars alone that together mean the
-// same as seq; nil: there are none, or too many.
+// same as seq; nil means there are none, or too many.
 func variantsOf(seq []node) [][]node {
 	variants := [][]node{nil}
 	for i, n := range seq {

@@ -8,7 +8,7 @@ var extension = regexp.MustCompile(`^(.*)(\.[0-9A-Za-z_]+)$`)
 
 // commonForm returns the parts of the forms that picomatch has a path of its
 // own for: there a last "/" of the input is optional, and a star at the end
-// wants at least one character. nil: no form.
+// wants at least one character. nil means no form.
 func commonForm(s string) []node {
 	ext := ""
 	for {

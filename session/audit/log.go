@@ -28,7 +28,7 @@ type Log struct {
 
 	mu   sync.Mutex
 	lock *flock.Flock // shared by those who write, alone for who begins a file
-	file *os.File     // nil: closed
+	file *os.File     // nil means closed
 }
 
 // Open opens the file at path to add to it. A missing file is made,

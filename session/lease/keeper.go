@@ -28,7 +28,7 @@ type Options struct {
 
 	// Taken is called when another process has taken this one for gone, and has ended
 	// its sessions or is about to. all: every session that runs; else those whose
-	// record says so. It is called again until it returns nil. nil: not called.
+	// record says so. It is called again until it returns nil. nil means not called.
 	Taken func(ctx context.Context, all bool) error
 
 	// Sweep recovers what processes that have gone have left; it uses [Keeper.Claim].
@@ -38,7 +38,7 @@ type Options struct {
 	// (nil): it looks at leases only by [Keeper.Claim] and [Keeper.Gone].
 	Sweep func(ctx context.Context, k *Keeper) (done bool)
 
-	Logger *slog.Logger // nil: discard
+	Logger *slog.Logger // nil discards them
 }
 
 // Keeper renews the lease of a process, and sees those of the others.
@@ -53,7 +53,7 @@ type Keeper struct {
 
 	turn     chan struct{} // holds a value while the lease is renewed or given back; guards the fields below
 	lease    *Lease
-	rev      uint64    // of the stored lease; 0: not stored
+	rev      uint64    // of the stored lease; 0 means not stored
 	doubtful time.Time // until then the live sessions are looked at: somebody may have ended them
 	closed   bool
 
@@ -73,7 +73,7 @@ func Start(ctx context.Context, b *Bucket, opts Options) (*Keeper, error) {
 		k.log = slog.New(slog.DiscardHandler)
 	}
 	k.others.local = b.local
-	var closed <-chan nats.Status // nil: whoever has no sweeps closes soon
+	var closed <-chan nats.Status // nil means whoever has no sweeps closes soon
 	if opts.Sweep != nil {
 		closed = b.closed()
 	}

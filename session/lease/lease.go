@@ -37,7 +37,7 @@ const BucketName = "AGENT_WORKERS"
 type Lease struct {
 	Worker
 	Machine      string `json:"machine"`                // where PID means something
-	ProcessStart uint64 `json:"processStart,omitempty"` // tells the process from a later one with its PID; 0: unknown
+	ProcessStart uint64 `json:"processStart,omitempty"` // tells the process from a later one with its PID; 0 means unknown
 	TakesOver    bool   `json:"takesOver,omitempty"`    // it goes on with sessions whose process has gone
 	NoSessions   bool   `json:"noSessions,omitempty"`   // it runs none, and recovers those of others
 	Ended        bool   `json:"ended,omitempty"`        // the process has ended, and could not end all of its sessions
@@ -83,7 +83,7 @@ type table interface {
 type change struct {
 	bootID string
 	data   []byte
-	rev    uint64 // 0: all that was stored at the beginning has come
+	rev    uint64 // 0 means all that was stored at the beginning has come
 }
 
 // Bucket holds the leases of a workspace.

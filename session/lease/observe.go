@@ -12,7 +12,7 @@ import (
 func (k *Keeper) observe(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	var changes <-chan change // nil: not watching
+	var changes <-chan change // nil means not watching
 	known := false            // all that is stored has come
 	sweepAt := time.Now()
 	var sweptAt time.Time

@@ -250,7 +250,7 @@ func (w *world) end(bootID, by string) {
 func TestOutages(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		type fault struct {
-			proc     int // 0: the store
+			proc     int // 0 means the store
 			at, last time.Duration
 		}
 		seconds := func(from, to int, label string) time.Duration {

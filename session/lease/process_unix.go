@@ -13,7 +13,7 @@ import (
 )
 
 // processGone reports whether no process has this number, or one that has ended
-// and that nobody has waited for, or one that was started at another time; 0: that
+// and that nobody has waited for, or one that was started at another time; 0 means that
 // is unknown. A process that can't be told is there.
 func processGone(pid int, start uint64) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -24,7 +24,7 @@ func processGone(pid int, start uint64) bool {
 }
 
 // processStart returns when a process was started, in ticks since the machine was;
-// 0: unknown.
+// 0 means unknown.
 func processStart(pid int) uint64 {
 	_, started := processStat(pid)
 	return started

@@ -10,7 +10,7 @@ type view struct {
 	local bool // all processes are of this machine
 
 	mu    sync.Mutex
-	since time.Time // when the store was there again, for this process; zero: it is away
+	since time.Time // when the store was there again, for this process; zero means it is away
 	last  time.Time // when that was last known
 	seen  map[string]*sight
 }
@@ -21,7 +21,7 @@ const maxClaims = 8
 // sight is the lease of a process as it was seen last.
 type sight struct {
 	lease Lease
-	rev   uint64    // 0: there is none
+	rev   uint64    // 0 means there is none
 	at    time.Time // when it was first seen so
 	left  bool      // sessions of the process were found that could not be claimed
 }
@@ -93,7 +93,7 @@ func (v *view) forget(bootID string, rev uint64) {
 	}
 }
 
-// lease returns the lease of a process, and its revision; 0: it has none.
+// lease returns the lease of a process, and its revision; 0 means it has none.
 func (v *view) lease(bootID string) (Lease, uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

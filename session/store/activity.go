@@ -10,8 +10,8 @@ import (
 
 // Activity is what a session was last heard of doing.
 type Activity struct {
-	At   time.Time // of its newest event; zero: it has none
-	Tool string    // of the call that began last, while calls run; empty: none does
+	At   time.Time // of its newest event; zero means it has none
+	Tool string    // of the call that began last, while calls run; empty means none does
 }
 
 // Activity returns what the session of a record was last heard of doing, by its own
@@ -39,7 +39,7 @@ func (s *Store) activity(ctx context.Context, r *Record) (a Activity, err error)
 	return a, err
 }
 
-// lastOf returns the newest event of a type that a session has published itself; nil:
+// lastOf returns the newest event of a type that a session has published itself; nil means
 // there is none.
 func lastOf[E event.Event](ctx context.Context, s *Store, r *Record) (*E, error) {
 	var zero E

@@ -9,7 +9,7 @@ import (
 
 // agentData says that the session goes on as another agent, or on another model.
 type agentData struct {
-	Agent string          `json:"agent,omitempty"` // empty: the same, and Terms do not change
+	Agent string          `json:"agent,omitempty"` // empty means the same, and Terms do not change
 	Model string          `json:"model"`
 	Terms json.RawMessage `json:"terms,omitempty"` // in place of those before
 }

@@ -28,7 +28,7 @@ var ErrNotSent = errors.New("its process has not taken it in time")
 type RequestAnswer struct {
 	Taken     bool   `json:"taken"`             // it is done, or will be
 	Concludes bool   `json:"concludes"`         // it will not: [ErrConcludes]
-	Refused   string `json:"refused,omitempty"` // why it will not; empty: for no other reason
+	Refused   string `json:"refused,omitempty"` // why it will not; empty means for no other reason
 }
 
 // RefusedError tells why a process does not do what was asked of a session.

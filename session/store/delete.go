@@ -21,10 +21,10 @@ var ErrRunning = errors.New("it has not ended")
 // Retention says when sessions that have ended are deleted, with those below
 // them. The zero value: never.
 type Retention struct {
-	Age time.Duration // deleted so long after the root session's end; 0: never
+	Age time.Duration // deleted so long after the root session's end; 0 means never
 
 	// Bytes bounds what the events and messages take in the embedded store: the
-	// root session that ended first is deleted first. 0: no bound. In an
+	// root session that ended first is deleted first. 0 means no bound. In an
 	// external server, whose streams hold other workspaces too, it has no effect.
 	Bytes uint64
 }
@@ -225,7 +225,7 @@ func (p *pace) rest(ctx context.Context) error {
 	return nil
 }
 
-// exceeds reports whether the embedded store holds more than limit bytes; 0: no
+// exceeds reports whether the embedded store holds more than limit bytes; 0 means no
 // limit.
 func (s *Store) exceeds(ctx context.Context, limit uint64) (bool, error) {
 	if limit == 0 || !s.bus.Embedded() {

@@ -107,7 +107,7 @@ func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
 }
 
 // OpenedEntry is the entry that a session's log begins with. terms is how it was
-// called, for who resumes it; nil: it is not resumed.
+// called, for who resumes it; nil means it is not resumed.
 func (r *Record) OpenedEntry(terms json.RawMessage) LogEntry {
 	return LogEntry{openedKind, openedData{
 		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Nested: r.Nested, Resumes: r.Resumes,

@@ -40,7 +40,7 @@ type State struct {
 	// Pending are the ids of the approvals without an outcome, in their order.
 	Pending []string
 
-	// Budget is what the session may use, as it was stored; nil: it has no budget of
+	// Budget is what the session may use, as it was stored; nil means it has no budget of
 	// its own.
 	Budget json.RawMessage
 
@@ -57,12 +57,12 @@ type State struct {
 	// Prompted tells whether the model was given its task.
 	Prompted bool
 
-	// Answer is the result of the last turn, if nothing has followed it; nil: the turn
+	// Answer is the result of the last turn, if nothing has followed it; nil means the turn
 	// has not ended.
 	Answer *string
 
 	// Mark is the sequence number of the last event by which the session was taken over;
-	// 0: it was not.
+	// 0 means it was not.
 	Mark uint64
 
 	// Worked is how long the session has worked, without the time in which it waited for
@@ -103,23 +103,23 @@ func Fold(entries iter.Seq[eventbus.Entry]) (*State, error) {
 // fold is a State on its way.
 type fold struct {
 	State
-	draft  *draft            // what the model is saying; nil: nothing
+	draft  *draft            // what the model is saying; nil means nothing
 	groups map[string]*group // by the message that has the calls
 	calls  map[string]*group // by the call
 	order  []*group
 	known  map[string]string // by the id of a message: the call whose result tells the same
 	over   bool              // the log has said how the session ends
 	said   string            // by the last error event
-	at     time.Time         // of the entry before; zero: the session did not work then
+	at     time.Time         // of the entry before; zero means the session did not work then
 
-	reserved *reserveData // for the call that is under way; nil: nothing
+	reserved *reserveData // for the call that is under way; nil means nothing
 }
 
 // group is the calls of one message, and their results.
 type group struct {
 	message *Message
 	results map[string]model.ToolResult
-	answer  *Message // has the results; nil: one is missing
+	answer  *Message // has the results; nil means one is missing
 }
 
 func (f *fold) add(e eventbus.Entry) error {

@@ -58,7 +58,7 @@ const endDelay = time.Minute
 type Rest struct {
 	More  bool      // there is more, stored or to come
 	Live  bool      // more may come
-	Until time.Time // when the stream ends at the latest; zero: not known yet
+	Until time.Time // when the stream ends at the latest; zero means not known yet
 }
 
 // Remaining returns what the stream of a record's session has from a sequence
@@ -119,7 +119,7 @@ func (s *Store) pendingQuestions(ctx context.Context, path event.Path, upTo uint
 }
 
 // approvalOf returns the id of the approval that an event requires, in whatever
-// envelopes; empty: it requires none.
+// envelopes; empty means it requires none.
 func approvalOf(d eventbus.Delivery) (string, error) {
 	_, ev, err := d.Event()
 	if err != nil {

@@ -16,7 +16,7 @@ type IncompleteError struct {
 	SessionID string
 	Begin     bool            // its first events are gone
 	End       bool            // its session_end is gone
-	Losses    []eventbus.Loss // that the store has while the session ran; empty: the events were deleted by age
+	Losses    []eventbus.Loss // that the store has while the session ran; empty means the events were deleted by age
 }
 
 func (e *IncompleteError) Error() string {
@@ -41,7 +41,7 @@ func (e *IncompleteError) Error() string {
 }
 
 // Incomplete returns what is missing of a session's own events, as far as the store
-// tells; nil: nothing is known to be. Losses count from its first to its last event.
+// tells; nil means nothing is known to be. Losses count from its first to its last event.
 // A session that has not ended lacks no end.
 func (s *Store) Incomplete(ctx context.Context, r *Record) (*IncompleteError, error) {
 	end, err := s.bus.LastSeq(ctx, r.Path, event.SessionEnd{}.Type())
@@ -85,7 +85,7 @@ func (s *Store) oldest(ctx context.Context) (time.Time, error) {
 }
 
 // incomplete returns what is missing of a session whose log begins with begun and
-// ends with end; 0: that is gone. over: it has ended. oldest is when the oldest event
+// ends with end; 0 means that is gone. over: it has ended. oldest is when the oldest event
 // was stored: age takes no events of a session while it leaves older ones.
 func incomplete(r *Record, begun, end uint64, over bool, losses []eventbus.Loss, oldest time.Time) *IncompleteError {
 	found := &IncompleteError{SessionID: r.ID, Begin: begun == 0, End: end == 0 && over}

@@ -24,7 +24,7 @@ func TestIncomplete(t *testing.T) {
 		over       bool
 		losses     []eventbus.Loss
 		older      bool   // there are older events
-		want       string // in the error; empty: nothing is missing
+		want       string // in the error; empty means nothing is missing
 		lost       bool   // its end, where that is not stored
 	}{
 		{"whole", 10, 20, true, nil, false, "", false},

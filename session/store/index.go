@@ -36,7 +36,7 @@ type Index struct {
 	rows    map[string]*indexRow // of the sessions that run, or are not stored as they are
 	ready   []*indexRow          // to be written now
 	later   map[string]*indexRow // to be written, but not yet
-	dueAt   time.Time            // when the first of later may be due; zero: later is empty
+	dueAt   time.Time            // when the first of later may be due; zero means later is empty
 	rounds  int                  // of writing, so far
 	ended   chan struct{}        // closed at the end of a round, then another
 	closing bool
@@ -58,13 +58,13 @@ type IndexOwner interface {
 type indexRow struct {
 	id      string
 	owner   IndexOwner
-	rev     uint64    // of what is stored; 0: nothing is. The writer's alone
-	next    *Record   // what is to be written; nil: nothing
+	rev     uint64    // of what is stored; 0 means nothing is. The writer's alone
+	next    *Record   // what is to be written; nil means nothing
 	ready   bool      // it is among those to be written now
 	writing bool      // it is being written
 	status  Status    // as it was written last
 	wrote   time.Time // when that was, or should have been
-	failing time.Time // since when it can't be; zero: it can
+	failing time.Time // since when it can't be; zero means it can
 }
 
 // StartIndex begins to write the records of the sessions that this process runs,

@@ -25,8 +25,8 @@ var ErrCursor = errors.New("it is no cursor that a list has returned: begin with
 
 // ListOptions says which page of the list of sessions to return.
 type ListOptions struct {
-	Limit  int    // how many sessions, 1 to [MaxPage]; 0: MaxPage
-	Cursor string // [Page.Next] of the page before; empty: the first page
+	Limit  int    // how many sessions, 1 to [MaxPage]; 0 means MaxPage
+	Cursor string // [Page.Next] of the page before; empty means the first page
 
 	// Nested has the page contain nested sessions that have ended ([Record.Nested]).
 	Nested bool
@@ -38,7 +38,7 @@ type ListOptions struct {
 // Page is a part of the list of sessions.
 type Page struct {
 	Sessions []*Record // the newest first, in the order in which they were opened
-	Next     string    // the cursor of the next page; empty: there is none
+	Next     string    // the cursor of the next page; empty means there is none
 	Left     bool      // Since has left out sessions. It is known of the last page
 }
 
@@ -215,7 +215,7 @@ func (w *walk) long(ctx context.Context, before, last uint64) error {
 	return w.take(ctx, marks)
 }
 
-// markOf returns the mark of a session; zero: it has none, or was deleted.
+// markOf returns the mark of a session; zero means it has none, or was deleted.
 func (s *Store) markOf(ctx context.Context, id string) (marked, error) {
 	r, _, err := s.read(ctx, id)
 	if err != nil {
@@ -289,7 +289,7 @@ func (s *Store) cursorSum(data []byte) uint32 {
 	return crc32.ChecksumIEEE(append([]byte(s.workspace), data...))
 }
 
-// parseCursor returns the sequence number in a cursor; 0: it is empty.
+// parseCursor returns the sequence number in a cursor; 0 means it is empty.
 func (s *Store) parseCursor(cursor string) (uint64, error) {
 	if cursor == "" {
 		return 0, nil

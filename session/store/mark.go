@@ -90,7 +90,7 @@ func (s *Store) resolve(ctx context.Context, marks []marked) ([]*Record, error) 
 	return records, errors.Join(errs...)
 }
 
-// ofMark returns the record of a session of which r is the mark; nil: it was deleted.
+// ofMark returns the record of a session of which r is the mark; nil means it was deleted.
 func (s *Store) ofMark(ctx context.Context, r *Record) (*Record, error) {
 	stored, _, err := s.read(ctx, r.ID)
 	if err == nil {

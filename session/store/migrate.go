@@ -11,7 +11,7 @@ type kind struct {
 	schema int // the one that is written
 
 	// steps bring a stored form to the next version: the step at i that of
-	// schema i+1 to i+2. nil: the older form can be read as it is.
+	// schema i+1 to i+2. nil means the older form can be read as it is.
 	steps []func(map[string]json.RawMessage) error
 }
 

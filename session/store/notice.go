@@ -130,7 +130,7 @@ func (f *fold) lastResult() string {
 	return ""
 }
 
-// endText is the message that tells of the end of a session; empty: none is needed.
+// endText is the message that tells of the end of a session; empty means none is needed.
 func (s *Store) endText(ctx context.Context, r *Record) (string, error) {
 	element, text, answer := "task_error", "", ""
 	if r.Status != Completed {

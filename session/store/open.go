@@ -248,7 +248,7 @@ const indexDelay = 3 * time.Minute
 
 // unindexed returns the sessions whose logs have begun, and of which no record is
 // stored: their process was killed in between. first is the sequence number of the
-// entry with which the first of them begins; 0: there is none. It looks at the logs
+// entry with which the first of them begins; 0 means there is none. It looks at the logs
 // that begin behind a sequence number or, with all, shortly before the bucket was
 // written to last.
 //

@@ -14,7 +14,7 @@ type Progress struct {
 	Current string `json:"current,omitempty"` // the first item in progress, else the first that is not done
 }
 
-// ProgressOf returns the progress that a list shows; nil: the list is empty.
+// ProgressOf returns the progress that a list shows; nil means the list is empty.
 func ProgressOf(todo event.Todo) *Progress {
 	if len(todo.Items) == 0 {
 		return nil

@@ -51,7 +51,7 @@ type Record struct {
 	ParentID        string          `json:"parentId,omitempty"`
 	ParentMessageID string          `json:"parentMessageId,omitempty"` // the message whose tool call made this session
 	Path            event.Path      `json:"path"`                      // from the root down to this session
-	Agent           string          `json:"agent,omitempty"`           // empty: stands for a caller
+	Agent           string          `json:"agent,omitempty"`           // empty means it stands for a caller
 	Label           string          `json:"label,omitempty"`           // names it in lists
 	Metadata        json.RawMessage `json:"metadata,omitempty"`        // of who has called it: a JSON object
 	Warnings        []string        `json:"warnings,omitempty"`        // what is not as it was asked for
@@ -60,7 +60,7 @@ type Record struct {
 	Model           string          `json:"model,omitempty"`
 	Status          Status          `json:"status"`
 	Error           string          `json:"error,omitempty"` // why it has not completed
-	Depth           int             `json:"depth"`           // 0: a root
+	Depth           int             `json:"depth"`           // 0 means a root
 	Steps           int             `json:"steps"`           // model calls
 	Usage           model.Usage     `json:"usage"`
 	CreatedAt       time.Time       `json:"createdAt"`
@@ -68,24 +68,24 @@ type Record struct {
 	EndedAt         time.Time       `json:"endedAt,omitzero"`
 	BootID          string          `json:"bootId"`                 // the process that runs it, or has taken it over
 	EndedBy         string          `json:"endedBy,omitempty"`      // the process that has ended it in place of that one
-	Pause           *Pause          `json:"pause,omitempty"`        // it runs, and waits for a provider; nil: it does not
+	Pause           *Pause          `json:"pause,omitempty"`        // it runs, and waits for a provider; nil means it does not
 	Stalled         bool            `json:"stalled,omitempty"`      // it runs, and nothing has happened for long
 	Closed          bool            `json:"closed"`                 // its stream has its session_end
 	Takeovers       int             `json:"takeovers,omitempty"`    // how often another process has gone on with it
-	Worktree        *Worktree       `json:"worktree,omitempty"`     // nil: it works in the workspace
+	Worktree        *Worktree       `json:"worktree,omitempty"`     // nil means it works in the workspace
 	Detached        bool            `json:"detached,omitempty"`     // it goes on when its parent ends
 	Background      bool            `json:"background,omitempty"`   // its parent is told of its end by a message
 	Resumes         string          `json:"resumes,omitempty"`      // the session whose conversation this one goes on with
 	Resident        string          `json:"residentFile,omitempty"` // stands before its prompt: relative to the workspace, or absolute
-	Todo            *Progress       `json:"todo,omitempty"`         // by its own list; nil: it keeps none
-	Work            Work            `json:"work,omitzero"`          // zero: nothing was done, or a worker of before it was noted
+	Todo            *Progress       `json:"todo,omitempty"`         // by its own list; nil means it keeps none
+	Work            Work            `json:"work,omitzero"`          // zero means nothing was done, or a worker of before it was noted
 
 	// Nested says that the session's transcript nests in that of its parent: once it has
 	// ended, lists leave it out unless they are asked for it.
 	Nested bool `json:"nested,omitempty"`
 
 	// Fork is how many turns of its parent's conversation, up to ParentMessageID, the
-	// session goes on from; -1: all. 0: none.
+	// session goes on from; -1: all. 0 means none.
 	Fork int `json:"fork,omitempty"`
 }
 
@@ -101,7 +101,7 @@ type Pause struct {
 type Worktree struct {
 	Path     string `json:"path"`
 	Branch   string `json:"branch"`
-	Diffstat string `json:"diffstat,omitempty"` // what the session has changed, as git says it; empty: not known
+	Diffstat string `json:"diffstat,omitempty"` // what the session has changed, as git says it; empty means not known
 	Files    int    `json:"files"`              // that it has changed
 	Removed  bool   `json:"removed,omitempty"`  // it was not used, and is gone
 	Error    string `json:"error,omitempty"`    // why the changes are not known

@@ -41,10 +41,10 @@ func (s *Store) Recover(ctx context.Context) (ended int, err error) {
 // RecoverOptions say what a process does with the sessions that others have left.
 type RecoverOptions struct {
 	// Lost tells of sessions of its own that another process has claimed, and may not
-	// have ended; nil: of none.
+	// have ended; nil means of none.
 	Lost func(id string) bool
 
-	Adopter Adopter // goes on with what can be gone on with; nil: all are ended
+	Adopter Adopter // goes on with what can be gone on with; nil means all are ended
 	Leave   bool    // leaves the sessions of others to a process that goes on with some
 }
 
@@ -157,7 +157,7 @@ func (s *Store) endAll(ctx context.Context, bootID string, open, chosen []orphan
 // orphan is a session whose record was not closed.
 type orphan struct {
 	*Record
-	rev uint64 // of the stored record; 0: none is stored
+	rev uint64 // of the stored record; 0 means none is stored
 }
 
 // process returns the boot id of the process that is to end the session.
@@ -196,7 +196,7 @@ func (s *Store) claim(ctx context.Context, o orphan, bootID string, pending []*A
 
 // finish takes a session through what is left of its end, as its log says. Of
 // several processes one does, the others get errConflict. why is the reason why an
-// interrupted one is not gone on with; nil: nobody would.
+// interrupted one is not gone on with; nil means nobody would.
 func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*Approval, why error) error {
 	state, err := s.State(ctx, o.Path)
 	if err != nil {

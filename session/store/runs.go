@@ -64,7 +64,7 @@ func newestRuns(ids []string, start string) []string {
 }
 
 // Next returns the record of the session that goes on with the conversation of another
-// one; nil: there is none.
+// one; nil means there is none.
 func (s *Store) Next(ctx context.Context, id string) (*Record, error) {
 	r, _, err := s.read(ctx, NextRun(id))
 	if errors.Is(err, jetstream.ErrKeyNotFound) {

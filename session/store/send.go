@@ -15,7 +15,7 @@ type SendRequest struct {
 	MessageID string `json:"messageId"` // a second message with the same id is ignored
 	Text      string `json:"text"`
 
-	// Assignment is what the message says of the session's task; nil: nothing. Text has
+	// Assignment is what the message says of the session's task; nil means nothing. Text has
 	// it, too.
 	Assignment *Assignment `json:"assignment,omitempty"`
 

@@ -48,12 +48,12 @@ type Store struct {
 	recordStream jetstream.Stream // below records
 	approvals    jetstream.KeyValue
 	leases       *lease.Bucket
-	messages     jetstream.Stream // of sessions of before schema 3; nil: there are none
+	messages     jetstream.Stream // of sessions of before schema 3; nil means there are none
 	index        *Index           // of a process that runs sessions; else nil
 	looked       atomic.Bool      // all sessions have marks
 	stuck        sync.Map         // ids of sessions that this process has taken over, and could neither go on with nor end
-	endNotes     EndNotes         // nil: there are none
-	beforeEnd    func(id string)  // for tests, between the claim of a record and its session's end; nil: not called
+	endNotes     EndNotes         // nil means there are none
+	beforeEnd    func(id string)  // for tests, between the claim of a record and its session's end; nil means not called
 }
 
 // Open makes sure of the buckets and the stream and returns the store of
@@ -209,7 +209,7 @@ func (s *Store) begun(ctx context.Context, id string) (*Record, error) {
 }
 
 // settle has the records of this process's sessions stored as they are now. id
-// empty: of all.
+// empty means of all.
 func (s *Store) settle(ctx context.Context, id string) {
 	if s.index != nil {
 		s.index.settle(ctx, id)

@@ -15,7 +15,7 @@ import (
 
 // Adopter goes on with sessions whose process has gone.
 type Adopter interface {
-	// May returns why the session of a log can't be gone on with; nil: it can. It is
+	// May returns why the session of a log can't be gone on with; nil means it can. It is
 	// asked again once nothing is stored any more of what the process before publishes.
 	May(ctx context.Context, st *State) error
 

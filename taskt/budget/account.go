@@ -54,7 +54,7 @@ func limitOf(name string) limit {
 	panic("no limit " + name)
 }
 
-// most returns what may be used of a limit; 0: there is none.
+// most returns what may be used of a limit; 0 means there is none.
 func (a *account) most(l limit) int64 { return l.of(&a.Limits) * a.Times }
 
 // spent returns what was used of a limit.
@@ -81,7 +81,7 @@ func (a *account) percent(l limit) int {
 	return int(float64(a.spent(l)) / float64(most) * 100)
 }
 
-// fits returns why there is no room for need; nil: there is. scarce: there would be
+// fits returns why there is no room for need; nil means there is. scarce: there would be
 // more use of it if there were more room.
 func (a *account) fits(need Use, scarce bool) *obstacle {
 	for _, l := range limits {

@@ -50,10 +50,10 @@ func (u *Use) take(v Use) {
 type Set struct {
 	By     string            `json:"by"` // for people: "--budget", "its file"
 	Limits spendlimit.Limits `json:"limits"`
-	Times  int64             `json:"times,omitempty"` // how often it may be used up, as somebody has allowed; 0: once
+	Times  int64             `json:"times,omitempty"` // how often it may be used up, as somebody has allowed; 0 means once
 
 	Used  Use       `json:"used,omitzero"`  // before the session began, by those that it goes on with
-	Began time.Time `json:"began,omitzero"` // when they did; zero: there is none
+	Began time.Time `json:"began,omitzero"` // when they did; zero means there is none
 
 	// Of leads to the session that it was set for, if another one has it: what others use
 	// of it counts, too.
@@ -81,16 +81,16 @@ type tree struct {
 // account is one Set, and what was used of it. The tree's mu guards it.
 type account struct {
 	Set
-	owner      session.BudgetOwner // nil: none yet
+	owner      session.BudgetOwner // nil means none yet
 	id         string              // of the owner
-	began      time.Time           // zero: it has not
+	began      time.Time           // zero means it has not
 	used, held Use
 	said       map[string]int // the percentage that was said of each limit
 	asking     bool           // somebody is asked
-	over       *ExceededError // somebody has said no; nil: nobody has
+	over       *ExceededError // somebody has said no; nil means nobody has
 }
 
-// New returns the meter of a session for which sets were set, below parent's; nil: there
+// New returns the meter of a session for which sets were set, below parent's; nil means there
 // is none. Without any set it is parent.
 func New(parent *Meter, prices *price.Table, sets ...Set) *Meter {
 	if len(sets) == 0 {

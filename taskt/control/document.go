@@ -28,10 +28,10 @@ type Document struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"` // as the call has it
 	Warnings []string        `json:"warnings,omitempty"` // what is not as it was asked for
 
-	Worktree *store.Worktree `json:"worktree,omitempty"` // nil: the task had none
+	Worktree *store.Worktree `json:"worktree,omitempty"` // nil means the task had none
 
 	Work   store.Work     `json:"work,omitzero"`    // what was done, as tools and gate tell it
-	Report *report.Report `json:"report,omitempty"` // the answer in sections; nil: it has none
+	Report *report.Report `json:"report,omitempty"` // the answer in sections; nil means it has none
 	Notes  []string       `json:"notes,omitempty"`  // what does not hold of the answer
 }
 

@@ -27,7 +27,7 @@ type State struct {
 	Stalled   bool         `json:"stalled,omitempty"` // nothing has happened for long
 	Tool      string       `json:"tool,omitempty"`    // that it runs now
 
-	Todo *store.Progress `json:"todo,omitempty"` // by its own list; nil: it keeps none
+	Todo *store.Progress `json:"todo,omitempty"` // by its own list; nil means it keeps none
 
 	IdleMs    int64       `json:"idleMs,omitempty"` // since its last event, while it runs
 	Steps     int         `json:"steps"`
@@ -148,7 +148,7 @@ const maxListed = 50
 type List struct {
 	Sessions   []State `json:"sessions"`             // the newest first
 	Total      int     `json:"total"`                // how many there are
-	NextOffset int     `json:"nextOffset,omitempty"` // where the list goes on; 0: this is its end
+	NextOffset int     `json:"nextOffset,omitempty"` // where the list goes on; 0 means this is its end
 }
 
 func (in *listInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, error) {

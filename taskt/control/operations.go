@@ -110,7 +110,7 @@ func object(properties string, required ...string) json.RawMessage {
 	return json.RawMessage(schema + `"additionalProperties":false}`)
 }
 
-// Find returns the operation of a name; nil: there is none.
+// Find returns the operation of a name; nil means there is none.
 func Find(name string) *Operation {
 	i := slices.IndexFunc(Operations, func(op *Operation) bool { return op.Name == name })
 	if i < 0 {

@@ -93,7 +93,7 @@ type Page struct {
 	Text       string       `json:"text"`
 	Offset     int          `json:"offset"`               // of Text in the whole
 	Total      int          `json:"total"`                // characters of the whole
-	NextOffset int          `json:"nextOffset,omitempty"` // where the text goes on; 0: this is its end
+	NextOffset int          `json:"nextOffset,omitempty"` // where the text goes on; 0 means this is its end
 
 	Work  store.Work `json:"work,omitzero"` // as [Document] has them; not beside a transcript
 	Notes []string   `json:"notes,omitempty"`
@@ -122,7 +122,7 @@ func (in *readInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 }
 
 // Page returns the part of the text that begins after offset characters and has
-// limit characters at most; 0: 20,000. An offset beyond the text is an
+// limit characters at most; 0 means 20,000. An offset beyond the text is an
 // [*InputError].
 func (r *Result) Page(offset, limit int) (*Page, error) {
 	page := &Page{SessionID: r.SessionID, Agent: r.Agent, Status: r.Status, Offset: offset, Work: r.Record.Work, noted: r.noted()}

@@ -20,7 +20,7 @@ type Result struct {
 	SessionID string // the child's; empty if no session was opened
 	Status    store.Status
 	Text      string // the answer, or what went wrong
-	Err       error  // nil: the task has completed
+	Err       error  // nil means the task has completed
 	Refused   bool   // the gate did not let the call through
 	Record    store.Record
 	Duration  time.Duration

@@ -24,10 +24,10 @@ type Scope struct {
 	By string
 
 	// Resume has a session that has ended go on, and returns the id of that in which
-	// it does; nil: the caller can't have it done.
+	// it does; nil means the caller can't have it done.
 	Resume func(ctx context.Context, r Resumption) (sessionID string, err error)
 
-	// allows leaves out sessions that the caller does not name; nil: none.
+	// allows leaves out sessions that the caller does not name; nil means none.
 	allows func(*store.Record) bool
 }
 
@@ -44,7 +44,7 @@ func (s *Scope) has(r *store.Record) bool {
 type Resumption struct {
 	Record    *store.Record
 	Prompt    string // what its model reads next
-	MessageID string // of the prompt; empty: a new one
+	MessageID string // of the prompt; empty means a new one
 
 	Assignment store.Assignment // what changes of its task; Prompt has it, too
 }

@@ -25,7 +25,7 @@ type sendInput struct {
 	SessionID      string `json:"sessionId"`
 	Message        string `json:"message"`
 	Interrupt      bool   `json:"interrupt"`
-	IdempotencyKey string `json:"idempotencyKey"` // empty: each call sends a message
+	IdempotencyKey string `json:"idempotencyKey"` // empty means each call sends a message
 	store.Assignment
 }
 
@@ -58,7 +58,7 @@ func (in *sendInput) messageID() string {
 // Sent is the answer of task_send: the message that the subagent will read.
 type Sent struct {
 	SessionID string       `json:"sessionId"`
-	MessageID string       `json:"messageId,omitempty"` // empty: it is the prompt of a session that goes on
+	MessageID string       `json:"messageId,omitempty"` // empty means it is the prompt of a session that goes on
 	Status    store.Status `json:"status"`              // of the session
 	Interrupt bool         `json:"interrupt"`
 	Resumes   string       `json:"resumes,omitempty"` // the session that had ended, and goes on as this one

@@ -32,8 +32,8 @@ var Names = []string{"AGENTS.md", "CLAUDE.md"}
 // Text is what a file said when it was read. It is not changed.
 type Text struct {
 	Name    string // of the file
-	Content string // valid UTF-8, at most [MaxBytes]; empty: it is not used
-	Warning string // why it is not used, or not whole; empty: nothing is wrong
+	Content string // valid UTF-8, at most [MaxBytes]; empty means it is not used
+	Warning string // why it is not used, or not whole; empty means nothing is wrong
 }
 
 // Reader reads the instructions of one workspace. It is safe for concurrent use.
@@ -43,11 +43,11 @@ type Reader struct {
 
 	mu   sync.Mutex
 	last *Text
-	seen fs.FileInfo // of the file that last was read from; nil: there was none
+	seen fs.FileInfo // of the file that last was read from; nil means there was none
 }
 
 // NewReader returns a reader of the workspace at dir, an absolute path without links.
-// Warnings are logged, each once for each version of the file. nil: they are not.
+// Warnings are logged, each once for each version of the file. nil means they are not.
 func NewReader(dir string, log *slog.Logger) *Reader {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -55,7 +55,7 @@ func NewReader(dir string, log *slog.Logger) *Reader {
 	return &Reader{dir: dir, log: log}
 }
 
-// Current returns the instructions as they are now; nil: there are none. The file is
+// Current returns the instructions as they are now; nil means there are none. The file is
 // read again when it has changed: what is returned is the same value otherwise.
 func (r *Reader) Current() *Text {
 	r.mu.Lock()
@@ -78,7 +78,7 @@ func (r *Reader) Current() *Text {
 	return text
 }
 
-// find returns the file that counts, and what its name leads to; nil: there is none.
+// find returns the file that counts, and what its name leads to; nil means there is none.
 func (r *Reader) find() (string, fs.FileInfo) {
 	for _, name := range Names {
 		path := filepath.Join(r.dir, name)
@@ -155,7 +155,7 @@ func textOf(name string, data []byte) (*Text, error) {
 	return text, nil
 }
 
-// Section returns the part of a system prompt that the instructions are; empty: there
+// Section returns the part of a system prompt that the instructions are; empty means there
 // are none. t may be nil.
 func (t *Text) Section() string {
 	if t == nil || t.Content == "" {

@@ -45,7 +45,7 @@ type Memory struct {
 
 	mu   sync.Mutex
 	last *Text
-	seen fs.FileInfo // of the file that last was read from; nil: there was none
+	seen fs.FileInfo // of the file that last was read from; nil means there was none
 }
 
 // New returns the memory in the file at path, which need not exist. What is wrong with
@@ -133,7 +133,7 @@ type Text struct {
 	cut     bool   // it is the end of what is there
 }
 
-// Current returns the memory as it is now; nil: there is nothing. It is the same value
+// Current returns the memory as it is now; nil means there is nothing. It is the same value
 // until the file changes.
 func (m *Memory) Current() *Text {
 	m.mu.Lock()
@@ -183,7 +183,7 @@ func (m *Memory) read(info fs.FileInfo) (*Text, error) {
 	return text, nil
 }
 
-// Section returns the part of a system prompt that the memory is; empty: there is none.
+// Section returns the part of a system prompt that the memory is; empty means there is none.
 // t may be nil.
 func (t *Text) Section() string {
 	if t == nil {

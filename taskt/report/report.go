@@ -31,7 +31,7 @@ const minSections = 3
 // maxReport bounds the answers that are read, in bytes.
 const maxReport = 1 << 20
 
-// Parse reads an answer; nil: it is no report. A section begins with a heading that
+// Parse reads an answer; nil means it is no report. A section begins with a heading that
 // is its name in any case, or with a paragraph whose first line begins with the name
 // in capitals and a colon; names in code, quotes and lists begin none. Of two
 // sections of one name the last counts.

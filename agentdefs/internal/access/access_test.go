@@ -15,7 +15,7 @@ func TestAccess(t *testing.T) {
 	for _, tt := range []struct {
 		fields string
 		want   string // the rules, or refused
-		code   string // a diagnostic that comes with them; empty: none at all
+		code   string // a diagnostic that comes with them; empty means none at all
 	}{
 		{"", "", ""},
 		{"permission: {}", "", ""},

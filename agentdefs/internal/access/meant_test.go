@@ -216,7 +216,7 @@ func TestInfer(t *testing.T) {
 }
 
 // parsedAgent returns the agent of a file with these fields, which may call
-// agents; nil: the file is refused.
+// agents; nil means the file is refused.
 func parsedAgent(t *testing.T, fields string) *agentdefs.Definition {
 	t.Helper()
 	d, ok := parsedAgents[fields]

@@ -10,7 +10,7 @@ import (
 	"github.com/agentworker/worker/permission"
 )
 
-// Fields are the fields that decide what an agent may do; nil: the file
+// Fields are the fields that decide what an agent may do; nil means the file
 // does not have it.
 type Fields struct {
 	Tools, Permission, DisallowedTools *agentfile.Entry

@@ -8,7 +8,7 @@ import (
 func TestOpenFence(t *testing.T) {
 	for _, tt := range []struct {
 		text  string
-		fence string // empty: all are closed
+		fence string // empty means all are closed
 		line  int
 	}{
 		{"", "", 0},

@@ -14,7 +14,7 @@ import (
 func TestRecovery(t *testing.T) {
 	for _, tt := range []struct {
 		name, file  string
-		description string // empty: not served
+		description string // empty means not served
 		prompt      string
 		codes       []string
 	}{

@@ -32,10 +32,10 @@ type Field struct {
 	Line string
 
 	Textual bool   // its text is taken as it stands where it is not valid YAML
-	Same    string // ID of the field of which only one may be there; empty: its own
+	Same    string // ID of the field of which only one may be there; empty means its own
 	Each    bool   // each spelling is a field of its own
 
-	TakenAs string // what a value that cannot be used counts as; empty: it is ignored
+	TakenAs string // what a value that cannot be used counts as; empty means it is ignored
 	Strict  bool   // such a value refuses the file, which has a message of its own
 }
 
@@ -126,7 +126,7 @@ func (v *Vocabulary) Lookalike(name string) (*Field, bool) {
 }
 
 // Nearest returns the spelling of a field for which name, which is unknown, was
-// probably mistyped; empty: no field is near.
+// probably mistyped; empty means no field is near.
 func (v *Vocabulary) Nearest(name string) string {
 	c := spelling.Canonical(name)
 	best, least := "", 2 // the first distance that is too much
@@ -148,7 +148,7 @@ func (v *Vocabulary) Nearest(name string) string {
 }
 
 // RestrictingLine returns what of text looks like the beginning of a field that
-// restricts, at the beginning of a line; empty: there is none.
+// restricts, at the beginning of a line; empty means there is none.
 func (v *Vocabulary) RestrictingLine(text string) string { return v.line.FindString(text) }
 
 var (

@@ -22,7 +22,7 @@ type Check struct {
 	TimeoutSeconds int    `json:"timeoutSeconds,omitempty"`
 }
 
-// Timeout is the time limit of the command; 0: that of the shell tool.
+// Timeout is the time limit of the command; 0 means that of the shell tool.
 func (c Check) Timeout() time.Duration { return time.Duration(c.TimeoutSeconds) * time.Second }
 
 // Bounds of checks.

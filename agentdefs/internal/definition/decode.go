@@ -155,7 +155,7 @@ type Parsed struct {
 	// It is empty if the file has no agent.
 	Name         string
 	Line, Column int         // of the name, or of the frontmatter
-	Def          *Definition // nil: the file serves no agent
+	Def          *Definition // nil means the file serves no agent
 	Disabled     bool        // the file switches its name off
 	Bare         bool        // there is no frontmatter
 	Empty        bool        // there is nothing at all, or only the NULs that a crash may leave

@@ -49,20 +49,20 @@ type Definition struct {
 	Permission *permission.Ruleset
 
 	MaxSteps int    // 1 to MaxMaxSteps
-	Model    string // as the file names it; empty: the caller's model
+	Model    string // as the file names it; empty means the caller's model
 
-	Temperature     *float64      // nil: the model's default
-	TopP            *float64      // nil: the model's default
-	MaxOutputTokens int           // 0: the model's default
-	Timeout         time.Duration // of the whole run; 0: the worker's default
-	// Stall is after what time without an event a run has stalled; 0: the worker's
+	Temperature     *float64      // nil means the model's default
+	TopP            *float64      // nil means the model's default
+	MaxOutputTokens int           // 0 means the model's default
+	Timeout         time.Duration // of the whole run; 0 means the worker's default
+	// Stall is after what time without an event a run has stalled; 0 means the worker's
 	// default.
 	Stall time.Duration
 
-	// Budget is what a run may use at most, with all below it; nil: the file says nothing.
+	// Budget is what a run may use at most, with all below it; nil means the file says nothing.
 	Budget *spendlimit.Limits
 
-	Effort     string   // reasoning effort, as written; empty: the model's default
+	Effort     string   // reasoning effort, as written; empty means the model's default
 	Background bool     // started in the background unless the call says otherwise
 	Detached   bool     // so, and it goes on when its caller ends
 	Hidden     bool     // left out of lists for people; a task call may name it
@@ -70,7 +70,7 @@ type Definition struct {
 	Color      string   // for display, as written
 
 	// Callers are the agents that a task call must come from, in lower case;
-	// [Host] is a caller that is not one of our agents. nil: any caller.
+	// [Host] is a caller that is not one of our agents. nil means any caller.
 	Callers []string
 
 	// CalledByAgent has the agent be told that an agent has called it, and no person.
@@ -84,15 +84,15 @@ type Definition struct {
 	// result points. Else its transcript nests in that of its caller.
 	Inspectable bool
 
-	// Output is the JSON Schema that the result must satisfy; nil: any text.
+	// Output is the JSON Schema that the result must satisfy; nil means any text.
 	Output json.RawMessage
 
 	// PlanExit is the agent as which a session of this one may go on, if a person allows
-	// it; empty: none.
+	// it; empty means none.
 	PlanExit string
 
 	// ResidentFile is a file of the workspace, slash-separated and relative to it, whose
-	// content stands before the prompt of a run; empty: none.
+	// content stands before the prompt of a run; empty means none.
 	ResidentFile string
 
 	// Memory says that the agent reads the memory of the workspace, and may add to it.
@@ -111,8 +111,8 @@ type Definition struct {
 	// Fields holds what the file says beyond the above, in file order.
 	Fields []OtherField
 
-	File    string // as shown to people, slash-separated; empty: built in
-	Line    int    // where the frontmatter begins, 1-based; 0: built in
+	File    string // as shown to people, slash-separated; empty means built in
+	Line    int    // where the frontmatter begins, 1-based; 0 means built in
 	BuiltIn bool
 
 	// Shadows is the File of the definition of the same name that this one
@@ -129,7 +129,7 @@ type Definition struct {
 type field struct {
 	agentfile.Field
 	about  string
-	value  func() *jsonschema.Schema // a new one for each spelling: a schema is a tree; nil: not offered
+	value  func() *jsonschema.Schema // a new one for each spelling: a schema is a tree; nil means not offered
 	preset any                       // the default; nil if a file cannot write it
 	set    func(p *parser, d *Definition, e agentfile.Entry)
 }
@@ -362,7 +362,7 @@ type OtherField struct {
 	Name         string
 	Line, Column int // of the name, 1-based
 
-	node *yaml.Node // nil: its value could not be read
+	node *yaml.Node // nil means its value could not be read
 }
 
 // Decode stores the field's value in v, as package yaml decodes it. A value

@@ -51,7 +51,7 @@ func TestFieldValues(t *testing.T) {
 	for _, tt := range []struct {
 		field string
 		steps int
-		code  string // empty: none
+		code  string // empty means none
 	}{
 		{"", 10, ""},
 		{"maxSteps: 1000", 1000, ""},
@@ -97,7 +97,7 @@ func TestFieldValues(t *testing.T) {
 func TestCallers(t *testing.T) {
 	for _, tt := range []struct {
 		caller string
-		want   []string // nil: refused
+		want   []string // nil means refused
 	}{
 		{"host", []string{"host"}},
 		{"Planner, HOST ,planner", []string{"planner", "host"}},
@@ -178,7 +178,7 @@ func TestCaller(t *testing.T) {
 func TestAllowAgents(t *testing.T) {
 	for _, tt := range []struct {
 		field string
-		want  []string // nil: all
+		want  []string // nil means all
 		ok    bool
 	}{
 		{"allowAgents: [Explore, general]", []string{"explore", "general"}, true},
@@ -201,7 +201,7 @@ func TestInspectable(t *testing.T) {
 	for _, tt := range []struct {
 		field string
 		want  bool
-		code  string // empty: none
+		code  string // empty means none
 	}{
 		{"inspectable: true", true, ""},
 		{"inspectable: no", false, ""},

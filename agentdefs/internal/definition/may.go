@@ -76,7 +76,7 @@ func globMatches(pattern, s string) bool {
 
 // verdict is what rules say of one tool.
 type verdict struct {
-	base             permission.Action // of what no pattern speaks of; 0: no rule does
+	base             permission.Action // of what no pattern speaks of; 0 means no rule does
 	allow, ask, deny []string          // patterns of which other things are said
 }
 

@@ -23,7 +23,7 @@ const maxName = 200
 var slug = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // NameFault says what keeps name from being the name of an agent, and what to
-// do about it; empty: nothing.
+// do about it; empty means nothing.
 func NameFault(name string) (fault, fix string) {
 	switch {
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):

@@ -11,7 +11,7 @@ import (
 func TestOutput(t *testing.T) {
 	for _, tt := range []struct {
 		output string // YAML
-		want   string // JSON; empty: refused
+		want   string // JSON; empty means refused
 	}{
 		{"{type: object}", `{"type":"object"}`},
 		{"{}", `{}`},

@@ -20,5 +20,5 @@ type parser struct {
 type Options struct {
 	Home       string                 // what "~/" and "$HOME/" stand for in patterns
 	Nesting    bool                   // no "task: deny" is added
-	KnownModel func(name string) bool // whether a file may name this model or alias; nil: any
+	KnownModel func(name string) bool // whether a file may name this model or alias; nil means any
 }

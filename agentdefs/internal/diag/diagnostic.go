@@ -10,7 +10,7 @@ import (
 // Diagnostic is one finding about an agent file or folder.
 type Diagnostic struct {
 	File     string   `json:"file"`   // as shown to people, slash-separated
-	Line     int      `json:"line"`   // 1-based; 0: the file as a whole
+	Line     int      `json:"line"`   // 1-based; 0 means the file as a whole
 	Column   int      `json:"column"` // 1-based, in characters; 0 only where Line is
 	Severity Severity `json:"severity"`
 	Code     string   `json:"code"` // stable, one of the table in codes.go

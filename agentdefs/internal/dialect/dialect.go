@@ -20,9 +20,9 @@ type Dialect struct {
 
 	Format        string        // extension of files that are read beside .md
 	pathName      bool          // an agent without a name is called by its path below the folder
-	Mode          string        // of an agent that names none; empty: subagent
-	Steps         int           // limit for an agent that names none; 0: our default
-	Timeout       time.Duration // of an agent that names none; 0: the worker's
+	Mode          string        // of an agent that names none; empty means subagent
+	Steps         int           // limit for an agent that names none; 0 means our default
+	Timeout       time.Duration // of an agent that names none; 0 means the worker's
 	PlainPatterns bool          // only the star and the question mark are special in patterns
 	Asks          bool          // tools that are not in allowedTools are asked about
 	skip          string        // files whose names begin with it are ignored

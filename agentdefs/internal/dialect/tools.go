@@ -35,7 +35,7 @@ var sessionTools = []string{"remember", "plan_exit"}
 // no less.
 type Counterpart struct {
 	Allow, Deny []string // our tools that a rule which allows, or denies, covers
-	Only        string   // pattern of the files that the tool works on; empty: any
+	Only        string   // pattern of the files that the tool works on; empty means any
 }
 
 // notebooks are the only files that tools for notebooks touch.

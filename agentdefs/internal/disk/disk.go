@@ -43,7 +43,7 @@ func (d *Disk) ReadDir(path string) ([]fs.DirEntry, error) {
 	return Within(d, "readdir", path, func() ([]fs.DirEntry, error) { return d.system.ReadDir(path) })
 }
 
-// Network returns the kind of network file system that dir is on; empty: it is
+// Network returns the kind of network file system that dir is on; empty means it is
 // local, or that is not known.
 func (d *Disk) Network(dir string) (string, error) {
 	return Within(d, "statfs", dir, func() (string, error) { return d.system.Network(dir), nil })

@@ -14,7 +14,7 @@ type System struct {
 	Readlink func(path string) (string, error)
 	ReadDir  func(path string) ([]fs.DirEntry, error)
 	ReadFile func(path string) (Content, error)
-	Network  func(dir string) string // the kind of a network file system; empty: it is local
+	Network  func(dir string) string // the kind of a network file system; empty means it is local
 	Timeout  time.Duration           // for each call
 }
 

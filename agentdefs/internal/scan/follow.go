@@ -21,7 +21,7 @@ type EnterFunc func(dir string, info fs.FileInfo, above bool) (reported bool)
 type follower struct {
 	disk  *disk.Disk
 	dirs  map[string]*visited
-	enter EnterFunc // nil: nothing watches
+	enter EnterFunc // nil means nothing watches
 	above bool      // what is looked into only leads to agent files
 }
 

@@ -13,9 +13,9 @@ import (
 
 // Options says which folders are read beside the workspace's.
 type Options struct {
-	UserDir   string   // with its subfolders, first; empty: no such folder
+	UserDir   string   // with its subfolders, first; empty means no such folder
 	From      []string // names of dialects, or "all"
-	ToolsHome string   // the home folder of other tools' agents; empty: they are not read
+	ToolsHome string   // the home folder of other tools' agents; empty means they are not read
 	Dirs      []string // with their subfolders, last
 }
 

@@ -39,7 +39,7 @@ type Listing struct {
 
 // Lost is a folder whose files cannot be known now.
 type Lost struct {
-	Shown string // empty: the workspace itself
+	Shown string // empty means the workspace itself
 	Known bool   // it was read before, and its files stay as they were
 }
 
@@ -50,11 +50,11 @@ type Scan struct {
 	Dir      string    // the workspace's folder that is served, as shown
 
 	from   []dialect.Dialect // that are read too
-	root   string            // the workspace's real path; empty: it does not exist
-	before *Scan             // during the scan; nil: this is the first
+	root   string            // the workspace's real path; empty means it does not exist
+	before *Scan             // during the scan; nil means this is the first
 
 	// known returns the info of a file at a real path that has not changed since
-	// it was read, as far as changes are reported; nil: it may have.
+	// it was read, as far as changes are reported; nil means it may have.
 	known func(key Key, real string) fs.FileInfo
 }
 

@@ -18,7 +18,7 @@ const (
 // Debounce collects the events since files were last read. The zero value has
 // none.
 type Debounce struct {
-	first time.Time       // event; zero: there is none
+	first time.Time       // event; zero means there is none
 	last  time.Time       // event
 	paths map[string]bool // of files
 	many  bool            // more than one file is involved
@@ -42,7 +42,7 @@ func (b *Debounce) AddAll(now time.Time) {
 	b.all = true
 }
 
-// Due returns when files should be read, after a snapshot of that time; zero:
+// Due returns when files should be read, after a snapshot of that time; zero means
 // nothing has changed.
 func (b *Debounce) Due(snapshot time.Time) time.Time {
 	if b.first.IsZero() {

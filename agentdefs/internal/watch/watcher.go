@@ -48,7 +48,7 @@ type Watcher struct {
 	system  System
 	disk    *disk.Disk // of the scan
 	every   time.Duration
-	notify  *fsnotify.Watcher // nil: the system gives none
+	notify  *fsnotify.Watcher // nil means the system gives none
 	errs    chan error        // what notify reports; each means that events may be lost, so one is enough
 	drained chan struct{}     // closed when notify reports no more
 	dirs    map[string]folder
@@ -63,7 +63,7 @@ type folder struct {
 
 // Polling says why folders are polled.
 type Polling struct {
-	Dir string // the first such folder, a real path; empty: all of them
+	Dir string // the first such folder, a real path; empty means all of them
 	Why string
 	Fix string // what to do about it
 }
@@ -74,13 +74,13 @@ func New(system System, every time.Duration) *Watcher {
 	return &Watcher{system: system, every: every, dirs: map[string]folder{}, errs: make(chan error, 1)}
 }
 
-// Polling returns why changes must be looked for; nil: all are reported.
+// Polling returns why changes must be looked for; nil means all are reported.
 func (w *Watcher) Polling() *Polling { return w.poll }
 
 // Errors receives the errors of the system's watcher.
 func (w *Watcher) Errors() <-chan error { return w.errs }
 
-// Events receives what changes in the folders; nil: the system gives no watcher.
+// Events receives what changes in the folders; nil means the system gives no watcher.
 func (w *Watcher) Events() <-chan fsnotify.Event {
 	if w.notify == nil {
 		return nil

@@ -35,12 +35,12 @@ type Election struct {
 	dir     string
 	sync    Sync // where this process leads
 	log     *slog.Logger
-	leader  atomic.Pointer[leader]      // nil: another process leads, or none
+	leader  atomic.Pointer[leader]      // nil means another process leads, or none
 	failure atomic.Pointer[error]       // why this process could not lead the last time
 	request string                      // the file by which it requests the leader's address
-	place   atomic.Pointer[os.FileInfo] // of the lock's file; nil: the store was not open yet
+	place   atomic.Pointer[os.FileInfo] // of the lock's file; nil means the store was not open yet
 	looked  atomic.Pointer[look]        // whether the process that leads was stopped
-	stopped atomic.Pointer[time.Time]   // when it was last found to be, or this one was suspended; nil: never
+	stopped atomic.Pointer[time.Time]   // when it was last found to be, or this one was suspended; nil means never
 
 	suspend   chan chan<- error // requests of Suspend, with where the answer goes
 	suspended atomic.Bool       // this process does not lead until Resume
@@ -218,7 +218,7 @@ func (e *Election) failed(err error) {
 }
 
 // broken returns a channel that is closed when the server of this process has
-// failed; nil: this process does not lead.
+// failed; nil means this process does not lead.
 func (e *Election) broken() <-chan struct{} {
 	if l := e.leader.Load(); l != nil {
 		return l.srvLog.failed

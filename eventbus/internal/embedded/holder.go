@@ -10,8 +10,8 @@ import (
 
 // holder is the process that holds the lock of a folder, as far as it is known.
 type holder struct {
-	pid     int    // 0: unknown
-	command string // its program and first argument; empty: unknown
+	pid     int    // 0 means unknown
+	command string // its program and first argument; empty means unknown
 	stopped bool   // as by Ctrl-Z: it holds the lock, and does nothing
 }
 

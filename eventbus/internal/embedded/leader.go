@@ -21,7 +21,7 @@ type leader struct {
 	srvLog     *serverLog
 	token      string // of every connection; each leader makes a new one
 	rendezvous *rendezvous
-	files      *storefiles.Keeper // nil: what the store has is not written down
+	files      *storefiles.Keeper // nil means what the store has is not written down
 	opened     time.Time
 }
 

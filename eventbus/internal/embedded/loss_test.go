@@ -19,7 +19,7 @@ func TestLosses(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		damage func(blocks []string) error
-		says   []string // nil: nothing
+		says   []string // nil means nothing
 	}{
 		{"nothing", func([]string) error { return nil }, nil},
 		{"an old block is cut off", func(b []string) error { return os.Truncate(b[1], 100_000) }, []string{"2.blk was cut off"}},

@@ -53,7 +53,7 @@ type rendezvous struct {
 	dir    string
 	srv    *server.Server
 	token  string
-	lock   *flock.Flock // nil: no follower has requested the address
+	lock   *flock.Flock // nil means no follower has requested the address
 	log    *slog.Logger
 	cancel context.CancelFunc
 	done   chan struct{}

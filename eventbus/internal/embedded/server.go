@@ -21,7 +21,7 @@ const maxPayload = 8 << 20
 // Sync says when the embedded store has the disk keep what it has written.
 type Sync struct {
 	Always   bool          // before each acknowledgement
-	Interval time.Duration // else this often; 0: [DefaultSync]
+	Interval time.Duration // else this often; 0 means [DefaultSync]
 }
 
 // startServer starts a server that keeps its streams in dir. It does not listen
@@ -121,7 +121,7 @@ func (l *serverLog) watch(msg string) {
 }
 
 // failure returns the critical error after which the server takes nothing any
-// more; nil: it works.
+// more; nil means it works.
 func (l *serverLog) failure() error {
 	select {
 	case <-l.failed:

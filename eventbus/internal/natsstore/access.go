@@ -22,7 +22,7 @@ type Access struct {
 	NKey      string // a user's seed
 	TokenFile string // a token, alone in the file
 
-	CA   string // PEM of the authorities that may have signed the server's certificate; empty: the system's
+	CA   string // PEM of the authorities that may have signed the server's certificate; empty means the system's
 	Cert string // PEM of the worker's certificate, with Key
 	Key  string // PEM of its key
 }
@@ -119,7 +119,7 @@ func (a Access) replaceable() bool {
 // public key of the first one.
 type keyDialer struct {
 	file string
-	conn atomic.Pointer[nats.Conn] // nil: it is being made, and has read the file
+	conn atomic.Pointer[nats.Conn] // nil means it is being made, and has read the file
 }
 
 // Dial implements [nats.CustomDialer]. The library calls it with the connection's

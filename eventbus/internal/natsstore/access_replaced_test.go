@@ -82,7 +82,7 @@ func (a *authority) issue(t *testing.T) string {
 }
 
 // server returns the options of a server with a certificate of a, for clients with
-// one of another authority; nil: for all.
+// one of another authority; nil means for all.
 func (a *authority) server(t *testing.T, clients *authority) server.Options {
 	t.Helper()
 	text := []byte(a.issue(t))

@@ -41,7 +41,7 @@ func TestAccess(t *testing.T) {
 	for _, tt := range []struct {
 		name, url string
 		access    natsstore.Access
-		says      string // empty: it opens
+		says      string // empty means it opens
 	}{
 		{"nkey", byKey, natsstore.Access{NKey: write(t, "nkey", seed)}, ""},
 		{"of another user", byKey, natsstore.Access{NKey: write(t, "nkey", wrong)}, "rejects the credentials"},

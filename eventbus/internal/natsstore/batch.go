@@ -48,7 +48,7 @@ var errIncomplete = errors.New("the event store has only a part of what was sent
 type Result struct {
 	Seq uint64 // of its last message in the stream, if all are stored
 	Err error  // why not all are
-	At  int    // the message that Err is about, counted from 1; 0: unknown
+	At  int    // the message that Err is about, counted from 1; 0 means unknown
 }
 
 // Batch is a run of messages of which the store keeps all or, if one of them is
@@ -159,7 +159,7 @@ func (c *PublishConn) forget(b *Batch) {
 	delete(c.batches, b.id)
 }
 
-// about returns which batch an answer is about, and which of its messages; 0: unknown.
+// about returns which batch an answer is about, and which of its messages; 0 means unknown.
 func (c *PublishConn) about(subject string) (id string, at int) {
 	id, rest, several := strings.Cut(subject[len(c.inbox):], ".")
 	if !several {

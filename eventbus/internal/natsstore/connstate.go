@@ -19,8 +19,8 @@ type connState struct {
 	lost chan struct{} // gets a value when the connection is lost, if there is room
 
 	mu   sync.Mutex
-	conn *nats.Conn      // nil: not made yet
-	said error           // by the server since the connection was lost; nil: nothing
+	conn *nats.Conn      // nil means not made yet
+	said error           // by the server since the connection was lost; nil means nothing
 	up   chan struct{}   // closed while the connection is up
 	life context.Context // ends when the connection is lost
 	end  context.CancelCauseFunc

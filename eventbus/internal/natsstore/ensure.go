@@ -70,7 +70,7 @@ func (s *Store) EnsureObjects(ctx context.Context, cfg jetstream.ObjectStoreConf
 }
 
 // replicasOf returns how many replicas the store asks for when it makes a stream;
-// 0: as many as the server likes.
+// 0 means as many as the server likes.
 func (s *Store) replicasOf(asked int) int {
 	if s.Embedded() {
 		return asked

@@ -51,7 +51,7 @@ func delivery(m *nats.Msg) (msg *Message, number, pending uint64, err error) {
 }
 
 // status returns the status that the server sends in place of a message, and its
-// text; empty: m is a message.
+// text; empty means m is a message.
 func status(m *nats.Msg) (code, text string) {
 	if len(m.Data) > 0 || len(m.Header) == 0 {
 		return "", ""

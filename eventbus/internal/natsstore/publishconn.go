@@ -69,7 +69,7 @@ type publishConns struct {
 	stop    sync.Once
 
 	mu     sync.Mutex
-	last   *PublishConn // nil: none has been needed yet
+	last   *PublishConn // nil means none has been needed yet
 	opened time.Time    // when last was
 	closed bool
 	calls  sync.WaitGroup // of what OnEnd was given

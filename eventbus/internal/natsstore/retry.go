@@ -16,13 +16,13 @@ import (
 // retrier is what an operation needs to outlast a connection.
 type retrier struct {
 	state    *connState
-	election *embedded.Election // nil: the store is external
+	election *embedded.Election // nil means the store is external
 	closed   context.Context    // ends with the store
 }
 
 // limits bound an operation.
 type limits struct {
-	total   time.Duration // for all attempts, if the context has no deadline; 0: until the context ends
+	total   time.Duration // for all attempts, if the context has no deadline; 0 means until the context ends
 	attempt time.Duration // for each attempt
 }
 

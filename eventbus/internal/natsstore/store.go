@@ -25,13 +25,13 @@ type Options struct {
 	Sync embedded.Sync
 
 	// URL is an existing NATS server or cluster with JetStream, several with
-	// commas between them. Empty: the embedded store.
+	// commas between them. Empty means the embedded store.
 	URL string
 
 	// Access holds the credentials for the server at URL.
 	Access Access
 
-	// Replicas is how many servers of a cluster keep what is stored; 0: 1 for
+	// Replicas is how many servers of a cluster keep what is stored; 0 means 1 for
 	// what the store makes, and any number for what exists.
 	Replicas int
 
@@ -39,10 +39,10 @@ type Options struct {
 	Name string
 
 	// Lost is called once if the connection is closed for good other than by
-	// [Store.Close]. nil: not called. It must not block.
+	// [Store.Close]. nil means not called. It must not block.
 	Lost func(error)
 
-	Logger *slog.Logger // nil: discard
+	Logger *slog.Logger // nil discards them
 }
 
 // Store is a connection to a NATS store.
@@ -53,7 +53,7 @@ type Store struct {
 	js       retryingJetStream
 	publish  *publishConns
 	reads    chan struct{} // has a value for each read that runs, see [Store.Get]
-	replicas int           // of streams that it makes; 0: not specified
+	replicas int           // of streams that it makes; 0 means not specified
 
 	ctx       context.Context // ends with the store
 	cancel    context.CancelCauseFunc

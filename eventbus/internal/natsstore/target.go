@@ -11,9 +11,9 @@ import (
 
 // target is what connections are made to.
 type target struct {
-	urls     string             // of external servers; empty: the embedded store
+	urls     string             // of external servers; empty means the embedded store
 	access   Access             // to external servers
-	election *embedded.Election // nil: the servers are external
+	election *embedded.Election // nil means the servers are external
 	options  []nats.Option      // of every connection
 	main     *connState         // of the connection that is reconnected
 }

@@ -13,7 +13,7 @@ import (
 type Write struct {
 	Subject string
 	Data    []byte
-	Last    uint64 // the sequence number of the subject's last message; 0: it has none
+	Last    uint64 // the sequence number of the subject's last message; 0 means it has none
 }
 
 // errUnanswered reports that it is not known whether a message was stored.

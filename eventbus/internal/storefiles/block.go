@@ -40,18 +40,18 @@ const (
 
 // block is what the file of a block holds.
 type block struct {
-	first, last         uint64 // sequence numbers of messages, deleted ones too; 0: there are none
+	first, last         uint64 // sequence numbers of messages, deleted ones too; 0 means there are none
 	firstTime, lastTime time.Time
 	top                 uint64 // the highest sequence number in any record
 	topTime             time.Time
 	bad                 []gap  // what is not a record
-	good                []byte // the records alone; nil: bad is empty, or is the end
+	good                []byte // the records alone; nil means bad is empty, or is the end
 	end                 int    // where the last record ends
 }
 
 // gap is a part of a block that is not a record.
 type gap struct {
-	after, before         uint64 // sequence numbers of the messages around it; 0: there is none
+	after, before         uint64 // sequence numbers of the messages around it; 0 means there is none
 	afterTime, beforeTime time.Time
 	bytes                 int
 	tail                  bool // no record follows
@@ -131,7 +131,7 @@ func parseBlock(data []byte, sum hash.Hash64) *block {
 	return b
 }
 
-// recordAt returns the size of the record with which data begins; 0: it does not
+// recordAt returns the size of the record with which data begins; 0 means it does not
 // begin with one.
 func recordAt(data []byte, sum hash.Hash64) int {
 	if len(data) < headSize+checkSize {

@@ -2,5 +2,5 @@
 
 package storefiles
 
-// bootID tells one start of the machine from another; empty: it is not known.
+// bootID tells one start of the machine from another; empty means it is not known.
 func bootID() string { return "" }

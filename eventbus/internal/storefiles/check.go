@@ -76,7 +76,7 @@ type check struct {
 	root   fs.FS
 	name   string
 	known  *ledger
-	was    *stream // as it was written down; empty: it was not
+	was    *stream // as it was written down; empty means it was not
 	blocks map[string]fileState
 
 	causes map[string]string // what is wrong with a block
@@ -176,7 +176,7 @@ func (c *check) short(files []string) bool {
 	return top < c.was.Last
 }
 
-// parse returns what a block holds; empty: it is missing.
+// parse returns what a block holds; empty means it is missing.
 func (c *check) parse(file string) (*block, error) {
 	if b := c.parsed[file]; b != nil {
 		return b, nil

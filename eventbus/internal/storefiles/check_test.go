@@ -19,7 +19,7 @@ func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		closed bool
-		boot   string // of the machine as it was written down; empty: that of now
+		boot   string // of the machine as it was written down; empty means that of now
 		damage func(one, two string) error
 		lost   []string // ranges, with a part of the cause
 		logs   string

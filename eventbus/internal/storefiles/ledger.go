@@ -22,7 +22,7 @@ const (
 // ledger is what files a store has.
 type ledger struct {
 	Closed  bool               `json:"closed"` // the process has ended in order since
-	Boot    string             `json:"boot"`   // of the machine; empty: unknown
+	Boot    string             `json:"boot"`   // of the machine; empty means unknown
 	Streams map[string]*stream `json:"streams"`
 }
 
@@ -30,13 +30,13 @@ type ledger struct {
 type stream struct {
 	Range
 	Blocks map[string]fileState `json:"blocks"`
-	Meta   []byte               `json:"meta"` // its description; nil: there is none
+	Meta   []byte               `json:"meta"` // its description; nil means there is none
 	Sum    []byte               `json:"sum"`
 }
 
 // Range is what messages a stream has, by their sequence numbers.
 type Range struct {
-	First uint64 `json:"first"` // 0: it never had one
+	First uint64 `json:"first"` // 0 means it never had one
 	Last  uint64 `json:"last"`
 }
 

@@ -16,7 +16,7 @@ const DamagedDir = "damaged"
 
 // repair makes the files of the stream such that the server reads all that is
 // intact, and goes on behind the last sequence number that was ever given. kept is
-// where the originals are; empty: nothing was replaced.
+// where the originals are; empty means nothing was replaced.
 func (c *check) repair(dir string) (kept string, err error) {
 	folder := filepath.Join(dir, filepath.FromSlash(streamsDir), c.name)
 	blocks := filepath.Join(folder, blocksDir)

@@ -38,7 +38,7 @@ type Card struct {
 	// Whole says that all of the call is shown. Else there is no "always".
 	Whole bool `json:"whole"`
 
-	// Always are the rules that "always" adds, each a line of permissions.jsonc; empty:
+	// Always are the rules that "always" adds, each a line of permissions.jsonc; empty means
 	// there is no "always".
 	Always []string `json:"always"`
 }

@@ -19,7 +19,7 @@ const (
 	maxDiffLines = 400
 )
 
-// editOf returns what a call of a file tool changes; nil: it is none, or too large.
+// editOf returns what a call of a file tool changes; nil means it is none, or too large.
 func editOf(tool, arguments string) []DiffLine {
 	var args struct{ OldText, NewText, Content string }
 	if tool != "edit_file" && tool != "write_file" || json.Unmarshal([]byte(arguments), &args) != nil {

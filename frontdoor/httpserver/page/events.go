@@ -15,8 +15,8 @@ import (
 type Update struct {
 	Reset     bool    `json:"reset,omitempty"` // it is all there is: what the page had is to go
 	Rows      []*Row  `json:"rows,omitempty"`
-	Approvals *[]Card `json:"approvals,omitempty"` // all that wait; nil: they are as they were
-	Agents    uint64  `json:"agents,omitempty"`    // a number that is another one once agents have changed; 0: they are as they were
+	Approvals *[]Card `json:"approvals,omitempty"` // all that wait; nil means they are as they were
+	Agents    uint64  `json:"agents,omitempty"`    // a number that is another one once agents have changed; 0 means they are as they were
 }
 
 // heartbeat is how often something is sent where nothing changes.

@@ -44,7 +44,7 @@ type hub struct {
 	closed    bool
 	watching  int                // browsers
 	idle      time.Time          // since when there are none
-	stop      context.CancelFunc // of the run; nil: there is none
+	stop      context.CancelFunc // of the run; nil means there is none
 	loaded    chan struct{}      // closed once the run has the rows, or has failed
 	changed   chan struct{}      // closed with the next change
 	epoch     uint64             // counts the runs

@@ -17,17 +17,17 @@ type Row struct {
 	ID       string       `json:"id"`
 	ParentID string       `json:"parentId,omitempty"`
 	Root     string       `json:"root"`            // the session at the top of its tree
-	Agent    string       `json:"agent,omitempty"` // empty: it stands for a caller
+	Agent    string       `json:"agent,omitempty"` // empty means it stands for a caller
 	Label    string       `json:"label,omitempty"`
 	Model    string       `json:"model,omitempty"`
 	Status   store.Status `json:"status"`
-	Doing    event.Status `json:"doing,omitempty"` // as its last status_change says; empty: it has ended
+	Doing    event.Status `json:"doing,omitempty"` // as its last status_change says; empty means it has ended
 	Tool     string       `json:"tool,omitempty"`  // the call that began last, while calls run: its name and what it is about
 	Error    string       `json:"error,omitempty"`
 
 	CreatedAt int64 `json:"createdAt"`         // in ms since 1970, as all times
-	StartedAt int64 `json:"startedAt"`         // 0: it waits for a slot
-	EndedAt   int64 `json:"endedAt,omitempty"` // 0: it has not ended
+	StartedAt int64 `json:"startedAt"`         // 0 means it waits for a slot
+	EndedAt   int64 `json:"endedAt,omitempty"` // 0 means it has not ended
 	ActiveAt  int64 `json:"activeAt"`          // of its last event
 
 	Steps     int         `json:"steps"`

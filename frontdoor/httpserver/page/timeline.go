@@ -23,7 +23,7 @@ type Lane struct {
 type Span struct {
 	State event.Status `json:"state"`
 	From  int64        `json:"from"`
-	To    int64        `json:"to,omitempty"` // 0: it goes on
+	To    int64        `json:"to,omitempty"` // 0 means it goes on
 }
 
 // Bounds of a timeline.

@@ -18,7 +18,7 @@ type Transcript struct {
 	Session *store.Record `json:"session"`
 	Blocks  []Block       `json:"blocks"`
 	Omitted int           `json:"omitted,omitempty"` // messages before these, which are not shown
-	Final   *Final        `json:"final,omitempty"`   // nil: it has not ended, or stands for a caller
+	Final   *Final        `json:"final,omitempty"`   // nil means it has not ended, or stands for a caller
 }
 
 // Block is a part of a transcript. Its key stays the same while it grows.

@@ -33,7 +33,7 @@ type Endpoint struct {
 	Hint  string // added to what is said of the base URL where nothing is found
 
 	// Read reads the body of a refusal: the server's words, and what kind of
-	// error it is. Empty: the HTTP status says it.
+	// error it is. Empty means the HTTP status says it.
 	Read func(body []byte) (text string, kind model.ErrorKind)
 }
 
@@ -69,7 +69,7 @@ func IsStream(res *http.Response) bool {
 	return media != "text/html" && media != "application/json"
 }
 
-// mediaType returns the media type of a response; empty: it has none.
+// mediaType returns the media type of a response; empty means it has none.
 func mediaType(res *http.Response) string {
 	media, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if err != nil {

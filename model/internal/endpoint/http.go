@@ -33,8 +33,8 @@ type Retries struct {
 	MaxWait time.Duration // the longest Retry-After that is waited for
 }
 
-// NewRetries returns the retries of an adapter's options: how often, nil: twice;
-// and the longest wait, 0: a minute.
+// NewRetries returns the retries of an adapter's options: how often, nil means twice;
+// and the longest wait, 0 means a minute.
 func NewRetries(most *int, maxWait time.Duration) Retries {
 	r := Retries{Max: 2, MaxWait: time.Minute}
 	if most != nil {
@@ -134,7 +134,7 @@ func retryAfter(h http.Header) (wait time.Duration, named bool) {
 
 // untilReset returns after what time a limit is reset that is used up, as Anthropic's
 // API says it by an instant (anthropic-ratelimit-tokens-reset beside …-remaining), and
-// OpenAI's by a duration (x-ratelimit-reset-tokens): the longest of them. 0: neither
+// OpenAI's by a duration (x-ratelimit-reset-tokens): the longest of them. 0 means neither
 // says so.
 func untilReset(h http.Header) time.Duration {
 	var wait time.Duration

@@ -136,7 +136,7 @@ func parseIndex(data []byte) ([]string, error) {
 	return files, nil
 }
 
-// indexOffset reads a number of variable length, and how many bytes it has; 0:
+// indexOffset reads a number of variable length, and how many bytes it has; 0 means
 // it has no end.
 func indexOffset(b []byte) (value, n int) {
 	for n < len(b) && n < 4 {

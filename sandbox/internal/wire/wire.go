@@ -34,7 +34,7 @@ const SocketFD = 3
 
 // Holder is the first document on a holder's socket.
 type Holder struct {
-	IDs      *IDs      `json:",omitempty"` // nil: they are mapped already
+	IDs      *IDs      `json:",omitempty"` // nil means they are mapped already
 	Overlays []Overlay `json:",omitempty"`
 	Proxy    bool      `json:",omitempty"` // listen on loopback for the proxy, and send the listener
 }

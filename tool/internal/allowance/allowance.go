@@ -18,7 +18,7 @@ type Allowance struct {
 	left  time.Duration
 	since time.Time   // when it last began to run
 	holds int         // it stands still while there are any
-	timer *time.Timer // nil: it stands still, or is over
+	timer *time.Timer // nil means it stands still, or is over
 }
 
 // New returns a context that ends with cause when the time has been

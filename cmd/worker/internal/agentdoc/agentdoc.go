@@ -28,7 +28,7 @@ type Agent struct {
 	TopP            *float64        `json:"topP,omitempty"`
 	MaxOutputTokens int             `json:"maxOutputTokens,omitempty"`
 	Effort          string          `json:"effort,omitempty"`
-	TimeoutSeconds  int             `json:"timeoutSeconds,omitempty"` // 0: the worker's
+	TimeoutSeconds  int             `json:"timeoutSeconds,omitempty"` // 0 means the worker's
 	Background      bool            `json:"background"`
 	Detached        bool            `json:"detached,omitempty"`
 	Worktree        bool            `json:"worktree,omitempty"`    // isolation: worktree
@@ -76,7 +76,7 @@ func State(d *agentdefs.Definition) string {
 
 // Snapshot is a snapshot as --json prints it.
 type Snapshot struct {
-	Folder      string                 `json:"folder"` // empty: no agent folder
+	Folder      string                 `json:"folder"` // empty means no agent folder
 	Agents      []Agent                `json:"agents"`
 	Unserved    []agentdefs.Unserved   `json:"unserved"`
 	Unread      []agentdefs.Unread     `json:"unread"` // folders that hold agent files and are not read

@@ -63,7 +63,7 @@ type sarifLocation struct {
 
 type sarifPhysical struct {
 	Artifact sarifArtifact `json:"artifactLocation"`
-	Region   *sarifRegion  `json:"region,omitempty"` // nil: the file as a whole
+	Region   *sarifRegion  `json:"region,omitempty"` // nil means the file as a whole
 }
 
 type sarifArtifact struct {

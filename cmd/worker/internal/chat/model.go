@@ -51,7 +51,7 @@ type (
 	Answered struct {
 		Text string // the answer
 		Err  error
-		Seq  uint64 // of the turn's last event; 0: it is not known
+		Seq  uint64 // of the turn's last event; 0 means it is not known
 	}
 
 	// Asked is a call that waits for an answer, which Reply takes; its context ends
@@ -80,7 +80,7 @@ type Model struct {
 	at            int    // in history; its length: the line that is typed
 	draft         string // that line, while another one is shown
 
-	root    string // the session's id; empty: not opened
+	root    string // the session's id; empty means not opened
 	tree    *live.Tree
 	seq     uint64 // of the last fact
 	message string // the id of the message whose text comes
@@ -92,7 +92,7 @@ type Model struct {
 	running  bool
 	began    time.Time
 	stop     context.CancelFunc // of the turn
-	answered *Answered          // the turn has ended; nil: it has not
+	answered *Answered          // the turn has ended; nil means it has not
 	asked    []Asked            // the first one is asked now
 	always   bool               // it may be answered by "always"
 	stash    string             // what was typed before it was asked

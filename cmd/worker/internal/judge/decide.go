@@ -19,7 +19,7 @@ type evalCall struct {
 	Runtime [][]string      // pairs of a tool and a pattern that "always" has allowed
 	Tool    string
 	Args    json.RawMessage
-	Values  []string // nil: those of Args
+	Values  []string // nil means those of Args
 }
 
 // evalAnswer is a line of eval's output.

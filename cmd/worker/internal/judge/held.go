@@ -87,7 +87,7 @@ type Sandbox struct {
 	Network      bool `json:"network"` // some host may be reached, through the gate
 }
 
-// Sandbox returns what holds calls of the tool to the layers; nil: it starts no
+// Sandbox returns what holds calls of the tool to the layers; nil means it starts no
 // program.
 func (j *Judge) Sandbox(name string, layers *permission.Layers) (*Sandbox, error) {
 	if _, ok := j.tools[name].(tool.Sandboxed); !ok {

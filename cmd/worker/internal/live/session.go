@@ -19,8 +19,8 @@ import (
 // it in one line each, without escapes.
 type Session struct {
 	ID       string
-	ParentID string // empty: a root
-	Agent    string // empty: it stands for a caller
+	ParentID string // empty means a root
+	Agent    string // empty means it stands for a caller
 	Label    string // what it is to do, in a few words
 	Model    string
 	Status   store.Status
@@ -37,7 +37,7 @@ type Session struct {
 	Created  time.Time
 	Started  time.Time
 	Ended    time.Time
-	Active   time.Time // of its own newest event; zero: not known
+	Active   time.Time // of its own newest event; zero means not known
 
 	stored bool // a list has had it
 }
@@ -156,7 +156,7 @@ func (s *Session) change(ev event.StatusChange, at time.Time) {
 // session may use more, and whether its plan is to be carried out.
 var questions = []string{"budget", "plan_exit"}
 
-// Needs says in a word what of the session needs somebody; empty: nothing.
+// Needs says in a word what of the session needs somebody; empty means nothing.
 func (s *Session) Needs() string {
 	switch {
 	case s.Status.Ended():
@@ -180,7 +180,7 @@ func (s *Session) Needs() string {
 // State is the session's state in a word or two.
 func (s *Session) State() string { return cmp.Or(s.Needs(), string(s.Status)) }
 
-// Doing says what the session does, in one line; empty: nothing that is known.
+// Doing says what the session does, in one line; empty means nothing that is known.
 func (s *Session) Doing() string {
 	switch {
 	case s.Status.Ended():

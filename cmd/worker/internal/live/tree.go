@@ -19,10 +19,10 @@ type Fact struct {
 	Path  []string // the ids from the root down to the session
 	Event event.Event
 	At    time.Time // when it was stored
-	Seq   uint64    // its number in the store; 0: it is not known
+	Seq   uint64    // its number in the store; 0 means it is not known
 }
 
-// Get returns the session of an id; nil: it is not known.
+// Get returns the session of an id; nil means it is not known.
 func (t *Tree) Get(id string) *Session { return t.sessions[id] }
 
 func (t *Tree) at(id string) *Session {

@@ -26,7 +26,7 @@ type File struct {
 	max  int64
 
 	mu   sync.Mutex
-	file *os.File // nil: closed
+	file *os.File // nil means closed
 }
 
 // Open opens a log, which only its owner may read.

@@ -21,7 +21,7 @@ type Models struct {
 	environ  []string
 	getenv   func(string) string
 	provider func(name string) *settings.Provider
-	fallback string // the model of the empty name; empty: by the keys that are set
+	fallback string // the model of the empty name; empty means by the keys that are set
 	aliases  settings.ModelAliases
 	own      settings.AgentKeys
 }

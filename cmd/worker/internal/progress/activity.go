@@ -13,7 +13,7 @@ import (
 
 // activity is what a session does at the moment.
 type activity struct {
-	session string // empty: the root
+	session string // empty means the root
 	agent   string
 	model   string
 	status  event.Status
@@ -75,7 +75,7 @@ func (a *activity) said(text string) {
 	}
 }
 
-// doing says what the session does now; empty: nothing of its own.
+// doing says what the session does now; empty means nothing of its own.
 func (a *activity) doing(now time.Time) string {
 	if len(a.calls) > 0 {
 		first := a.calls[0]

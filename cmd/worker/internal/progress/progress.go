@@ -22,7 +22,7 @@ import (
 type Progress struct {
 	w    io.Writer
 	on   terminal.Output  // w
-	live *terminal.Screen // nil: no live line
+	live *terminal.Screen // nil means no live line
 
 	// Answered says that approvals are asked for on this terminal, or given
 	// without asking: no command is needed to give one.
@@ -41,7 +41,7 @@ const maxReason = 4000
 // quiet is the longest silence where there is no live line.
 const quiet = 10 * time.Second
 
-// New returns a progress that writes to w, and to the live line of a terminal; nil:
+// New returns a progress that writes to w, and to the live line of a terminal; nil means
 // there is no live line. on says what w can show.
 func New(w io.Writer, on terminal.Output, live *terminal.Screen) *Progress {
 	if live != nil && !live.Redraws {

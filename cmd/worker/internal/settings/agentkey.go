@@ -110,7 +110,7 @@ func (k AgentKeys) check() error {
 	return nil
 }
 
-// Of returns the provider of a name as an agent uses it; nil: it has no key of its own
+// Of returns the provider of a name as an agent uses it; nil means it has no key of its own
 // there.
 func (k AgentKeys) Of(agent, provider string) *Provider {
 	return k[strings.ToLower(agent)+"/"+provider]

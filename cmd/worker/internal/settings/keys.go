@@ -38,18 +38,18 @@ type Provider struct {
 	command  string
 	baseURL  string
 
-	agent       string // whose key it is; empty: that of all agents without one
+	agent       string // whose key it is; empty means that of all agents without one
 	keyVariable string // that holds it; of an agent alone
 	wrong       error  // with the setting; of an agent alone
 
-	listed func() string // the first model of the server; nil: not asked yet
+	listed func() string // the first model of the server; nil means not asked yet
 
 	mu   sync.Mutex
 	key  string // what the command has said
 	said time.Time
 }
 
-// Provider returns the settings of a provider; nil: there is none of that name.
+// Provider returns the settings of a provider; nil means there is none of that name.
 func (s *Settings) Provider(name string) *Provider {
 	for _, p := range s.providers() {
 		if p.name == name {
@@ -114,7 +114,7 @@ func (s *Settings) KeyFiles() []string {
 	return files
 }
 
-// Base returns the address of the API; empty: the provider's own.
+// Base returns the address of the API; empty means the provider's own.
 func (p *Provider) Base(getenv func(string) string) string {
 	if p.baseURL != "" {
 		return p.baseURL
@@ -127,7 +127,7 @@ func (p *Provider) HasKey(getenv func(string) string) bool {
 	return p.keyFile != "" || p.command != "" || getenv(p.variable+"_API_KEY") != ""
 }
 
-// APIKey returns the API key; empty: none is set. An error shows nothing of
+// APIKey returns the API key; empty means none is set. An error shows nothing of
 // what may be a key.
 func (p *Provider) APIKey(environ []string, getenv func(string) string) (string, error) {
 	named := func(setting string) string {

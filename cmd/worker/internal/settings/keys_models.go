@@ -19,7 +19,7 @@ const (
 )
 
 // FirstModel returns the first model that the server at base names, which is
-// asked once; empty: it names none, or can't be asked. No key is sent.
+// asked once; empty means it names none, or can't be asked. No key is sent.
 func (p *Provider) FirstModel(base string) string {
 	p.mu.Lock()
 	if p.listed == nil {

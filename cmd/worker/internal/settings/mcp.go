@@ -11,8 +11,8 @@ import (
 
 // mcpSettings are what an MCP host needs of which its client says nothing.
 type mcpSettings struct {
-	CallLimit   time.Duration // 0: as is known of the host
-	ResultLimit int           // characters; 0: as is known of the host
+	CallLimit   time.Duration // 0 means as is known of the host
+	ResultLimit int           // characters; 0 means as is known of the host
 	ReadOnly    bool
 	CancelGrace time.Duration
 }

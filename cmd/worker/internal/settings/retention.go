@@ -14,9 +14,9 @@ import (
 
 // retention is how long ended sessions are shown, and kept.
 type retention struct {
-	ArchiveAfter time.Duration // 0: never
-	retainAge    time.Duration // 0: for ever
-	retainSize   byteSize      // 0: without a bound
+	ArchiveAfter time.Duration // 0 means never
+	retainAge    time.Duration // 0 means for ever
+	retainSize   byteSize      // 0 means without a bound
 }
 
 func (r *retention) register(flags *pflag.FlagSet) {
@@ -30,7 +30,7 @@ func (r *retention) Retained() store.Retention {
 	return store.Retention{Age: r.retainAge, Bytes: uint64(r.retainSize)}
 }
 
-// EventAge is how long events are kept, of whatever they are; 0: for ever. A
+// EventAge is how long events are kept, of whatever they are; 0 means for ever. A
 // session may run for a day, and is kept from its end on.
 func (r *retention) EventAge() time.Duration {
 	if r.retainAge == 0 {

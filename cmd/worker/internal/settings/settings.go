@@ -39,7 +39,7 @@ type Settings struct {
 	ModelAliases ModelAliases
 	AgentModels  ModelAliases // by the names of agents
 	AgentKeys    AgentKeys
-	RouteModel   string // picks the models of subagents for which none is named; empty: nobody does
+	RouteModel   string // picks the models of subagents for which none is named; empty means nobody does
 	AgentsDirs   folders
 	AgentsFrom   sources
 
@@ -56,19 +56,19 @@ type Settings struct {
 
 	MaxPause time.Duration // how long a provider's "try again later" is waited for
 
-	// StallTimeout is after what time without an event a subagent has stalled. 0: never.
+	// StallTimeout is after what time without an event a subagent has stalled. 0 means never.
 	StallTimeout time.Duration
 
 	limits
 
 	ModelTimeout time.Duration
-	Prices       file // of models; empty: the built-in ones
+	Prices       file // of models; empty means the built-in ones
 
 	// ContextWindow is the tokens of the context window of models of which it is not
-	// known. 0: their conversations are not compacted.
+	// known. 0 means their conversations are not compacted.
 	ContextWindow int
 
-	// ApprovalTimeout is how long a call waits for approval. 0: the default
+	// ApprovalTimeout is how long a call waits for approval. 0 means the default
 	// where somebody may answer, and no waiting where nobody is.
 	ApprovalTimeout time.Duration
 

@@ -12,7 +12,7 @@ import (
 type Output struct {
 	Redraws bool // escapes are understood
 	Colors  bool
-	Columns func() int // 80 where it is not known; nil: no terminal
+	Columns func() int // 80 where it is not known; nil means no terminal
 }
 
 // Of looks at an output and the environment. NO_COLOR (no-color.org)

@@ -14,7 +14,7 @@ type Table struct {
 	Header []string
 	rows   [][]string
 	Drop   []string             // columns that can be missed, the first one first
-	Colors func([]string) Color // of a row's STATUS or STATE; nil: no colour
+	Colors func([]string) Color // of a row's STATUS or STATE; nil means no colour
 }
 
 // minColumn is how narrow a column that is wrapped gets.

@@ -16,7 +16,7 @@ type column struct {
 	head  string
 	width int // at least
 	grows int // how much of the room that is left it gets, against the others
-	most  int // so wide at most; 0: as there is room
+	most  int // so wide at most; 0 means as there is room
 	right bool
 	text  func(r *live.Row, now time.Time) string
 }

@@ -37,14 +37,14 @@ type (
 type Feed struct {
 	Bus   *eventbus.Bus
 	Store *store.Store
-	Keep  time.Duration // how long sessions that have ended are listed; 0: for ever
+	Keep  time.Duration // how long sessions that have ended are listed; 0 means for ever
 
 	facts     chan live.Fact
 	followers sync.WaitGroup
 	mu        sync.Mutex
 	next      map[string]uint64 // by root: from which sequence number on it is to be followed
 	follows   map[string]bool   // roots that are followed now
-	newest    uint64            // in the store when it was last listed; 0: never
+	newest    uint64            // in the store when it was last listed; 0 means never
 }
 
 const (

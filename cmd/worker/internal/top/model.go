@@ -44,7 +44,7 @@ type Model struct {
 	selected      string // its id
 	first         int    // the first row that is shown
 	note          string // what was done last, or went wrong
-	trouble       string // why what is shown may be old; empty: it is not
+	trouble       string // why what is shown may be old; empty means it is not
 
 	mode   mode
 	about  string          // the id of the session that mode is about
@@ -221,7 +221,7 @@ func (m *Model) open(a *store.Approval) bool {
 	return false
 }
 
-// row returns the selected row; nil: there is none.
+// row returns the selected row; nil means there is none.
 func (m *Model) row() *live.Row {
 	for i := range m.rows {
 		if m.rows[i].ID == m.selected {

@@ -34,7 +34,7 @@ func (p *pager) move(by, height int) {
 	p.whole = p.whole || p.at == last && len(p.lines) > 0
 }
 
-// place says how much there is below; empty: nothing.
+// place says how much there is below; empty means nothing.
 func (p *pager) place(height int) string {
 	if n := len(p.lines) - p.at - height; n > 0 {
 		return "↓ " + termtext.Plural(n, "more line")

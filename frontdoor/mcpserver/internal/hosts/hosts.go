@@ -14,7 +14,7 @@ type Host struct {
 	prefix string // in small letters
 
 	// Limit is when the host gives up on a call, progress or not, and Idle when
-	// it does without progress. 0: it doesn't.
+	// it does without progress. 0 means it doesn't.
 	Limit, Idle time.Duration
 
 	Text Size // of a result that reaches its model whole
@@ -43,7 +43,7 @@ const (
 
 // Form is how a host shows the form of an approval.
 type Form struct {
-	Rows     int  // of the message that its user sees for certain, as far as was seen; 0: all
+	Rows     int  // of the message that its user sees for certain, as far as was seen; 0 means all
 	NoReason bool // it can't be sent while a text field is empty
 }
 
@@ -94,7 +94,7 @@ func (h Host) SideBySide(readOnly bool) bool {
 }
 
 // Patience is after what time a call has to be answered, before the host gives
-// up on it; 0: the host never gives up.
+// up on it; 0 means the host never gives up.
 func (h Host) Patience(progress bool) time.Duration {
 	limit := h.Limit
 	if !progress && h.Idle > 0 && (limit == 0 || h.Idle < limit) {

@@ -19,8 +19,8 @@ type client struct {
 
 	// Handler.mu guards the rest.
 
-	key      string             // empty: its session has not begun
-	session  *mcp.ServerSession // nil: no session has begun, or the protocol has none
+	key      string             // empty means its session has not begun
+	session  *mcp.ServerSession // nil means no session has begun, or the protocol has none
 	requests int                // open ones
 	calls    map[string]bool    // running ones, by Client.CallID
 	busy     int                // requests without an answer, and running calls whether or not a request waits
@@ -215,7 +215,7 @@ func (client *client) idle() bool {
 	return !client.closing && client.requests == 0 && client.busy == 0 && !client.Working()
 }
 
-// oldestIdle returns the client that has been idle the longest; nil: none is
+// oldestIdle returns the client that has been idle the longest; nil means none is
 // idle. h.mu is held.
 func (h *Handler) oldestIdle() *client {
 	var oldest *client

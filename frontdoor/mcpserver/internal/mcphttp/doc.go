@@ -43,7 +43,7 @@ type Client interface {
 	// Mark writes a request's id into its params, where [Client.CallID] finds it.
 	Mark(req *jsonrpc.Request)
 
-	// CallID returns the id of a marked call; empty: it has no mark.
+	// CallID returns the id of a marked call; empty means it has no mark.
 	CallID(call *mcp.CallToolRequest) string
 
 	// Cancelled takes the params of a "notifications/cancelled" message. running

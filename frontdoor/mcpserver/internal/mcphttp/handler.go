@@ -26,20 +26,20 @@ const MaxBody = 4 << 20
 
 // Options configures a [Handler].
 type Options struct {
-	// Clients bounds the clients that are connected at once; 0: 100. One more
+	// Clients bounds the clients that are connected at once; 0 means 100. One more
 	// replaces the client that has been idle the longest. It is refused if none is
 	// idle.
 	Clients int
 
-	// Requests bounds the requests of one client that are open at once; 0: 200.
+	// Requests bounds the requests of one client that are open at once; 0 means 200.
 	Requests int
 
 	// Idle is how long a client may be idle before its session ends: it sends
-	// nothing, holds no stream open and has no call running. 0: 30 min.
+	// nothing, holds no stream open and has no call running. 0 means 30 min.
 	Idle time.Duration
 
 	// Grace is how long a client may take to read its last answers when its
-	// session ends; 0: 5 s.
+	// session ends; 0 means 5 s.
 	Grace time.Duration
 }
 
@@ -95,7 +95,7 @@ type Handler struct {
 
 var _ http.Handler = (*Handler)(nil)
 
-// New returns a handler for any number of clients; nil: the zero Options. End it with
+// New returns a handler for any number of clients; nil means the zero Options. End it with
 // Close.
 func New(backend Backend, opts *Options, log *slog.Logger) *Handler {
 	h := &Handler{backend: backend, opts: opts.withDefaults(), log: log, clients: make(map[*client]bool), keys: make(map[string]*client)}

@@ -62,7 +62,7 @@ type drainingConn struct {
 	pending map[jsonrpc.ID]int // requests without an answer, and the bytes of their params
 	bytes   int                // of all of them
 	broken  bool               // the host does not read: the SDK writes no answers any more
-	drained chan struct{}      // nil: not draining; closed: no answer is to come
+	drained chan struct{}      // nil means not draining; closed: no answer is to come
 	writes  int                // on their way to the host
 	unread  int                // bytes that were read of it since the host has taken one
 	taken   chan struct{}      // closed when it takes one

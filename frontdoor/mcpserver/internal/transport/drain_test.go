@@ -54,7 +54,7 @@ func TestDrain(t *testing.T) {
 		name   string
 		method string
 		stop   bool          // end the context, not the input
-		answer time.Duration // after the calls are cancelled; 0: never
+		answer time.Duration // after the calls are cancelled; 0 means never
 		want   time.Duration
 		closed bool
 		err    error

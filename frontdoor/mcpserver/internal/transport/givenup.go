@@ -87,7 +87,7 @@ func tellsOfTime(reason string) bool {
 	return false
 }
 
-// MarkOf returns the id that Mark wrote into a call; empty: the call has no mark.
+// MarkOf returns the id that Mark wrote into a call; empty means the call has no mark.
 func MarkOf(req *mcp.CallToolRequest) string {
 	id, _ := req.Params.Meta[callMark].(string)
 	return id

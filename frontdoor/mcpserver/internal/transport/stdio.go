@@ -28,7 +28,7 @@ const maxLine = 16 << 20
 type Stdio struct {
 	In     io.ReadCloser // closed with the connection
 	Out    io.Writer
-	Logger *slog.Logger // nil: discard
+	Logger *slog.Logger // nil discards them
 }
 
 var _ mcp.Transport = (*Stdio)(nil)
