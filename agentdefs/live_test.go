@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must come; only a failing one gets
 // to its end.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // tb is what the helpers here need of a test, or of a property's run.
 type tb interface {

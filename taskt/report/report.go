@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 )
 
@@ -28,8 +28,12 @@ type Report struct {
 // is nothing rare.
 const minSections = 3
 
-// maxReport bounds the answers that are read, in bytes.
-const maxReport = 1 << 20
+// maxReport bounds the answers that are read, in bytes. What an answer has been made to
+// nest costs time that grows faster than it does.
+const maxReport = 32 << 10
+
+// blocks reads headings and paragraphs, and nothing within them.
+var blocks = parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...))
 
 // Parse reads an answer; nil means it is no report. A section begins with a heading that
 // is its name in any case, or with a paragraph whose first line begins with the name
@@ -52,7 +56,7 @@ func Parse(answer string) *Report {
 			*open = strings.TrimSpace(string(source[begin:at]))
 		}
 	}
-	doc := goldmark.DefaultParser().Parse(text.NewReader(source))
+	doc := blocks.Parse(text.NewReader(source))
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
 		m, ok := markOf(n, source)
 		if !ok || into[m.name] == nil {

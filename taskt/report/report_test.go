@@ -135,3 +135,14 @@ func TestChangesBesideWhatWasWritten(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestLongAnswers: an answer is no report if reading it would take long.
+func TestLongAnswers(t *testing.T) {
+	sections := "# Summary\n\na\n\n# Changes\n\nb\n\n# Risks\n\n"
+	if Parse(sections+strings.Repeat("c", 20<<10)) == nil {
+		t.Error("20 KiB are not read")
+	}
+	if r := Parse(sections + strings.Repeat(">", 1<<20)); r != nil {
+		t.Errorf("a nest of 1 MiB is read as %+v", r)
+	}
+}
