@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
@@ -33,8 +36,38 @@ const pageFile = "page.json"
 
 // pagePlace is what it holds.
 type pagePlace struct {
-	URL string `json:"url"`
-	PID int    `json:"pid"`
+	URL  string `json:"url"`
+	PID  int    `json:"pid"`
+	Lock string `json:"lock"` // the file beside it that the process holds locked while it listens there
+}
+
+// Locks are files of their own, one of each process: page-RANDOM.lock.
+const (
+	pageLockPrefix = "page-"
+	pageLockSuffix = ".lock"
+)
+
+// served reports whether the process still listens that has noted the place: the port of
+// one that was killed may be another program's by now, which must not get the token.
+func (place *pagePlace) served(stateDir string) bool {
+	if filepath.Base(place.Lock) != place.Lock || !strings.HasPrefix(place.Lock, pageLockPrefix) {
+		return false
+	}
+	lock := flock.New(filepath.Join(stateDir, place.Lock), flock.SetFlag(os.O_RDONLY))
+	free, err := lock.TryRLock() // shared, so that two that look do not see each other
+	return errors.Join(err, lock.Close()) == nil && !free
+}
+
+// dial connects to the process that has noted the place, and to nothing else.
+func (place *pagePlace) dial(ctx context.Context, stateDir, network, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if !place.served(stateDir) { // it was the process's if the lock is held now that there is a connection
+		return nil, errors.Join(errors.New("it has gone"), conn.Close())
+	}
+	return conn, nil
 }
 
 func (p *program) pageCommand() *cobra.Command {
@@ -98,7 +131,12 @@ func askPageLink(ctx context.Context, stateDir string) (string, error) {
 		return "", err
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy: it is this machine
+	client := &http.Client{Transport: &http.Transport{ // no proxy: it is this machine
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return place.dial(ctx, stateDir, network, addr)
+		},
+	}}
 	resp, err := client.Do(req)
 	if err != nil {
 		return "", fmt.Errorf("%w (the last one, process %d at %s, does not answer)", errNoPage, place.PID, place.URL)
@@ -164,23 +202,52 @@ func (d *pageDoor) Wait() error {
 // announcePage says where the page of a server is: on stderr, and in a file for 'worker
 // page'. The file goes with the server, if it is still this process's.
 func (p *program) announcePage(a *app, web *httpserver.Server) (*pageDoor, error) {
-	data, err := json.Marshal(pagePlace{web.URL(), os.Getpid()})
+	lock, err := lockPage(a.ws.StateDir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("noting where the page is: %w", err)
+	}
+	data, err := json.Marshal(pagePlace{web.URL(), os.Getpid(), filepath.Base(lock.Path())})
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
 	}
 	file := filepath.Join(a.ws.StateDir, pageFile)
 	if err := atomicfile.Write(file, data, 0o600); err != nil {
-		return nil, fmt.Errorf("noting where the page is: %w", err)
+		return nil, errors.Join(fmt.Errorf("noting where the page is: %w", err), lock.Close())
 	}
 	link, expires := web.PageLink()
 	fmt.Fprintf(p.stderr, "worker: its page: %s (once, until %s; 'worker page' prints another link)\n", link, expires.Format(time.TimeOnly))
 	return &pageDoor{web, func() {
+		var left error
 		if now, err := os.ReadFile(file); err == nil && bytes.Equal(now, data) {
-			if err := os.Remove(file); err != nil {
-				p.logger().Warn("removing the note of where the page is", "err", err)
-			}
+			left = os.Remove(file)
+		}
+		if err := errors.Join(left, os.Remove(lock.Path()), lock.Close()); err != nil {
+			p.logger().Warn("removing the note of where the page is", "err", err)
 		}
 	}}, nil
+}
+
+// lockPage makes this process's lock, and removes those that killed processes have left.
+func lockPage(stateDir string) (*flock.Flock, error) {
+	left, err := filepath.Glob(filepath.Join(stateDir, pageLockPrefix+"*"+pageLockSuffix))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range left {
+		if info, err := os.Stat(path); err != nil || time.Since(info.ModTime()) < time.Minute {
+			continue // it may be about to be locked
+		}
+		old := flock.New(path, flock.SetFlag(os.O_RDWR))
+		if free, err := old.TryLock(); err == nil && free {
+			_ = os.Remove(path) // another process may have
+		}
+		_ = old.Close()
+	}
+	lock := flock.New(filepath.Join(stateDir, pageLockPrefix+rand.Text()+pageLockSuffix), flock.SetPermissions(0o600))
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		return nil, errors.Join(fmt.Errorf("locking %s failed", lock.Path()), err, lock.Close())
+	}
+	return lock, nil
 }
 
 // startPage serves the page beside an MCP server on stdio, until ctx ends.
