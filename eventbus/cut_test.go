@@ -39,7 +39,8 @@ func newLine(t *testing.T, to string) *tcpline.Line {
 // TestSilentCut: a worker whose line to a node of a cluster is cut without a word
 // goes on with another node: it publishes, reads, and uses buckets.
 func TestSilentCut(t *testing.T) {
-	const ( // 6 s until the cut is noticed, on a quiet machine; 4 minutes with the library's settings
+	t.Parallel() // with what waits as it does
+	const (      // 6 s until the cut is noticed, on a quiet machine; 4 minutes with the library's settings
 		writing = 45 * time.Second
 		reading = writing + 10*time.Second // which the client library gives a request of a reader
 	)

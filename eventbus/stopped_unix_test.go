@@ -17,6 +17,7 @@ import (
 // longer than for a store that is away, and lose nothing. Whoever opens the store
 // meanwhile is told which process it is, and what to do.
 func TestStoppedLeader(t *testing.T) {
+	t.Parallel() // it waits, most of its time
 	dir := t.TempDir()
 	var members []*running
 	for i := range 3 {
@@ -38,7 +39,7 @@ func TestStoppedLeader(t *testing.T) {
 	}
 	leader := members[leaderOf(t, dir, members)]
 	natstest.StopProcess(t, leader.cmd.Process, syscall.SIGSTOP)
-	for range 4 { // each for 5 s
+	for range 3 { // each for 5 s
 		bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
 		if err == nil {
 			bus.Close()

@@ -173,7 +173,8 @@ func (f *fleet) start() (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.cmd = f.command("serve", "--listen", "127.0.0.1:0", "--log-level", "info")
+	w.cmd = f.command("serve", "--listen", "127.0.0.1:0", "--log-level", "info",
+		"--context-window", "0") // the model counts the messages: of a compacted conversation it would begin anew
 	stderr, err := w.cmd.StderrPipe()
 	if err == nil {
 		err = w.cmd.Start()
