@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
 	"github.com/agentworker/worker/agentdefs/internal/disk"
 	"github.com/agentworker/worker/agentdefs/internal/scan"
+	"github.com/agentworker/worker/internal/fileinfo"
 )
 
 // settleTime is how long a file must have been left alone for its size and times
@@ -131,7 +132,7 @@ func (r *reader) one(s *scan.File, before *record) (out *record, again time.Time
 		}
 	default:
 		changed := out.info.ModTime()
-		if c := disk.ChangeTime(out.info); c.After(changed) {
+		if c := fileinfo.Changed(out.info); c.After(changed) {
 			changed = c
 		}
 		out.settled = at.Sub(changed) >= settleTime

@@ -5,13 +5,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/agentworker/worker/agentdefs/internal/definition"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
-	"github.com/agentworker/worker/agentdefs/internal/disk"
 	"github.com/agentworker/worker/agentdefs/internal/scan"
+	"github.com/agentworker/worker/internal/fileinfo"
 )
 
 // record is what is known of a file.
@@ -36,8 +35,7 @@ type record struct {
 
 // sameAs reports whether the file at s is surely the one that was read.
 func (r *record) sameAs(s *scan.File) bool {
-	return r.settled && r.real == s.Real && r.info.Size() == s.Info.Size() && r.info.Mode() == s.Info.Mode() &&
-		r.info.ModTime().Equal(s.Info.ModTime()) && disk.ChangeTime(r.info).Equal(disk.ChangeTime(s.Info)) && os.SameFile(r.info, s.Info)
+	return r.settled && r.real == s.Real && fileinfo.Same(r.info, s.Info)
 }
 
 // looksCut reports whether f may be the beginning of a file that is being

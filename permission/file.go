@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/agentworker/worker/internal/atomicfile"
+	"github.com/agentworker/worker/internal/fileinfo"
 )
 
 // File is a permissions.jsonc: rules in the format of [ParseJSON] that people
@@ -84,21 +85,16 @@ func (f *File) Rules() (*Ruleset, error) {
 // later one apart: file systems count in ticks.
 const settleTime = 2 * time.Second
 
-// unchanged reports whether two looks found the same file, not written since.
-func unchanged(a, b fs.FileInfo) bool {
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && changeTime(a).Equal(changeTime(b))
-}
-
 func (f *File) reload() (*Ruleset, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
 		f.info = nil
 		return f.rules, fmt.Errorf("reading permissions: %w", err)
 	}
-	if f.settled && f.info != nil && unchanged(info, f.info) {
+	if f.settled && f.info != nil && fileinfo.Same(info, f.info) {
 		return f.rules, f.err
 	}
-	settled := time.Since(changeTime(info)) > settleTime
+	settled := time.Since(fileinfo.Changed(info)) > settleTime
 	data, err := os.ReadFile(f.path)
 	if err != nil {
 		f.info = nil
@@ -177,7 +173,7 @@ func (f *File) allow(path, tool string, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	if now, err := os.Stat(path); err != nil || !unchanged(now, info) {
+	if now, err := os.Stat(path); err != nil || !fileinfo.Same(now, info) {
 		return errors.Join(errEdited, err, staged.Discard())
 	}
 	if err := staged.Replace(); err != nil {

@@ -13,6 +13,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+
+	"github.com/agentworker/worker/internal/fileinfo"
 )
 
 func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
@@ -118,8 +120,7 @@ func (p *placing) unchanged(name string) error {
 	switch {
 	case was != nil && was.IsDir():
 		return nil // emptied by now
-	case was == nil && is == nil:
-	case was == nil || is == nil, !os.SameFile(was, is), was.Size() != is.Size(), !was.ModTime().Equal(is.ModTime()), was.Mode() != is.Mode():
+	case !fileinfo.Same(was, is):
 		return fmt.Errorf("%s is being changed: apply again when nobody works on it", name)
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/fileinfo"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -61,7 +62,7 @@ func (r *Reader) Current() *Text {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	name, info := r.find()
-	if same(info, r.seen) && (r.last == nil || r.last.Name == name) {
+	if fileinfo.Same(info, r.seen) && (r.last == nil || r.last.Name == name) {
 		return r.last
 	}
 	r.last, r.seen = nil, info
@@ -91,14 +92,6 @@ func (r *Reader) find() (string, fs.FileInfo) {
 		}
 	}
 	return "", nil
-}
-
-// same reports whether two looks have found the same version of the same file.
-func same(a, b fs.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode()
 }
 
 // read reads the file of a name in dir.

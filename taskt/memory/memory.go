@@ -22,6 +22,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/fileinfo"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -146,7 +147,7 @@ func (m *Memory) Current() *Text {
 		}
 		return nil
 	}
-	if m.seen != nil && os.SameFile(info, m.seen) && info.ModTime().Equal(m.seen.ModTime()) && info.Size() == m.seen.Size() {
+	if fileinfo.Same(info, m.seen) {
 		return m.last
 	}
 	m.seen = info
