@@ -39,7 +39,7 @@ type Options struct {
 	Access Access
 
 	// Replicas is how many servers of a cluster keep what is stored: 1, 3 or 5;
-	// 0 means 1 for streams that the worker makes, and any number for those that exist.
+	// 0 means 1 for a stream that the worker makes. An existing one may then have any number.
 	Replicas int
 
 	// MaxAge is how long events are kept in a stream that the bus makes; 0 means for

@@ -306,12 +306,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("opening a session: %w", context.Cause(ctx))
 	}
-	m.mu.Lock()
-	m.live[s.id] = s
-	m.mu.Unlock()
-	s.mu.Lock()
-	m.index.Put(indexed{s}, s.record)
-	s.mu.Unlock()
+	m.enlist(s)
 	s.append(s.record.OpenedEntry(spec.Terms))
 	if spec.Budget != nil {
 		spec.Budget.Own(s.id, s)
@@ -325,6 +320,16 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 		return nil, errors.Join(err, s.End(store.Failed, err))
 	}
 	return s, nil
+}
+
+// enlist adds a session to those that run here, and its record to the index.
+func (m *Manager) enlist(s *Session) {
+	m.mu.Lock()
+	m.live[s.id] = s
+	m.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.index.Put(indexed{s}, s.record)
 }
 
 // newSession returns the session that a spec is about. Nothing is stored of it.

@@ -65,12 +65,7 @@ func (r *requests) takeStop(msg *nats.Msg) {
 		r.m.log.Warn("a request to stop a session is not understood", "err", err)
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return
-	}
-	r.waiting.Go(func() {
+	r.aside(func() {
 		if s, ok := r.m.Live(req.SessionID); ok {
 			if err := s.stop(r.ctx, &StoppedError{By: req.By}); err != nil {
 				r.m.log.Warn("stopping a session", "session", s.id, "err", err)
@@ -106,12 +101,7 @@ func (r *requests) takeBackground(msg *nats.Msg) {
 		r.m.log.Warn("a request to move a session to the background is not understood", "err", err)
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return
-	}
-	r.waiting.Go(func() {
+	r.aside(func() {
 		var answer store.RequestAnswer
 		if s, ok := r.m.Live(req.SessionID); ok {
 			err := s.MoveToBackground(req.By)
@@ -121,6 +111,16 @@ func (r *requests) takeBackground(msg *nats.Msg) {
 		}
 		r.answer(msg, req.SessionID, answer)
 	})
+}
+
+// aside has f, which may take long, run beside the requests that follow, unless r is
+// closed. close waits for it.
+func (r *requests) aside(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.waiting.Go(f)
+	}
 }
 
 // answer answers a request about a session.

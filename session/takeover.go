@@ -65,12 +65,7 @@ func (m *Manager) GoOn(ctx context.Context, spec Spec, t *store.Taken, task int)
 	if p := t.Record.Pause; p != nil && s.model != nil {
 		m.gates.close(s.model, p.Until, p.Reason)
 	}
-	m.mu.Lock()
-	m.live[s.id] = s
-	m.mu.Unlock()
-	s.mu.Lock()
-	m.index.Put(indexed{s}, s.record)
-	s.mu.Unlock()
+	m.enlist(s)
 	if spec.Budget != nil {
 		spec.Budget.Own(s.id, s)
 	}

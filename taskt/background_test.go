@@ -226,6 +226,12 @@ func TestBackgroundFull(t *testing.T) {
 	if err := e.root.End(store.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
+	e.toldEnds(t, 1)
+}
+
+// toldEnds checks how often the root session was told that a subagent has ended.
+func (e *env) toldEnds(t *testing.T, want int) {
+	t.Helper()
 	messages, err := e.sessions.Store().Messages(t.Context(), e.root.ID())
 	told := 0
 	for _, m := range messages {
@@ -233,8 +239,8 @@ func TestBackgroundFull(t *testing.T) {
 			told++
 		}
 	}
-	if err != nil || told != 1 {
-		t.Errorf("the caller was told %d times, %v", told, err)
+	if err != nil || told != want {
+		t.Errorf("the caller was told %d times, %v, want %d", told, err, want)
 	}
 }
 

@@ -194,14 +194,5 @@ func TestMoveHost(t *testing.T) {
 	if err := e.root.End(store.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
-	messages, err := e.sessions.Store().Messages(t.Context(), e.root.ID())
-	told := 0
-	for _, m := range messages {
-		if strings.HasPrefix(m.ID, "msg_end_") {
-			told++
-		}
-	}
-	if err != nil || told != 2 {
-		t.Errorf("the caller was told %d times, %v", told, err)
-	}
+	e.toldEnds(t, 2)
 }

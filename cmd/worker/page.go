@@ -227,7 +227,7 @@ func (p *program) announcePage(a *app, web *httpserver.Server) (*pageDoor, error
 	}}, nil
 }
 
-// lockPage makes this process's lock, and removes those that killed processes have left.
+// lockPage makes this process's lock. It removes locks that killed processes have left.
 func lockPage(stateDir string) (*flock.Flock, error) {
 	left, err := filepath.Glob(filepath.Join(stateDir, pageLockPrefix+"*"+pageLockSuffix))
 	if err != nil {

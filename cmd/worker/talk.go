@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/chat"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
@@ -71,7 +72,7 @@ func (p *program) talk(ctx context.Context, name, prompt string, talk talkOption
 		c.screen, closed = context.WithCancel(ctx)
 		defer closed()
 		screen := chat.New(ctx, c, p.outTerm, time.Now, c.greeting(ctx), strings.TrimSpace(prompt))
-		return chat.Run(ctx, screen, c.feed, tea.WithEnvironment(p.environ))
+		return terminal.Run(ctx, screen, c.feed, tea.WithEnvironment(p.environ))
 	})
 	if last != "" {
 		fmt.Fprintf(p.stderr, "worker run -i --resume %s goes on with this conversation\n", last)

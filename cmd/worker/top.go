@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/top"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/session/store"
@@ -45,7 +46,7 @@ func (p *program) top(ctx context.Context, s *storage) error {
 	}
 	feed := top.Feed{Bus: s.bus, Store: s.records, Keep: p.settings.ArchiveAfter}
 	model := top.New(ctx, s.ws.ID, &topActions{s}, p.outTerm, time.Now)
-	return top.Run(ctx, model, feed.Run, tea.WithEnvironment(p.environ))
+	return terminal.Run(ctx, model, feed.Run, tea.WithEnvironment(p.environ))
 }
 
 // topActions are what the keys of 'worker top' do.

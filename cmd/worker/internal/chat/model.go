@@ -35,7 +35,7 @@ type Agent interface {
 	Model() string
 	SetModel(ctx context.Context, name string) error
 
-	// Agents are those that the agent may call, each in a line.
+	// Agents returns the agents that this one may call, one line each.
 	Agents() []string
 }
 
@@ -234,23 +234,4 @@ func (m *Model) flush() tea.Cmd {
 	}
 	m.out, m.printing = slices.Clone(m.out[n:]), true
 	return tea.Sequence(tea.Println(text), func() tea.Msg { return printed{} })
-}
-
-// Run shows the conversation until the user ends it, or ctx ends. feed gets what it is to
-// send its messages to; Run waits for it.
-func Run(ctx context.Context, m *Model, feed func(ctx context.Context, send func(tea.Msg)), options ...tea.ProgramOption) error {
-	program := tea.NewProgram(m, append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}, options...)...)
-	feeding, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		feed(feeding, program.Send)
-	}()
-	_, err := program.Run()
-	stop()
-	<-done
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
 }

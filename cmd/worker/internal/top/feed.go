@@ -32,8 +32,8 @@ type (
 	Trouble struct{ Err error }
 )
 
-// Feed has the sessions of a workspace followed: it lists them now and then, and follows
-// the streams of those that run.
+// Feed follows the sessions of a workspace: it lists them now and then, and reads the
+// streams of the running ones.
 type Feed struct {
 	Bus   *eventbus.Bus
 	Store *store.Store
@@ -135,8 +135,8 @@ func (f *Feed) list(ctx context.Context) (*Listed, error) {
 	return l, nil
 }
 
-// mark notes from where on the roots are followed: those that ran already when the first
-// list was read, from there; those that came since, from their start.
+// mark notes where following begins. A root that ran before the first list was read is
+// followed from newest on, a later one from its start.
 func (f *Feed) mark(records []*store.Record, newest uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

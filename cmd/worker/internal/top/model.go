@@ -40,7 +40,7 @@ type Model struct {
 	running       int // sessions
 	waiting       int // that need somebody
 	listed        bool
-	ended         bool   // those that have ended are shown, too
+	ended         bool   // ended sessions are shown, too
 	selected      string // its id
 	first         int    // the first row that is shown
 	note          string // what was done last, or went wrong
@@ -229,23 +229,4 @@ func (m *Model) row() *live.Row {
 		}
 	}
 	return nil
-}
-
-// Run shows the workspace until the user quits or ctx ends. feed gets what it is to send
-// its messages to; Run waits for it.
-func Run(ctx context.Context, m *Model, feed func(ctx context.Context, send func(tea.Msg)), options ...tea.ProgramOption) error {
-	program := tea.NewProgram(m, append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}, options...)...)
-	feeding, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		feed(feeding, program.Send)
-	}()
-	_, err := program.Run()
-	stop()
-	<-done
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
 }

@@ -192,8 +192,8 @@ func (m *Model) lastLine() (string, *tea.Cursor) {
 	return terminal.Fit(text, m.width), nil
 }
 
-// keyHints are what the last line says, the most wanted first: those that there is room for
-// are shown, in the order of shown.
+// keyHints are the texts of the last line, the most important first. As many as fit are
+// shown, in the order of shown.
 var keyHints = []struct {
 	text  string
 	shown int
