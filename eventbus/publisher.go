@@ -81,17 +81,9 @@ func (p *Publisher) Append(ctx context.Context, kind string, data json.RawMessag
 	}
 	p.order.Lock()
 	defer p.order.Unlock()
-	if len(data) > p.payloads.maxMessage() {
-		if err := p.Err(); err != nil {
-			return err
-		}
-		ref, err := p.payloads.put(ctx, p.sessionID, data)
-		if err != nil {
-			return fmt.Errorf("an entry of the log is too large for one message: %w", err)
-		}
-		if data, err = json.Marshal(reference{kind, ref}); err != nil {
-			return err
-		}
+	data, err := p.content(ctx, kind, data)
+	if err != nil {
+		return err
 	}
 	return p.writer.put(ctx, entry{p: p, subject: p.logSubject + "." + kind, data: data})
 }
@@ -234,4 +226,20 @@ func (p *Publisher) message(ctx context.Context, ev event.Event) ([]byte, error)
 		return nil, err
 	}
 	return slices.Concat(p.before, body, p.after), nil
+}
+
+// content returns what is stored of an entry of the log: its data or, if that is too
+// large for one message, what refers to it.
+func (p *Publisher) content(ctx context.Context, kind string, data json.RawMessage) (json.RawMessage, error) {
+	if len(data) <= p.payloads.maxMessage() {
+		return data, nil
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	ref, err := p.payloads.put(ctx, p.sessionID, data)
+	if err != nil {
+		return nil, fmt.Errorf("an entry of the log is too large for one message: %w", err)
+	}
+	return json.Marshal(reference{kind, ref})
 }

@@ -106,6 +106,15 @@ func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
 	return p.Append(ctx, e.kind, data)
 }
 
+// appendOnce stores the entry and waits, unless one of its kind is stored of the session.
+func (e LogEntry) appendOnce(ctx context.Context, p *eventbus.Publisher) error {
+	data, err := json.Marshal(e.data)
+	if err != nil {
+		panic(err)
+	}
+	return p.AppendOnce(ctx, e.kind, data)
+}
+
 // OpenedEntry is the entry that a session's log begins with. terms is how it was
 // called, for who resumes it; nil means it is not resumed.
 func (r *Record) OpenedEntry(terms json.RawMessage) LogEntry {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/lease"
@@ -246,10 +248,7 @@ func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending
 		return err
 	}
 	if !state.Started {
-		if !state.logged {
-			err = r.OpenedEntry(nil).AppendTo(ctx, p)
-		}
-		if err = cmp.Or(err, p.Publish(ctx, r.StartEvent())); err != nil {
+		if err := s.begin(ctx, p, state, r); err != nil {
 			return err
 		}
 	}
@@ -268,6 +267,44 @@ func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending
 		return err
 	}
 	return p.End(ctx, event.SessionEnd{Status: string(r.Status)})
+}
+
+// begin adds to the log of a session the beginning that was lost with its process, and
+// before it those of the sessions above: they end later, and each begins before what is
+// below it. Another process may do the same.
+func (s *Store) begin(ctx context.Context, p *eventbus.Publisher, state *State, r *Record) error {
+	if len(r.Path) > 1 {
+		if err := s.beginAbove(ctx, r.Path[:len(r.Path)-1]); err != nil {
+			return err
+		}
+	}
+	if !state.logged {
+		if err := r.OpenedEntry(nil).appendOnce(ctx, p); err != nil {
+			return err
+		}
+	}
+	return p.PublishOnce(ctx, r.StartEvent())
+}
+
+// beginAbove is begin for the session at the end of path, if it is listed and has not
+// begun.
+func (s *Store) beginAbove(ctx context.Context, path event.Path) error {
+	above, err := s.State(ctx, path)
+	if err != nil || above.Started {
+		return err
+	}
+	stored, _, err := s.read(ctx, path[len(path)-1].SessionID)
+	if errors.Is(err, jetstream.ErrKeyNotFound) || err == nil && stored.Closed {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p, err := s.bus.PublisherSince(path, above.Mark)
+	if err != nil {
+		return err
+	}
+	return s.begin(ctx, p, above, above.recordOr(stored))
 }
 
 // cancelApprovals ends the questions of a session: those of pending, and of them

@@ -3,6 +3,8 @@ package store_test
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -87,30 +89,94 @@ func TestRecoverLateChild(t *testing.T) {
 	}
 }
 
-// ends returns the ids of the sessions in a root's stream, in the order of their ends.
-func ends(t *testing.T, bus *eventbus.Bus, root event.Path) (ended []string) {
+// events yields the events in a root's stream, each with the id of its session.
+func events(t *testing.T, bus *eventbus.Bus, root event.Path) iter.Seq2[string, event.Event] {
 	t.Helper()
-	for d, err := range bus.Follow(t.Context(), root, nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		around, ev, err := d.Event()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, ok := ev.(event.SessionEnd); ok {
+	return func(yield func(string, event.Event) bool) {
+		for d, err := range bus.Follow(t.Context(), root, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			around, ev, err := d.Event()
+			if err != nil {
+				t.Fatal(err)
+			}
 			id := root.IDs()[0]
 			if n := len(around); n > 0 {
 				id = around[n-1].SessionID
 			}
+			if !yield(id, ev) {
+				return
+			}
+		}
+	}
+}
+
+// ends returns the ids of the sessions in a root's stream, in the order of their ends.
+func ends(t *testing.T, bus *eventbus.Bus, root event.Path) (ended []string) {
+	t.Helper()
+	for id, ev := range events(t, bus, root) {
+		if _, ok := ev.(event.SessionEnd); ok {
 			ended = append(ended, id)
 		}
 	}
 	return ended
 }
 
+// TestBeginsBeforeChild: a process is killed when sessions of it are listed, and what
+// they have begun with is lost, or was on its way. Each begins before those below it.
+func TestBeginsBeforeChild(t *testing.T) {
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	sessions, err := store.Open(t.Context(), bus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for logged := range 7 { // how many of the entries that the three begin with
+		boot := fmt.Sprint("boot_gone", logged)
+		root := event.Path{{SessionID: fmt.Sprint("ses_root", logged), AgentType: "lead"}}
+		child := root.Child(fmt.Sprint("ses_child", logged), "explore")
+		below := child.Child(fmt.Sprint("ses_below", logged), "explore")
+		var want []string
+		for i, path := range []event.Path{root, child, below} {
+			want = append(want, path[i].SessionID)
+			left(t, bus, path, boot, logged-2*i)
+		}
+		if n, err := sessions.Recover(t.Context()); n != 3 || err != nil {
+			t.Errorf("%d entries stored: Recover: %d, %v", logged, n, err)
+		}
+		var begun []string
+		for path, ev := range events(t, bus, root) {
+			if _, ok := ev.(event.SessionStart); ok {
+				begun = append(begun, path)
+			}
+		}
+		if !slices.Equal(begun, want) {
+			t.Errorf("%d entries stored: the sessions begin in the order %v, want %v", logged, begun, want)
+		}
+		slices.Reverse(want)
+		if ended := ends(t, bus, root); !slices.Equal(ended, want) {
+			t.Errorf("%d entries stored: the sessions ended in the order %v, want %v", logged, ended, want)
+		}
+		for _, id := range want {
+			if r, err := sessions.Get(t.Context(), id); err != nil || !r.Closed || r.Status != store.Interrupted || r.BootID != boot {
+				t.Errorf("%d entries stored: session %s: %+v, %v", logged, id, r, err)
+			}
+		}
+	}
+}
+
 // killed stores a session that runs, of a process that has ended.
 func killed(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string) {
+	t.Helper()
+	left(t, bus, path, bootID, 2)
+}
+
+// left is killed where of what the session begins with at most n entries are stored.
+func left(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string, n int) {
 	t.Helper()
 	session := path[len(path)-1]
 	r := store.Record{
@@ -121,10 +187,10 @@ func killed(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string) {
 		r.ParentID = path[len(path)-2].SessionID
 	}
 	p, err := bus.Publisher(path)
-	if err == nil {
+	if err == nil && n > 0 {
 		err = r.OpenedEntry(nil).AppendTo(t.Context(), p)
 	}
-	if err == nil {
+	if err == nil && n > 1 {
 		err = p.Publish(t.Context(), r.StartEvent())
 	}
 	if err == nil {

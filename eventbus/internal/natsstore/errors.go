@@ -40,7 +40,7 @@ func Expected(err error) bool {
 func Transient(err error) bool {
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {
-		return slices.Contains(transientCodes, refused.ErrorCode)
+		return slices.Contains(transientCodes, refused.ErrorCode) || refused.Description == storeClosed
 	}
 	var watch *nats.APIError // of the library below the jetstream package, which implements watches
 	if errors.As(err, &watch) {
@@ -65,6 +65,10 @@ func Transient(err error) bool {
 // codeInvalidJSON is the code of an error for a request with fields that the server
 // does not know, as in nats-server's errors.json.
 const codeInvalidJSON = jetstream.ErrorCode(10025)
+
+// storeClosed is the text of a refusal by a server that is about to end; the code is
+// that of all that a store refuses.
+const storeClosed = "store is closed"
 
 // transientCodes are the codes of JetStream errors that report something away, as
 // in nats-server's errors.json.

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -38,6 +39,8 @@ func TestTransient(t *testing.T) {
 		{&jetstream.APIError{ErrorCode: 10008, Description: "JetStream system temporarily unavailable"}, true},
 		{&nats.APIError{ErrorCode: 10008, Description: "JetStream system temporarily unavailable"}, true}, // of a watch
 		{&nats.APIError{ErrorCode: nats.JSErrCodeStreamNotFound}, false},
+		{&jetstream.APIError{ErrorCode: 10077, Description: server.ErrStoreClosed.Error()}, true}, // the server ends
+		{&jetstream.APIError{ErrorCode: 10077, Description: server.ErrMsgTooLarge.Error()}, false},
 		{errors.New("else"), false},
 	} {
 		if got := natsstore.Transient(tt.err); got != tt.want {

@@ -1,0 +1,39 @@
+package eventbus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+// PublishOnce stores ev and waits, unless an event of its type is stored of the session.
+// Several processes may say it of a session whose own process has gone: one is heard.
+func (p *Publisher) PublishOnce(ctx context.Context, ev event.Event) error {
+	data, err := p.message(ctx, ev)
+	if err != nil {
+		return err
+	}
+	return p.once(ctx, p.subject+"."+ev.Type(), data)
+}
+
+// AppendOnce is [Publisher.PublishOnce] for what [Publisher.Append] stores.
+func (p *Publisher) AppendOnce(ctx context.Context, kind string, data json.RawMessage) error {
+	data, err := p.content(ctx, kind, data)
+	if err != nil {
+		return err
+	}
+	return p.once(ctx, p.logSubject+"."+kind, data)
+}
+
+func (p *Publisher) once(ctx context.Context, subject string, data []byte) error {
+	_, err := p.writer.store.JetStream().PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, jetstream.WithExpectLastSequencePerSubject(0))
+	if err != nil && !IsConflict(err) { // else it is there: of another process, or of this one, and the acknowledgement was lost
+		return fmt.Errorf("storing %s of session %s: %w", subject[len(subject)-min(len(subject), 40):], p.sessionID, err)
+	}
+	return nil
+}
