@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -63,8 +62,7 @@ func (m *measurement) once(ctx context.Context, state string, args ...string) (u
 	if err := cmd.Run(); err != nil {
 		return used{}, fmt.Errorf("worker %s: %w\n%s", strings.Join(args, " "), err, said.Bytes())
 	}
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return used{time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), usage.Maxrss << 10, out.Bytes()}, nil
+	return used{time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peak(cmd.ProcessState), out.Bytes()}, nil
 }
 
 // median runs a command a few times, and returns the figures of the median by time.
