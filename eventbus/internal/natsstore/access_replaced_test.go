@@ -109,6 +109,9 @@ func TestCredentialsReplacedLate(t *testing.T) {
 		newUser = "UA4HCHOGTTM4P2YMBUF7YUFYFT22OSBVU7GN3ZKEZ3AZXS44AVIUWFBW"
 	)
 	old, next := newAuthority(t), newAuthority(t)
+	o := newOperator(t)
+	oldID, oldCreds := o.user()
+	_, newCreds := o.user()
 	for _, tt := range []struct {
 		name, before, after string // of the file
 		access              func(file string) natsstore.Access
@@ -121,6 +124,10 @@ func TestCredentialsReplacedLate(t *testing.T) {
 		{
 			"nkey", oldSeed, newSeed, func(f string) natsstore.Access { return natsstore.Access{NKey: f} },
 			server.Options{Nkeys: []*server.NkeyUser{{Nkey: oldUser}}}, server.Options{Nkeys: []*server.NkeyUser{{Nkey: newUser}}},
+		},
+		{
+			"credentials", oldCreds, newCreds, func(f string) natsstore.Access { return natsstore.Access{Creds: f} },
+			o.server(), o.server(oldID),
 		},
 		{
 			"authority", old.pem(), next.pem(), func(f string) natsstore.Access { return natsstore.Access{CA: f} },
