@@ -27,6 +27,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/agentworker/worker/internal/chromium"
 	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/model/replaymodel"
 )
@@ -216,20 +217,10 @@ type tab struct {
 // openBrowser starts a Chromium with a profile of its own. The test's end closes it.
 func openBrowser(t *testing.T) *tab {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
+	ctx, stop, err := chromium.Start(context.Background(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if path == "" {
-		t.Fatal("there is no Chromium: .ci/browser installs it")
-	}
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
-		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WindowSize(1280, 860),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("no-proxy-server", true))
 	t.Cleanup(stop)
 	return (&tab{t, ctx}).tab()
 }
@@ -237,11 +228,11 @@ func openBrowser(t *testing.T) *tab {
 // tab opens another tab, which shares the cookies.
 func (b *tab) tab() *tab {
 	b.t.Helper()
-	ctx, stop := chromedp.NewContext(b.ctx)
-	b.t.Cleanup(stop)
-	if err := chromedp.Do(ctx); err != nil {
+	ctx, stop, err := chromium.Tab(b.ctx)
+	if err != nil {
 		b.t.Fatalf("opening a tab: %v", err)
 	}
+	b.t.Cleanup(stop)
 	return &tab{b.t, ctx}
 }
 

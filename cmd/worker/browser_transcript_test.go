@@ -61,7 +61,7 @@ func TestPageTranscript(t *testing.T) {
 	b.press("e")
 	b.until("document.querySelector('.call.error[open] .result').textContent.includes('missing.go')")
 	b.click("[role=tab]", "Timeline")
-	b.until("document.querySelectorAll('.lane svg rect').length > 2")
+	b.until("document.querySelectorAll('.lane svg path').length > 1")
 	for format, want := range map[string]string{"md": "# Session", "jsonl": `"type":"session_end"`} {
 		if text := js[string](b, `fetch('/page/sessions/`+id+`/export?format=`+format+`').then((r) => r.text())`); !strings.Contains(text, want) {
 			t.Errorf("the export as %s lacks %s:\n%s", format, want, text)

@@ -269,6 +269,18 @@ func TestPageSession(t *testing.T) {
 	if kinds != "user tool assistant " || shown.Blocks[1].Open || shown.Blocks[2].HTML != "<p>x done</p>\n" || shown.Final == nil || shown.Final.Work.ToolCalls != 1 {
 		t.Errorf("%s: %s", kinds, body)
 	}
+	for _, tt := range []struct {
+		after string
+		want  []page.Block
+	}{
+		{shown.Blocks[0].Key, shown.Blocks[1:]}, {shown.Blocks[1].Key, shown.Blocks[2:]}, {shown.Blocks[2].Key, nil}, {"msg_none", shown.Blocks},
+	} {
+		_, body = e.do(e.bare("GET", "/page/sessions/"+id+"?after="+tt.after))
+		rest := decode[page.Transcript](t, body)
+		if !slices.EqualFunc(rest.Blocks, tt.want, func(a, b page.Block) bool { return a.Key == b.Key && a.HTML == b.HTML }) || (rest.After != "") != (len(tt.want) < 3) {
+			t.Errorf("after %s: %s", tt.after, body)
+		}
+	}
 	for path, want := range map[string]string{
 		"/timeline":            `"state":"waiting_approval"`,
 		"/export?format=md":    "# Session",

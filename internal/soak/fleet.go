@@ -29,13 +29,15 @@ const storeMargin = 7 * time.Second
 // workspaceID names the workspace of a campaign.
 const workspaceID = "soak"
 
-// shape is what a task is like: its lead calls two scouts, and each of the three
-// answers twice.
+// shape is what a task is like: its lead calls scouts and answers, and each of them calls a
+// tool and answers.
 type shape struct {
-	words int           // of an answer
-	pause time.Duration // before each
-	large int           // bytes of a word; 0 means a few
-	steps int           // how often a scout calls a tool; 0 means once
+	words  int           // of an answer
+	pause  time.Duration // before each
+	large  int           // bytes of a word; 0 means a few
+	steps  int           // how often a scout calls a tool; 0 means once
+	scouts int           // that a lead calls at once; 0 means 2
+	rounds int           // how often it does; 0 means once
 }
 
 // fleet is the workers of one workspace.
@@ -95,7 +97,9 @@ func (s shape) script() string {
 		words[i] = word
 	}
 	type object = map[string]any
-	ask := object{"name": "task", "arguments": object{"description": "a look", "prompt": "Look.", "agentType": "scout"}}
+	ask := func(round int) object { // no call twice in a row
+		return object{"name": "task", "arguments": object{"description": fmt.Sprintf("look %d", round), "prompt": "Look.", "agentType": "scout"}}
+	}
 	var script bytes.Buffer
 	out := json.NewEncoder(&script)
 	turn := func(agent string, calls ...object) {
@@ -105,7 +109,9 @@ func (s shape) script() string {
 		}
 		_ = out.Encode(t) // into memory
 	}
-	turn("lead", ask, ask)
+	for round := range max(1, s.rounds) {
+		turn("lead", slices.Repeat([]object{ask(round)}, max(2, s.scouts))...)
+	}
 	turn("lead")
 	for i := range max(1, s.steps) { // no call twice in a row
 		turn("scout", object{"name": "read_file", "arguments": object{"path": "README.md", "limit": 100 + i}})

@@ -45,16 +45,20 @@ type campaign struct {
 	short, long time.Duration
 
 	run func(*run) error
+
+	// browser says that it needs one. The short form of all campaigns leaves it out.
+	browser bool
 }
 
 var campaigns = []campaign{
-	{"kills", "kill -9 of workers, the leader first, with followers", 6 * time.Second, 4 * time.Minute, kills},
-	{"stops", "SIGSTOP and SIGTERM of workers, the leader first", 5 * time.Second, 4 * time.Minute, stops},
-	{"outages", "a NATS server that is away, and admits with another token", 5 * time.Second, 4 * time.Minute, outages},
-	{"cluster", "three NATS servers: lines cut, leaders changed, nodes restarted", 5 * time.Second, 4 * time.Minute, cluster},
-	{"disk", "a full disk that gets room again", 4 * time.Second, 2 * time.Minute, disk},
-	{"readers", "ten readers of large events that read nothing", 0, 0, readers},
-	{"steady", "tasks without a pause, in one worker", 8 * time.Second, 10 * time.Minute, steady},
+	{name: "kills", about: "kill -9 of workers, the leader first, with followers", short: 6 * time.Second, long: 4 * time.Minute, run: kills},
+	{name: "stops", about: "SIGSTOP and SIGTERM of workers, the leader first", short: 5 * time.Second, long: 4 * time.Minute, run: stops},
+	{name: "outages", about: "a NATS server that is away, and admits with another token", short: 5 * time.Second, long: 4 * time.Minute, run: outages},
+	{name: "cluster", about: "three NATS servers: lines cut, leaders changed, nodes restarted", short: 5 * time.Second, long: 4 * time.Minute, run: cluster},
+	{name: "disk", about: "a full disk that gets room again", short: 4 * time.Second, long: 2 * time.Minute, run: disk},
+	{name: "readers", about: "ten readers of large events that read nothing", run: readers},
+	{name: "page", about: "200 sessions at 50 events a second each, in a browser", short: 10 * time.Second, long: 10 * time.Minute, run: page, browser: true},
+	{name: "steady", about: "tasks without a pause, in one worker", short: 8 * time.Second, long: 10 * time.Minute, run: steady},
 }
 
 func main() {
@@ -75,7 +79,7 @@ func main() {
 	if flag.NArg() > 0 {
 		exit(fmt.Errorf("unexpected argument %q", flag.Arg(0)))
 	}
-	chosen, err := choose(*names)
+	chosen, err := choose(*names, o.short)
 	if err != nil {
 		exit(err)
 	}
@@ -102,9 +106,9 @@ func campaignNames() (names []string) {
 	return names
 }
 
-func choose(names string) ([]campaign, error) {
+func choose(names string, short bool) ([]campaign, error) {
 	if names == "" {
-		return campaigns, nil
+		return slices.DeleteFunc(slices.Clone(campaigns), func(c campaign) bool { return short && c.browser }), nil
 	}
 	var chosen []campaign
 	for _, name := range strings.Split(names, ",") {

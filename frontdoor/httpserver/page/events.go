@@ -111,7 +111,7 @@ func (h *hub) since(epoch, seen uint64) (u Update, now position, changed <-chan 
 	if h.stop == nil {
 		return u, now, nil
 	}
-	if epoch != h.epoch || seen > h.revision {
+	if epoch != h.epoch || seen > h.revision || seen < h.cut {
 		u.Reset, seen = true, 0
 	}
 	for _, row := range h.rows {

@@ -1,9 +1,9 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,9 +16,10 @@ import (
 
 const (
 	// maxRows bounds the sessions that the tree begins with, and endedRows those that have
-	// ended that it keeps.
+	// ended that it keeps; up to cutRows more until they are forgotten.
 	maxRows   = 1000
-	endedRows = 2000
+	endedRows = 1500
+	cutRows   = 500
 
 	// beat is how often a browser is told what has changed at most.
 	beat = 200 * time.Millisecond
@@ -53,6 +54,7 @@ type hub struct {
 	approvals []*store.Approval
 	asked     uint64 // the revision of the approvals
 	agents    uint64 // the revision of the last change of agents
+	cut       uint64 // the revision at which rows were forgotten last: a browser that was there before begins anew
 	runs      sync.WaitGroup
 }
 
@@ -106,7 +108,7 @@ func (h *hub) begin() {
 	h.stop = stop
 	h.loaded, h.changed = make(chan struct{}), make(chan struct{})
 	h.epoch++
-	h.revision, h.asked, h.agents = 1, 1, 1
+	h.revision, h.asked, h.agents, h.cut = 1, 1, 1, 0
 	h.rows, h.approvals = make(map[string]*Row), nil
 	h.runs.Go(func() {
 		err := h.run(ctx)
@@ -250,17 +252,33 @@ func (h *hub) change(do func()) {
 	h.changed = make(chan struct{})
 }
 
-// forget drops the sessions that ended first, where there are too many. The caller
-// holds h.mu.
+// forget drops the sessions that ended first, where there are too many: many at once,
+// since browsers are sent all rows then. Those above a session that goes on stay. The
+// caller holds h.mu.
 func (h *hub) forget() {
-	if len(h.rows) <= maxRows+endedRows {
+	if len(h.rows) <= endedRows+cutRows {
 		return
 	}
-	ended := slices.DeleteFunc(slices.Collect(maps.Values(h.rows)), func(r *Row) bool { return r.EndedAt == 0 })
-	slices.SortFunc(ended, func(a, b *Row) int { return int(a.EndedAt - b.EndedAt) })
-	for _, row := range ended[:max(0, len(ended)-endedRows)] {
+	var ended []*Row
+	above := make(map[string]bool)
+	for _, row := range h.rows {
+		if row.EndedAt != 0 {
+			ended = append(ended, row)
+			continue
+		}
+		for id := row.ParentID; id != "" && !above[id] && h.rows[id] != nil; id = h.rows[id].ParentID {
+			above[id] = true
+		}
+	}
+	ended = slices.DeleteFunc(ended, func(r *Row) bool { return above[r.ID] })
+	if len(ended) <= endedRows+cutRows {
+		return
+	}
+	slices.SortFunc(ended, func(a, b *Row) int { return cmp.Compare(a.EndedAt, b.EndedAt) })
+	for _, row := range ended[:len(ended)-endedRows] {
 		delete(h.rows, row.ID)
 	}
+	h.cut = h.revision
 }
 
 // tick looks up records that tell more than events do, and ends the run once there has

@@ -46,6 +46,7 @@ type Page struct {
 	signer signer
 	hub    *hub
 	kept   kept
+	ended  ended
 	log    *slog.Logger
 	now    func() time.Time
 

@@ -2,11 +2,14 @@ package page
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -21,16 +24,48 @@ type Lane struct {
 
 // Span is a time in which the state of a session was the same.
 type Span struct {
-	State event.Status `json:"state"`
-	From  int64        `json:"from"`
-	To    int64        `json:"to,omitempty"` // 0 means it goes on
+	State  event.Status `json:"state"`
+	From   int64        `json:"from"`
+	To     int64        `json:"to,omitempty"`     // 0 means it goes on
+	Tokens int64        `json:"tokens,omitempty"` // of the model's answers in it
+	Cost   json.Number  `json:"cost,omitempty"`   // what they cost, in US dollars; empty means it is not known
+
+	seq  uint64 // of the event that it begins with
+	used model.Usage
 }
 
 // Bounds of a timeline.
 const (
 	maxLanes = 200
 	maxSpans = 500 // of a lane
+
+	// maxKeptSpans bounds the spans of sessions that have ended which are kept: a timeline
+	// is asked for again and again while one session of it runs.
+	maxKeptSpans = 100_000
 )
+
+// ended has the spans of sessions that have ended. The zero value is ready to use.
+type ended struct {
+	mu    sync.Mutex
+	lanes map[string][]Span
+	spans int
+}
+
+func (e *ended) get(id string) (spans []Span, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	spans, ok = e.lanes[id]
+	return spans, ok
+}
+
+func (e *ended) put(id string, spans []Span) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.spans += len(spans) + 1; e.lanes == nil || e.spans > maxKeptSpans {
+		e.lanes, e.spans = make(map[string][]Span), len(spans)+1
+	}
+	e.lanes[id] = spans
+}
 
 // timeline answers with the lanes of a session and of those below it.
 func (p *Page) timeline(w http.ResponseWriter, r *http.Request) {
@@ -88,37 +123,67 @@ func inOrder(tree []*store.Record, top *store.Record) []*store.Record {
 	return ordered
 }
 
-// spans reads the log of a session.
+// spans reads what a session did when.
 func (p *Page) spans(ctx context.Context, rec *store.Record) ([]Span, error) {
+	if spans, ok := p.ended.get(rec.ID); ok {
+		return spans, nil
+	}
 	spans := []Span{}
-	for entry, err := range p.opts.Bus.Log(ctx, rec.Path) {
+	for d, err := range p.opts.Bus.Stored(ctx, rec.Path, rec.Path, (event.StatusChange{}).Type()) {
 		if err != nil {
 			return nil, err
 		}
-		if !entry.Event {
+		ev, err := event.Decode(d.Raw)
+		if err != nil {
+			return nil, err
+		}
+		change, ok := ev.(event.StatusChange)
+		n := len(spans)
+		if !ok || n > 0 && spans[n-1].State == change.Status {
 			continue
 		}
-		at := millis(entry.Time)
-		end := func() {
-			if n := len(spans); n > 0 && spans[n-1].To == 0 {
-				spans[n-1].To = at
-			}
+		if n == maxSpans {
+			break
 		}
-		switch entry.Kind {
-		case (event.StatusChange{}).Type():
-			ev, err := event.Decode(entry.Data)
-			if err != nil {
-				return nil, err
-			}
-			change, ok := ev.(event.StatusChange)
-			if n := len(spans); !ok || n > 0 && (spans[n-1].State == change.Status || n == maxSpans) {
-				continue
-			}
-			end()
-			spans = append(spans, Span{State: change.Status, From: at})
-		case (event.SessionEnd{}).Type():
-			end()
+		if n > 0 {
+			spans[n-1].To = millis(d.Time)
 		}
+		spans = append(spans, Span{State: change.Status, From: millis(d.Time), seq: d.Seq})
 	}
+	if err := p.addUsage(ctx, rec, spans); err != nil {
+		return nil, err
+	}
+	if !rec.Status.Ended() {
+		return spans, nil
+	}
+	if n := len(spans); n > 0 {
+		spans[n-1].To = millis(rec.EndedAt)
+	}
+	p.ended.put(rec.ID, spans)
 	return spans, nil
+}
+
+// addUsage adds to the spans what the model's answers in them have used.
+func (p *Page) addUsage(ctx context.Context, rec *store.Record, spans []Span) error {
+	at := 0
+	for d, err := range p.opts.Bus.Stored(ctx, rec.Path, rec.Path, (event.Usage{}).Type()) {
+		if err != nil {
+			return err
+		}
+		ev, err := event.Decode(d.Raw)
+		if err != nil {
+			return err
+		}
+		for at+1 < len(spans) && spans[at+1].seq < d.Seq {
+			at++
+		}
+		used, ok := ev.(event.Usage)
+		if !ok || at >= len(spans) {
+			continue
+		}
+		span := &spans[at]
+		span.used = span.used.Add(model.Usage(used))
+		span.Tokens, span.Cost = span.used.InputTokens+span.used.OutputTokens, span.used.Cost
+	}
+	return nil
 }

@@ -18,6 +18,7 @@ type Transcript struct {
 	Session *store.Record `json:"session"`
 	Blocks  []Block       `json:"blocks"`
 	Omitted int           `json:"omitted,omitempty"` // messages before these, which are not shown
+	After   string        `json:"after,omitempty"`   // the blocks follow that of this key; empty means they are all
 	Final   *Final        `json:"final,omitempty"`   // nil means it has not ended, or stands for a caller
 }
 
@@ -63,9 +64,10 @@ const (
 	maxClaim    = 2000   // bytes of an answer that is no report
 )
 
-// session answers with a transcript.
+// session answers with a transcript. after=KEY asks for what follows the block of that key:
+// a browser that has seen it, and those before it, complete, needs no more.
 func (p *Page) session(w http.ResponseWriter, r *http.Request) {
-	t, err := p.transcript(r.Context(), r.PathValue("id"))
+	t, err := p.transcript(r.Context(), r.PathValue("id"), r.URL.Query().Get("after"))
 	if err != nil {
 		p.fail(w, err)
 		return
@@ -73,7 +75,7 @@ func (p *Page) session(w http.ResponseWriter, r *http.Request) {
 	p.answer(w, t)
 }
 
-func (p *Page) transcript(ctx context.Context, id string) (*Transcript, error) {
+func (p *Page) transcript(ctx context.Context, id, after string) (*Transcript, error) {
 	rec, err := p.record(ctx, id)
 	if err != nil {
 		return nil, err
@@ -91,18 +93,33 @@ func (p *Page) transcript(ctx context.Context, id string) (*Transcript, error) {
 	if t.Omitted = max(0, len(messages)-maxMessages); t.Omitted > 0 {
 		messages = messages[t.Omitted:]
 	}
-	answer := ""
-	for _, m := range messages {
+	seen := 0
+	if after != "" {
+		seen = max(0, slices.IndexFunc(messages, func(m *store.Message) bool { return holds(m, after) }))
+	}
+	for _, m := range messages[seen:] {
 		p.add(t, m)
+	}
+	answer := ""
+	for _, m := range slices.Backward(messages) {
 		if m.Role == model.Assistant {
 			answer = m.Text
+			break
 		}
 	}
 	p.open(t, state, answer)
+	if i := slices.IndexFunc(t.Blocks, func(b Block) bool { return b.Key == after }); i >= 0 {
+		t.Blocks, t.After = t.Blocks[i+1:], after
+	}
 	if rec.Status.Ended() && rec.Agent != "" {
 		t.Final = p.final(rec, answer)
 	}
 	return t, nil
+}
+
+// holds reports whether a message has the block of a key.
+func holds(m *store.Message, key string) bool {
+	return m.ID == key || slices.ContainsFunc(m.ToolCalls, func(c model.ToolCall) bool { return c.ID == key })
 }
 
 // open adds what is not complete: the text so far, and the calls without an outcome.

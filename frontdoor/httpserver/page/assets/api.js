@@ -12,6 +12,10 @@ async function request(method, path, body) {
   return answer;
 }
 
+// pace is how long to wait before something is asked for again: at least so many ms, and more
+// where the answer has taken long since it was asked for.
+export const pace = (least, begun) => Math.max(least, 4 * (performance.now() - begun));
+
 export const get = (path) => request('GET', path);
 export const post = (path, body) => request('POST', path, body);
 

@@ -29,10 +29,11 @@ export function session(id) {
 
   let view = null;
   const panel = h('div', { role: 'tabpanel' });
-  const tab = (text, make) => h('button', { type: 'button', role: 'tab', 'aria-selected': 'false', onclick: (ev) => show(ev.currentTarget, make) }, text);
-  const first = tab('Transcript', transcript);
+  const tab = (text, make, hash) => h('button', { type: 'button', role: 'tab', 'aria-selected': 'false', onclick: (ev) => { history.replaceState(null, '', location.pathname + hash); show(ev.currentTarget, make); } }, text);
+  const first = tab('Transcript', transcript, '');
+  const second = tab('Timeline', timeline, '#timeline');
   const file = (format, text) => h('a', { href: `/page/sessions/${encodeURIComponent(id)}/export?format=${format}`, download: '' }, text);
-  const tabs = h('div', { class: 'tabs' }, h('div', { role: 'tablist' }, first, tab('Timeline', timeline)),
+  const tabs = h('div', { class: 'tabs' }, h('div', { role: 'tablist' }, first, second),
     h('span', { class: 'links' }, h('a', { href: '#error', onclick: (ev) => { ev.preventDefault(); error(); } }, 'first error'), file('md', 'Markdown'), file('jsonl', 'JSONL')));
 
   function show(button, make) {
@@ -121,7 +122,8 @@ export function session(id) {
   });
   const timer = setInterval(() => row && !row.endedAt && draw(false), 1000);
   draw(true);
-  show(first, transcript);
+  if (location.hash === '#timeline') show(second, timeline);
+  else show(first, transcript);
 
   return {
     element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), besideButton, stopButton),

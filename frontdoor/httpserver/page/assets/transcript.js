@@ -2,11 +2,12 @@
 // what it has done.
 
 import { h, keyed, pieces, setClass, setMarkdown, setText } from './dom.js';
-import { get } from './api.js';
+import { get, pace } from './api.js';
 import { onChange } from './live.js';
 import { clock } from './format.js';
 
 const again = 1000; // a transcript is asked for once in so many ms at most
+const most = 1000; // blocks that are shown
 
 export function transcript(id) {
   const omitted = h('p', { class: 'empty', hidden: true });
@@ -16,6 +17,8 @@ export function transcript(id) {
   let closed = false;
   let busy = false;
   let stale = false;
+  let have = []; // the blocks that are shown
+  let omits = false;
 
   async function load() {
     if (closed || busy) {
@@ -24,22 +27,34 @@ export function transcript(id) {
     }
     busy = true;
     stale = false;
+    const begun = performance.now();
     try {
-      show(await get(`/page/sessions/${encodeURIComponent(id)}`));
+      const after = complete();
+      show(await get(`/page/sessions/${encodeURIComponent(id)}${after ? `?after=${encodeURIComponent(after)}` : ''}`));
     } catch (e) {
-      if (!blocks.childElementCount) blocks.replaceChildren(h('p', { class: 'empty' }, e.message));
+      if (!have.length) blocks.replaceChildren(h('p', { class: 'empty' }, e.message));
     }
     setTimeout(() => {
       busy = false;
       if (stale) load();
-    }, again);
+    }, pace(again, begun));
+  }
+
+  // complete is the key of the last block that, with all before it, does not change any more.
+  function complete() {
+    const at = have.findIndex((b) => b.open);
+    return (at < 0 ? have.at(-1) : have[at - 1])?.key ?? '';
   }
 
   function show(t) {
     if (closed) return;
-    omitted.hidden = !t.omitted;
-    if (t.omitted) setText(omitted, `${t.omitted} messages before these are not shown: the export has all.`);
-    const groups = group(t.blocks);
+    const kept = t.after ? have.findIndex((b) => b.key === t.after) + 1 : 0;
+    have = [...have.slice(0, kept), ...t.blocks];
+    omits ||= t.omitted > 0 || have.length > most;
+    have = have.slice(-most);
+    omitted.hidden = !omits;
+    if (omits) setText(omitted, 'What was before this is not shown: the export has all.');
+    const groups = group(have);
     if (!groups.length && !blocks.childElementCount) blocks.replaceChildren(h('p', { class: 'empty' }, t.session.agent ? 'Nothing was said yet.' : 'This session stands for a caller. What it has called is below it.'));
     keyed(blocks, groups, (g) => g.key, (g) => (g.calls ? callsElement() : blockElement(g)), (el, g) => (g.calls ? fillCalls(el, g.calls) : fillBlock(el, g)));
     if (t.final && !final.childElementCount) final.replaceChildren(finalCard(t.final));
@@ -88,6 +103,8 @@ function blockElement(block) {
 }
 
 function fillBlock(el, block) {
+  if (el.block === block) return;
+  el.block = block;
   if (el.html !== block.html) {
     el.html = block.html;
     setMarkdown(el.querySelector('.markdown'), block.html ?? '');
@@ -102,6 +119,8 @@ function callsElement() {
 }
 
 function fillCalls(el, calls) {
+  if (el.calls?.length === calls.length && calls.every((c, i) => c === el.calls[i])) return;
+  el.calls = calls;
   const failed = calls.filter((c) => c.call.error).length;
   const open = calls.filter((c) => c.open).length;
   const edits = calls.filter((c) => c.call.diff && !c.call.error).length;
