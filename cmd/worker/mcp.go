@@ -81,7 +81,7 @@ func (p *program) mcpServer(a *app) *mcpserver.Server {
 	return mcpserver.New(mcpserver.Options{
 		Tasks: a.tasks, Bus: a.bus, Sessions: a.sessions.Store(), Logger: p.logger(),
 		CallLimit: m.CallLimit, ResultLimit: m.ResultLimit, ReadOnly: m.ReadOnly, HostModel: p.ofHost(),
-		CancelGrace: m.CancelGrace,
+		CancelGrace: m.CancelGrace, Kept: p.settings.Retained().Age,
 	})
 }
 

@@ -26,6 +26,11 @@ func (c *connection) task(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if accepted := child.Accepted(); accepted != nil {
 		return c.result(req, accepted), nil
 	}
+	if b := begunBy(ctx); b != nil {
+		c.tell(child.SessionID()) // the task has it
+		b.child = child
+		return new(mcp.CallToolResult), nil
+	}
 	on := waitedChild(child)
 	on.moved = child.Moved()
 	return c.await(ctx, req, on, wait{limit: c.patience(req)}), nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/transport"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
@@ -27,6 +28,7 @@ type connection struct {
 	owned    sync.WaitGroup     // all that runs for the connection
 	changes  iter.Seq[struct{}] // of the tools that the host is offered
 	prompts  func()             // keeps those that the host is offered up to date
+	sender   exttask.Sender
 
 	starts sync.RWMutex // read-locked while a child is opened and not yet among children
 
@@ -40,6 +42,8 @@ type connection struct {
 	lastForm time.Time         // when the host last sent a form back
 	attempts int               // calls for all children that were answered without a result
 	rounds   map[string]round  // what calls were answered with that the host is to make again, by requestState
+	asked    map[string]*asked // questions of tasks, by their ids
+	putAnew  chan struct{}     // closed when one of them is put again
 }
 
 // newConnection returns a connection. ctx gives it values alone: its calls end
@@ -51,6 +55,8 @@ func newConnection(ctx context.Context, s *Server) *connection {
 		children: make(map[string]*child),
 		rounds:   make(map[string]round),
 		handed:   make(map[string]bool),
+		asked:    make(map[string]*asked),
+		putAnew:  make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c

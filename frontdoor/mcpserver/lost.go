@@ -84,7 +84,7 @@ func (c *connection) endLost(child *child, claims int, grace time.Duration) {
 func (c *connection) noting(handler mcp.ToolHandler) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		res, err := handler(ctx, req)
-		if err != nil || res.RequestState != "" || ctx.Err() != nil || c.shared {
+		if b := begunBy(ctx); err != nil || res.RequestState != "" || ctx.Err() != nil || c.shared || b != nil && b.child != nil {
 			return res, err
 		}
 		for _, note := range c.lostNotes() {

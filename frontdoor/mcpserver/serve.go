@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/transport"
 )
 
@@ -56,6 +57,7 @@ func (c *connection) server() *mcp.Server {
 	c.changes = c.tasks.OfferChanges(c.ctx)
 	c.addTools(server)
 	c.addResources(server)
+	c.addTasks(server)
 	c.prompts = c.addPrompts(server)
 	server.AddReceivingMiddleware(c.listNow, c.instruct)
 	return server
@@ -73,6 +75,7 @@ func (c *connection) instruct(next mcp.MethodHandler) mcp.MethodHandler {
 			if init, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok {
 				res.Instructions = c.instructions(init.Params.ClientInfo)
 			}
+			res.Capabilities = withoutExtensions(res.Capabilities)
 		case *mcp.DiscoverResult:
 			if discover, ok := req.(*mcp.ServerRequest[*mcp.DiscoverParams]); ok {
 				res.Instructions = c.instructions(discover.ClientInfo())
@@ -98,8 +101,20 @@ func (c *connection) capabilities() *mcp.ServerCapabilities {
 	}
 	if c.sessions != nil {
 		caps.Resources = new(mcp.ResourceCapabilities)
+		caps.AddExtension(exttask.ID, nil)
 	}
 	return caps
+}
+
+// withoutExtensions are the capabilities for a client whose version of the protocol
+// has none of the extensions.
+func withoutExtensions(caps *mcp.ServerCapabilities) *mcp.ServerCapabilities {
+	if caps == nil {
+		return nil
+	}
+	plain := *caps
+	plain.Extensions = nil
+	return &plain
 }
 
 // announce tells the host each time that it is offered another task tool.

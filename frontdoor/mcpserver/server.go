@@ -61,6 +61,9 @@ type Options struct {
 	// waits for it. 0 means it is stopped at once.
 	CancelGrace time.Duration
 
+	// Kept is how long a session is kept after its end; 0 means that is not limited.
+	Kept time.Duration
+
 	Logger *slog.Logger // nil discards them
 }
 
@@ -73,6 +76,7 @@ type Server struct {
 	reflex  time.Duration
 	unseen  time.Duration
 	grace   time.Duration
+	kept    time.Duration
 	log     *slog.Logger
 
 	sessions    *store.Store
@@ -86,7 +90,7 @@ type Server struct {
 func New(opts Options) *Server {
 	s := &Server{
 		tasks: opts.Tasks, bus: opts.Bus, version: opts.Version, silence: opts.Silence, reflex: opts.Reflex, log: opts.Logger,
-		unseen: opts.Unseen, grace: opts.CancelGrace,
+		unseen: opts.Unseen, grace: opts.CancelGrace, kept: opts.Kept,
 		sessions: opts.Sessions, callLimit: opts.CallLimit, resultLimit: opts.ResultLimit, readOnly: opts.ReadOnly,
 		hostModel: opts.HostModel,
 	}

@@ -26,10 +26,11 @@ func (c *Control) Result(ctx context.Context, scope *Scope, sessionID string) (*
 	if err != nil {
 		return nil, err
 	}
-	return c.resultOf(ctx, r)
+	return c.ResultOf(ctx, r)
 }
 
-func (c *Control) resultOf(ctx context.Context, r *store.Record) (*Result, error) {
+// ResultOf is [Control.Result] for a record: of that very run, whatever goes on with it.
+func (c *Control) ResultOf(ctx context.Context, r *store.Record) (*Result, error) {
 	if !r.Status.Ended() {
 		return nil, fmt.Errorf("session %s is %s: %w", r.ID, r.Status, ErrRunning)
 	}

@@ -92,7 +92,7 @@ func (in *WaitInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 		if r.ParentID == "" { // a caller's session: it has no result
 			continue
 		}
-		result, err := c.resultOf(ctx, records[i])
+		result, err := c.ResultOf(ctx, records[i])
 		if err != nil {
 			return nil, err
 		}

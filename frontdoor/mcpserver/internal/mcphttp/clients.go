@@ -138,7 +138,7 @@ func (h *Handler) known(key string, busy int) (*client, error) {
 	defer h.mu.Unlock()
 	client := h.keys[key]
 	if client == nil || client.session == nil {
-		return nil, &httpError{http.StatusNotFound, "there is no such session, or it has ended: begin a new one with initialize"}
+		return nil, &httpError{status: http.StatusNotFound, message: "there is no such session, or it has ended: begin a new one with initialize"}
 	}
 	return client, h.enter(client, busy)
 }
@@ -152,12 +152,12 @@ func (h *Handler) made(key string, busy int) (*client, error) {
 		return client, h.enter(client, busy)
 	}
 	if h.shut {
-		return nil, &httpError{http.StatusServiceUnavailable, "this worker is shutting down"}
+		return nil, &httpError{status: http.StatusServiceUnavailable, message: "this worker is shutting down"}
 	}
 	if len(h.clients) >= h.opts.Clients {
 		oldest := h.oldestIdle()
 		if oldest == nil {
-			return nil, &httpError{http.StatusServiceUnavailable, "as many clients as can be are connected, and all of them work: try again later"}
+			return nil, &httpError{status: http.StatusServiceUnavailable, message: "as many clients as can be are connected, and all of them work: try again later"}
 		}
 		h.stopSoon(oldest)
 	}
@@ -184,9 +184,9 @@ func (client *client) cutOff(w http.ResponseWriter) (stay func()) {
 func (h *Handler) enter(client *client, busy int) error {
 	switch {
 	case client.closing:
-		return &httpError{http.StatusNotFound, "the session is ending: begin a new one with initialize"}
+		return &httpError{status: http.StatusNotFound, message: "the session is ending: begin a new one with initialize"}
 	case client.requests >= h.opts.Requests:
-		return &httpError{http.StatusTooManyRequests, "too many requests of this session are open: try again when some are answered"}
+		return &httpError{status: http.StatusTooManyRequests, message: "too many requests of this session are open: try again when some are answered"}
 	}
 	client.open.Add(1)
 	client.requests++

@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,11 +15,14 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
 )
 
 const (
 	versionHeader = "Mcp-Protocol-Version"
 	sessionHeader = "Mcp-Session-Id"
+	nameHeader    = "Mcp-Name"
 )
 
 // MaxBody bounds a request's body, in bytes.
@@ -171,7 +175,7 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, id string
 func (h *Handler) serveNew(w http.ResponseWriter, r *http.Request) {
 	head, err := peek(r)
 	if err == nil && (r.Method != http.MethodPost || head.Method != "initialize") {
-		err = &httpError{http.StatusBadRequest, "a request needs the header " + sessionHeader + ", unless it is initialize"}
+		err = &httpError{status: http.StatusBadRequest, message: "a request needs the header " + sessionHeader + ", unless it is initialize"}
 	}
 	if err != nil {
 		refuse(w, err)
@@ -196,7 +200,7 @@ func (h *Handler) serveNew(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) serveSessionless(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		refuse(w, &httpError{http.StatusMethodNotAllowed, fmt.Sprintf("from %s on there is POST alone", Sessionless)})
+		refuse(w, &httpError{status: http.StatusMethodNotAllowed, message: fmt.Sprintf("from %s on there is POST alone", Sessionless)})
 		return
 	}
 	head, err := peek(r)
@@ -204,9 +208,14 @@ func (h *Handler) serveSessionless(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
+	if err := head.checkName(r.Header); err != nil {
+		refuse(w, err)
+		return
+	}
 	busy := 1
 	if head.Method == Listen {
 		busy = 0
+		w = exttask.Renaming{ResponseWriter: w}
 	}
 	client, err := h.made(h.sessionlessKey(head), busy)
 	if err != nil {
@@ -227,9 +236,11 @@ func withClient(r *http.Request, client *client) *http.Request {
 
 // head is the part of a request's body that is needed before it is served.
 type head struct {
-	Method string `json:"method"`
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
 	Params struct {
-		Meta struct {
+		TaskID string `json:"taskId"`
+		Meta   struct {
 			ClientInfo mcp.Implementation `json:"io.modelcontextprotocol/clientInfo"`
 		} `json:"_meta"`
 	} `json:"params"`
@@ -253,16 +264,31 @@ func peek(r *http.Request) (head, error) {
 	if json.Unmarshal(body, &found) != nil {
 		return head{}, nil
 	}
+	if found.Method == Listen {
+		r.Body = io.NopCloser(bytes.NewReader(exttask.KeepIDsIn(body)))
+	}
 	return found, nil
+}
+
+// checkName refuses a request about a task whose header says another one: what stands
+// before the server may have gone by the header. The SDK does so for its own methods.
+func (of head) checkName(header http.Header) error {
+	if !strings.HasPrefix(of.Method, "tasks/") || header.Get(nameHeader) == of.Params.TaskID && of.Params.TaskID != "" {
+		return nil
+	}
+	return &httpError{
+		status: http.StatusBadRequest, code: mcp.CodeHeaderMismatch, id: of.ID,
+		message: fmt.Sprintf("the header %s of a request of %s is to be its taskId", nameHeader, of.Method),
+	}
 }
 
 func readBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
 	switch {
 	case err != nil:
-		return nil, &httpError{http.StatusBadRequest, fmt.Sprintf("reading the body: %v", err)}
+		return nil, &httpError{status: http.StatusBadRequest, message: fmt.Sprintf("reading the body: %v", err)}
 	case len(body) > MaxBody:
-		return nil, &httpError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", MaxBody)}
+		return nil, &httpError{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the body has more than %d bytes", MaxBody)}
 	}
 	return body, nil
 }
@@ -271,17 +297,23 @@ func readBody(r *http.Request) ([]byte, error) {
 type httpError struct {
 	status  int
 	message string
+	code    int             // of JSON-RPC; 0 means that of a server's own errors
+	id      json.RawMessage // of the request; empty means it is not known
 }
 
 func (e *httpError) Error() string { return e.message }
 
-// refuse answers as the SDKs do: with a JSON-RPC error without an id. An ended
+// refuse answers as the SDKs do: with a JSON-RPC error, without an id where that is not
+// known. An ended
 // session gets the status alone: clients would take a JSON-RPC error for the
 // request's own, and try again for ever.
 func refuse(w http.ResponseWriter, err error) {
-	status := http.StatusInternalServerError
+	status, code, id := http.StatusInternalServerError, -32000, "null"
 	if r, ok := errors.AsType[*httpError](err); ok {
-		status = r.status
+		status, code = r.status, cmp.Or(r.code, code)
+		if len(r.id) > 0 {
+			id = string(r.id)
+		}
 	}
 	if status == http.StatusNotFound {
 		http.Error(w, err.Error(), status)
@@ -294,5 +326,5 @@ func refuse(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	// The client has gone if this fails.
-	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":%s}}`+"\n", message)
+	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`+"\n", id, code, message)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/mcphttp"
 )
 
@@ -140,6 +141,8 @@ func (c *drainingConn) note(req *jsonrpc.Request) error {
 		c.pending[req.ID] = size
 		c.bytes += size - had
 		c.GivenUp.Mark(req)
+	case req.Method == mcphttp.Listen:
+		req.Params = exttask.KeepIDs(req.Params)
 	case req.Method == "notifications/cancelled":
 		c.GivenUp.Cancelled(req.Params, func(id jsonrpc.ID) bool { _, known := c.pending[id]; return known })
 	}
@@ -157,6 +160,7 @@ func (c *drainingConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	c.mu.Lock()
 	c.writes++
 	c.mu.Unlock()
+	exttask.Rename(msg)
 	err := c.Connection.Write(ctx, msg)
 	c.mu.Lock()
 	defer c.mu.Unlock()

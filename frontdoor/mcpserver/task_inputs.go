@@ -1,0 +1,173 @@
+package mcpserver
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
+	"github.com/agentworker/worker/session/store"
+)
+
+// maxAsked is of how many questions of tasks a connection remembers that they were asked.
+const maxAsked = 1000
+
+// asked is a question as the client of a task has it.
+type asked struct {
+	shown time.Time // when it was there first
+	n     int       // how often it was put again
+	over  bool      // this client has answered it, or does not
+}
+
+// key is the name of a question for the client of a task. One that is put again is
+// another one: a name is never used twice.
+func (a asked) key(id string) string {
+	if a.n == 0 {
+		return id
+	}
+	return id + "~" + strconv.Itoa(a.n)
+}
+
+// askFor adds to a task that runs what its client is to answer, and what it does.
+func (c *connection) askFor(ctx context.Context, task *exttask.Task, by asker) error {
+	if child := c.exactly(task.ID); child != nil {
+		task.StatusMessage, _ = child.progress.last()
+	}
+	questions, err := c.questionsOf(ctx, task.ID)
+	if err != nil {
+		return err
+	}
+	for _, q := range questions {
+		if by.caps == nil || !q.wants(by.caps) || c.askedTask(q.id).over {
+			if q.unseen != "" {
+				task.StatusMessage = "waits for an answer elsewhere: " + q.unseen
+			}
+			continue
+		}
+		request, err := q.request(ctx, c.host(by.client))
+		if err != nil {
+			continue // it was answered meanwhile
+		}
+		if task.InputRequests == nil {
+			task.InputRequests = make(mcp.InputRequestMap)
+		}
+		task.InputRequests[c.askedTask(q.id).key(q.id)] = request
+		if q.since.After(task.LastUpdatedAt) {
+			task.LastUpdatedAt = q.since
+		}
+	}
+	if task.InputRequests != nil {
+		task.Status, task.StatusMessage = exttask.InputRequired, "waits for an answer"
+	}
+	return nil
+}
+
+// questionsOf returns what a task waits for: the approvals of its session and of all
+// below it, and what its model asks the host. The oldest come first.
+func (c *connection) questionsOf(ctx context.Context, id string) ([]*question, error) {
+	approvals, err := c.sessions.Approvals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var questions []*question
+	for _, a := range approvals {
+		if !slices.ContainsFunc(a.Path, func(hop event.Hop) bool { return hop.SessionID == id }) {
+			continue
+		}
+		q := c.approval(approvalEvent(a))
+		q.since = a.CreatedAt
+		questions = append(questions, q)
+	}
+	if child := c.exactly(id); child != nil {
+		for _, q := range child.progress.since(0).questions {
+			if q.only { // the approvals are those of the store
+				questions = append(questions, q)
+			}
+		}
+	}
+	return questions, nil
+}
+
+// approvalEvent is the event that an approval was announced by.
+func approvalEvent(a *store.Approval) *event.ToolApprovalRequired {
+	return &event.ToolApprovalRequired{
+		ApprovalID: a.ID, ToolCallID: a.ToolCallID, ToolName: a.Tool, Arguments: a.Arguments, SessionID: a.SessionID,
+		Patterns: a.Patterns, AlwaysPatterns: a.AlwaysPatterns, ExpiresAt: a.ExpiresAt,
+	}
+}
+
+// askedTask returns a copy of what is known of a question of a task. It is noted as one
+// that its client has.
+func (c *connection) askedTask(id string) asked {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.asked[id]; a != nil {
+		return *a
+	}
+	if len(c.asked) >= maxAsked {
+		clear(c.asked) // at worst a question is put once more
+	}
+	c.asked[id] = &asked{shown: time.Now()}
+	return *c.asked[id]
+}
+
+// updateTask is [exttask.Update]. Answers to what is not asked are passed over.
+func (c *connection) updateTask(ctx context.Context, host *mcp.ServerSession, p *exttask.UpdateParams) (*exttask.Ack, error) {
+	r, err := c.taskOf(ctx, p.Meta, p.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.InputResponses) == 0 || r.Status.Ended() {
+		return exttask.NewAck(), nil
+	}
+	questions, err := c.questionsOf(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	h := c.host((&mcp.ServerRequest[*exttask.UpdateParams]{Session: host, Params: p}).ClientInfo())
+	for _, q := range questions {
+		response, was, ok := c.takeResponse(q, p.InputResponses)
+		if !ok {
+			continue
+		}
+		became := q.answer(ctx, response, nil, h, time.Since(was.shown))
+		if became == again && was.n < maxHasty {
+			c.putAgain(q.id, was.n+1)
+		}
+	}
+	return exttask.NewAck(), nil
+}
+
+// putAgain puts a question to the client of a task for the nth time after the first.
+func (c *connection) putAgain(id string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked[id] = &asked{shown: time.Now(), n: n}
+	close(c.putAnew)
+	c.putAnew = make(chan struct{})
+}
+
+// takeResponse returns the answer to a question, if there is one. It counts once. One to a
+// question that this process has not put may be of a client that has known it before a
+// restart.
+func (c *connection) takeResponse(q *question, responses mcp.InputResponseMap) (response mcp.InputResponse, was asked, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.asked[q.id]
+	if a == nil {
+		a = &asked{shown: q.since}
+		c.asked[q.id] = a
+	}
+	if a.over {
+		return nil, asked{}, false
+	}
+	response, ok = responses[a.key(q.id)]
+	if ok = ok && response != nil; ok {
+		a.over = true
+	}
+	return response, *a, ok
+}
