@@ -52,11 +52,11 @@ func (s *Session) Go(f func(ctx context.Context)) error {
 	if err := s.enterBeside(); err != nil {
 		return err
 	}
-	bond := s.life.bind(s.background)
+	bond := s.life.Bind(s.background)
 	go func() {
 		defer s.beside.leave()
-		defer bond.release()
-		f(bond.ctx)
+		defer bond.Release()
+		f(bond.Context())
 	}()
 	return nil
 }
@@ -98,7 +98,7 @@ func (s *Session) endBeside() {
 	running := b.running
 	b.mu.Unlock()
 	if running > 0 {
-		s.life.end(errCallerEnded)
+		s.life.End(errCallerEnded)
 	}
 	b.works.Wait()
 	b.mu.Lock()
@@ -173,7 +173,7 @@ func (t *Turn) await() (bool, error) {
 		switch {
 		case waiting == 0 && running == 0:
 			return false, nil
-		case t.bond.ctx.Err() != nil:
+		case t.Context().Err() != nil:
 			return false, errors.New("it ended while it waited for what it had started")
 		case waiting > 0:
 			return true, nil
@@ -181,7 +181,7 @@ func (t *Turn) await() (bool, error) {
 		t.s.status(event.StatusIdle)
 		select {
 		case <-b.news:
-		case <-t.bond.ctx.Done():
+		case <-t.Context().Done():
 		}
 	}
 }

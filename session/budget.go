@@ -182,7 +182,7 @@ func (t *Turn) within() (stop func()) {
 	if at.IsZero() {
 		return func() {}
 	}
-	timer := time.AfterFunc(time.Until(at), func() { t.bond.cancel(why) })
+	timer := time.AfterFunc(time.Until(at), func() { t.bond.Cancel(why) })
 	return func() { timer.Stop() }
 }
 

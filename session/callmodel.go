@@ -47,7 +47,7 @@ func (t *Turn) callOnce(step context.Context, a *answer) error {
 		t.s.settle(reserved, a.usage, err)
 	}
 	if err != nil {
-		return cmp.Or(context.Cause(t.bond.ctx), err)
+		return cmp.Or(context.Cause(t.Context()), err)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (t *Turn) stream(step context.Context, req *model.Request, a *answer) error
 func (t *Turn) limited(step context.Context) (ctx context.Context, end func() bool) {
 	limit := t.s.m.limits.ModelCall
 	timer := time.AfterFunc(limit, func() {
-		t.bond.cancel(&model.Error{
+		t.bond.Cancel(&model.Error{
 			Model: t.s.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", errtext.Duration(limit)),
 		})
 	})

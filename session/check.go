@@ -64,7 +64,7 @@ const repairFirst = "Your answer is not accepted yet. The worker has checked wha
 // model gets a turn to repair it: more. For the second time it is an error.
 func (t *Turn) accepted(ctx context.Context, text string, final bool) (more bool, err error) {
 	failed := t.s.check(ctx)
-	if err := t.bond.ctx.Err(); failed == nil || err != nil {
+	if err := t.Context().Err(); failed == nil || err != nil {
 		return false, err
 	}
 	if t.repairs > 0 || final {

@@ -32,7 +32,7 @@ func (s *Session) End(status store.Status, why error) error {
 	s.mu.Unlock()
 	defer func() {
 		s.m.forget(s.id)
-		s.life.end(store.ErrEnded)
+		s.life.End(store.ErrEnded)
 		s.endTools()
 		close(s.done)
 	}()

@@ -2,21 +2,7 @@ package session
 
 import (
 	"context"
-	"time"
 )
-
-// Clock is the clock of a session's time, for its test.
-type Clock struct{ c *clock }
-
-// StartClock starts one.
-func StartClock(ctx context.Context, limit time.Duration) (context.Context, Clock) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, Clock{newClock(cancel, limit, 0)}
-}
-
-func (c Clock) Pause()  { c.c.pause() }
-func (c Clock) Resume() { c.c.resume() }
-func (c Clock) Stop()   { c.c.stop() }
 
 // LeaseRound renews the manager's lease now.
 func LeaseRound(ctx context.Context, m *Manager) { m.keeper.Renew(ctx) }
@@ -42,17 +28,3 @@ func Sweep(ctx context.Context, m *Manager) bool { return m.sweep(ctx, m.keeper)
 
 // DefaultLimits are the limits of a manager whose options name none.
 func DefaultLimits() Limits { return Limits{}.withDefaults() }
-
-// StallWatch is the watch over a session's events, for its test.
-type StallWatch struct{ w *stallWatch }
-
-// StartStallWatch starts one; tell is called when nothing has happened for limit.
-func StartStallWatch(ctx context.Context, limit time.Duration, tell func()) (context.Context, StallWatch) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, StallWatch{newStallWatch(limit, cancel, func(idle time.Duration) { tell() }, func() {})}
-}
-
-func (w StallWatch) Heard()  { w.w.heard() }
-func (w StallWatch) Pause()  { w.w.pause() }
-func (w StallWatch) Resume() { w.w.resume() }
-func (w StallWatch) Stop()   { w.w.stop() }

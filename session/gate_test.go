@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
@@ -144,25 +142,6 @@ func TestWaitingIsNotRunning(t *testing.T) {
 		t.Errorf("after the answer: %+v, %+v", r, out)
 	}
 	e.end(s, out)
-}
-
-func TestClockStandsStillWhileWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, clock := session.StartClock(t.Context(), time.Minute)
-		time.Sleep(40 * time.Second) // in the bubble: no time passes outside
-		clock.Pause()
-		clock.Pause() // a second call waits too
-		time.Sleep(time.Hour)
-		clock.Resume()
-		time.Sleep(time.Hour)
-		clock.Resume()
-		resumed := time.Now()
-		<-ctx.Done()
-		if ran := time.Since(resumed); ran != 20*time.Second {
-			t.Errorf("the clock ran for another %s, want 20s", ran)
-		}
-		clock.Stop()
-	})
 }
 
 // TestReadable: what a search may show is what neither read_file nor the search is denied.

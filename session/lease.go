@@ -120,9 +120,9 @@ func (s *Session) lose(r *store.Record) error {
 	s.m.lost[s.id] = nil
 	s.m.mu.Unlock()
 	if s.clock != nil {
-		s.clock.cancel(err)
+		s.clock.Cancel(err)
 	}
-	s.life.end(err)
+	s.life.End(err)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -56,18 +57,18 @@ func (s *Session) Prompt(ctx context.Context, prompt string) Outcome {
 
 // Turn is one turn of a session, from [Session.Begin] to the end of [Turn.Run].
 type Turn struct {
-	bond   *bond
+	bond   *lifetime.Bond
 	s      *Session
 	prompt string
 
 	before *before // of one that another process has begun; nil means it is begun here
 
-	clock  *clock      // nil means not started
-	above  *stallWatch // of the parent's turn; nil means none
-	inTime func()      // ends the watch over the budget's time; nil means not started
-	err    error       // of the start
-	next   string      // the id of the next message of the model
-	below  func() bool // takes the turn out of the context that it began in; nil means it can't be
+	clock  *lifetime.Clock // nil means not started
+	above  *lifetime.Watch // of the parent's turn; nil means none
+	inTime func()          // ends the watch over the budget's time; nil means not started
+	err    error           // of the start
+	next   string          // the id of the next message of the model
+	below  func() bool     // takes the turn out of the context that it began in; nil means it can't be
 
 	corrections int    // answers that were not accepted
 	said        string // by the model, last
@@ -76,17 +77,17 @@ type Turn struct {
 
 // Begin returns a turn that is to be run, or released.
 func (s *Session) Begin(ctx context.Context, prompt string) *Turn {
-	return &Turn{bond: s.life.bind(ctx), s: s, prompt: prompt}
+	return &Turn{bond: s.life.Bind(ctx), s: s, prompt: prompt}
 }
 
 // Context ends with ctx of [Session.Begin], when the session is stopped, and
 // when the turn is over.
-func (t *Turn) Context() context.Context { return t.bond.ctx }
+func (t *Turn) Context() context.Context { return t.bond.Context() }
 
 // Release ends a turn that is not run.
 func (t *Turn) Release() {
 	t.apart()
-	t.bond.release()
+	t.bond.Release()
 }
 
 // Start does what comes before the first model call, and starts the clock. Run
@@ -94,7 +95,7 @@ func (t *Turn) Release() {
 func (t *Turn) Start() {
 	s := t.s
 	s.mu.Lock()
-	t.clock = newClock(t.bond.cancel, s.timeLimit+s.extra, t.done().worked)
+	t.clock = lifetime.NewClock(t.bond.Cancel, s.timeLimit+s.extra, t.done().worked)
 	s.clock = t.clock
 	s.mu.Unlock()
 	t.inTime = t.within()
@@ -107,7 +108,7 @@ func (t *Turn) open() error {
 	if s.agent == "" {
 		return errors.New("this session has no model of its own")
 	}
-	if err := t.bond.ctx.Err(); err != nil {
+	if err := t.Context().Err(); err != nil {
 		return err
 	}
 	if err := s.become(store.Running, nil); err != nil {
@@ -140,7 +141,7 @@ func (t *Turn) Run() Outcome {
 	if t.clock == nil {
 		t.Start()
 	}
-	defer t.clock.stop()
+	defer t.clock.Stop()
 	defer t.inTime()
 	defer t.unwatchStall()
 	text, err := "", t.err
@@ -156,11 +157,11 @@ func (t *Turn) outcome(text string, err error) Outcome {
 		return Outcome{Status: store.Completed, Text: text}
 	}
 	out := Outcome{Status: store.Failed, Err: err}
-	var limit *TimeLimitError
-	if t.bond.ctx.Err() != nil {
-		out.Err = context.Cause(t.bond.ctx)
+	var limit *lifetime.TimeLimitError
+	if t.Context().Err() != nil {
+		out.Err = context.Cause(t.Context())
 		switch {
-		case errors.As(out.Err, &limit), errors.As(out.Err, new(*StalledError)):
+		case errors.As(out.Err, &limit), errors.As(out.Err, new(*lifetime.StalledError)):
 			out.Status = store.TimedOut
 			if bus := t.s.m.bus; bus.Stopped() {
 				out.Err = fmt.Errorf("%w%s", out.Err, bus.Diagnosis())
@@ -213,7 +214,7 @@ func (t *Turn) loop() (string, error) {
 // has ended. What a message has interrupted of the answer is not in the conversation.
 func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 	s := t.s
-	ctx, end := s.beginStep(t.bond.ctx, a.final)
+	ctx, end := s.beginStep(t.Context(), a.final)
 	defer end()
 	err = t.askModel(ctx, a)
 	t.said = cmp.Or(a.text.String(), t.said)
@@ -233,7 +234,7 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 		if unaccepted, ok := errors.AsType[*UnacceptedError](err); ok && !a.final && t.corrections < maxCorrections {
 			t.corrections++
 			s.tell(fmt.Sprintf(answerAgain, unaccepted))
-			return "", false, t.bond.ctx.Err()
+			return "", false, t.Context().Err()
 		}
 		if err != nil {
 			return "", true, err
@@ -263,7 +264,7 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 	if times > maxRepeats && ctx.Err() == nil {
 		return "", true, &RepeatedCallError{Tool: call.Name, Arguments: call.Arguments, Times: times}
 	}
-	return "", false, t.bond.ctx.Err()
+	return "", false, t.Context().Err()
 }
 
 // askModel asks the model for an answer, in a conversation that has room for it.

@@ -53,10 +53,10 @@ func (s *Session) InBackground(by string) error {
 func (s *Session) BeginBelow(ctx context.Context, prompt string) *Turn {
 	t := s.Begin(s.background, prompt)
 	if ctx.Err() != nil {
-		t.bond.cancel(context.Cause(ctx))
+		t.bond.Cancel(context.Cause(ctx))
 		return t
 	}
-	t.below = context.AfterFunc(ctx, func() { t.bond.cancel(context.Cause(ctx)) }) // nobody else has t yet
+	t.below = context.AfterFunc(ctx, func() { t.bond.Cancel(context.Cause(ctx)) }) // nobody else has t yet
 	return t
 }
 
@@ -79,11 +79,11 @@ func (s *Session) Adopt(t *Turn) (leave func(), err error) {
 		s.beside.leave()
 		return nil, fmt.Errorf("session %s is being cancelled", t.s.id)
 	}
-	bond := s.life.bind(s.background)
-	loose := context.AfterFunc(bond.ctx, func() { t.bond.cancel(context.Cause(bond.ctx)) })
+	bond := s.life.Bind(s.background)
+	loose := context.AfterFunc(bond.Context(), func() { t.bond.Cancel(context.Cause(bond.Context())) })
 	return func() {
 		loose()
-		bond.release()
+		bond.Release()
 		s.beside.leave()
 	}, nil
 }
@@ -94,5 +94,5 @@ func (t *Turn) Extend(by time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.extra += by
-	s.clock.extend(by)
+	s.clock.Extend(by)
 }

@@ -67,7 +67,7 @@ func (s *Session) storeContext() (context.Context, context.CancelFunc) {
 // above it.
 func (s *Session) waits() bool {
 	for at := s; ; at = at.parent {
-		if at.life.over() != nil || at.time().over() {
+		if at.life.Over() != nil || at.time().Over() {
 			return false
 		}
 		if at.parent == nil {

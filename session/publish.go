@@ -49,7 +49,7 @@ func (s *Session) publish(ev event.Event) {
 		return // its last event is stored
 	}
 	if _, stalled := ev.(event.Stalled); !stalled {
-		s.watch.Load().heard()
+		s.watch.Load().Heard()
 	}
 	s.note(s.stream().Publish(s.background, ev))
 }
@@ -74,7 +74,7 @@ func (s *Session) note(err error) {
 	}
 	s.broken = err
 	if s.clock != nil {
-		s.clock.cancel(err)
+		s.clock.Cancel(err)
 	}
 }
 

@@ -34,7 +34,7 @@ func (t *Turn) openResident() (string, error) {
 		return "", nil
 	}
 	s.residentOpen = true
-	if err := s.warnOfHolders(t.bond.ctx); err != nil || s.record.Resumes != "" { // then the conversation has it
+	if err := s.warnOfHolders(t.Context()); err != nil || s.record.Resumes != "" { // then the conversation has it
 		return "", err
 	}
 	args, err := json.Marshal(map[string]string{"path": s.resident})
@@ -42,9 +42,9 @@ func (t *Turn) openResident() (string, error) {
 		panic(err)
 	}
 	inv := &invocation{ToolCall: model.ToolCall{ID: store.NewID("call"), Name: "read_file", Arguments: string(args)}}
-	s.admitGuarded(t.bond.ctx, inv, true)
+	s.admitGuarded(t.Context(), inv, true)
 	if inv.call != nil && !inv.over {
-		s.run(t.bond.ctx, inv)
+		s.run(t.Context(), inv)
 	}
 	name := termtext.OneLine(s.resident, 200)
 	switch {

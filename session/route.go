@@ -26,9 +26,9 @@ func (t *Turn) route() error {
 		return nil
 	}
 	s.router = nil
-	name, err := router.Pick(t.bond.ctx, s.Agent(), t.prompt, s.askHelper)
-	if t.bond.ctx.Err() != nil {
-		return context.Cause(t.bond.ctx)
+	name, err := router.Pick(t.Context(), s.Agent(), t.prompt, s.askHelper)
+	if t.Context().Err() != nil {
+		return context.Cause(t.Context())
 	}
 	var picked model.Model
 	if err == nil {

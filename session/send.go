@@ -86,5 +86,5 @@ func (s *Session) beginStep(ctx context.Context, last bool) (step context.Contex
 
 // interrupted reports whether a message has ended the step with this context.
 func (t *Turn) interrupted(step context.Context) bool {
-	return t.bond.ctx.Err() == nil && errors.As(context.Cause(step), new(InterruptedError))
+	return t.Context().Err() == nil && errors.As(context.Cause(step), new(InterruptedError))
 }

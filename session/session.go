@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -76,18 +77,18 @@ type conversation struct {
 
 // lifecycle says until when the session works.
 type lifecycle struct {
-	lasting    bool            // its caller makes call after call: who stops it ends it
-	caller     context.Context // of Open: of a root, it ends when nobody waits any more
-	background context.Context // of what must be stored, cancelled or not
-	life       lifetime        // ends when the session is stopped, or has ended
-	done       chan struct{}   // closed when End has returned
-	taken      atomic.Bool     // another process has ended it, or goes on with it
-	since      uint64          // the number of the event by which this process has taken it over; 0 means it has begun it
-	before     before          // what was done of it then
+	lasting    bool              // its caller makes call after call: who stops it ends it
+	caller     context.Context   // of Open: of a root, it ends when nobody waits any more
+	background context.Context   // of what must be stored, cancelled or not
+	life       lifetime.Lifetime // ends when the session is stopped, or has ended
+	done       chan struct{}     // closed when End has returned
+	taken      atomic.Bool       // another process has ended it, or goes on with it
+	since      uint64            // the number of the event by which this process has taken it over; 0 means it has begun it
+	before     before            // what was done of it then
 
 	mover Mover // nil means no call waits for its end
 
-	watch atomic.Pointer[stallWatch] // over the running turn; nil means none
+	watch atomic.Pointer[lifetime.Watch] // over the running turn; nil means none
 }
 
 // progress is how far the session has come. mu guards it.
@@ -100,8 +101,8 @@ type progress struct {
 	ending    bool // End has been called
 	record    store.Record
 	runtime   *permission.Ruleset
-	clock     *clock        // nil means no turn has begun
-	extra     time.Duration // that its turns have besides the time limit
+	clock     *lifetime.Clock // nil means no turn has begun
+	extra     time.Duration   // that its turns have besides the time limit
 	shown     event.Status
 	todo      event.Todo // that the session has noted
 	plan      event.Plan

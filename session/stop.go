@@ -21,7 +21,7 @@ func (e *StoppedError) Is(target error) bool { return target == context.Canceled
 
 // stop ends what the session does, and returns when it has ended, or ctx has.
 func (s *Session) stop(ctx context.Context, why *StoppedError) error {
-	s.life.end(why)
+	s.life.End(why)
 	if s.lasting {
 		if err := s.drained(ctx); err != nil {
 			return err
@@ -40,8 +40,8 @@ func (s *Session) stop(ctx context.Context, why *StoppedError) error {
 
 // Bound returns a context that ends with ctx, and when the session is stopped.
 func (s *Session) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	b := s.life.bind(ctx)
-	return b.ctx, b.release
+	b := s.life.Bind(ctx)
+	return b.Context(), b.Release
 }
 
 // begin counts a call of a caller as one that runs, unless the session has been
@@ -49,7 +49,7 @@ func (s *Session) Bound(ctx context.Context) (context.Context, context.CancelFun
 func (s *Session) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.life.over(); err != nil {
+	if err := s.life.Over(); err != nil {
 		return fmt.Errorf("session %s takes no more calls: %w", s.id, err)
 	}
 	s.active++

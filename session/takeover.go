@@ -82,7 +82,7 @@ type before struct {
 // Continue is [Session.Begin] for a session that was taken over: the turn goes on where
 // it was cut off.
 func (s *Session) Continue(ctx context.Context) *Turn {
-	return &Turn{bond: s.life.bind(ctx), s: s, before: &s.before}
+	return &Turn{bond: s.life.Bind(ctx), s: s, before: &s.before}
 }
 
 // done is what was done of the turn before it came to this process.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
@@ -155,7 +155,7 @@ func TestCallTimeout(t *testing.T) {
 	e := newEnv(t, hangs, taskt.Limits{}, map[string]string{"short.md": "---\ndescription: d\ntimeoutSeconds: 1\n---\np"})
 	for agent, seconds := range map[string]int{"explore": 1, "short": 3600} {
 		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: agent, TimeoutSeconds: seconds})
-		var limit *session.TimeLimitError
+		var limit *lifetime.TimeLimitError
 		if res.Status != store.TimedOut || !errors.As(res.Err, &limit) || limit.Limit.Seconds() != 1 {
 			t.Errorf("%s: %s, %v", agent, res.Status, res.Err)
 		}

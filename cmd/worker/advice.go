@@ -9,7 +9,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
@@ -17,7 +17,7 @@ import (
 // advice says, a line each, what to do about an error: which key was used, and
 // which setting bounds a time.
 func advice(err error, set *settings.Settings, getenv func(string) string) []string {
-	var limit *session.TimeLimitError
+	var limit *lifetime.TimeLimitError
 	if errors.As(err, &limit) {
 		return []string{fmt.Sprintf("--timeout (now %s) bounds how long a subagent runs, and timeoutSeconds in its file that of one", errtext.Duration(set.Timeout))}
 	}

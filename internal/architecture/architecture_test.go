@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":   {"session/audit", "session/lease", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
+	"session":   {"session/audit", "session/lease", "session/lifetime", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
 	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp"},
 
@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 
 	"session/audit":      {"eventbus/event", "permission"},
 	"session/lease":      {"eventbus"},
+	"session/lifetime":   nil,
 	"session/store":      {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
 	"taskt/instructions": nil,
 	"taskt/memory":       {"permission", "tool"},

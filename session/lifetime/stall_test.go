@@ -1,4 +1,4 @@
-package session_test
+package lifetime_test
 
 import (
 	"context"
@@ -6,16 +6,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/lifetime"
 )
 
-// TestStallWatch: time without an event is told, and then ends the turn; an event sets
+// TestWatch: time without an event is told, and then ends the turn; an event sets
 // it back, and time in which the clock stands still does not count.
-func TestStallWatch(t *testing.T) {
+func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var told []time.Duration
-		ctx, w := session.StartStallWatch(t.Context(), time.Minute, func() { told = append(told, time.Since(start)) })
+		ctx, cancel := context.WithCancelCause(t.Context())
+		w := lifetime.NewWatch(time.Minute, cancel, func(time.Duration) { told = append(told, time.Since(start)) }, func() {})
 		time.Sleep(50 * time.Second)
 		w.Heard()
 		time.Sleep(30 * time.Second)
@@ -38,7 +39,7 @@ func TestStallWatch(t *testing.T) {
 			t.Errorf("told %v, ended: %v", told, context.Cause(ctx))
 		}
 		<-ctx.Done()
-		if err, ok := context.Cause(ctx).(*session.StalledError); !ok || err.Idle != 2*time.Minute || time.Since(start) != at+time.Second+2*time.Minute {
+		if err, ok := context.Cause(ctx).(*lifetime.StalledError); !ok || err.Idle != 2*time.Minute || time.Since(start) != at+time.Second+2*time.Minute {
 			t.Errorf("ended after %v: %v", time.Since(start), context.Cause(ctx))
 		}
 		w.Stop()

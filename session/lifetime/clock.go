@@ -1,4 +1,4 @@
-package session
+package lifetime
 
 import (
 	"context"
@@ -17,9 +17,9 @@ func (e *TimeLimitError) Error() string {
 	return fmt.Sprintf("the time limit of %s has passed", errtext.Duration(e.Limit))
 }
 
-// clock ends a context when a session has used up its time. It stands still
+// Clock ends a context when a session has used up its time. It stands still
 // while the session waits for somebody's answer.
-type clock struct {
+type Clock struct {
 	mu      sync.Mutex
 	limit   time.Duration // all of the time
 	left    time.Duration
@@ -30,25 +30,28 @@ type clock struct {
 	stopped bool
 }
 
-// newClock returns a clock that runs. It calls cancel with [TimeLimitError] once
-// limit has passed on it, of which some is used. limit 0: never. The caller calls stop.
-func newClock(cancel context.CancelCauseFunc, limit, used time.Duration) *clock {
-	c := &clock{limit: limit, left: max(0, limit-used), since: time.Now(), cancel: cancel}
+// NewClock returns a clock that runs. It calls cancel with [TimeLimitError] once
+// limit has passed on it, of which some is used. limit 0: never. The caller calls Stop.
+func NewClock(cancel context.CancelCauseFunc, limit, used time.Duration) *Clock {
+	c := &Clock{limit: limit, left: max(0, limit-used), since: time.Now(), cancel: cancel}
 	if limit > 0 {
 		c.timer = time.AfterFunc(c.left, c.end)
 	}
 	return c
 }
 
-func (c *clock) end() {
+// Cancel ends the context of the clock for another reason than its time.
+func (c *Clock) Cancel(cause error) { c.cancel(cause) }
+
+func (c *Clock) end() {
 	c.mu.Lock()
 	limit := c.limit
 	c.mu.Unlock()
 	c.cancel(&TimeLimitError{limit})
 }
 
-// extend gives a clock more time whose time has not passed. A nil clock has none.
-func (c *clock) extend(by time.Duration) {
+// Extend gives a clock more time whose time has not passed. A nil clock has none.
+func (c *Clock) Extend(by time.Duration) {
 	if c == nil {
 		return
 	}
@@ -65,8 +68,8 @@ func (c *clock) extend(by time.Duration) {
 	}
 }
 
-// pause stops the clock until resume is called as often. A nil clock has no time.
-func (c *clock) pause() {
+// Pause stops the clock until Resume is called as often. A nil clock has no time.
+func (c *Clock) Pause() {
 	if c == nil {
 		return
 	}
@@ -78,7 +81,8 @@ func (c *clock) pause() {
 	}
 }
 
-func (c *clock) resume() {
+// Resume ends what Pause has begun.
+func (c *Clock) Resume() {
 	if c == nil {
 		return
 	}
@@ -91,8 +95,8 @@ func (c *clock) resume() {
 	}
 }
 
-// over reports whether the time has passed, also on a clock that was stopped.
-func (c *clock) over() bool {
+// Over reports whether the time has passed, also on a clock that was stopped.
+func (c *Clock) Over() bool {
 	if c == nil {
 		return false
 	}
@@ -101,8 +105,8 @@ func (c *clock) over() bool {
 	return c.timer != nil && c.pauses == 0 && time.Since(c.since) >= c.left
 }
 
-// stop ends the clock and what it can cancel.
-func (c *clock) stop() {
+// Stop ends the clock and what it can cancel.
+func (c *Clock) Stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped = true
@@ -110,35 +114,4 @@ func (c *clock) stop() {
 		c.timer.Stop()
 	}
 	c.cancel(nil)
-}
-
-// HoldTime stops the clocks of the session and of those above it until resume
-// is called. It is for waits that are not the session's own work.
-func (s *Session) HoldTime() (resume func()) {
-	var held []*clock
-	var watches []*stallWatch
-	for at := s; at != nil; at = at.parent {
-		c := at.time()
-		c.pause()
-		held = append(held, c)
-		if w := at.watch.Load(); w != nil {
-			w.pause()
-			watches = append(watches, w)
-		}
-	}
-	return func() {
-		for _, c := range held {
-			c.resume()
-		}
-		for _, w := range watches {
-			w.resume()
-		}
-	}
-}
-
-// time returns the clock of the running turn, or nil.
-func (s *Session) time() *clock {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.clock
 }

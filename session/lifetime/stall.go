@@ -1,4 +1,4 @@
-package session
+package lifetime
 
 import (
 	"context"
@@ -6,9 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session/store"
 )
 
 // StalledError is the error of a turn whose session has done nothing for too long, and
@@ -22,10 +20,10 @@ func (e *StalledError) Error() string {
 // ErrorCode is the code of the error event.
 func (*StalledError) ErrorCode() string { return "stalled" }
 
-// stallWatch watches over the events of a session: after limit without one it says
+// Watch watches over the events of a session: after limit without one it says
 // so, and after limit more it ends the turn. It stands still with the session's clock,
 // and while subagents of the session run, over which their own watches are.
-type stallWatch struct {
+type Watch struct {
 	limit  time.Duration
 	cancel context.CancelCauseFunc
 	tell   func(idle time.Duration) // that it has stalled
@@ -40,28 +38,10 @@ type stallWatch struct {
 	stopped bool
 }
 
-// watchStall begins the watch over a turn, if there is to be one. It is to be stopped.
-func (t *Turn) watchStall() {
-	s := t.s
-	if s.stall > 0 {
-		s.watch.Store(newStallWatch(s.stall, t.bond.cancel, func(idle time.Duration) {
-			s.sayStalled(true)
-			s.publish(event.Stalled{IdleMs: idle.Milliseconds(), StopsInMs: s.stall.Milliseconds()})
-		}, func() { s.sayStalled(false) }))
-	}
-	if s.parent != nil {
-		t.above = s.parent.watch.Load()
-		t.above.pause()
-	}
-}
-
-func (t *Turn) unwatchStall() {
-	t.s.watch.Swap(nil).stop()
-	t.above.resume()
-}
-
-func newStallWatch(limit time.Duration, cancel context.CancelCauseFunc, tell func(time.Duration), untell func()) *stallWatch {
-	w := &stallWatch{limit: limit, cancel: cancel, tell: tell, untell: untell, last: time.Now()}
+// NewWatch returns a watch that runs. tell and untell are called by goroutines of its own
+// and by those that call Heard. The caller calls Stop.
+func NewWatch(limit time.Duration, cancel context.CancelCauseFunc, tell func(time.Duration), untell func()) *Watch {
+	w := &Watch{limit: limit, cancel: cancel, tell: tell, untell: untell, last: time.Now()}
 	w.mu.Lock() // until the timer is there
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(limit, w.look)
@@ -69,7 +49,7 @@ func newStallWatch(limit time.Duration, cancel context.CancelCauseFunc, tell fun
 }
 
 // look is called when the limit may have passed.
-func (w *stallWatch) look() {
+func (w *Watch) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopped || w.pauses > 0 {
@@ -91,8 +71,8 @@ func (w *stallWatch) look() {
 	}
 }
 
-// heard notes an event.
-func (w *stallWatch) heard() {
+// Heard notes an event.
+func (w *Watch) Heard() {
 	if w == nil {
 		return
 	}
@@ -105,7 +85,8 @@ func (w *stallWatch) heard() {
 	}
 }
 
-func (w *stallWatch) pause() {
+// Pause stops the watch until Resume is called as often.
+func (w *Watch) Pause() {
 	if w == nil {
 		return
 	}
@@ -117,7 +98,8 @@ func (w *stallWatch) pause() {
 	}
 }
 
-func (w *stallWatch) resume() {
+// Resume ends what Pause has begun.
+func (w *Watch) Resume() {
 	if w == nil {
 		return
 	}
@@ -129,7 +111,8 @@ func (w *stallWatch) resume() {
 	}
 }
 
-func (w *stallWatch) stop() {
+// Stop ends the watch.
+func (w *Watch) Stop() {
 	if w == nil {
 		return
 	}
@@ -137,12 +120,4 @@ func (w *stallWatch) stop() {
 	defer w.mu.Unlock()
 	w.stopped = true
 	w.timer.Stop()
-}
-
-// sayStalled notes in the record whether the session has stalled.
-func (s *Session) sayStalled(stalled bool) {
-	s.note(s.change(func(r *store.Record) error {
-		r.Stalled = stalled
-		return nil
-	}))
 }
