@@ -83,23 +83,6 @@ func (ts *ToolSet) only(allowed []string) *ToolSet {
 	return some
 }
 
-// allowedTools are those that the session may have, and those above it.
-func (spec *Spec) allowedTools() []string {
-	if spec.Parent == nil || spec.Parent.allowed == nil {
-		return spec.AllowedTools
-	}
-	if spec.AllowedTools == nil {
-		return spec.Parent.allowed
-	}
-	both := []string{}
-	for _, name := range spec.AllowedTools {
-		if slices.Contains(spec.Parent.allowed, name) {
-			both = append(both, name)
-		}
-	}
-	return both
-}
-
 // CheckAllowed returns an error that names what of allowed is not the name of a tool
 // of the set with rules of its own.
 func (ts *ToolSet) CheckAllowed(allowed []string) error {

@@ -1,0 +1,80 @@
+package event
+
+import "time"
+
+// ToolCallStart reports that the model has made a tool call. The gate may still
+// refuse it; [ToolCallEnd] follows in any case.
+type ToolCallStart struct {
+	ToolCallID string `json:"toolCallId"`
+	ToolName   string `json:"toolName"`
+	Arguments  string `json:"arguments"` // JSON, as the model wrote it
+	MessageID  string `json:"messageId"`
+	Step       int    `json:"step"` // counted from 1 within the session
+}
+
+// ToolCallEnd is the outcome of a tool call, as the model sees it.
+type ToolCallEnd struct {
+	ToolCallID string `json:"toolCallId"`
+	ToolName   string `json:"toolName"`
+	Result     string `json:"result"`
+	IsError    bool   `json:"isError"`
+	Truncated  bool   `json:"truncated"`
+	Refused    bool   `json:"refused,omitempty"` // by the permission rules or by a person: the tool has not run
+	DurationMs int64  `json:"durationMs"`
+
+	// Change is the file that the call has changed, as its tool tells. It is nil
+	// if the call has changed no file.
+	Change *FileChange `json:"change,omitempty"`
+
+	// Untold says that the call may have changed what its tool does not tell of, as
+	// a shell command does.
+	Untold bool `json:"untold,omitempty"`
+}
+
+// FileChange is a file that a tool has changed.
+type FileChange struct {
+	Path   string `json:"path"`             // slash-separated, relative to the session's workspace
+	Before string `json:"before,omitempty"` // SHA-256 of the content in hex; empty means there was no such file
+	After  string `json:"after"`            // the same, as the tool has left it
+}
+
+// Check is the outcome of one of the checks of a session: what has to hold for its
+// answer to be taken.
+type Check struct {
+	Path       string `json:"path,omitempty"`    // that must exist; empty means Command is checked
+	Command    string `json:"command,omitempty"` // that must end with status 0
+	OK         bool   `json:"ok"`
+	Output     string `json:"output,omitempty"` // why not: what the command wrote, or the rules say
+	DurationMs int64  `json:"durationMs"`
+}
+
+// ToolApprovalRequired reports that a tool call waits for a person's answer.
+type ToolApprovalRequired struct {
+	ApprovalID     string   `json:"approvalId"`
+	ToolCallID     string   `json:"toolCallId"`
+	ToolName       string   `json:"toolName"`
+	Arguments      string   `json:"arguments"` // JSON, as the model wrote it
+	SessionID      string   `json:"sessionId"`
+	Patterns       []string `json:"patterns"`       // what the call needs, in the form that rules match
+	AlwaysPatterns []string `json:"alwaysPatterns"` // what the answer "always" would allow from now on
+
+	// ExpiresAt is when a missing answer counts as a denial.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+}
+
+// ApprovalOutcome is how an approval ended.
+type ApprovalOutcome string
+
+// The values of [ToolApprovalResolved].
+const (
+	Approved  ApprovalOutcome = "approved"
+	Denied    ApprovalOutcome = "denied"
+	Cancelled ApprovalOutcome = "cancelled" // the session ended first
+	Expired   ApprovalOutcome = "expired"
+)
+
+// ToolApprovalResolved ends a [ToolApprovalRequired].
+type ToolApprovalResolved struct {
+	ApprovalID string          `json:"approvalId"`
+	Outcome    ApprovalOutcome `json:"outcome"`
+}
