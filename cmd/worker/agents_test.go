@@ -11,7 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 )
 
@@ -36,21 +37,26 @@ func TestListWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out, in := io.Pipe()
-	p := &program{stdin: strings.NewReader(""), stdout: in, stderr: io.Discard,
-		environ: []string{"HOME=" + dir, "XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config")}}
+	p := &program{&app.Program{Stdin: strings.NewReader(""), Stdout: in, Stderr: io.Discard,
+		Environ: []string{"HOME=" + dir, "XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config")}}}
 	status := make(chan int, 1)
 	go func() {
 		status <- p.run(ctx, []string{"agents", "list", "--watch", "--json", "--dir", dir})
 		in.Close()
 	}()
 	lines := bufio.NewReader(out)
-	next := func() watchDocument {
+	type document struct {
+		Version                 uint64
+		Added, Changed, Removed []string
+		agentdoc.Snapshot
+	}
+	next := func() document {
 		t.Helper()
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
 			t.Fatal(err)
 		}
-		var doc watchDocument
+		var doc document
 		if err := json.Unmarshal(line, &doc); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
@@ -79,20 +85,5 @@ func TestListWatch(t *testing.T) {
 	}
 	if got := <-status; got != int(exit.Interrupted) {
 		t.Errorf("exit status %d, want %d as of other commands that follow", got, exit.Interrupted)
-	}
-}
-
-func TestChangeLine(t *testing.T) {
-	for _, tt := range []struct {
-		c    agentdefs.Change
-		want string
-	}{
-		{agentdefs.Change{Added: []string{"a", "b"}, Removed: []string{"c\x1b"}}, "added: a, b; removed: c"},
-		{agentdefs.Change{Changed: []string{"a"}}, "changed: a"},
-		{agentdefs.Change{}, "no agent has changed, but what is said of the files"},
-	} {
-		if got := changeLine(tt.c); got != tt.want {
-			t.Errorf("%+v: %q, want %q", tt.c, got, tt.want)
-		}
 	}
 }

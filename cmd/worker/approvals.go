@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/question"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
@@ -31,20 +32,20 @@ func (p *program) approvalsListCommand() *cobra.Command {
 as an escape; of a long call the middle is left out, and --json shows all of it.`,
 		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
+			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				pending, err := sessions.Approvals(ctx)
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					return p.printJSON(append([]*store.Approval{}, pending...), true)
+					return p.PrintJSON(append([]*store.Approval{}, pending...), true)
 				}
 				return p.listApprovals(pending, wide)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the approvals as a JSON array")
-	registerWide(cmd, &wide)
+	app.RegisterWide(cmd, &wide)
 	return cmd
 }
 
@@ -57,7 +58,7 @@ func (p *program) approvalsApproveCommand() *cobra.Command {
 are allowed from now on: the patterns that 'worker approvals list' shows for it are added
 to permissions.jsonc.`,
 		Args:              usage.Args(cobra.ExactArgs(1)),
-		ValidArgsFunction: p.completeApprovals,
+		ValidArgsFunction: p.CompleteApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answer := store.Answer{Verdict: store.ApproveOnce}
 			if always {
@@ -75,7 +76,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 		Use:               "deny APPROVAL [REASON]",
 		Short:             "Refuse a call; the model is told the reason",
 		Args:              usage.Args(cobra.MinimumNArgs(1)),
-		ValidArgsFunction: p.completeApprovals,
+		ValidArgsFunction: p.CompleteApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.answerApproval(cmd.Context(), args[0], store.Answer{Feedback: strings.TrimSpace(strings.Join(args[1:], " "))})
 		},
@@ -84,7 +85,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 
 func (p *program) listApprovals(pending []*store.Approval, wide bool) error {
 	if len(pending) == 0 {
-		fmt.Fprintln(p.stderr, "no call waits for approval")
+		fmt.Fprintln(p.Stderr, "no call waits for approval")
 		return nil
 	}
 	t := &terminal.Table{
@@ -96,28 +97,16 @@ func (p *program) listApprovals(pending []*store.Approval, wide bool) error {
 			question.Line(a.Patterns, 200), terminal.Dash(question.Line(a.AlwaysPatterns, 100)),
 			max(0, time.Until(a.ExpiresAt)).Round(time.Second).String(), a.SessionID)
 	}
-	return p.printTable(t, wide)
+	return p.PrintTable(t, wide)
 }
 
 func (p *program) answerApproval(ctx context.Context, id string, answer store.Answer) error {
-	answer.By = operator("worker approvals")
-	return p.withStorage(ctx, func(s *storage) error {
-		said, err := s.answer(ctx, id, answer)
+	answer.By = app.Operator("worker approvals")
+	return p.WithStorage(ctx, func(s *app.Storage) error {
+		said, err := s.Answer(ctx, id, answer)
 		if err == nil {
-			fmt.Fprintln(p.stderr, said)
+			fmt.Fprintln(p.Stderr, said)
 		}
 		return err
 	})
-}
-
-// answer answers an approval, and returns what it was about.
-func (s *storage) answer(ctx context.Context, id string, answer store.Answer) (string, error) {
-	if err := s.recover(ctx); err != nil { // what was killed asks nothing any more
-		return "", err
-	}
-	a, err := s.records.Answer(ctx, id, answer)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s: %s %s", a.Outcome, termtext.OneLine(a.Tool, 40), question.Line(a.Patterns, 200)), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 )
 
@@ -58,14 +59,14 @@ func TestApproveOnTerminal(t *testing.T) {
 	}
 	var stdout bytes.Buffer
 	user := &typist{asked: make(chan struct{}, 16), lines: []string{"what?", "y", "always", "n not on\tmy watch"}}
-	p := &program{
-		stdin:    user,
-		stdout:   &stdout,
-		stderr:   user,
-		environ:  []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")},
-		stdinTTY: true,
-		errTerm:  terminal.Output{Columns: func() int { return 80 }},
-	}
+	p := &program{&app.Program{
+		Stdin:    user,
+		Stdout:   &stdout,
+		Stderr:   user,
+		Environ:  []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")},
+		StdinTTY: true,
+		ErrTerm:  terminal.Output{Columns: func() int { return 80 }},
+	}}
 	status := p.run(context.Background(), []string{"task", "general", "go", "--dir", dir, "--state-dir", state, "--model", "replay/" + play})
 	if want := "<task_result agent=\"general\">\nfinished\n</task_result>\n"; status != 0 || stdout.String() != want {
 		t.Fatalf("status %d\n%s\n%s", status, stdout.String(), user.screen.String())

@@ -35,13 +35,13 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
+			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				if rebuild {
 					changed, err := sessions.Rebuild(ctx)
 					if err != nil {
 						return err
 					}
-					fmt.Fprintf(p.stderr, "records made anew: %d\n", changed)
+					fmt.Fprintf(p.Stderr, "records made anew: %d\n", changed)
 				}
 				newest := uint64(checkedEvents)
 				if full {
@@ -64,7 +64,7 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 // printCheck prints what was found in the store. What is wrong is an error.
 func (p *program) printCheck(check *store.Check, asJSON bool) error {
 	if asJSON {
-		if err := p.printJSON(check, true); err != nil {
+		if err := p.PrintJSON(check, true); err != nil {
 			return err
 		}
 	} else {
@@ -72,12 +72,12 @@ func (p *program) printCheck(check *store.Check, asJSON bool) error {
 		for _, s := range check.Streams {
 			table.Add(s.Name, strconv.FormatUint(s.Messages, 10), strconv.FormatUint(s.Bytes, 10))
 		}
-		if _, err := table.Print(p.stdout, p.outTerm, false); err != nil {
+		if _, err := table.Print(p.Stdout, p.OutTerm, false); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.stdout, "\nsessions: %d with a log, %d in the index\n", check.Logs, check.Records)
+		fmt.Fprintf(p.Stdout, "\nsessions: %d with a log, %d in the index\n", check.Logs, check.Records)
 		if check.Unread > 0 {
-			fmt.Fprintf(p.stdout, "not read: the oldest %d messages of %s; --full reads all\n", check.Unread, eventbus.Stream)
+			fmt.Fprintf(p.Stdout, "not read: the oldest %d messages of %s; --full reads all\n", check.Unread, eventbus.Stream)
 		}
 	}
 	for _, f := range check.Findings {
@@ -85,7 +85,7 @@ func (p *program) printCheck(check *store.Check, asJSON bool) error {
 		if len(f.Sessions) > 1 {
 			names = " (" + someOf(f.Sessions) + ")"
 		}
-		fmt.Fprintf(p.stderr, "%s%s\n  %s\n", f.Text, names, f.Advice)
+		fmt.Fprintf(p.Stderr, "%s%s\n  %s\n", f.Text, names, f.Advice)
 	}
 	if len(check.Findings) == 0 {
 		return nil

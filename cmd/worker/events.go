@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
@@ -38,7 +39,7 @@ if the session's process was killed and no other worker runs; 130 interrupted.`,
   worker events ses_4f2k --new         # the questions that wait, and what comes
   worker events workspace`,
 		Args:              usage.Args(cobra.ExactArgs(1)),
-		ValidArgsFunction: p.completeSessions(false),
+		ValidArgsFunction: p.CompleteSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case fresh && from > 0:
@@ -63,38 +64,38 @@ var errNoEnd = errors.New("its session_end is not stored")
 var errAbandoned = errors.New("its process has gone, and no worker runs that would end it: the next one does, and so does 'worker sessions stop'")
 
 func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOptions, fresh, asJSON bool) (err error) {
-	s, err := p.openStorage(ctx)
+	s, err := p.OpenStorage(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	show := func(d eventbus.Delivery) error { return printEvent(p.jsonOut(), d) }
+	defer func() { err = errors.Join(err, s.Close()) }()
+	show := func(d eventbus.Delivery) error { return app.PrintEvent(p.JsonOut(), d) }
 	if !asJSON {
-		shown := progress.New(p.stdout, terminal.Output{}, nil)
+		shown := progress.New(p.Stdout, terminal.Output{}, nil)
 		show = func(d eventbus.Delivery) error { shown.Show(d, d.Time); return nil }
 	}
 	if id == event.WorkspaceStream {
 		if fresh {
-			return s.showNew(ctx, event.WorkspacePath(), show)
+			return showNew(ctx, s, event.WorkspacePath(), show)
 		}
-		return follow(ctx, s.bus, event.WorkspacePath(), opts, show)
+		return app.Follow(ctx, s.Bus, event.WorkspacePath(), opts, show)
 	}
-	record, err := s.records.Get(ctx, id)
+	record, err := s.Records.Get(ctx, id)
 	switch {
 	case err != nil:
-		return meant(ctx, s.records, err)
+		return app.Meant(ctx, s.Records, err)
 	case fresh && record.Status.Ended():
 		return nil // nothing will come
 	case fresh:
-		return s.showNew(ctx, record.Path, show)
+		return showNew(ctx, s, record.Path, show)
 	case opts.Live:
-		err = s.showToEnd(ctx, record, opts.From, show)
+		err = showToEnd(ctx, s, record, opts.From, show)
 	default:
-		err = follow(ctx, s.bus, record.Path, opts, show)
+		err = app.Follow(ctx, s.Bus, record.Path, opts, show)
 	}
 	over := opts.Live || record.Status.Ended() // else its first events may not be stored yet
 	if over && (err == nil || errors.Is(err, errNoEnd)) {
-		missing, lookErr := s.records.Incomplete(ctx, record)
+		missing, lookErr := s.Records.Incomplete(ctx, record)
 		if err = errors.Join(err, lookErr); missing != nil {
 			err = missing
 		}
@@ -106,8 +107,8 @@ func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOp
 }
 
 // showNew shows the questions that wait, and what comes.
-func (s *storage) showNew(ctx context.Context, path event.Path, show func(eventbus.Delivery) error) error {
-	_, stream, err := s.records.FollowNew(ctx, path)
+func showNew(ctx context.Context, s *app.Storage, path event.Path, show func(eventbus.Delivery) error) error {
+	_, stream, err := s.Records.FollowNew(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -125,18 +126,18 @@ func (s *storage) showNew(ctx context.Context, path event.Path, show func(eventb
 // showToEnd shows the events of a session from a sequence number on. It returns nil
 // behind the session_end alone, which it waits for where the session runs, whether
 // that is shown or comes before the sequence number.
-func (s *storage) showToEnd(ctx context.Context, record *store.Record, from uint64, show func(eventbus.Delivery) error) error {
-	newest, err := s.bus.Newest(ctx) // before the end is looked for: one that is stored later comes behind
+func showToEnd(ctx context.Context, s *app.Storage, record *store.Record, from uint64, show func(eventbus.Delivery) error) error {
+	newest, err := s.Bus.Newest(ctx) // before the end is looked for: one that is stored later comes behind
 	if err != nil {
 		return err
 	}
-	rest, err := s.records.Remaining(ctx, record, from)
+	rest, err := s.Records.Remaining(ctx, record, from)
 	if err != nil || !rest.More {
 		return err
 	}
 	noEnd := errNoEnd
 	if rest.Live && !record.Status.Ended() {
-		abandoned, err := s.records.Leases().Abandoned(ctx, cmp.Or(record.EndedBy, record.BootID))
+		abandoned, err := s.Records.Leases().Abandoned(ctx, cmp.Or(record.EndedBy, record.BootID))
 		if err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (s *storage) showToEnd(ctx context.Context, record *store.Record, from uint
 	if rest.Live {
 		opts.From = min(from, newest+1)
 	}
-	err = follow(ctx, s.bus, record.Path, opts, func(d eventbus.Delivery) error {
+	err = app.Follow(ctx, s.Bus, record.Path, opts, func(d eventbus.Delivery) error {
 		ended = ended || d.Ends()
 		if d.Seq < from {
 			return nil

@@ -1,10 +1,9 @@
 // Command worker turns a repository's Markdown agent files into a task tool.
 // See the README for what it does, and "worker help" for how.
 //
-// The package wires the others and decides nothing. It has more files than other
-// packages because each command is one; rootCommand has the tree of them, and
-// program what they share. How things are shown, and what a user can set, is in
-// the packages below internal.
+// The package wires the others and decides nothing. rootCommand has the tree of
+// commands; each of them is a file, and those of a group have a package of their own
+// below internal, where app is what they share.
 package main
 
 import (
@@ -16,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 )
@@ -35,19 +35,19 @@ func run() int {
 
 	out, errs := terminal.Of(os.Stdout, os.Getenv), terminal.Of(os.Stderr, os.Getenv)
 	live := terminal.NewScreen(os.Stderr, errs)
-	p := &program{
-		stdin:     os.Stdin,
-		stdout:    os.Stdout,
-		stderr:    live,
-		environ:   os.Environ(),
-		stdinTTY:  term.IsTerminal(int(os.Stdin.Fd())),
-		outTerm:   out,
-		errTerm:   errs,
-		live:      live,
-		oneOutput: terminal.Same(os.Stdout, os.Stderr),
-	}
+	p := &program{&app.Program{
+		Stdin:     os.Stdin,
+		Stdout:    os.Stdout,
+		Stderr:    live,
+		Environ:   os.Environ(),
+		StdinTTY:  term.IsTerminal(int(os.Stdin.Fd())),
+		OutTerm:   out,
+		ErrTerm:   errs,
+		Live:      live,
+		OneOutput: terminal.Same(os.Stdout, os.Stderr),
+	}}
 	if out.IsTerminal() && errs.Redraws {
-		p.stdout = live.Beside(os.Stdout)
+		p.Stdout = live.Beside(os.Stdout)
 	}
 	return p.run(ctx, os.Args[1:])
 }

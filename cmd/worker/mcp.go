@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
@@ -51,7 +52,7 @@ func (p *program) mcp(ctx context.Context, page string) error {
 	signal.Notify(ignored, syscall.SIGPIPE, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ignored)
 
-	return p.serving(ctx, func(a *app) (err error) {
+	return p.Serving(ctx, func(a *app.Worker) (err error) {
 		if page != "" {
 			ctx, shut := context.WithCancel(ctx)
 			web, failed := p.startPage(ctx, a, page)
@@ -64,22 +65,22 @@ func (p *program) mcp(ctx context.Context, page string) error {
 				err = errors.Join(err, web.Wait())
 			}()
 		}
-		if p.stdinTTY {
-			fmt.Fprintln(p.stderr, "worker: this is an MCP server, which a host starts; it waits for its messages on stdin (Ctrl-D ends it)")
+		if p.StdinTTY {
+			fmt.Fprintln(p.Stderr, "worker: this is an MCP server, which a host starts; it waits for its messages on stdin (Ctrl-D ends it)")
 		}
-		in, ok := p.stdin.(io.ReadCloser)
+		in, ok := p.Stdin.(io.ReadCloser)
 		if !ok {
-			in = io.NopCloser(p.stdin)
+			in = io.NopCloser(p.Stdin)
 		}
-		return p.mcpServer(a).Serve(ctx, &mcpserver.Stdio{In: in, Out: p.stdout, Logger: p.logger()})
+		return p.mcpServer(a).Serve(ctx, &mcpserver.Stdio{In: in, Out: p.Stdout, Logger: p.Logger()})
 	})
 }
 
 // mcpServer returns the MCP server of a worker, for one host or for many.
-func (p *program) mcpServer(a *app) *mcpserver.Server {
-	m := p.settings.MCP
+func (p *program) mcpServer(a *app.Worker) *mcpserver.Server {
+	m := p.Settings.MCP
 	return mcpserver.New(mcpserver.Options{
-		Tasks: a.tasks, Bus: a.bus, Sessions: a.sessions.Store(), Logger: p.logger(),
+		Tasks: a.Tasks, Bus: a.Bus, Sessions: a.Sessions.Store(), Logger: p.Logger(),
 		CallLimit: m.CallLimit, ResultLimit: m.ResultLimit, ReadOnly: m.ReadOnly, HostModel: p.ofHost(),
 		CancelGrace: m.CancelGrace, Kept: p.settings.Retained().Age,
 	})
@@ -88,7 +89,7 @@ func (p *program) mcpServer(a *app) *mcpserver.Server {
 // ofHost makes the model of a host where that is what --model says; nil means it
 // says another one.
 func (p *program) ofHost() func(mcpserver.Sampler) session.Model {
-	if name, err := p.models().Resolve(p.settings.Model); err != nil || name != settings.HostModel {
+	if name, err := p.Models().Resolve(p.Settings.Model); err != nil || name != settings.HostModel {
 		return nil
 	}
 	return func(ask mcpserver.Sampler) session.Model { return hostmodel.New(hostmodel.Ask(ask)) }

@@ -22,8 +22,9 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
@@ -89,7 +90,7 @@ browser of this machine opens it.`,
 }
 
 func (p *program) page(ctx context.Context, open bool) error {
-	ws, err := p.workspace()
+	ws, err := p.Workspace()
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (p *program) page(ctx context.Context, open bool) error {
 		return err
 	}
 	if !open {
-		_, err = fmt.Fprintln(p.stdout, link)
+		_, err = fmt.Fprintln(p.Stdout, link)
 		return err
 	}
 	return openLink(ctx, filepath.Join(ws.StateDir, "page.html"), link)
@@ -176,13 +177,13 @@ func openLink(ctx context.Context, file, link string) error {
 }
 
 // pageOptions is the page of a worker.
-func (p *program) pageOptions(a *app) *page.Options {
+func (p *program) pageOptions(a *app.Worker) *page.Options {
 	return &page.Options{
-		Workspace: filepath.Base(a.ws.Root),
-		RulesFile: rulesFile(a.ws),
-		Agents:    func() any { return agentdoc.NewSnapshot(a.agents.Snapshot()) },
+		Workspace: filepath.Base(a.Workspace.Root),
+		RulesFile: app.RulesFile(a.Workspace),
+		Agents:    func() any { return agentdoc.NewSnapshot(a.Agents.Snapshot()) },
 		Explain: func(_ context.Context, agent, tool, arg string) (any, error) {
-			return p.explainCall(a, agent, tool, arg)
+			return permissions.Explain(p.Program, a.Agents.Snapshot(), agent, tool, arg)
 		},
 	}
 }
@@ -201,8 +202,8 @@ func (d *pageDoor) Wait() error {
 
 // announcePage says where the page of a server is: on stderr, and in a file for 'worker
 // page'. The file goes with the server, if it is still this process's.
-func (p *program) announcePage(a *app, web *httpserver.Server) (*pageDoor, error) {
-	lock, err := lockPage(a.ws.StateDir)
+func (p *program) announcePage(a *app.Worker, web *httpserver.Server) (*pageDoor, error) {
+	lock, err := lockPage(a.Workspace.StateDir)
 	if err != nil {
 		return nil, fmt.Errorf("noting where the page is: %w", err)
 	}
@@ -210,19 +211,19 @@ func (p *program) announcePage(a *app, web *httpserver.Server) (*pageDoor, error
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	file := filepath.Join(a.ws.StateDir, pageFile)
+	file := filepath.Join(a.Workspace.StateDir, pageFile)
 	if err := atomicfile.Write(file, data, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("noting where the page is: %w", err), lock.Close())
 	}
 	link, expires := web.PageLink()
-	fmt.Fprintf(p.stderr, "worker: its page: %s (once, until %s; 'worker page' prints another link)\n", link, expires.Format(time.TimeOnly))
+	fmt.Fprintf(p.Stderr, "worker: its page: %s (once, until %s; 'worker page' prints another link)\n", link, expires.Format(time.TimeOnly))
 	return &pageDoor{web, func() {
 		var left error
 		if now, err := os.ReadFile(file); err == nil && bytes.Equal(now, data) {
 			left = os.Remove(file)
 		}
 		if err := errors.Join(left, os.Remove(lock.Path()), lock.Close()); err != nil {
-			p.logger().Warn("removing the note of where the page is", "err", err)
+			p.Logger().Warn("removing the note of where the page is", "err", err)
 		}
 	}}, nil
 }
@@ -251,37 +252,21 @@ func lockPage(stateDir string) (*flock.Flock, error) {
 }
 
 // startPage serves the page beside an MCP server on stdio, until ctx ends.
-func (p *program) startPage(ctx context.Context, a *app, addr string) (door, error) {
-	token, err := httpserver.OpenToken(filepath.Join(a.ws.StateDir, tokenFile))
+func (p *program) startPage(ctx context.Context, a *app.Worker, addr string) (door, error) {
+	token, err := httpserver.OpenToken(filepath.Join(a.Workspace.StateDir, tokenFile))
 	if err != nil {
 		return nil, err
 	}
 	web, err := httpserver.Start(ctx, addr, httpserver.Options{
-		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Token: token, Logger: p.logger(), Page: p.pageOptions(a),
+		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, Logger: p.Logger(), Page: p.pageOptions(a),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--page %s: %w", addr, err)
 	}
 	withPage, err := p.announcePage(a, web)
 	if err != nil {
-		p.logger().Warn("the page", "err", err)
+		p.Logger().Warn("the page", "err", err)
 		return web, nil
 	}
 	return withPage, nil
-}
-
-// explainCall says what the rules make of a call that a person has typed.
-func (p *program) explainCall(a *app, agent, name, arg string) (any, error) {
-	opts := explainOptions{}
-	if agent != "" {
-		opts.agents = []string{agent}
-	}
-	args := []string{name}
-	switch {
-	case strings.HasPrefix(strings.TrimSpace(arg), "{"):
-		opts.args = arg
-	case arg != "":
-		args = append(args, arg)
-	}
-	return p.explanation(args, opts, func() (*agentdefs.Snapshot, error) { return a.agents.Snapshot(), nil })
 }

@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 )
 
 const samples = "../../testdata/permission/"
@@ -22,9 +24,9 @@ const samples = "../../testdata/permission/"
 func runPermission(t *testing.T, base string, stdin io.Reader, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	p := &program{stdin: stdin, stdout: &out, stderr: &errs, environ: []string{
+	p := &program{&app.Program{Stdin: stdin, Stdout: &out, Stderr: &errs, Environ: []string{
 		"HOME=" + filepath.Join(base, "home"), "XDG_STATE_HOME=" + filepath.Join(base, "state"), "XDG_CONFIG_HOME=" + filepath.Join(base, "config"),
-	}}
+	}}}
 	status = p.run(t.Context(), append([]string{"permission", "--dir", filepath.Join(base, "ws")}, args...))
 	return out.String(), errs.String(), status
 }
@@ -146,7 +148,7 @@ func TestEvalStreams(t *testing.T) {
 	in, write := io.Pipe()
 	read, out := io.Pipe()
 	base := makeWorkspace(t, "")
-	p := &program{stdin: in, stdout: out, stderr: io.Discard, environ: []string{"HOME=" + base, "XDG_STATE_HOME=" + base, "XDG_CONFIG_HOME=" + base}}
+	p := &program{&app.Program{Stdin: in, Stdout: out, Stderr: io.Discard, Environ: []string{"HOME=" + base, "XDG_STATE_HOME=" + base, "XDG_CONFIG_HOME=" + base}}}
 	status := make(chan int, 1)
 	go func() {
 		status <- p.run(t.Context(), []string{"permission", "eval", "--dir", filepath.Join(base, "ws")})
@@ -176,7 +178,7 @@ func TestEvalStreams(t *testing.T) {
 func TestEvalInput(t *testing.T) {
 	base := makeWorkspace(t, "")
 	good := `{"tool":"a","values":["x"]}`
-	out, _, status := runPermission(t, base, strings.NewReader(strings.Repeat("x", maxEvalLine+1)+"\n\n"+good), "eval")
+	out, _, status := runPermission(t, base, strings.NewReader(strings.Repeat("x", permissions.MaxLine+1)+"\n\n"+good), "eval")
 	lines := jsonLines[decisionLine](t, out)
 	if status != int(exit.Failed) || len(lines) != 2 || !strings.HasPrefix(lines[0].Error, "line 1: the line is longer") || lines[1].Action != "ask" {
 		t.Errorf("status %d, got %s", status, out)

@@ -7,35 +7,43 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/agents"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/permissions"
+	"github.com/agentworker/worker/cmd/worker/internal/runs"
+	"github.com/agentworker/worker/cmd/worker/internal/sessions"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/eventbus"
 )
+
+// program has the commands that have no package of their own.
+type program struct{ *app.Program }
 
 // run runs a command line and returns the exit status.
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.rootCommand()
 	root.SetArgs(args)
-	root.SetIn(p.stdin)
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
-	ctx, p.abort = context.WithCancelCause(ctx)
-	defer p.abort(nil)
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	ctx, p.Abort = context.WithCancelCause(ctx)
+	defer p.Abort(nil)
 	err := root.ExecuteContext(ctx)
 	var status exit.Status
 	switch {
 	case errors.Is(context.Cause(ctx), eventbus.ErrLost): // all else follows from it
-		p.complain(context.Cause(ctx))
+		p.Complain(context.Cause(ctx))
 		return int(exit.Failed)
 	case err == nil:
 		return int(exit.Done)
 	case errors.As(err, &status):
 		return int(status)
 	case ctx.Err() != nil:
-		fmt.Fprintln(p.stderr, "worker: interrupted")
+		fmt.Fprintln(p.Stderr, "worker: interrupted")
 		return int(exit.Interrupted)
 	}
-	p.complain(err)
+	p.Complain(err)
 	if exit.IsUsage(err) {
 		return int(exit.WrongUse)
 	}
@@ -50,7 +58,7 @@ func (p *program) rootCommand() *cobra.Command {
 		Long: `worker loads the agent definitions of a repository (.agents/agents/*.md) and runs
 them as subagents: each in a session of its own, behind a permission gate, with
 its events, durable and in order, on the stream of the session that called it.`,
-		Version:       version(),
+		Version:       app.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          usage.Args(cobra.NoArgs),
@@ -58,7 +66,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if err := p.settings.Load(p.getenv); err != nil {
+			if err := p.Settings.Load(p.Getenv); err != nil {
 				return exit.Usage(err)
 			}
 			return nil
@@ -66,25 +74,20 @@ its events, durable and in order, on the stream of the session that called it.`,
 	}
 	root.SetFlagErrorFunc(usage.FlagError)
 	root.SetVersionTemplate("worker {{.Version}}\n")
-	p.settings.Register(root.PersistentFlags())
-	settings := p.settings.Groups()
+	p.Settings.Register(root.PersistentFlags())
+	settings := p.Settings.Groups()
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage.Print(cmd, settings[0]) })
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = usage.Help(cmd) }) // an error: nobody reads it
 	// It fails for a flag that is not there or has a function.
-	_ = root.RegisterFlagCompletionFunc("model", p.completeModels)
+	_ = root.RegisterFlagCompletionFunc("model", p.CompleteModels)
 	root.AddCommand(
-		p.taskCommand(),
-		p.runCommand(),
+		runs.Task(p.Program),
+		runs.Run(p.Program),
 		p.mcpCommand(),
-		usage.Group("agents", "Look at the agents of this workspace, check and make agent files",
-			p.agentsListCommand(), p.agentsShowCommand(), p.agentsLintCommand(), p.agentsSchemaCommand(), p.agentsNewCommand()),
-		usage.Group("permission", "See what the permission rules say of tool calls",
-			p.permissionEvalCommand(), p.permissionExplainCommand(), p.permissionLintCommand()),
+		agents.Commands(p.Program),
+		permissions.Commands(p.Program),
 		p.approvalsCommand(),
-		usage.Group("sessions", "Look at the sessions of this workspace, wait for them, stop and delete them",
-			p.sessionsListCommand(), p.sessionsShowCommand(), p.sessionsLogCommand(), p.sessionsStopCommand(),
-			p.sessionsApplyCommand(), p.sessionsDiscardCommand(),
-			p.sessionsWaitCommand(), p.sessionsResultCommand(), p.sessionsSummaryCommand(), p.sessionsSendCommand(), p.sessionsBackgroundCommand(), p.sessionsResumeCommand(), p.sessionsDeleteCommand()),
+		sessions.Commands(p.Program),
 		p.topCommand(),
 		p.workersCommand(),
 		p.doctorCommand(),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/natsservice"
@@ -56,7 +57,7 @@ type door interface {
 }
 
 func (p *program) serve(ctx context.Context, listen string) error {
-	return p.serving(ctx, func(a *app) error {
+	return p.Serving(ctx, func(a *app.Worker) error {
 		// The end of one door shuts the others: half a server is none.
 		ctx, shut := context.WithCancel(ctx)
 		defer shut()
@@ -79,39 +80,39 @@ func (p *program) serve(ctx context.Context, listen string) error {
 
 // openDoors starts the front doors and says where they are. With an error come
 // those that it has started.
-func (p *program) openDoors(ctx context.Context, a *app, listen string) ([]door, error) {
-	path := filepath.Join(a.ws.StateDir, tokenFile)
+func (p *program) openDoors(ctx context.Context, a *app.Worker, listen string) ([]door, error) {
+	path := filepath.Join(a.Workspace.StateDir, tokenFile)
 	token, err := httpserver.OpenToken(path)
 	if err != nil {
 		return nil, err
 	}
 	mcp := p.mcpServer(a).HTTP(nil)
 	web, err := httpserver.Start(ctx, listen, httpserver.Options{
-		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Token: token, MCP: mcp, Logger: p.logger(), Page: p.pageOptions(a),
+		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, MCP: mcp, Logger: p.Logger(), Page: p.pageOptions(a),
 	})
 	if err != nil {
 		mcp.Close()
 		return nil, fmt.Errorf("--listen %s: %w", listen, err)
 	}
-	fmt.Fprintf(p.stderr, "worker: %s is served on %s (token in %s)\n", a.ws.Root, web.URL(), path)
+	fmt.Fprintf(p.Stderr, "worker: %s is served on %s (token in %s)\n", a.Workspace.Root, web.URL(), path)
 	withPage, err := p.announcePage(a, web)
 	if err != nil {
 		return []door{web}, err
 	}
-	if a.bus.Embedded() {
+	if a.Bus.Embedded() {
 		return []door{withPage}, nil // nobody could reach a service within the process
 	}
 	service, err := natsservice.Start(ctx, natsservice.Options{
-		Tasks: a.tasks, Sessions: a.sessions.Store(), Bus: a.bus, Logger: p.logger(),
+		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Logger: p.Logger(),
 	})
 	if err != nil {
 		return []door{withPage}, err
 	}
-	a.report(ctx, true)
-	for _, f := range a.bus.Findings() {
-		fmt.Fprintf(p.stderr, "worker: %s\n", termtext.OneLine(f.String(), 1000))
+	a.Report(ctx, true)
+	for _, f := range a.Bus.Findings() {
+		fmt.Fprintf(p.Stderr, "worker: %s\n", termtext.OneLine(f.String(), 1000))
 	}
-	fmt.Fprintf(p.stderr, "worker: and on %s as the service %s, below %s\n",
-		a.bus.Conn().ConnectedUrlRedacted(), natsservice.Name, service.Subject())
+	fmt.Fprintf(p.Stderr, "worker: and on %s as the service %s, below %s\n",
+		a.Bus.Conn().ConnectedUrlRedacted(), natsservice.Name, service.Subject())
 	return []door{withPage, service}, nil
 }

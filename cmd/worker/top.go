@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,12 +9,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/top"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/session/store"
-	"github.com/agentworker/worker/taskt/control"
 )
 
 func (p *program) topCommand() *cobra.Command {
@@ -30,33 +28,33 @@ session's log, send it a line, stop it, and answer its approvals: ? lists them.
 It needs a terminal. Elsewhere 'worker sessions list' and 'worker events' say the same.`,
 		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := p.needScreen("worker top", "'worker sessions list' prints the sessions"); err != nil {
+			if err := p.NeedScreen("worker top", "'worker sessions list' prints the sessions"); err != nil {
 				return err
 			}
-			return p.onScreen(func() error {
-				return p.withStorage(cmd.Context(), func(s *storage) error { return p.top(cmd.Context(), s) })
+			return p.OnScreen(func() error {
+				return p.WithStorage(cmd.Context(), func(s *app.Storage) error { return p.top(cmd.Context(), s) })
 			})
 		},
 	}
 }
 
-func (p *program) top(ctx context.Context, s *storage) error {
-	if err := s.recover(ctx); err != nil {
+func (p *program) top(ctx context.Context, s *app.Storage) error {
+	if err := s.Recover(ctx); err != nil {
 		return err
 	}
-	feed := top.Feed{Bus: s.bus, Store: s.records, Keep: p.settings.ArchiveAfter}
-	model := top.New(ctx, s.ws.ID, &topActions{s}, p.outTerm, time.Now)
-	return terminal.Run(ctx, model, feed.Run, tea.WithEnvironment(p.environ))
+	feed := top.Feed{Bus: s.Bus, Store: s.Records, Keep: p.Settings.ArchiveAfter}
+	model := top.New(ctx, s.Workspace.ID, &topActions{s}, p.OutTerm, time.Now)
+	return terminal.Run(ctx, model, feed.Run, tea.WithEnvironment(p.Environ))
 }
 
 // topActions are what the keys of 'worker top' do.
-type topActions struct{ *storage }
+type topActions struct{ *app.Storage }
 
 var _ top.Actions = (*topActions)(nil)
 
 // Log implements [top.Actions].
 func (t *topActions) Log(ctx context.Context, id string) (string, error) {
-	r, messages, err := conversation(ctx, t.records, id)
+	r, messages, err := app.Conversation(ctx, t.Records, id)
 	if err != nil {
 		return "", err
 	}
@@ -70,7 +68,7 @@ func (t *topActions) Log(ctx context.Context, id string) (string, error) {
 
 // Send implements [top.Actions].
 func (t *topActions) Send(ctx context.Context, id, text string) (string, error) {
-	if _, err := controlBy(ctx, t.records, "worker top", "task_send", []string{id}, map[string]any{"message": text}); err != nil {
+	if _, err := app.Control(ctx, t.Records, "worker top", "task_send", []string{id}, map[string]any{"message": text}); err != nil {
 		return "", err
 	}
 	return "sent: its model reads it before its next step", nil
@@ -78,25 +76,12 @@ func (t *topActions) Send(ctx context.Context, id, text string) (string, error) 
 
 // Stop implements [top.Actions].
 func (t *topActions) Stop(ctx context.Context, id string) (string, error) {
-	return t.stop(ctx, "worker top", id)
-}
-
-// stop stops a session by a command of a name, and says how it has ended.
-func (s *storage) stop(ctx context.Context, command, id string) (string, error) {
-	answer, err := controlBy(ctx, s.records, command, "task_stop", []string{id}, nil)
-	if err != nil {
-		return "", err
-	}
-	var said []string
-	for _, s := range answer.(*control.Stopped).Sessions {
-		said = append(said, fmt.Sprintf("%s is %s", s.SessionID, s.Status))
-	}
-	return strings.Join(said, ", "), nil
+	return t.Storage.Stop(ctx, "worker top", id)
 }
 
 // Background implements [top.Actions].
 func (t *topActions) Background(ctx context.Context, id string) (string, error) {
-	if _, err := controlBy(ctx, t.records, "worker top", "task_background", []string{id}, nil); err != nil {
+	if _, err := app.Control(ctx, t.Records, "worker top", "task_background", []string{id}, nil); err != nil {
 		return "", err
 	}
 	return "it runs in the background; its caller goes on", nil
@@ -104,19 +89,6 @@ func (t *topActions) Background(ctx context.Context, id string) (string, error) 
 
 // Answer implements [top.Actions].
 func (t *topActions) Answer(ctx context.Context, id string, answer store.Answer) (string, error) {
-	answer.By = operator("worker top")
-	return t.answer(ctx, id, answer)
-}
-
-// needScreen is an error of use where the program has no terminal that it could draw
-// on and read keys from. instead says what there is without one.
-func (p *program) needScreen(command, instead string) error {
-	if p.stdinTTY && p.outTerm.IsTerminal() && p.outTerm.Redraws {
-		return nil
-	}
-	why := "stdin and stdout are not both one"
-	if p.stdinTTY && p.outTerm.IsTerminal() {
-		why = "TERM says that this one can't be drawn on"
-	}
-	return exit.Usage(errors.New(command + " needs a terminal, and " + why + ": " + instead))
+	answer.By = app.Operator("worker top")
+	return t.Storage.Answer(ctx, id, answer)
 }

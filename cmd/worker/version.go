@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 )
 
@@ -17,26 +17,8 @@ func versionCommand() *cobra.Command {
 		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "worker %s\n", version())
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "worker %s\n", app.Version())
 			return err
 		},
 	}
-}
-
-// version returns the program's version, as its build has it: that of the
-// module, else the commit.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return short(s.Value)
-		}
-	}
-	return "devel"
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
@@ -29,7 +30,7 @@ machine is listed for some 20 seconds.`,
 		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
+			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				workers, err := sessions.Leases().Workers(ctx)
 				if err != nil {
 					return err
@@ -39,14 +40,14 @@ machine is listed for some 20 seconds.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the workers, and which of them have the same agents, as one JSON document")
-	registerWide(cmd, &wide)
+	app.RegisterWide(cmd, &wide)
 	return cmd
 }
 
 func (p *program) listWorkers(workers []*lease.Worker, asJSON, wide bool) error {
 	sets := agentSets(workers)
 	if asJSON {
-		err := p.printJSON(struct {
+		err := p.PrintJSON(struct {
 			Workers   []*lease.Worker `json:"workers"`
 			AgentSets []agentSet      `json:"agentSets"`
 		}{append([]*lease.Worker{}, workers...), append([]agentSet{}, sets...)}, true)
@@ -55,7 +56,7 @@ func (p *program) listWorkers(workers []*lease.Worker, asJSON, wide bool) error 
 		}
 	}
 	if len(workers) == 0 {
-		fmt.Fprintln(p.stderr, "no worker runs agents here: worker serve starts one")
+		fmt.Fprintln(p.Stderr, "no worker runs agents here: worker serve starts one")
 		return nil
 	}
 	if !asJSON {
@@ -69,14 +70,14 @@ func (p *program) listWorkers(workers []*lease.Worker, asJSON, wide bool) error 
 				fmt.Sprintf("%d/%d", one.Running, one.Capacity), strconv.Itoa(one.Queued),
 				map[bool]string{true: "yes", false: "no"}[one.Serving], one.StartedAt.Local().Format(time.DateTime))
 		}
-		if err := p.printTable(t, wide); err != nil {
+		if err := p.PrintTable(t, wide); err != nil {
 			return err
 		}
 	}
 	if len(sets) > 1 {
-		fmt.Fprintf(p.stderr, "worker: these workers do not have the same agents; what a call gets depends on the one that runs it:\n")
+		fmt.Fprintf(p.Stderr, "worker: these workers do not have the same agents; what a call gets depends on the one that runs it:\n")
 		for _, set := range sets {
-			fmt.Fprintf(p.stderr, "worker:   %s: %s\n", short(set.Fingerprint), strings.Join(set.Workers, ", "))
+			fmt.Fprintf(p.Stderr, "worker:   %s: %s\n", short(set.Fingerprint), strings.Join(set.Workers, ", "))
 		}
 	}
 	return nil

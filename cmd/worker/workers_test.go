@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session/lease"
@@ -27,10 +28,10 @@ func natsURL(t *testing.T) string {
 func command(t *testing.T, environ []string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	p := &program{
-		stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-		environ: append([]string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}, environ...),
-	}
+	p := &program{&app.Program{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+		Environ: append([]string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}, environ...),
+	}}
 	status = p.run(t.Context(), args)
 	return status, out.String(), errs.String()
 }

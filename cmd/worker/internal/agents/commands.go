@@ -1,0 +1,18 @@
+// Package agents has the commands of 'worker agents'.
+package agents
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+)
+
+type commands struct{ *app.Program }
+
+// Commands returns 'worker agents'.
+func Commands(program *app.Program) *cobra.Command {
+	p := commands{program}
+	return usage.Group("agents", "Look at the agents of this workspace, check and make agent files",
+		p.listCommand(), p.showCommand(), p.lintCommand(), p.schemaCommand(), p.newCommand())
+}

@@ -1,0 +1,177 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/internal/termtext"
+)
+
+type lintOptions struct {
+	format        string
+	strict, quiet bool
+}
+
+// lintFormats print what lint found.
+var lintFormats = map[string]func(p commands, r *lintReport) error{
+	"human":  commands.printLint,
+	"json":   func(p commands, r *lintReport) error { return p.PrintJSON(r, true) },
+	"sarif":  func(p commands, r *lintReport) error { return p.PrintJSON(agentdoc.SARIF(r.Diagnostics), true) },
+	"github": func(p commands, r *lintReport) error { return agentdoc.WriteGitHub(p.Stdout, r.Diagnostics) },
+}
+
+func (p commands) lintCommand() *cobra.Command {
+	var opts lintOptions
+	cmd := &cobra.Command{
+		Use:   "lint [PATH...]",
+		Short: "Check agent files",
+		Long: `Checks the agent files at PATH, files or folders with all that is below them. Without
+PATH it checks the folders that are served: the workspace's, yours, and --agents-dir.
+
+Each finding is a line FILE:LINE:COLUMN: SEVERITY: MESSAGE (CODE); WHAT TO DO. The exit
+status is 1 if there is an error, with --strict also if there is a warning, else 0.`,
+		Example: `  worker agents lint
+  worker agents lint --strict --quiet .agents/agents/reviewer.md
+  worker agents lint --format sarif > agents.sarif
+  worker agents lint --format github          # annotations in GitHub Actions`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			return p.lintAgents(cmd.Context(), paths, opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.format, "format", "human", "human, json, sarif or github")
+	flags.BoolVar(&opts.strict, "strict", false, "warnings count as errors")
+	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "leave out information")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"human", "json", "sarif", "github"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// lintReport is what lint found.
+type lintReport struct {
+	Files       int                    `json:"files"` // checked
+	Errors      int                    `json:"errors"`
+	Warnings    int                    `json:"warnings"`
+	Diagnostics []agentdefs.Diagnostic `json:"diagnostics"` // files relative to the current folder, if below it
+}
+
+func (p commands) lintAgents(ctx context.Context, paths []string, opts lintOptions) error {
+	show, ok := lintFormats[opts.format]
+	if !ok {
+		return exit.Usage(fmt.Errorf("--format %q: use human, json, sarif or github", opts.format))
+	}
+	report, err := p.lint(ctx, paths)
+	if err != nil {
+		return err
+	}
+	if opts.quiet {
+		report.Diagnostics = slices.DeleteFunc(report.Diagnostics, func(d agentdefs.Diagnostic) bool { return d.Severity == agentdefs.Information })
+	}
+	for _, d := range report.Diagnostics {
+		switch d.Severity {
+		case agentdefs.Error:
+			report.Errors++
+		case agentdefs.Warning:
+			report.Warnings++
+		}
+	}
+	if err := show(p, report); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "%s, %s in %s\n", termtext.Plural(report.Errors, "error"), termtext.Plural(report.Warnings, "warning"), termtext.Plural(report.Files, "file"))
+	if report.Errors > 0 || opts.strict && report.Warnings > 0 {
+		return exit.Failed
+	}
+	return nil
+}
+
+// lint checks the files at paths, or without any those that are served.
+func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error) {
+	ws, err := p.Workspace()
+	if err != nil {
+		return nil, err
+	}
+	opts := p.AgentOptions(ws)
+	opts.KnownModel = func(name string) bool { // whatever keys are set: a check has none
+		_, err := p.Models().Resolve(name)
+		return err == nil
+	}
+	report := &lintReport{Diagnostics: []agentdefs.Diagnostic{}}
+	if len(paths) > 0 {
+		found, files, err := agentdefs.Lint(ctx, paths, opts)
+		if err != nil && ctx.Err() == nil {
+			return nil, exit.Usage(err)
+		}
+		report.Files, report.Diagnostics = files, append(report.Diagnostics, found...)
+		return report, err
+	}
+	snapshot, err := agentdefs.Load(ws.Root, opts)
+	if err != nil {
+		return nil, err
+	}
+	report.Files = countFiles(snapshot)
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("finding the current folder: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(here); err == nil { // as the root is
+		here = real
+	}
+	for _, d := range snapshot.Diagnostics() {
+		d.File = fromHere(here, ws.Root, d.File)
+		report.Diagnostics = append(report.Diagnostics, d)
+	}
+	return report, nil
+}
+
+// fromHere returns a file that is shown relative to root as it is seen from
+// the folder here: relative if it is below it, else absolute.
+func fromHere(here, root, file string) string {
+	at := filepath.FromSlash(file)
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(root, at)
+	}
+	if rel, err := filepath.Rel(here, at); err == nil && filepath.IsLocal(rel) {
+		at = rel
+	}
+	return filepath.ToSlash(at)
+}
+
+// countFiles counts the files that a snapshot speaks of.
+func countFiles(snapshot *agentdefs.Snapshot) int {
+	files := map[string]bool{}
+	for _, d := range snapshot.Agents() {
+		if !d.BuiltIn {
+			files[d.File] = true
+		}
+	}
+	for _, u := range snapshot.Unserved() {
+		if u.File != "built-in" {
+			files[u.File] = true
+		}
+	}
+	for _, d := range snapshot.Diagnostics() {
+		if strings.HasSuffix(d.File, ".md") {
+			files[d.File] = true
+		}
+	}
+	return len(files)
+}
+
+func (p commands) printLint(r *lintReport) error {
+	for _, d := range r.Diagnostics {
+		if _, err := fmt.Fprintln(p.Stdout, termtext.OneLine(d.String(), 2000)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

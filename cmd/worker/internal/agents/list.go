@@ -1,0 +1,202 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/internal/termtext"
+)
+
+type listOptions struct {
+	all, json, watch, wide bool
+}
+
+func (p commands) listCommand() *cobra.Command {
+	var opts listOptions
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the agents; what is wrong with agent files goes to stderr",
+		Long: `Lists the agents of the workspace. Agents that are not served have a row too, whose
+state says why: refused, duplicate, replaced, off or no description, with the code of
+the diagnostic that says more.
+
+MAY is what an agent's own rules let it do. The rules of permissions.jsonc and your
+answers come after them; only what an agent's rules deny is final.
+
+With --watch the table is printed again whenever files change, until Ctrl-C.`,
+		Example: `  worker agents list
+  worker agents list --json | jq -r '.agents[].name'
+  worker agents list --watch`,
+		Args: usage.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if opts.watch {
+				return p.watchAgents(cmd.Context(), opts)
+			}
+			snapshot, err := p.LoadAgents()
+			if err != nil {
+				return err
+			}
+			p.ReportDiagnostics(snapshot)
+			p.ReportUnread(snapshot)
+			if opts.json {
+				return p.PrintJSON(agentdoc.NewSnapshot(snapshot), true)
+			}
+			return p.tableAgents(snapshot, opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.all, "all", false, "list hidden agents too")
+	cmd.Flags().BoolVar(&opts.json, "json", false, "print agents and diagnostics as one JSON document")
+	cmd.Flags().BoolVar(&opts.watch, "watch", false, "print again with every change; with --json one document a line")
+	app.RegisterWide(cmd, &opts.wide)
+	return cmd
+}
+
+// agentRow is a line of the table.
+type agentRow struct{ name, mode, steps, source, may, state, description string }
+
+// tableAgents prints the agents that are served and those that are not.
+func (p commands) tableAgents(snapshot *agentdefs.Snapshot, opts listOptions) error {
+	var rows []agentRow
+	for _, d := range snapshot.Agents() {
+		if d.Hidden && !opts.all {
+			continue
+		}
+		rows = append(rows, agentRow{d.Name, string(d.Mode), strconv.Itoa(d.MaxSteps), agentdoc.Origin(d), d.May(), agentdoc.State(d), d.Description})
+	}
+	for _, u := range snapshot.Unserved() {
+		rows = append(rows, agentRow{u.Name, "-", "-", u.File, "-", unservedState(u), u.Reason})
+	}
+	slices.SortStableFunc(rows, func(a, b agentRow) int { return cmp.Compare(a.name, b.name) })
+	t := &terminal.Table{
+		Header: []string{"NAME", "MODE", "STEPS", "SOURCE", "MAY", "STATE", "DESCRIPTION"},
+		Drop:   []string{"STEPS", "MODE", "SOURCE"},
+		Colors: func(row []string) terminal.Color {
+			switch {
+			case slices.Contains(row, "ok"):
+				return terminal.Green
+			case slices.ContainsFunc(row, func(s string) bool { return strings.HasPrefix(s, "refused") }):
+				return terminal.Red
+			}
+			return terminal.Yellow
+		},
+	}
+	description := 80
+	if opts.wide {
+		description = 300
+	}
+	for _, r := range rows {
+		t.Add(termtext.OneLine(r.name, 60), r.mode, r.steps, termtext.OneLine(r.source, 200),
+			termtext.OneLine(r.may, 80), r.state, termtext.OneLine(r.description, description))
+	}
+	return p.PrintTable(t, opts.wide)
+}
+
+// unservedState says in a word why an agent is not served, with the code of the
+// diagnostic that says more.
+func unservedState(u agentdefs.Unserved) string {
+	word := "refused"
+	switch u.Code {
+	case "name-duplicate":
+		word = "duplicate"
+	case "agent-shadows", "agent-shadows-builtin":
+		word = "replaced"
+	case "agent-disabled":
+		word = "off"
+	case "description-missing":
+		word = "no description"
+	}
+	return word + " (" + u.Code + ")"
+}
+
+// clearScreen moves a terminal's cursor to the top and clears what is below.
+const clearScreen = "\x1b[H\x1b[2J"
+
+// watchAgents prints the agents again with every new snapshot, until ctx ends.
+// It opens nothing but the agent files, so a worker may run at the same time.
+func (p commands) watchAgents(ctx context.Context, opts listOptions) error {
+	ws, err := p.Workspace()
+	if err != nil {
+		return err
+	}
+	opened := p.AgentOptions(ws)
+	opened.Logger = nil // the output says all that would be logged
+	agents, err := agentdefs.Open(ctx, ws.Root, opened)
+	if err != nil {
+		return err
+	}
+	defer agents.Close()
+	first := true
+	for c := range agents.Changes(ctx) {
+		if opts.json {
+			err = p.PrintJSON(newWatchDocument(c, first), false)
+		} else {
+			err = p.showChange(c, first, opts)
+		}
+		if err != nil {
+			return err
+		}
+		first = false
+	}
+	return ctx.Err()
+}
+
+func (p commands) showChange(c agentdefs.Change, first bool, opts listOptions) error {
+	if p.OutTerm.Redraws {
+		fmt.Fprint(p.Stdout, clearScreen)
+	}
+	if err := p.tableAgents(c.Snapshot, opts); err != nil {
+		return err
+	}
+	if !first {
+		if _, err := fmt.Fprintln(p.Stdout, changeLine(c)); err != nil {
+			return err
+		}
+	}
+	p.ReportDiagnostics(c.Snapshot)
+	return nil
+}
+
+// changeLine says in one line what has become of the agents.
+func changeLine(c agentdefs.Change) string {
+	var parts []string
+	for _, group := range []struct {
+		word  string
+		names []string
+	}{{"added", c.Added}, {"changed", c.Changed}, {"removed", c.Removed}} {
+		if len(group.names) > 0 {
+			parts = append(parts, group.word+": "+termtext.OneLine(strings.Join(group.names, ", "), 200))
+		}
+	}
+	if len(parts) == 0 {
+		return "no agent has changed, but what is said of the files"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// watchDocument is a snapshot as --watch --json prints it, in one line.
+type watchDocument struct {
+	Version uint64   `json:"version"` // counts the snapshots from 1
+	Added   []string `json:"added"`   // empty for the first one, as are the next two
+	Changed []string `json:"changed"`
+	Removed []string `json:"removed"`
+	agentdoc.Snapshot
+}
+
+func newWatchDocument(c agentdefs.Change, first bool) watchDocument {
+	doc := watchDocument{c.Snapshot.Version, []string{}, append([]string{}, c.Changed...), append([]string{}, c.Removed...), agentdoc.NewSnapshot(c.Snapshot)}
+	if !first {
+		doc.Added = append(doc.Added, c.Added...)
+	}
+	return doc
+}

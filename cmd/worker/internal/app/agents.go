@@ -1,0 +1,113 @@
+package app
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/tool"
+)
+
+// LoadAgents reads the agents of the workspace once.
+func (p *Program) LoadAgents() (*agentdefs.Snapshot, error) {
+	ws, err := p.Workspace()
+	if err != nil {
+		return nil, err
+	}
+	return agentdefs.Load(ws.Root, p.AgentOptions(ws))
+}
+
+// AgentOptions says where the agents of a workspace come from: besides its own
+// folder the user's, which is below their settings, and those of --agents-dir.
+func (p *Program) AgentOptions(ws *workspace.Workspace) *agentdefs.Options {
+	return &agentdefs.Options{
+		Nesting:    p.Settings.MaxDepth > 1,
+		Home:       ws.Home,
+		UserDir:    filepath.Join(ws.ConfigDir, "agents"),
+		Dirs:       p.Settings.AgentsDirs,
+		From:       p.Settings.AgentsFrom,
+		ToolsHome:  ws.Home,
+		KnownModel: p.Models().Known,
+		Tools:      toolNames(),
+		Logger:     p.Logger(),
+	}
+}
+
+// SharedAgents are the folders of agent files that serve other workspaces too.
+func (p *Program) SharedAgents(ws *workspace.Workspace) []string {
+	dirs := slices.Clone([]string(p.Settings.AgentsDirs))
+	if ws.Home != "" && (slices.Contains(p.Settings.AgentsFrom, "all") || slices.Contains(p.Settings.AgentsFrom, "claude-user")) {
+		dirs = append(dirs, filepath.Join(ws.Home, ".claude", "agents"))
+	}
+	return dirs
+}
+
+// toolNames are the tools that agents of this process have, besides task. What
+// they work in makes no difference to their names.
+func toolNames() []string {
+	var names []string
+	for _, t := range tool.Builtin(new(tool.Workspace)) {
+		names = append(names, t.Spec().Name)
+	}
+	return names
+}
+
+// ReportAgent says on stderr what is wrong with the file of an agent that is
+// about to run, or with the one that would have the name. Findings about others
+// are counted in one line.
+func (p *Program) ReportAgent(snapshot *agentdefs.Snapshot, def *agentdefs.Definition, name string) {
+	file := ""
+	if def != nil {
+		file = def.File
+	} else {
+		for _, u := range snapshot.Unserved() {
+			if strings.EqualFold(u.Name, name) {
+				file = u.File
+			}
+		}
+	}
+	files := make(map[string]bool)
+	wrong := 0
+	for _, d := range snapshot.Diagnostics() {
+		switch {
+		case d.Severity == agentdefs.Information:
+		case d.File == file:
+			fmt.Fprintln(p.Stderr, termtext.OneLine(d.String(), 2000))
+		default:
+			wrong++
+			files[d.File] = true
+		}
+	}
+	if wrong > 0 {
+		fmt.Fprintf(p.Stderr, "%s in %s of other agents: see 'worker agents lint'\n", termtext.Plural(wrong, "problem"), termtext.Plural(len(files), "file"))
+	}
+	if OnlyBuiltIn(snapshot) {
+		p.ReportUnread(snapshot)
+	}
+}
+
+// ReportDiagnostics says on stderr what is wrong with agent files.
+func (p *Program) ReportDiagnostics(snapshot *agentdefs.Snapshot) {
+	for _, d := range snapshot.Diagnostics() {
+		if d.Severity != agentdefs.Information {
+			fmt.Fprintln(p.Stderr, termtext.OneLine(d.String(), 2000))
+		}
+	}
+}
+
+// OnlyBuiltIn reports whether no file's agent is served.
+func OnlyBuiltIn(snapshot *agentdefs.Snapshot) bool {
+	return !slices.ContainsFunc(snapshot.Agents(), func(d *agentdefs.Definition) bool { return !d.BuiltIn })
+}
+
+// ReportUnread says on stderr, in one line, which folders of agent files are not
+// read, and how to read them.
+func (p *Program) ReportUnread(snapshot *agentdefs.Snapshot) {
+	if folders := snapshot.Unread(); len(folders) > 0 {
+		fmt.Fprintln(p.Stderr, termtext.OneLine(agentdefs.SayUnread(folders)+"; "+agentdefs.ReadHint(folders), 2000))
+	}
+}

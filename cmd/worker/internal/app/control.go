@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os/user"
+	"strings"
+
+	"github.com/agentworker/worker/cmd/worker/internal/question"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/control"
+)
+
+// Control makes a call of an operation on sessions, ids or the starts of ids, for a
+// command of a name.
+func Control(ctx context.Context, sessions *store.Store, command, operation string, ids []string, in map[string]any) (control.Answer, error) {
+	args := map[string]any{}
+	maps.Copy(args, in)
+	var whole []string
+	for _, id := range ids {
+		r, err := sessions.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		whole = append(whole, r.ID)
+	}
+	if len(whole) == 1 {
+		args["sessionId"] = whole[0]
+	} else {
+		args["sessionIds"] = whole
+	}
+	data, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
+	}
+	return control.New(sessions).Do(ctx, &control.Scope{Workspace: true, By: Operator(command)}, control.Find(operation), data)
+}
+
+// Stop stops a session by a command of a name, and says how it has ended.
+func (s *Storage) Stop(ctx context.Context, command, id string) (string, error) {
+	answer, err := Control(ctx, s.Records, command, "task_stop", []string{id}, nil)
+	if err != nil {
+		return "", err
+	}
+	var said []string
+	for _, s := range answer.(*control.Stopped).Sessions {
+		said = append(said, fmt.Sprintf("%s is %s", s.SessionID, s.Status))
+	}
+	return strings.Join(said, ", "), nil
+}
+
+// Answer answers an approval, and returns what it was about.
+func (s *Storage) Answer(ctx context.Context, id string, answer store.Answer) (string, error) {
+	if err := s.Recover(ctx); err != nil { // what was killed asks nothing any more
+		return "", err
+	}
+	a, err := s.Records.Answer(ctx, id, answer)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s: %s %s", a.Outcome, termtext.OneLine(a.Tool, 40), question.Line(a.Patterns, 200)), nil
+}
+
+// Operator names the user of a command, for people.
+func Operator(command string) string {
+	if u, err := user.Current(); err == nil {
+		return u.Username + " by " + command
+	}
+	return command
+}

@@ -1,0 +1,113 @@
+package app
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/judge"
+	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/glob"
+	"github.com/agentworker/worker/tool"
+)
+
+// RulesFile returns where the static rules of a workspace are.
+func RulesFile(ws *workspace.Workspace) string {
+	return filepath.Join(ws.StateDir, "permissions.jsonc")
+}
+
+// OwnRules are the rules that stand behind every agent's own: no file can lift
+// them.
+func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
+	rules := ownFolders(ws, p.SharedAgents(ws)...)
+	for _, pattern := range below(p.Settings.KeyFiles()...) {
+		rules = append(rules, permission.Rule{
+			Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "the API key's file"}, Own: true,
+		})
+	}
+	return rules
+}
+
+// ownFolders are the rules that keep agents out of the worker's own state and
+// settings: with those an agent could give itself what the rules deny it.
+//
+// The same for git's own folder, where a file can be a program that the user's
+// next git command runs: no file tool writes there. And for agentsDirs, the
+// further folders of agent files, which serve other workspaces too.
+func ownFolders(ws *workspace.Workspace, agentsDirs ...string) []permission.Rule {
+	var rules []permission.Rule
+	deny := func(source string, patterns []string, tools ...string) {
+		for _, name := range tools {
+			for _, pattern := range patterns {
+				rules = append(rules, permission.Rule{
+					Tool: name, Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: source}, Own: true,
+				})
+			}
+		}
+	}
+	deny("git's own folder", []string{".git", ".git/**", "**/.git", "**/.git/**"}, "write_file", "edit_file")
+	deny("the agent files of --agents-dir", below(agentsDirs...), "write_file", "edit_file")
+	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
+	return rules
+}
+
+// OpenJudge opens the judge of calls in the workspace. It has to be closed.
+func (p *Program) OpenJudge() (*workspace.Workspace, *judge.Judge, error) {
+	ws, err := p.Workspace()
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := judge.Open(ws, p.ToolOptions(ws))
+	return ws, j, err
+}
+
+// ToolOptions say how the built-in tools work in a workspace: which of the
+// worker's own folders no command sees, and which none writes.
+func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
+	folders := slices.Concat(agentdefs.Folders(), p.SharedAgents(ws))
+	return &tool.Options{
+		Env:     p.withoutKeys(),
+		KeepEnv: p.Settings.Sandbox.KeepEnv,
+		Home:    ws.Home,
+		AgentFiles: tool.AgentFiles{
+			Folders: folders,
+			Change: func(file string, before, after []byte) string {
+				return agentdefs.RightsChange(file, before, after, ws.Home)
+			},
+		},
+		Sandbox: tool.SandboxOptions{
+			Mode:      p.Settings.Sandbox.Mode,
+			Folders:   p.Settings.Sandbox.Folders,
+			Protected: folders,
+			Hidden:    slices.Concat([]string{ws.StateDir, ws.StateHome, ws.ConfigDir}, p.Settings.KeyFiles()),
+		},
+	}
+}
+
+// withoutKeys returns the environment without the variables that hold keys of agents,
+// whatever their names look like.
+func (p *Program) withoutKeys() []string {
+	hidden := p.Settings.AgentKeys.Variables()
+	return slices.DeleteFunc(slices.Clone(p.Environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(hidden, name)
+	})
+}
+
+// below returns the patterns of folders and of all below them, by the names
+// that they are given by and by those that they really have.
+func below(dirs ...string) []string {
+	var patterns []string
+	for _, dir := range dirs {
+		names := []string{dir}
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+			names = append(names, real)
+		}
+		for _, name := range names {
+			patterns = append(patterns, glob.Quote(name), glob.Quote(name)+"/**")
+		}
+	}
+	return patterns
+}

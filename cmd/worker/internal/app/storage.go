@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/suggest"
+	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/control"
+)
+
+// Storage is the open state of a workspace: what commands that only look need.
+type Storage struct {
+	Workspace *workspace.Workspace
+	Bus       *eventbus.Bus
+	Records   *store.Store
+	endStop   func() // ends handOverAtStops
+}
+
+// OpenStorage opens the workspace's state, here or through a worker that has it
+// open already. It changes nothing there: see recover.
+func (p *Program) OpenStorage(ctx context.Context) (_ *Storage, err error) {
+	ws, err := p.StateOf()
+	if err != nil {
+		return nil, err
+	}
+	s := &Storage{Workspace: ws}
+	s.Bus, err = eventbus.Open(ctx, ws.ID, &eventbus.Options{
+		URL: p.Settings.NATS, Access: p.Settings.Access, Replicas: p.Settings.Replicas,
+		StoreDir: filepath.Join(ws.StateDir, "nats"), Sync: p.Settings.StoreSync(), MaxAge: p.Settings.EventAge(), Logger: p.Logger(), Lost: p.Abort,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.endStop = handOverAtStops(s.Bus, p.Logger())
+	if s.Records, err = store.Open(ctx, s.Bus); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.Records.NoteEnds(control.EndNotes)
+	return s, nil
+}
+
+// Close closes the state of the workspace.
+func (s *Storage) Close() error {
+	s.endStop()
+	return s.Bus.Close()
+}
+
+// Recover ends the sessions that killed processes of this machine have left running.
+// Commands that run or change sessions call it first. Commands that only read do not.
+func (s *Storage) Recover(ctx context.Context) error {
+	if !s.Bus.Embedded() { // the workers that run do it
+		return nil
+	}
+	if _, err := s.Records.Recover(ctx); err != nil {
+		return fmt.Errorf("ending the sessions of an earlier process: %w", err)
+	}
+	return nil
+}
+
+// WithSessions has f look at the sessions of the workspace.
+func (p *Program) WithSessions(ctx context.Context, f func(context.Context, *store.Store) error) error {
+	return p.WithStorage(ctx, func(s *Storage) error { return f(ctx, s.Records) })
+}
+
+// WithStorage has f use the state of the workspace.
+func (p *Program) WithStorage(ctx context.Context, f func(*Storage) error) (err error) {
+	s, err := p.OpenStorage(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return Meant(ctx, s.Records, f(s))
+}
+
+// Conversation returns a session's record and messages.
+func Conversation(ctx context.Context, sessions *store.Store, id string) (*store.Record, []*store.Message, error) {
+	r, err := sessions.Get(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	messages, err := sessions.Messages(ctx, r.ID)
+	return r, messages, err
+}
+
+// Meant adds to a "not found" the session or approval that was likely meant.
+func Meant(ctx context.Context, sessions *store.Store, err error) error {
+	var missing *store.NotFoundError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	var ids []string
+	list := "worker sessions list --all"
+	if missing.What == "session" {
+		if page, err := sessions.Page(ctx, store.ListOptions{Nested: true}); err == nil { // else nothing is suggested
+			for _, r := range page.Sessions {
+				ids = append(ids, r.ID)
+			}
+		}
+	} else {
+		list = "worker approvals list"
+		pending, _ := sessions.Approvals(ctx)
+		for _, a := range pending {
+			ids = append(ids, a.ID)
+		}
+	}
+	return fmt.Errorf("%w%s: '%s' shows what exists", err, suggest.DidYouMean(missing.ID, ids), list)
+}

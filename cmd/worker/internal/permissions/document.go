@@ -1,0 +1,153 @@
+package permissions
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/judge"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/permission"
+)
+
+// explainDocument is an explanation as --json prints it.
+type explainDocument struct {
+	Tool   string            `json:"tool"`
+	Action permission.Action `json:"action"`
+	Layer  permission.Layer  `json:"layer"` // judge.LayerTool: the tool refuses the arguments
+	Reason string            `json:"reason"`
+	Layers []layerDocument   `json:"layers"`
+	Values []valueDocument   `json:"values"`
+
+	// Sandbox is what holds a command of the shell; nil means it is another tool.
+	Sandbox *judge.Sandbox `json:"sandbox,omitempty"`
+}
+
+// layerDocument is a layer, whether or not a rule in it matches.
+type layerDocument struct {
+	Layer  permission.Layer `json:"layer"`
+	Agent  string           `json:"agent,omitempty"`
+	Source string           `json:"source"`
+	Rules  int              `json:"rules"`
+}
+
+// valueDocument is what became of one value.
+type valueDocument struct {
+	Tool     string          `json:"tool"`
+	Text     string          `json:"text"`
+	Action   string          `json:"action"` // "none": it has no say
+	Layer    string          `json:"layer,omitempty"`
+	Unknown  bool            `json:"unknown"`  // it cannot be known before the call runs
+	DenyOnly bool            `json:"denyOnly"` // it can deny the call and nothing else
+	Decides  bool            `json:"decides"`  // it decides on the call
+	Reason   string          `json:"reason,omitempty"`
+	Matches  []matchDocument `json:"matches"` // in the order in which the last one wins
+}
+
+type matchDocument struct {
+	agentdoc.Rule
+	Layer permission.Layer `json:"layer"`
+	Agent string           `json:"agent,omitempty"`
+	Wins  bool             `json:"wins"`
+}
+
+// refuse is the outcome where the tool itself refuses the arguments.
+func (doc *explainDocument) refuse(err error) {
+	doc.Action, doc.Layer, doc.Values = permission.Deny, judge.LayerTool, []valueDocument{}
+	doc.Reason = fmt.Sprintf("The tool refuses the arguments, so the rules are not asked: %v.", err)
+}
+
+func (doc *explainDocument) fill(e permission.Explanation) {
+	doc.Action, doc.Layer, doc.Reason = e.Decision.Action, e.Decision.Layer, e.Decision.Reason()
+	doc.Values = make([]valueDocument, 0, len(e.Values))
+	decided := false
+	for _, v := range e.Values {
+		value := valueDocument{
+			Tool: v.Value.Tool, Text: v.Value.Text, Action: v.Decision.Action.String(), Layer: string(v.Decision.Layer),
+			Unknown: v.Value.Certainty == permission.Unknown, DenyOnly: v.Value.OnlyDenies(), Matches: []matchDocument{},
+		}
+		if v.Decision.Action != 0 {
+			value.Reason = v.Decision.Reason()
+			value.Decides = !decided && v.Decision.Action == e.Decision.Action && v.Value == e.Decision.Value
+			decided = decided || value.Decides
+		}
+		for _, m := range v.Matches {
+			match := matchDocument{
+				Rule:  agentdoc.Rule{Tool: m.Rule.Tool, Pattern: m.Rule.Pattern, Action: m.Rule.Action, Source: m.Rule.Source.String()},
+				Layer: m.Layer, Wins: m.Wins,
+			}
+			if m.Layer == permission.LayerAgent {
+				match.Agent = doc.Layers[m.Agent].Agent // agents come first
+			}
+			value.Matches = append(value.Matches, match)
+		}
+		doc.Values = append(doc.Values, value)
+	}
+}
+
+// printSandbox shows what holds a command, for people.
+func printSandbox(w io.Writer, doc *judge.Sandbox) {
+	if doc.Backend == "" {
+		fmt.Fprintf(w, "\nsandbox: none: %s\n", termtext.Printable(strings.Join(doc.NotHeld, "; ")))
+		return
+	}
+	network := "loopback only"
+	if doc.Network {
+		network = "hosts that the rules about network allow"
+	}
+	fmt.Fprintf(w, "\nsandbox (%s):\n  network\t%s\n", doc.Backend, network)
+	list := func(title string, paths []string) {
+		if len(paths) > 0 {
+			fmt.Fprintf(w, "  %s\t%s\n", title, termtext.OneLine(strings.Join(paths, ", "), 500))
+		}
+	}
+	list("hidden", doc.Hidden)
+	list("read-only", doc.ReadOnly)
+	list("not held", doc.NotHeld)
+}
+
+// printExplanation prints the document for people. Values that could only deny
+// and do not are counted.
+func (p commands) printExplanation(doc *explainDocument) error {
+	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "%s: %s\n\nlayers:\n", doc.Action, termtext.Printable(doc.Reason))
+	for _, l := range doc.Layers {
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", l.Layer, termtext.OneLine(l.Agent, 60), termtext.Plural(l.Rules, "rule"), termtext.OneLine(l.Source, 500))
+	}
+	silent := 0
+	for _, v := range doc.Values {
+		if v.Action == permission.Action(0).String() {
+			silent++
+			continue
+		}
+		fmt.Fprintf(w, "\n%s %q\n", termtext.OneLine(v.Tool, 60), termtext.OneLine(v.Text, 2000))
+		for _, m := range v.Matches {
+			won := ""
+			if m.Wins {
+				won = "<- wins"
+			}
+			layer := string(m.Layer)
+			if m.Agent != "" {
+				layer += " " + termtext.OneLine(m.Agent, 60)
+			}
+			fmt.Fprintf(w, "  %s\t%s\t%s: %q\t%s\t%s\n", layer, m.Action, termtext.OneLine(m.Tool, 60), termtext.OneLine(m.Pattern, 500), termtext.OneLine(m.Source, 500), won)
+		}
+		if len(v.Matches) == 0 {
+			fmt.Fprintln(w, "  no rule matches")
+		}
+		outcome := v.Action
+		if v.Decides {
+			outcome += ", which decides on the call"
+		}
+		fmt.Fprintf(w, "  = %s: %s\n", outcome, termtext.Printable(v.Reason))
+	}
+	if doc.Sandbox != nil {
+		printSandbox(w, doc.Sandbox)
+	}
+	if silent > 0 {
+		fmt.Fprintf(w, "\n%d more values could only deny the call, and no rule does (--json shows them)\n", silent)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,198 @@
+package permissions
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/judge"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/taskt"
+)
+
+type explainOptions struct {
+	agents []string
+	args   string
+	json   bool
+	expect string
+}
+
+func (p commands) explainCommand() *cobra.Command {
+	var opts explainOptions
+	cmd := &cobra.Command{
+		Use:   "explain TOOL [ARG]",
+		Short: "Show which rules match a call, which one decides, and why",
+		Long: `explain shows what the rules in force say of one call: every layer, every rule
+that matches with the place it is written at, and which one wins.
+
+ARG is what the tool is about: a path, a command line, the name of an agent. Of
+a tool that is not built in it is the value itself, "*" (the call as such) if
+left out. --json-args gives all arguments instead.
+
+The layers are those of a new session of --agent; given twice, the second is
+called by the first. Without --agent only permissions.jsonc is asked. The exit
+status is 0 whatever the answer; with --expect it is 1 if the answer differs.`,
+		Args: usage.Args(cobra.RangeArgs(1, 2)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return p.explain(args, opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&opts.agents, "agent", nil, "the agent that makes the call; again for one that it calls")
+	flags.StringVar(&opts.args, "json-args", "", "the arguments of the call, a JSON object, in place of ARG")
+	flags.BoolVar(&opts.json, "json", false, "print one JSON document")
+	flags.StringVar(&opts.expect, "expect", "", "allow, ask or deny: exit with status 1 if the answer is another")
+	_ = cmd.RegisterFlagCompletionFunc("agent", p.CompleteAgents(func(*agentdefs.Definition) bool { return true }))
+	return cmd
+}
+
+func (p commands) explain(args []string, opts explainOptions) (err error) {
+	var want permission.Action
+	if opts.expect != "" {
+		if want, err = permission.ParseAction(opts.expect); err != nil {
+			return exit.Usage(fmt.Errorf("--expect: %w", err))
+		}
+	}
+	if opts.args != "" && len(args) > 1 {
+		return exit.Usage(errors.New("--json-args stands in place of ARG: give one of them"))
+	}
+	doc, err := p.explanation(args, opts, func() (*agentdefs.Snapshot, error) {
+		snapshot, err := p.LoadAgents()
+		if err == nil {
+			p.ReportDiagnostics(snapshot)
+		}
+		return snapshot, err
+	})
+	if err != nil {
+		return err
+	}
+	if opts.json {
+		err = p.PrintJSON(doc, true)
+	} else {
+		err = p.printExplanation(doc)
+	}
+	if err != nil {
+		return err
+	}
+	if want != 0 && doc.Action != want {
+		p.Complain(fmt.Errorf("the answer is %v, expected %v", doc.Action, want))
+		return exit.Failed
+	}
+	return nil
+}
+
+// Explain says what the rules make of a call that a person has typed.
+func Explain(p *app.Program, agents *agentdefs.Snapshot, agent, name, arg string) (any, error) {
+	opts := explainOptions{}
+	if agent != "" {
+		opts.agents = []string{agent}
+	}
+	args := []string{name}
+	switch {
+	case strings.HasPrefix(strings.TrimSpace(arg), "{"):
+		opts.args = arg
+	case arg != "":
+		args = append(args, arg)
+	}
+	return commands{p}.explanation(args, opts, func() (*agentdefs.Snapshot, error) { return agents, nil })
+}
+
+// explanation makes the document of a call. agents returns the agents that it may name.
+func (p commands) explanation(args []string, opts explainOptions, agents func() (*agentdefs.Snapshot, error)) (_ *explainDocument, err error) {
+	ws, j, err := p.OpenJudge()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	doc := &explainDocument{Tool: args[0]}
+	layers, err := p.explainLayers(ws, opts.agents, agents, doc)
+	if err != nil {
+		return nil, err
+	}
+	values, err := explainValues(j, args, opts.args)
+	if err != nil {
+		doc.refuse(err)
+	} else {
+		j.Hold(args[0], layers)
+		doc.fill(layers.Explain(values))
+	}
+	doc.Sandbox, err = j.Sandbox(args[0], layers)
+	return doc, err
+}
+
+// explainLayers returns the layers that a new session has, and notes in doc
+// where each is from.
+func (p commands) explainLayers(ws *workspace.Workspace, names []string, agents func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, error) {
+	doc.Layers = []layerDocument{}
+	layers := &permission.Layers{}
+	if len(names) > 0 {
+		snapshot, err := agents()
+		if err != nil {
+			return nil, err
+		}
+		depth := 1
+		for i, name := range names {
+			def, ok := snapshot.Agent(name)
+			if !ok {
+				return nil, exit.Usage(fmt.Errorf("there is no agent %q; 'worker agents list' shows the agents, and what is wrong with files", name))
+			}
+			if i == 0 && def.Mode == agentdefs.Primary {
+				depth = 0 // a session of its own, which may call task
+			}
+			rules, err := taskt.AgentRules(def, p.OwnRules(ws), depth, p.Settings.MaxDepth)
+			if err != nil {
+				return nil, err
+			}
+			depth++
+			layers.Agents = append(layers.Agents, rules)
+			doc.Layers = append(doc.Layers, layerDocument{permission.LayerAgent, name, agentdoc.Origin(def), rules.Len()})
+		}
+	}
+	from := app.RulesFile(ws)
+	static, exists, err := permission.ReadFile(from, ws.Home)
+	if err != nil {
+		return nil, err
+	}
+	if !exists {
+		from += " (not made yet: the defaults)"
+	}
+	layers.Static = static
+	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerStatic, Source: from, Rules: static.Len()},
+		layerDocument{Layer: permission.LayerRuntime, Source: "none in a new session"})
+	return layers, nil
+}
+
+// mainArgument is the argument that ARG stands for.
+var mainArgument = map[string]string{
+	"read_file": "path", "write_file": "path", "edit_file": "path", "list_dir": "path", "glob": "path", "grep": "path",
+	"shell_exec": "command", "task": "agentType",
+}
+
+// explainValues returns the values of the call. An error: the tool refuses it.
+func explainValues(j *judge.Judge, args []string, object string) ([]permission.Value, error) {
+	name := args[0]
+	if object != "" {
+		return j.Values(name, json.RawMessage(object))
+	}
+	key, known := mainArgument[name]
+	switch {
+	case !known && len(args) > 1:
+		return []permission.Value{{Tool: name, Text: args[1]}}, nil
+	case len(args) == 1:
+		return j.Values(name, json.RawMessage("{}"))
+	}
+	raw, err := json.Marshal(map[string]string{key: args[1]})
+	if err != nil {
+		return nil, err
+	}
+	return j.Values(name, raw)
+}

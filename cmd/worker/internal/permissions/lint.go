@@ -1,0 +1,57 @@
+package permissions
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/judge"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/permission"
+)
+
+func (p commands) lintCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "lint [FILE]",
+		Short: "Find rules that are probably not meant",
+		Long: `lint reads permissions.jsonc, or FILE in its form, and tells of rules that a
+later one shadows, that are written twice, that miss another way to the same
+files, and of names that no tool has. It prints a line for each, and the exit
+status is 1 if there are any. Nothing is written.`,
+		Args: usage.Args(cobra.MaximumNArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			ws, err := p.Workspace()
+			if err != nil {
+				return err
+			}
+			file := app.RulesFile(ws)
+			if len(args) == 1 {
+				file = args[0]
+			}
+			rules, exists, err := permission.ReadFile(file, ws.Home)
+			if err != nil {
+				return err
+			}
+			if !exists && len(args) == 1 {
+				return exit.Usage(fmt.Errorf("there is no file %s", file))
+			}
+			j, err := judge.Open(ws, p.ToolOptions(ws))
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, j.Close()) }()
+			findings := permission.Lint(rules, j.ToolNames())
+			for _, f := range findings {
+				fmt.Fprintln(p.Stdout, termtext.Printable(f.String()))
+			}
+			if len(findings) > 0 {
+				return exit.Failed
+			}
+			return nil
+		},
+	}
+}

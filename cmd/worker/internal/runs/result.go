@@ -1,0 +1,82 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt"
+)
+
+// runOptions are the flags of the commands that run an agent.
+type runOptions struct {
+	json   bool
+	events bool
+	yes    bool
+}
+
+func (o *runOptions) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the result as one JSON document")
+	cmd.Flags().BoolVar(&o.events, "events", false, "print each event of the stream as a line of JSON, the result last")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "answer yes to what the permission rules ask; what they deny stays denied")
+}
+
+func (o *runOptions) check() error {
+	if o.json && o.events {
+		return exit.Usage(errors.New("--json and --events can't be used together: --events prints the same document, last"))
+	}
+	return nil
+}
+
+// readPrompt returns the prompt of the command line, "-" being stdin's text.
+func (p commands) readPrompt(ctx context.Context, arg string) (string, error) {
+	prompt := arg
+	if arg == "-" {
+		var err error
+		if prompt, err = p.ReadStdin(ctx); err != nil {
+			return "", fmt.Errorf("reading the prompt from stdin: %w", err)
+		}
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return "", exit.Usage(errors.New("the prompt is empty"))
+	}
+	return prompt, nil
+}
+
+// printResult writes the result to stdout: text, or the document as JSON.
+func (p commands) printResult(doc taskt.Document, text string, opts runOptions) error {
+	if opts.json || opts.events {
+		return p.PrintJSON(doc, opts.json)
+	}
+	if text == "" {
+		return nil
+	}
+	if p.OutTerm.IsTerminal() {
+		text = termtext.Printable(text)
+	}
+	_, err := fmt.Fprintln(p.Stdout, text)
+	return err
+}
+
+// endedBy is the status of what ctx, or else an error, has ended.
+func endedBy(ctx context.Context) store.Status {
+	if ctx.Err() != nil {
+		return store.Cancelled
+	}
+	return store.Failed
+}
+
+// firstWords describes a prompt in a few words.
+func firstWords(prompt string) string {
+	words := strings.Fields(prompt)
+	if len(words) <= 8 {
+		return strings.Join(words, " ")
+	}
+	return strings.Join(words[:8], " ") + " …"
+}

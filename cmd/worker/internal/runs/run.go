@@ -1,0 +1,165 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/progress"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/suggest"
+	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/budget"
+)
+
+func (p commands) runCommand() *cobra.Command {
+	var opts runOptions
+	var agent string
+	var talk talkOptions
+	cmd := &cobra.Command{
+		Use:   "run PROMPT",
+		Short: "Run a primary agent that may itself call task",
+		Long: `Runs a primary agent with PROMPT ("-": read from stdin) and prints its answer on
+stdout. It is offered the task tool, and its subagents run side by side.
+
+With -i it is a conversation on the terminal, which begins with PROMPT if there is one:
+answers come as they are written, subagents are shown while they run, and what rules ask
+is asked there. /help lists its commands. It is one session: --resume goes on with it.`,
+		Example: `  worker run "Compare how the two parsers report errors"
+  worker run -i --agent build
+  worker run -i --resume ses_4f2k`,
+		Args:              usage.Args(talk.args),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if talk.interactive {
+				return p.talk(cmd.Context(), agent, strings.Join(args, ""), talk, opts)
+			}
+			prompt, err := p.readPrompt(cmd.Context(), args[0])
+			if err := cmp.Or(opts.check(), err); err != nil {
+				return err
+			}
+			return p.runPrimary(cmd.Context(), agent, prompt, opts)
+		},
+	}
+	opts.register(cmd)
+	talk.register(cmd)
+	// It fails for a flag that is not there or has a function.
+	_ = cmd.RegisterFlagCompletionFunc("resume", p.CompleteSessions(false))
+	cmd.Flags().StringVar(&agent, "agent", "", "an agent of mode primary or all (default: a general one)")
+	// It fails for a flag that is not there or has a function.
+	_ = cmd.RegisterFlagCompletionFunc("agent", p.CompleteAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Subagent }))
+	return cmd
+}
+
+// primary is the agent of "worker run" where none is named. It has no rules of
+// its own: what it may do is what permissions.jsonc says.
+var primary = &agentdefs.Definition{
+	Name:     "primary",
+	Mode:     agentdefs.Primary,
+	MaxSteps: 50,
+	Prompt: "Answer the user's prompt. Give parts of the work that can be done apart to subagents with the task tool, " +
+		"several in one turn where they do not depend on each other, and put what they report together in your answer.",
+}
+
+// runPrimary runs a primary agent. Whatever goes wrong, --json and --events get
+// a document that says so.
+func (p commands) runPrimary(ctx context.Context, name, prompt string, opts runOptions) error {
+	doc, refused, err := p.prompt(ctx, name, prompt, opts)
+	if doc == nil {
+		doc = &taskt.Document{Type: "run_error", Agent: cmp.Or(name, primary.Name), Status: endedBy(ctx), Error: errtext.Of(err)}
+	}
+	if err := p.printResult(*doc, doc.Text, opts); err != nil {
+		return err
+	}
+	progress.WriteRefusals(p.Stderr, p.ErrTerm, refused)
+	p.PrintNotes(doc.Notes)
+	switch {
+	case err == nil:
+		return nil
+	case opts.json || opts.events:
+		p.ComplainOnce(err)
+	default: // stdout has the answer alone, and there is none
+		p.Complain(err)
+	}
+	switch {
+	case ctx.Err() != nil && doc.Error != "":
+		return exit.Interrupted
+	case exit.IsUsage(err):
+		return exit.WrongUse
+	case errors.As(err, new(*budget.ExceededError)):
+		return exit.OverBudget
+	}
+	return failed(err)
+}
+
+// prompt opens the session of a primary agent, prompts it, and returns the
+// result, together with what went wrong; nil means there is no session.
+func (p commands) prompt(ctx context.Context, name, prompt string, opts runOptions) (_ *taskt.Document, refused []progress.Refusal, err error) {
+	if err := p.Models().Check(); err != nil {
+		return nil, nil, err
+	}
+	a, err := p.OpenWorker(ctx, p.approver(opts.yes), false, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	def, err := primaryAgent(a.Agents.Snapshot(), name)
+	p.ReportAgent(a.Agents.Snapshot(), def, name)
+	if err != nil {
+		return nil, nil, exit.Usage(err)
+	}
+	if _, err := p.Models().Get(def.Model); err != nil {
+		return nil, nil, err
+	}
+	root, err := a.Tasks.OpenPrimary(ctx, def, firstWords(prompt))
+	if err != nil {
+		return nil, nil, err
+	}
+	watching := p.watch(ctx, a.Bus, root.Path(), opts)
+	titled := a.Tasks.Entitle(ctx, root, prompt)
+	outcome := root.Prompt(ctx, prompt)
+	a.Tasks.Look(root, &outcome)
+	titled()
+	if err := errors.Join(root.End(outcome.Status, outcome.Err), watching.wait()); err != nil {
+		p.Complain(err) // the answer is there all the same
+	}
+	record := root.Record()
+	result := &taskt.Result{
+		Agent: def.Name, SessionID: record.ID, Status: outcome.Status, Text: outcome.Text, Err: outcome.Err,
+		Record: record, Duration: record.Duration(record.EndedAt),
+	}
+	doc := result.Document()
+	doc.Type, doc.Result = "run_result", ""
+	if outcome.Err != nil {
+		doc.Type, doc.Error = "run_error", errtext.Of(outcome.Err)
+	}
+	return &doc, watching.refused(), outcome.Err
+}
+
+func primaryAgent(snapshot *agentdefs.Snapshot, name string) (*agentdefs.Definition, error) {
+	if name == "" {
+		return primary, nil
+	}
+	def, candidates := snapshot.Resolve(name)
+	if len(candidates) > 0 {
+		return nil, fmt.Errorf("the agent %q could be any of %s: write it in the same case", name, strings.Join(candidates, ", "))
+	}
+	if def == nil || def.Mode == agentdefs.Subagent {
+		var names []string
+		for _, d := range snapshot.Agents() {
+			if d.Mode != agentdefs.Subagent {
+				names = append(names, d.Name)
+			}
+		}
+		return nil, fmt.Errorf("there is no primary agent %q%s; there are: %s (an agent file becomes one by 'mode: primary' or 'mode: all')",
+			name, suggest.DidYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
+	}
+	return def, nil
+}

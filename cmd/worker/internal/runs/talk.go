@@ -1,0 +1,142 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/chat"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session"
+)
+
+// talkOptions are the flags of a conversation.
+type talkOptions struct {
+	interactive bool
+	resume      string // the session to go on with; empty means a new one
+}
+
+func (o *talkOptions) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "talk with the agent on the terminal")
+	cmd.Flags().StringVar(&o.resume, "resume", "", "with -i: go on with the conversation of this session")
+}
+
+// args checks the arguments of the command: the prompt can be missing where it is typed.
+func (o *talkOptions) args(cmd *cobra.Command, args []string) error {
+	switch {
+	case o.interactive:
+		return cobra.MaximumNArgs(1)(cmd, args)
+	case o.resume != "":
+		return errors.New("--resume goes with -i; 'worker sessions resume' has a subagent go on")
+	}
+	return cobra.ExactArgs(1)(cmd, args)
+}
+
+// talk has the user talk with a primary agent.
+func (p commands) talk(ctx context.Context, name, prompt string, talk talkOptions, opts runOptions) error {
+	if opts.json || opts.events {
+		return exit.Usage(errors.New("--json and --events can't be used with -i"))
+	}
+	if err := p.NeedScreen("worker run -i", "'worker run PROMPT' runs the agent without one"); err != nil {
+		return err
+	}
+	if err := p.Models().Check(); err != nil {
+		return err
+	}
+	var last string
+	err := p.OnScreen(func() (err error) {
+		c := &talker{p: p, ctx: ctx, items: make(chan any)}
+		var approver session.Approver = c
+		if opts.yes {
+			approver = session.AlwaysYes
+		}
+		if c.a, err = p.OpenWorker(ctx, approver, false, false); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.a.Close()) }()
+		defer func() { err = errors.Join(err, c.end()); last = c.last() }()
+		if err := c.choose(ctx, name, talk.resume); err != nil {
+			return err
+		}
+		var closed context.CancelFunc
+		c.screen, closed = context.WithCancel(ctx)
+		defer closed()
+		screen := chat.New(ctx, c, p.OutTerm, time.Now, c.greeting(ctx), strings.TrimSpace(prompt))
+		return terminal.Run(ctx, screen, c.feed, tea.WithEnvironment(p.Environ))
+	})
+	if last != "" {
+		fmt.Fprintf(p.Stderr, "worker run -i --resume %s goes on with this conversation\n", last)
+	}
+	return err
+}
+
+// choose finds the agent, and the session to go on with.
+func (c *talker) choose(ctx context.Context, name, resume string) error {
+	snapshot := c.a.Agents.Snapshot()
+	if resume != "" {
+		r, err := c.a.Records.Get(ctx, resume)
+		if err == nil {
+			r, err = c.a.Records.NewestRun(ctx, r)
+		}
+		switch {
+		case err != nil:
+			return app.Meant(ctx, c.a.Records, err)
+		case !r.Status.Ended():
+			return fmt.Errorf("session %s has not ended: 'worker sessions send %s MESSAGE' sends it a message", r.ID, r.ID)
+		case r.ParentID != "" || r.Agent == "":
+			return exit.Usage(fmt.Errorf("session %s is no conversation: 'worker sessions resume' has a subagent go on", r.ID))
+		case name == "" && r.Agent != primary.Name:
+			name = r.Agent
+		}
+		c.resumes = r
+	}
+	var err error
+	c.def, err = primaryAgent(snapshot, name)
+	c.p.ReportAgent(snapshot, c.def, name)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	_, err = c.p.Models().Get(c.def.Model)
+	return err
+}
+
+// greeting is what a conversation begins with.
+func (c *talker) greeting(ctx context.Context) string {
+	text := fmt.Sprintf("%s on %s. /help lists the commands, ctrl+d ends.", c.def.Name, c.Model())
+	if c.resumes == nil {
+		return text
+	}
+	text += "\nIt goes on with session " + c.resumes.ID + "."
+	messages, err := c.a.Records.Conversation(ctx, c.resumes.ID)
+	if err != nil {
+		return text + "\n" + errtext.Of(err) // the first prompt fails by it
+	}
+	for _, m := range messages[max(0, len(messages)-2):] {
+		if m.Text != "" && m.Role == model.Assistant {
+			text += "\n" + termtext.Printable(m.Text)
+		}
+	}
+	return text
+}
+
+// Agents implements [chat.Agent].
+func (c *talker) Agents() []string {
+	lines := []string{c.def.Name + "  you talk with it"}
+	for _, d := range c.a.Agents.Snapshot().Agents() {
+		if d.Mode != agentdefs.Primary && !d.Hidden {
+			lines = append(lines, termtext.OneLine(d.Name, 60)+"  "+termtext.OneLine(strings.TrimSpace(d.Description), 200))
+		}
+	}
+	return lines
+}

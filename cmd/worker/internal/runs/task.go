@@ -1,0 +1,161 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/progress"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/budget"
+)
+
+func (p commands) taskCommand() *cobra.Command {
+	var opts runOptions
+	var checks checkFlags
+	cmd := &cobra.Command{
+		Use:   "task AGENT PROMPT",
+		Short: "Run one subagent and print its <task_result>",
+		Long: `Runs AGENT as a subagent with PROMPT ("-": read from stdin), shows what it does on
+stderr, and prints its <task_result>, or a <task_error>, on stdout.
+
+Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
+4 over budget, 6 a check failed, 130 interrupted.`,
+		Example: `  worker task explore "Where is the configuration loaded?"
+  worker task explore --json "List the HTTP handlers" | jq -r .text`,
+		Args:              usage.Args(cobra.ExactArgs(2)),
+		ValidArgsFunction: p.CompleteAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Primary }),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prompt, err := p.readPrompt(cmd.Context(), args[1])
+			if err := cmp.Or(opts.check(), err); err != nil {
+				return err
+			}
+			in := taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: args[0], Background: new(bool), Checks: checks.all()}
+			if err := agentdefs.CheckAll(in.Checks); err != nil {
+				return exit.Usage(err)
+			}
+			return p.task(cmd.Context(), in.AgentType, opts, func(a *app.Worker) (*oneTask, error) { return p.newTask(a, in) })
+		},
+	}
+	opts.register(cmd)
+	checks.register(cmd)
+	return cmd
+}
+
+// oneTask is a task that a command runs.
+type oneTask struct {
+	caller string // for people
+	run    func(ctx context.Context, root *session.Session) *taskt.Result
+}
+
+// newTask returns the task that an agent does.
+func (p commands) newTask(a *app.Worker, in taskt.Input) (*oneTask, error) {
+	def, err := a.Tasks.Find(in.AgentType)
+	p.ReportAgent(a.Agents.Snapshot(), def, in.AgentType)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.Models().Get(def.Model); err != nil {
+		if _, none := p.Models().Get(""); none != nil { // else the default stands in, with a warning
+			return nil, err
+		}
+	}
+	return &oneTask{"worker task " + in.AgentType, func(ctx context.Context, root *session.Session) *taskt.Result {
+		return a.Tasks.Call(ctx, root, in)
+	}}, nil
+}
+
+// task runs one task of an agent in a root session of its own. Whatever goes wrong,
+// stdout gets an element that says so.
+func (p commands) task(ctx context.Context, agent string, opts runOptions, find func(*app.Worker) (*oneTask, error)) error {
+	result, refused, err := p.callTask(ctx, opts, find)
+	if result == nil {
+		result = &taskt.Result{Agent: agent, Status: endedBy(ctx), Text: errtext.Of(err), Err: err}
+	} else if err != nil { // the answer is there; what went wrong besides is said
+		p.Complain(err)
+	}
+	if err := p.printResult(result.Document(), result.XML(), opts); err != nil {
+		return err
+	}
+	progress.WriteRefusals(p.Stderr, p.ErrTerm, refused)
+	_, notes := result.Assess()
+	p.PrintNotes(notes)
+	if result.Err == nil {
+		return nil
+	}
+	p.ComplainOnce(result.Err)
+	var unknown *taskt.UnknownAgentError
+	switch {
+	case ctx.Err() != nil:
+		return exit.Interrupted
+	case errors.As(result.Err, &unknown), exit.IsUsage(result.Err):
+		return exit.WrongUse
+	case result.Refused:
+		return exit.Refused
+	case errors.As(result.Err, new(*budget.ExceededError)):
+		return exit.OverBudget
+	default:
+		return failed(result.Err)
+	}
+}
+
+// failed is the status of a task that has failed with an error.
+func failed(err error) error {
+	if _, unchecked := errors.AsType[*session.ChecksError](err); unchecked {
+		return exit.CheckFailed
+	}
+	return exit.Failed
+}
+
+// checkFlags are the checks of a call.
+type checkFlags struct{ commands, paths []string }
+
+func (f *checkFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.commands, "check", nil, "a command that must succeed for the answer to be taken; may be repeated")
+	cmd.Flags().StringArrayVar(&f.paths, "check-path", nil, "a path that must exist for the answer to be taken; may be repeated")
+}
+
+func (f *checkFlags) all() []agentdefs.Check {
+	var all []agentdefs.Check
+	for _, path := range f.paths {
+		all = append(all, agentdefs.Check{Path: path})
+	}
+	for _, command := range f.commands {
+		all = append(all, agentdefs.Check{Command: command})
+	}
+	return all
+}
+
+func (p commands) callTask(ctx context.Context, opts runOptions, find func(*app.Worker) (*oneTask, error)) (_ *taskt.Result, refused []progress.Refusal, err error) {
+	if err := p.Models().Check(); err != nil {
+		return nil, nil, err
+	}
+	a, err := p.OpenWorker(ctx, p.approver(opts.yes), false, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	task, err := find(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	root, err := a.Tasks.OpenCaller(ctx, task.caller)
+	if err != nil {
+		return nil, nil, err
+	}
+	watching := p.watch(ctx, a.Bus, root.Path(), opts)
+	result := task.run(ctx, root)
+	if err := root.End(result.Status, result.Err); err != nil {
+		p.Complain(err)
+	}
+	err = watching.wait()
+	return result, watching.refused(), err
+}

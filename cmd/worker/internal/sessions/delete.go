@@ -1,0 +1,88 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/session/store"
+)
+
+// deletion says which sessions to delete, besides those that are named.
+type deletion struct{ archived, expired bool }
+
+func (p commands) deleteCommand() *cobra.Command {
+	var what deletion
+	cmd := &cobra.Command{
+		Use:   "delete SESSION…",
+		Short: "Delete sessions and all that is stored of them",
+		Long: `Deletes each SESSION (an id, or the start of one) with its subagents: records, messages,
+events and approvals. One that has not ended is refused; stop its worker first.
+
+With --archived it deletes the sessions that ended longer ago than --archive-after,
+with --expired those that --retain-age and --retain-size do not keep.`,
+		Example: `  worker sessions delete ses_4f2k
+  worker sessions delete --archived --archive-after 24h`,
+		ValidArgsFunction: p.CompleteSessions(true),
+		Args: usage.Args(func(_ *cobra.Command, args []string) error {
+			if (len(args) > 0) == (what.archived || what.expired) {
+				return errors.New("give either sessions, or --archived or --expired")
+			}
+			return nil
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.deleteSessions(cmd.Context(), args, what)
+		},
+	}
+	cmd.Flags().BoolVar(&what.archived, "archived", false, "delete all archived sessions")
+	cmd.Flags().BoolVar(&what.expired, "expired", false, "delete what is not kept any longer")
+	return cmd
+}
+
+func (p commands) deleteSessions(ctx context.Context, ids []string, what deletion) (err error) {
+	s, err := p.OpenStorage(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Recover(ctx); err != nil { // what was killed can be deleted
+		return err
+	}
+	deleted := 0
+	defer func() { fmt.Fprintf(p.Stderr, "deleted: %d\n", deleted) }()
+	for _, id := range ids {
+		r, err := s.Records.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		n, err := s.Records.Delete(ctx, r.ID)
+		deleted += n
+		if err != nil {
+			return err
+		}
+	}
+	for _, keep := range p.unkept(what) {
+		n, err := s.Records.Expire(ctx, keep, time.Now())
+		deleted += n
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unkept is what is to be kept after a deletion.
+func (p commands) unkept(what deletion) []store.Retention {
+	var keep []store.Retention
+	if what.archived {
+		keep = append(keep, store.Retention{Age: p.Settings.ArchiveAfter})
+	}
+	if what.expired {
+		keep = append(keep, p.Settings.Retained())
+	}
+	return keep
+}

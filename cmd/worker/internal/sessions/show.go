@@ -1,0 +1,144 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/report"
+)
+
+func (p commands) showCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:               "show SESSION",
+		Short:             "Show a session's record and messages",
+		Long:              "Shows the record and the messages of SESSION: an id, or the start of one.",
+		Args:              usage.Args(cobra.ExactArgs(1)),
+		ValidArgsFunction: p.CompleteSessions(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
+				return p.showSession(ctx, sessions, args[0], asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print record and messages as one JSON document")
+	return cmd
+}
+
+func (p commands) showSession(ctx context.Context, sessions *store.Store, id string, asJSON bool) error {
+	r, messages, err := app.Conversation(ctx, sessions, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return p.PrintJSON(struct {
+			*store.Record
+			Messages []*store.Message `json:"messages"`
+		}{r, append([]*store.Message{}, messages...)}, true)
+	}
+	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	for _, row := range [][2]string{
+		{"id", r.ID},
+		{"status", string(r.Status)},
+		{"paused", showPause(r.Pause)},
+		{"error", r.Error},
+		{"agent", r.Agent},
+		{"model", r.Model},
+		{"description", r.Description},
+		{"role", r.Role},
+		{"parent", r.ParentID},
+		{"steps", fmt.Sprint(r.Steps)},
+		{"tokens", fmt.Sprintf("%d in, %d out, %d cached", r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CacheReadTokens)},
+		{"cost", r.Usage.ShowCost()},
+		{"todo", todoLine(r.Todo)},
+		{"tools", workLine(&r.Work)},
+		{"changed", changedLine(&r.Work)},
+		{"checks", checksLine(&r.Work)},
+		{"created", r.CreatedAt.Local().Format(time.DateTime)},
+		{"time", r.Duration(time.Now()).Round(time.Millisecond).String()},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(w, "%s\t%s\n", row[0], termtext.OneLine(row[1], 2000))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if r.Status == store.Completed && len(messages) > 0 {
+		answer := messages[len(messages)-1].Text
+		p.PrintNotes(report.Notes(report.Parse(answer), &r.Work))
+	}
+	for _, m := range messages {
+		fmt.Fprintf(p.Stdout, "\n%s", termtext.Printable(store.Transcript(m)))
+	}
+	return nil
+}
+
+func todoLine(p *store.Progress) string {
+	if p == nil {
+		return ""
+	}
+	return p.String()
+}
+
+// workLine says what a session has done; empty means nothing.
+func workLine(w *store.Work) string {
+	if w.ToolCalls == 0 {
+		return ""
+	}
+	line := termtext.Plural(w.ToolCalls, "call")
+	if w.Failed > w.Denied {
+		line += fmt.Sprintf(", %d failed", w.Failed-w.Denied)
+	}
+	if w.Denied > 0 {
+		line += fmt.Sprintf(", %d denied", w.Denied)
+	}
+	return line
+}
+
+// changedLine lists the files that a session is known to have changed. It is empty
+// if there are none.
+func changedLine(w *store.Work) string {
+	var parts []string
+	for _, f := range w.Files {
+		parts = append(parts, f.Path)
+	}
+	if w.Omitted > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more changes", w.Omitted))
+	}
+	if w.Untold > 0 {
+		parts = append(parts, fmt.Sprintf("(what %s changed is not known)", termtext.Plural(w.Untold, "command")))
+	}
+	return strings.Join(parts, " ")
+}
+
+// checksLine says how the checks of a session ended; empty means there were none.
+func checksLine(w *store.Work) string {
+	var parts []string
+	for _, c := range w.Checks {
+		outcome := "failed"
+		if c.OK {
+			outcome = "ok"
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s", cmp.Or(c.Path, c.Command), outcome))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// showPause says why a session waits, and until when; empty means it does not.
+func showPause(p *store.Pause) string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf("until %s: %s", p.Until.Local().Format(time.DateTime), p.Reason)
+}
