@@ -69,7 +69,7 @@ func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOp
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	show := func(d eventbus.Delivery) error { return app.PrintEvent(p.JsonOut(), d) }
+	show := func(d eventbus.Delivery) error { return app.PrintEvent(p.JSONOut(), d) }
 	if !asJSON {
 		shown := progress.New(p.Stdout, terminal.Output{}, nil)
 		show = func(d eventbus.Delivery) error { shown.Show(d, d.Time); return nil }

@@ -157,9 +157,9 @@ func (p *Program) ReadStdin(ctx context.Context) (string, error) {
 	}
 }
 
-// JsonOut returns stdout for JSON. On a terminal, what could move its cursor or
+// JSONOut returns stdout for JSON. On a terminal, what could move its cursor or
 // change the direction of its text is escaped; elsewhere JSON is written as it is.
-func (p *Program) JsonOut() io.Writer {
+func (p *Program) JSONOut() io.Writer {
 	if p.OutTerm.IsTerminal() {
 		return termtext.JSON(p.Stdout)
 	}
@@ -168,7 +168,7 @@ func (p *Program) JsonOut() io.Writer {
 
 // PrintJSON writes one JSON document, over several lines if indented.
 func (p *Program) PrintJSON(doc any, indented bool) error {
-	enc := json.NewEncoder(p.JsonOut())
+	enc := json.NewEncoder(p.JSONOut())
 	enc.SetEscapeHTML(false)
 	if indented {
 		enc.SetIndent("", "  ")

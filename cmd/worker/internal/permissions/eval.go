@@ -69,7 +69,7 @@ var errLongLine = fmt.Errorf("the line is longer than %d bytes", MaxLine)
 func (p commands) answerLines(ctx context.Context, answer func(line []byte) (any, error)) error {
 	lines := make(chan inputLine, 64)
 	go readLines(ctx, p.Stdin, lines)
-	out := bufio.NewWriter(p.JsonOut())
+	out := bufio.NewWriter(p.JSONOut())
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	bad := false

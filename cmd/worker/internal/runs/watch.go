@@ -48,7 +48,7 @@ func (p commands) watch(ctx context.Context, bus *eventbus.Bus, path event.Path,
 			default:
 			}
 			if opts.events {
-				return app.PrintEvent(p.JsonOut(), d)
+				return app.PrintEvent(p.JSONOut(), d)
 			}
 			return nil
 		})

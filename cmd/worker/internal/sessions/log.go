@@ -85,7 +85,7 @@ func (p commands) logSession(ctx context.Context, sessions *store.Store, id stri
 	}
 	messages = opts.of(messages)
 	if opts.format == "jsonl" {
-		return writeJSONL(p.JsonOut(), messages)
+		return writeJSONL(p.JSONOut(), messages)
 	}
 	out := bufio.NewWriter(p.Stdout)
 	switch opts.format {
