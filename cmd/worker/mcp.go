@@ -82,7 +82,7 @@ func (p *program) mcpServer(a *app.Worker) *mcpserver.Server {
 	return mcpserver.New(mcpserver.Options{
 		Tasks: a.Tasks, Bus: a.Bus, Sessions: a.Sessions.Store(), Logger: p.Logger(),
 		CallLimit: m.CallLimit, ResultLimit: m.ResultLimit, ReadOnly: m.ReadOnly, HostModel: p.ofHost(),
-		CancelGrace: m.CancelGrace, Kept: p.settings.Retained().Age,
+		CancelGrace: m.CancelGrace, Kept: p.Settings.Retained().Age,
 	})
 }
 
