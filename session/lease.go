@@ -47,6 +47,9 @@ func (m *Manager) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 		}
 		m.mu.Unlock()
 		_, err = m.store.Expire(ctx, m.retention, time.Now())
+		if err == nil {
+			_, err = m.store.CleanUp(ctx)
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		m.log.Warn("looking for sessions to end or to delete", "err", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/model"
@@ -38,7 +39,8 @@ type Manager struct {
 	index      *store.Index
 	rechecks   rechecks
 	requests   *requests
-	recovering sync.Mutex // held while the sessions of others are ended
+	recovering sync.Mutex  // held while the sessions of others are ended
+	cleans     atomic.Bool // this process has begun a session that is deleted once its result was delivered
 	adoption
 
 	mu   sync.Mutex
@@ -104,6 +106,11 @@ func (m *Manager) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), store.WriteTimeout)
 	defer cancel()
+	if m.cleans.Load() { // what is left is for the sweeps of others
+		if _, err := m.store.CleanUp(ctx); err != nil {
+			m.log.Warn("deleting sessions whose results were delivered", "err", err)
+		}
+	}
 	// The records before the lease: without it their sessions count as lost.
 	err := m.index.Close(ctx)
 	m.mu.Lock()

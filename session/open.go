@@ -24,6 +24,12 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 			return nil, fmt.Errorf("resuming a session: %w", err)
 		}
 	}
+	if s.record.Cleanup {
+		m.cleans.Store(true)
+		if err := m.store.WantCleanup(ctx, &s.record); err != nil {
+			return nil, fmt.Errorf("opening a session: %w", err)
+		}
+	}
 	if err := m.bus.Begin(s.path); err != nil {
 		return nil, fmt.Errorf("opening a session: %w", err)
 	}
@@ -95,6 +101,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		Worktree:        spec.Worktree,
 		Background:      spec.Background,
 		Detached:        spec.Detached,
+		Cleanup:         spec.Cleanup,
 		Nested:          spec.Nested,
 	}
 	if p := spec.Parent; p != nil {

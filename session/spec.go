@@ -106,6 +106,10 @@ type Spec struct {
 	// ends it, or a stop of its own.
 	Detached bool
 
+	// Cleanup says that the session is deleted once its result was delivered
+	// ([store.Store.CleanUp]). Its parent stands for a caller.
+	Cleanup bool
+
 	// Resumes is what the session goes on with; nil means it begins anew. Terms is how it
 	// is called, for who resumes it: its log has it ([store.State]).
 	Resumes *Resumed

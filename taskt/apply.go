@@ -17,6 +17,20 @@ const (
 	maxMetadata = 16 << 10
 )
 
+// The values of cleanup.
+const (
+	keep    = "keep"
+	cleanUp = "delete"
+)
+
+// CheckCleanup reports what is wrong with the cleanup of a call.
+func CheckCleanup(value string) error {
+	if value != "" && value != keep && value != cleanUp {
+		return fmt.Errorf("cleanup %.50q is neither %q nor %q", value, keep, cleanUp)
+	}
+	return nil
+}
+
 // checkTerms reports what is wrong with what a call says of its session.
 func (in *Input) checkTerms() error {
 	switch {
@@ -30,6 +44,9 @@ func (in *Input) checkTerms() error {
 		return fmt.Errorf("model has %d bytes, more than %d", len(in.Model), maxLabel)
 	case len(in.Effort) > maxLabel:
 		return fmt.Errorf("effort has %d bytes, more than %d", len(in.Effort), maxLabel)
+	}
+	if err := CheckCleanup(in.Cleanup); err != nil {
+		return err
 	}
 	if text := strings.TrimSpace(string(in.Metadata)); text != "" && text != "null" && !strings.HasPrefix(text, "{") {
 		return errors.New("metadata is not a JSON object")

@@ -146,6 +146,7 @@ func (s *Service) resumed(ctx context.Context, by caller, parent *session.Sessio
 		in = *t.Call
 	}
 	in.AgentType, in.Description, in.Prompt, in.Background = before.Agent, before.Description, r.Prompt, new(true)
+	in.Cleanup = "" // somebody goes on with it
 	next := &resumption{record: before, assignment: r.Assignment}
 	next.assignment.Role = cmp.Or(r.Assignment.Role, before.Role)
 	next.ID, next.Model, next.MessageID = before.ID, before.Model, r.MessageID

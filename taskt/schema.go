@@ -66,6 +66,11 @@ type Input struct {
 	Label    string          `json:"label,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 
+	// Cleanup says what becomes of the subagent's session: "keep", or "delete" once its
+	// result was delivered. Empty means keep. It is for hosts and programs, as
+	// Detached is.
+	Cleanup string `json:"cleanup,omitempty"`
+
 	// ResidentFile is a file of the workspace whose content stands before the prompt: its
 	// path there, or an absolute one. Empty means that of the agent's file. The schema does
 	// not have it.

@@ -159,6 +159,8 @@ func (c *call) locate(call *tool.Call) error {
 		return fmt.Errorf("the agent %q was not judged", c.agent)
 	case c.in.Detached && parent.Agent() != "":
 		return errors.New("detached is for hosts and agent files, and not for an agent's calls")
+	case c.in.Cleanup == cleanUp && parent.Agent() != "":
+		return errors.New("cleanup is for hosts and programs: an agent's call can't have what was done deleted")
 	case c.err != nil:
 		return c.err
 	}
@@ -218,6 +220,7 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 		spec.Mover = c
 	}
 	spec.Nested = !c.def.Inspectable
+	spec.Cleanup = c.in.Cleanup == cleanUp && (c.resumes == nil || c.resumes.taken != nil)
 	spec.Parent, spec.Description = c.parent, c.in.Description
 	spec.Checks = slices.Concat(spec.Checks, checksOf(c.in.Checks))
 	if c.resumes != nil && c.resumes.taken != nil {

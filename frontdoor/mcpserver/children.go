@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -62,6 +63,14 @@ func (c *connection) family(all bool) (running []*child, over []ended) {
 		}
 	}
 	return c.inOrder(), over
+}
+
+// hand notes that a call's result is that of a child.
+func (c *connection) hand(ctx context.Context, result *taskt.Result) {
+	c.tell(result.SessionID)
+	if err := c.tasks.Control().NoteRead(context.WithoutCancel(ctx), &result.Record); err != nil {
+		c.log.Warn("a session is not deleted", "session", result.SessionID, "err", err)
+	}
 }
 
 // tell notes that a call's result is the answer of a child.

@@ -125,7 +125,7 @@ func (c *connection) taskResult(ctx context.Context, req *mcp.CallToolRequest) (
 		case err != nil:
 			return refusal(c.notHere(err)), nil
 		}
-		c.tell(in.SessionID)
+		c.hand(ctx, result)
 		if in.Offset == 0 && in.Limit == 0 && (limit.Fits(result.Told()) || result.Err != nil) {
 			return taskResult(result, limit), nil
 		}

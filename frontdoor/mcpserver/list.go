@@ -49,7 +49,7 @@ func (c *connection) listChildren(req *mcp.CallToolRequest, ids []string) *mcp.C
 			text, _ := truncateResult(result, limit)
 			answers.WriteString(text + "\n")
 			line += "; its answer is below"
-			c.tell(e.id)
+			c.hand(c.ctx, result)
 		}
 		list.WriteString(line + "\n")
 	}

@@ -67,7 +67,7 @@ func (c *connection) outcomeOf(ctx context.Context, req *mcp.CallToolRequest, se
 		_, w.heard = child.progress.last()
 		return c.await(ctx, req, waitedChild(child), w)
 	}
-	c.tell(result.SessionID)
+	c.hand(ctx, result)
 	return c.result(req, result)
 }
 
@@ -207,8 +207,9 @@ func (c *connection) results(req *mcp.CallToolRequest, on *waited) *mcp.CallTool
 	if on.id == "" {
 		return c.listChildren(req, on.want.ids)
 	}
-	c.tell(on.id)
-	return c.result(req, on.children[0].Result())
+	result := on.children[0].Result()
+	c.hand(c.ctx, result)
+	return c.result(req, result)
 }
 
 // pose answers a call with the questions that are still open; nil means no question is

@@ -14,21 +14,9 @@ import (
 	"testing"
 )
 
-// notYet are the rows of docs/compatibility.md that do not work here yet. The list
-// may only become shorter.
-var notYet = []string{
-	"O2",
-}
-
 // TestCompatibility: the page has one row for every feature of the systems that it is
-// about. The tests that a row names exist, and what does not work is said.
+// about, and the tests that a row names exist.
 func TestCompatibility(t *testing.T) {
-	page := read(t, "docs/compatibility.md")
-	works, missing, _ := strings.Cut(page, "\n## Not yet\n")
-	if missing == "" {
-		t.Fatal("the page has no heading 'Not yet'")
-	}
-	missing, _, _ = strings.Cut(missing, "\n## ")
 	var ids []string
 	for line := range strings.Lines(read(t, "internal/docs/testdata/compatibility.txt")) {
 		id, _, _ := strings.Cut(line, "\t")
@@ -36,11 +24,8 @@ func TestCompatibility(t *testing.T) {
 	}
 	all := make(tests)
 	var found []string
-	for id, cells := range rows(works) {
+	for id, cells := range rows(read(t, "docs/compatibility.md")) {
 		found = append(found, id)
-		if slices.Contains(notYet, id) {
-			t.Errorf("%s has a row: take it from notYet", id)
-		}
 		names := regexp.MustCompile("`[^`]+`").FindAllString(cells[len(cells)-1], -1)
 		if len(names) == 0 {
 			t.Errorf("%s names no test", id)
@@ -49,12 +34,6 @@ func TestCompatibility(t *testing.T) {
 			if err := all.exists(strings.Trim(name, "`")); err != "" {
 				t.Errorf("%s: the test %s: %s", id, name, err)
 			}
-		}
-	}
-	for id, cells := range rows(missing) {
-		found = append(found, id)
-		if !slices.Contains(notYet, id) || cells[len(cells)-1] == "" {
-			t.Errorf("%s is said not to work yet: it is not in notYet, or has no reason", id)
 		}
 	}
 	slices.Sort(found)

@@ -87,6 +87,13 @@ func (s *Store) deleteTree(ctx context.Context, top *Record) (int, error) {
 	if err := s.bus.Purge(ctx, top.Path); err != nil { // the logs of all of them, at once
 		return 0, fmt.Errorf("deleting session %s: %w", top.ID, err)
 	}
+	if top.Depth == 0 {
+		for _, token := range []string{cleanupToken, cleanedToken} {
+			if err := s.recordStream.Purge(ctx, jetstream.WithPurgeSubject(s.recordSubject(s.key(token+top.ID))+".>")); err != nil {
+				return 0, fmt.Errorf("deleting session %s: %w", top.ID, err)
+			}
+		}
+	}
 	deleted := 0
 	for _, r := range tree {
 		if err := s.deleteOne(ctx, r, approvals); err != nil {

@@ -39,6 +39,7 @@ type openedData struct {
 
 	Background bool `json:"background,omitempty"`
 	Detached   bool `json:"detached,omitempty"`
+	Cleanup    bool `json:"cleanup,omitempty"`
 
 	Label    string          `json:"label,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
@@ -120,7 +121,7 @@ func (e LogEntry) appendOnce(ctx context.Context, p *eventbus.Publisher) error {
 func (r *Record) OpenedEntry(terms json.RawMessage) LogEntry {
 	return LogEntry{openedKind, openedData{
 		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Nested: r.Nested, Resumes: r.Resumes,
-		Resident: r.Resident, Background: r.Background, Detached: r.Detached, Label: r.Label, Metadata: r.Metadata, Terms: terms,
+		Resident: r.Resident, Background: r.Background, Detached: r.Detached, Cleanup: r.Cleanup, Label: r.Label, Metadata: r.Metadata, Terms: terms,
 	}}
 }
 

@@ -156,7 +156,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		}
 		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
 		r.Worktree, r.Fork, r.Nested = entry.Worktree, entry.Fork, entry.Nested
-		r.Background, r.Detached, r.Resumes, f.Terms = entry.Background, entry.Detached, entry.Resumes, entry.Terms
+		r.Background, r.Detached, r.Cleanup, r.Resumes, f.Terms = entry.Background, entry.Detached, entry.Cleanup, entry.Resumes, entry.Terms
 		r.Label, r.Metadata, r.Resident = entry.Label, entry.Metadata, entry.Resident
 		if n := len(r.Path); n > 0 {
 			r.ID, r.Agent, r.Depth = r.Path[n-1].SessionID, r.Path[n-1].AgentType, n-1

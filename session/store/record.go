@@ -74,6 +74,7 @@ type Record struct {
 	Takeovers       int             `json:"takeovers,omitempty"`    // how often another process has gone on with it
 	Worktree        *Worktree       `json:"worktree,omitempty"`     // nil means it works in the workspace
 	Detached        bool            `json:"detached,omitempty"`     // it goes on when its parent ends
+	Cleanup         bool            `json:"cleanup,omitempty"`      // it is deleted once its result was delivered: see [Store.CleanUp]
 	Background      bool            `json:"background,omitempty"`   // its parent is told of its end by a message
 	Resumes         string          `json:"resumes,omitempty"`      // the session whose conversation this one goes on with
 	Resident        string          `json:"residentFile,omitempty"` // stands before its prompt: relative to the workspace, or absolute

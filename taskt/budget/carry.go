@@ -70,7 +70,7 @@ func Carry(ctx context.Context, sessions *store.Store, of, within event.Path, id
 // alone returns a [SharedError] if a session runs below another one, or as a next run of
 // what was there, besides that of an id.
 func alone(ctx context.Context, sessions *store.Store, top event.Path, id string) error {
-	all, err := below(ctx, sessions, top)
+	all, _, err := below(ctx, sessions, top)
 	for _, r := range all {
 		if r.Agent != "" && r.ID != id && !r.Status.Ended() {
 			return &SharedError{r.ID, top[len(top)-1].SessionID}
@@ -93,14 +93,14 @@ func atOrigin(ctx context.Context, sessions *store.Store, set Set) (Use, error) 
 }
 
 // below returns the records of a session and those below it, and of their next runs,
-// which may be elsewhere, with those below these.
-func below(ctx context.Context, sessions *store.Store, top event.Path) ([]*store.Record, error) {
-	var all []*store.Record
+// which may be elsewhere, with those below these; and which of all are the tops.
+func below(ctx context.Context, sessions *store.Store, top event.Path) (all []*store.Record, tops []event.Path, err error) {
 	seen := make(map[string]bool)
-	for tops := []event.Path{top}; len(tops) > 0; tops = tops[1:] {
-		tree, err := sessions.Tree(ctx, tops[0])
+	tops = []event.Path{top}
+	for i := 0; i < len(tops); i++ {
+		tree, err := sessions.Tree(ctx, tops[i])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, r := range tree {
 			if seen[r.ID] {
@@ -110,14 +110,14 @@ func below(ctx context.Context, sessions *store.Store, top event.Path) ([]*store
 			all = append(all, r)
 			next, err := sessions.Next(ctx, r.ID)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if next != nil {
 				tops = append(tops, next.Path)
 			}
 		}
 	}
-	return all, nil
+	return all, tops, nil
 }
 
 // Own returns what was set for a session that goes on itself, or that those below it
@@ -145,26 +145,44 @@ func Own(ctx context.Context, sessions *store.Store, path event.Path) ([]Set, er
 // their logs say.
 func Spent(ctx context.Context, sessions *store.Store, top event.Path) (Use, error) {
 	var used Use
-	records, err := below(ctx, sessions, top)
+	records, tops, err := below(ctx, sessions, top)
 	if err != nil {
 		return used, err
 	}
+	cleaned := make(map[string]bool)
+	for _, top := range tops {
+		ids, spent, err := sessions.Cleaned(ctx, top)
+		if err != nil {
+			return used, err
+		}
+		for _, id := range ids {
+			cleaned[id] = true
+		}
+		for _, s := range spent {
+			used.add(useOf(s))
+		}
+	}
 	for _, r := range records {
+		if slices.ContainsFunc(r.Path, func(hop event.Hop) bool { return cleaned[hop.SessionID] }) {
+			continue // it is being deleted
+		}
 		state, err := sessions.State(ctx, r.Path)
 		if err != nil {
 			return used, err
 		}
-		if state.Record.Agent == "" {
-			continue
+		if state.Record.Agent != "" {
+			used.add(useOf(state.Spent()))
 		}
-		cost, _ := state.Record.Usage.Paid() // of a model without a price it is not limited
-		usage, unsettled := state.Record.Usage, state.Unsettled
-		used.add(Use{
-			Tokens:     usage.InputTokens + usage.OutputTokens + unsettled.Tokens,
-			Cost:       int64(cost) + unsettled.Cost,
-			ModelCalls: int64(state.Record.Steps) + unsettled.ModelCalls,
-			ToolCalls:  state.ToolCalls,
-		})
 	}
 	return used, nil
+}
+
+func useOf(s store.Spent) Use {
+	cost, _ := s.Usage.Paid() // of a model without a price it is not limited
+	return Use{
+		Tokens:     s.Usage.InputTokens + s.Usage.OutputTokens + s.Unsettled.Tokens,
+		Cost:       int64(cost) + s.Unsettled.Cost,
+		ModelCalls: int64(s.Steps) + s.Unsettled.ModelCalls,
+		ToolCalls:  s.ToolCalls,
+	}
 }

@@ -29,6 +29,12 @@ func (c *Control) Result(ctx context.Context, scope *Scope, sessionID string) (*
 	return c.ResultOf(ctx, r)
 }
 
+// NoteRead notes that the caller of a session has its whole result: see
+// [store.Store.CleanUp].
+func (c *Control) NoteRead(ctx context.Context, r *store.Record) error {
+	return c.store.NoteRead(ctx, r)
+}
+
 // ResultOf is [Control.Result] for a record: of that very run, whatever goes on with it.
 func (c *Control) ResultOf(ctx context.Context, r *store.Record) (*Result, error) {
 	if !r.Status.Ended() {
@@ -112,7 +118,11 @@ func (in *readInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 		if err != nil {
 			return nil, err
 		}
-		return result.Page(in.Offset, in.Limit)
+		page, err := result.Page(in.Offset, in.Limit)
+		if err == nil && page.NextOffset == 0 {
+			err = c.store.NoteRead(ctx, &result.Record)
+		}
+		return page, err
 	}
 	messages, err := c.store.Messages(ctx, r.ID)
 	if err != nil {

@@ -83,7 +83,7 @@ func EndNotes(r *store.Record, answer string) string {
 
 // pointer names the session of a result whose transcript is not part of its caller's.
 func (r *Result) pointer() string {
-	if r.Record.ParentID == "" || r.Record.Nested || r.Status == Accepted {
+	if r.Record.ParentID == "" || r.Record.Nested || r.Record.Cleanup || r.Status == Accepted {
 		return ""
 	}
 	return fmt.Sprintf("\n[worker: session %s is the run; task_result with transcript: true shows what was done]", r.SessionID)

@@ -96,6 +96,9 @@ func (in *WaitInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 		if err != nil {
 			return nil, err
 		}
+		if err := c.store.NoteRead(ctx, records[i]); err != nil {
+			return nil, err
+		}
 		waited.Results = append(waited.Results, result.Document())
 		waited.told = append(waited.told, result.Told())
 	}

@@ -21,6 +21,7 @@ import (
 func (p commands) taskCommand() *cobra.Command {
 	var opts runOptions
 	var checks checkFlags
+	var cleanup string
 	cmd := &cobra.Command{
 		Use:   "task AGENT PROMPT",
 		Short: "Run one subagent and print its <task_result>",
@@ -38,8 +39,8 @@ Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 			if err := cmp.Or(opts.check(), err); err != nil {
 				return err
 			}
-			in := taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: args[0], Background: new(bool), Checks: checks.all()}
-			if err := agentdefs.CheckAll(in.Checks); err != nil {
+			in := taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: args[0], Background: new(bool), Checks: checks.all(), Cleanup: cleanup}
+			if err := cmp.Or(agentdefs.CheckAll(in.Checks), taskt.CheckCleanup(cleanup)); err != nil {
 				return exit.Usage(err)
 			}
 			return p.task(cmd.Context(), in.AgentType, opts, func(a *app.Worker) (*oneTask, error) { return p.newTask(a, in) })
@@ -47,6 +48,7 @@ Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 	}
 	opts.register(cmd)
 	checks.register(cmd)
+	cmd.Flags().StringVar(&cleanup, "cleanup", "keep", "what becomes of the subagent's session after that: keep, or delete")
 	return cmd
 }
 
