@@ -256,16 +256,33 @@ func (e *UnknownAgentError) Error() string {
 // rules don't count: they may change at any time.
 func (s *Service) ReadOnly() bool {
 	for _, a := range s.offers().agents {
-		if !host.mayCall(a) {
-			continue
-		}
-		if a.PlanExit != "" { // it may become one that can
+		if host.mayCall(a) && !s.readOnly(a) {
 			return false
 		}
-		for _, t := range s.tools {
-			if spec := t.Spec(); !spec.ReadOnly && !a.Permission.DeniesAll(spec.Name) {
-				return false
-			}
+	}
+	return true
+}
+
+// ReadOnlyAgents returns the names of the agents that hosts are offered and that can't
+// change anything, as [Service.ReadOnly] has it.
+func (s *Service) ReadOnlyAgents() []string {
+	var names []string
+	for _, a := range s.offers().of(host).agents {
+		if s.readOnly(a) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// readOnly reports whether an agent's own rules deny every tool that changes something.
+func (s *Service) readOnly(a *agentdefs.Definition) bool {
+	if a.PlanExit != "" { // it may become one that can
+		return false
+	}
+	for _, t := range s.tools {
+		if spec := t.Spec(); !spec.ReadOnly && !a.Permission.DeniesAll(spec.Name) {
+			return false
 		}
 	}
 	return true

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -98,6 +99,9 @@ type Presentation struct {
 	// an enum does not have: an alias, a hidden agent, a new one.
 	AnyName bool
 
+	// OneAgent leaves agentType out, for a tool that calls one agent.
+	OneAgent bool
+
 	forks bool // the caller has a conversation that a subagent may go on from
 }
 
@@ -168,6 +172,11 @@ func schema(agents []*agentdefs.Definition, as Presentation) (json.RawMessage, e
 		PropertyOrder:        []string{"description", "prompt", "agentType", "background", "model", "timeoutSeconds", "cwd", "allowedTools", "writeRoots"},
 		Required:             []string{"description", "prompt", "agentType"},
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
+	if as.OneAgent {
+		delete(s.Properties, "agentType")
+		isAgentType := func(name string) bool { return name == "agentType" }
+		s.PropertyOrder, s.Required = slices.DeleteFunc(s.PropertyOrder, isAgentType), slices.DeleteFunc(s.Required, isAgentType)
 	}
 	if as.forks {
 		all := any("all")

@@ -1,9 +1,9 @@
 package taskt
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"log/slog"
 	"slices"
@@ -161,22 +161,27 @@ func (s *Service) SpecFor(as Presentation) tool.Spec {
 }
 
 // OfferChanges yields each time that the task tool for hosts changes: its text,
-// its agents, or [Service.ReadOnly]. The first comparison is with the time of
-// the call. It ends with ctx.
+// its agents, [Service.ReadOnly], or which of the agents are read-only. The first
+// comparison is with the time of the call. It ends with ctx.
 func (s *Service) OfferChanges(ctx context.Context) iter.Seq[struct{}] {
-	offered, offeredReadOnly := s.Spec(), s.ReadOnly()
+	last := s.offered()
 	return func(yield func(struct{}) bool) {
-		last, lastReadOnly := offered, offeredReadOnly
 		for range s.agents.Changes(ctx) {
-			spec, readOnly := s.Spec(), s.ReadOnly()
-			if spec.Description == last.Description && bytes.Equal(spec.InputSchema, last.InputSchema) && readOnly == lastReadOnly {
+			now := s.offered()
+			if now == last {
 				continue
 			}
-			if last, lastReadOnly = spec, readOnly; !yield(struct{}{}) {
+			if last = now; !yield(struct{}{}) {
 				return
 			}
 		}
 	}
+}
+
+// offered is what hosts see of the task tool, to be compared.
+func (s *Service) offered() string {
+	spec := s.Spec()
+	return fmt.Sprintf("%s\x00%s\x00%v %v", spec.Description, spec.InputSchema, s.ReadOnly(), s.ReadOnlyAgents())
 }
 
 // Agent is an agent that a host may call, as hosts see it.

@@ -81,7 +81,7 @@ func (p *program) mcpServer(a *app.Worker) *mcpserver.Server {
 	m := p.Settings.MCP
 	return mcpserver.New(mcpserver.Options{
 		Tasks: a.Tasks, Bus: a.Bus, Sessions: a.Sessions.Store(), Logger: p.Logger(),
-		CallLimit: m.CallLimit, ResultLimit: m.ResultLimit, ReadOnly: m.ReadOnly, HostModel: p.ofHost(),
+		CallLimit: m.CallLimit, ResultLimit: m.ResultLimit, ReadOnly: m.ReadOnly, ToolPerAgent: m.PerAgent, HostModel: p.ofHost(),
 		CancelGrace: m.CancelGrace, Kept: p.Settings.Retained().Age,
 	})
 }

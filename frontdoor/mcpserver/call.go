@@ -13,6 +13,9 @@ func (c *connection) task(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 		return c.resume(ctx, req), nil
 	}
 	in, err := parseInput(req.Params.Arguments)
+	if err == nil {
+		err = nameAgent(ctx, &in)
+	}
 	if err != nil {
 		return c.result(req, failure(in.AgentType, err)), nil
 	}

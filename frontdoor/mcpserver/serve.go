@@ -60,6 +60,9 @@ func (c *connection) server() *mcp.Server {
 	c.addTasks(server)
 	c.prompts = c.addPrompts(server)
 	server.AddReceivingMiddleware(c.listNow, c.instruct)
+	if c.perAgent {
+		server.AddReceivingMiddleware(c.callAgentTool)
+	}
 	return server
 }
 

@@ -38,6 +38,10 @@ type Options struct {
 	// it depends on the agents that are offered.
 	ReadOnly bool
 
+	// ToolPerAgent offers a tool for each agent beside task: hosts that run the calls of
+	// read-only tools side by side know which those are.
+	ToolPerAgent bool
+
 	// HostModel makes the model that a host brings along, on which the agents run
 	// that name none; nil means they run on the worker's.
 	HostModel func(Sampler) session.Model
@@ -83,6 +87,7 @@ type Server struct {
 	callLimit   time.Duration
 	resultLimit int
 	readOnly    bool
+	perAgent    bool
 	hostModel   func(Sampler) session.Model
 }
 
@@ -91,7 +96,7 @@ func New(opts Options) *Server {
 	s := &Server{
 		tasks: opts.Tasks, bus: opts.Bus, version: opts.Version, silence: opts.Silence, reflex: opts.Reflex, log: opts.Logger,
 		unseen: opts.Unseen, grace: opts.CancelGrace, kept: opts.Kept,
-		sessions: opts.Sessions, callLimit: opts.CallLimit, resultLimit: opts.ResultLimit, readOnly: opts.ReadOnly,
+		sessions: opts.Sessions, callLimit: opts.CallLimit, resultLimit: opts.ResultLimit, readOnly: opts.ReadOnly, perAgent: opts.ToolPerAgent,
 		hostModel: opts.HostModel,
 	}
 	if s.version == "" {

@@ -169,6 +169,9 @@ func (c *connection) listNow(next mcp.MethodHandler) mcp.MethodHandler {
 				tools = append(tools, c.taskTool(c.host(client)))
 			}
 		}
+		if c.perAgent {
+			tools = append(tools, c.agentTools()...)
+		}
 		list.Tools = tools
 		return list, nil
 	}

@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":   {"session/audit", "session/lease", "session/lifetime", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
 	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
-	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp"},
+	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
 
 	"frontdoor/httpserver":      {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor", "frontdoor/httpserver/page"},
 	"frontdoor/httpserver/page": {"session", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor"},
@@ -62,12 +62,13 @@ var mayImport = map[string][]string{
 	"taskt/control":      {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
 	"taskt/report":       {"session/store", "eventbus/event"},
 
-	"eventbus/internal/natsstore":          {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events
-	"eventbus/internal/embedded":           {"eventbus/internal/oncelog", "eventbus/internal/storefiles"},
-	"eventbus/internal/storefiles":         nil, // the files alone: it runs no server
-	"eventbus/internal/oncelog":            nil,
-	"frontdoor/mcpserver/internal/mcphttp": {"frontdoor/mcpserver/internal/exttask"},
-	"frontdoor/mcpserver/internal/exttask": nil, // the Tasks extension on the wire
+	"eventbus/internal/natsstore":           {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events
+	"eventbus/internal/embedded":            {"eventbus/internal/oncelog", "eventbus/internal/storefiles"},
+	"eventbus/internal/storefiles":          nil, // the files alone: it runs no server
+	"eventbus/internal/oncelog":             nil,
+	"frontdoor/mcpserver/internal/mcphttp":  {"frontdoor/mcpserver/internal/exttask"},
+	"frontdoor/mcpserver/internal/exttask":  nil, // the Tasks extension on the wire
+	"frontdoor/mcpserver/internal/toolname": nil, // names of tools from those of agents
 
 	"internal/soak/history": {"eventbus", "session", "session/store", "model", "permission", "tool"}, // it fills a store as a worker does
 
