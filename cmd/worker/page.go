@@ -182,6 +182,20 @@ func (p *program) pageOptions(a *app.Worker) *page.Options {
 		Workspace: filepath.Base(a.Workspace.Root),
 		RulesFile: app.RulesFile(a.Workspace),
 		Agents:    func() any { return agentdoc.NewSnapshot(a.Agents.Snapshot()) },
+	}
+}
+
+// webOptions is the HTTP server of a worker, with its page.
+func (p *program) webOptions(a *app.Worker, token string) httpserver.Options {
+	return httpserver.Options{
+		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, Logger: p.Logger(), Page: p.pageOptions(a),
+		Agent: func(name string) (any, bool) {
+			def, ok := a.Agents.Snapshot().Agent(name)
+			if !ok {
+				return nil, false
+			}
+			return agentdoc.NewAgent(def), true
+		},
 		Explain: func(_ context.Context, agent, tool, arg string) (any, error) {
 			return permissions.Explain(p.Program, a.Agents.Snapshot(), agent, tool, arg)
 		},
@@ -257,9 +271,7 @@ func (p *program) startPage(ctx context.Context, a *app.Worker, addr string) (do
 	if err != nil {
 		return nil, err
 	}
-	web, err := httpserver.Start(ctx, addr, httpserver.Options{
-		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, Logger: p.Logger(), Page: p.pageOptions(a),
-	})
+	web, err := httpserver.Start(ctx, addr, p.webOptions(a, token))
 	if err != nil {
 		return nil, fmt.Errorf("--page %s: %w", addr, err)
 	}

@@ -87,9 +87,9 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, listen string) (
 		return nil, err
 	}
 	mcp := p.mcpServer(a).HTTP(nil)
-	web, err := httpserver.Start(ctx, listen, httpserver.Options{
-		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, MCP: mcp, Logger: p.Logger(), Page: p.pageOptions(a),
-	})
+	opts := p.webOptions(a, token)
+	opts.MCP = mcp
+	web, err := httpserver.Start(ctx, listen, opts)
 	if err != nil {
 		mcp.Close()
 		return nil, fmt.Errorf("--listen %s: %w", listen, err)

@@ -20,7 +20,7 @@ func (s *Server) control(op *control.Operation) http.HandlerFunc {
 			s.fail(w, err)
 			return
 		}
-		answer, err := s.calls.Control(r.Context(), op, body, "an HTTP client")
+		answer, err := s.calls.Control(r.Context(), op, body, by(r))
 		if err != nil {
 			s.fail(w, err)
 			return

@@ -3,13 +3,16 @@
 //
 //	POST /v1/tasks                  a task call: {"description","prompt","agentType"}
 //	POST /v1/tasks/{operation}      list, wait, result, stop: [control.Operations]
-//	GET  /v1/agents                 the agents that task may call
+//	GET  /v1/agents                 the agents that task may call; with /{name} all of one
 //	GET  /v1/sessions               the records of all sessions, the newest first
 //	GET  /v1/sessions/{id}          a record and its messages
 //	DELETE /v1/sessions/{id}        stops the session and its subagents
 //	GET  /v1/sessions/{id}/events   its stream; Last-Event-ID or ?from=SEQ resumes
 //	GET  /v1/approvals              the tool calls that wait for an answer
 //	POST /v1/approvals              answers one of them
+//	POST /v1/explain                what the rules make of a tool call
+//	GET  /v1/openapi.yaml           all of this in full: package openapi
+//	GET  /healthz, /readyz          whether the worker answers, and takes calls
 //	/mcp                            the same tools for hosts that speak MCP
 //
 // It translates and decides nothing. Each task call runs in a root session of

@@ -123,6 +123,7 @@ func (e *env) do(r *http.Request) (*http.Response, []byte) {
 	if err != nil {
 		e.t.Errorf("%s %s: %v", r.Method, r.URL, err)
 	}
+	check(e.t, r, resp, body)
 	return resp, body
 }
 
@@ -183,6 +184,7 @@ func (e *env) open(r *http.Request) *stream {
 	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "text/event-stream" {
 		e.t.Fatalf("%s: status %d, %s", r.URL, resp.StatusCode, got)
 	}
+	check(e.t, r, resp, nil)
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 16<<20)
 	return &stream{t: e.t, resp: resp, lines: lines}

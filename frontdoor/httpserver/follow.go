@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/httpserver/problem"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
 )
@@ -164,7 +165,7 @@ func (s *Server) broken(ctx context.Context, out *eventWriter, sessionID string,
 		s.log.Debug("a stream ended early", "session", sessionID, "err", why)
 		return
 	}
-	data, err := caller.JSON(caller.Explain(why, s.log).Body())
+	data, err := caller.JSON(problem.Of(caller.Explain(why, s.log)))
 	if err == nil {
 		err = errors.Join(out.result("stream_error", data), out.flush())
 	}

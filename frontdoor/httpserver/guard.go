@@ -19,10 +19,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		header := w.Header()
 		header.Set("Cache-Control", "no-store")
 		header.Set("X-Content-Type-Options", "nosniff")
-		err := s.admit(r)
+		identity, err := s.admit(r)
 		switch {
 		case err == nil:
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, r.WithContext(caller.WithIdentity(r.Context(), identity)))
 		case err.Status == http.StatusUnauthorized && s.page != nil && wantsDocument(r):
 			s.page.TurnAway(w)
 		default:
@@ -34,33 +34,34 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) admit(r *http.Request) *caller.Error {
+// admit returns who makes a request; the zero Identity is anyone.
+func (s *Server) admit(r *http.Request) (caller.Identity, *caller.Error) {
 	if !loopbackHost(r.Host) {
-		return &caller.Error{
+		return caller.Identity{}, &caller.Error{
 			Status: http.StatusForbidden, Code: "forbidden_host",
 			Message: fmt.Sprintf("the host %q is not this server: use localhost or 127.0.0.1", r.Host),
 		}
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if s.page != nil && reads && r.URL.Path == page.LoginPath {
-		return nil // from wherever it was clicked: it has a code
+		return caller.Identity{}, nil // from wherever it was clicked: it has a code
 	}
 	if err := sameOrigin(r); err != nil {
-		return &caller.Error{Status: http.StatusForbidden, Code: "forbidden_origin", Message: err.Error()}
+		return caller.Identity{}, &caller.Error{Status: http.StatusForbidden, Code: "forbidden_origin", Message: err.Error()}
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) == 1 {
-		return nil
+		return caller.OwnerIdentity, nil
 	}
 	if s.page != nil && r.Header.Get("Authorization") == "" {
 		switch path := r.URL.Path; {
 		case reads && strings.HasPrefix(path, page.AssetPath): // they tell nothing
-			return nil
+			return caller.Identity{}, nil
 		case path != mcpPath && path != pageLinks && s.page.Admit(r): // hosts and new links want the token
-			return nil
+			return caller.OwnerIdentity, nil
 		}
 	}
-	return &caller.Error{
+	return caller.Identity{}, &caller.Error{
 		Status: http.StatusUnauthorized, Code: "unauthorized",
 		Message: "send the header 'Authorization: Bearer TOKEN' with the token of this worker's state folder",
 	}

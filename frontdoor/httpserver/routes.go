@@ -1,48 +1,69 @@
 package httpserver
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/frontdoor/httpserver/openapi"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session/store"
-	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
+
+// route is what a method and a path are answered by, for callers with a scope.
+type route struct {
+	method, path string // method empty means all
+	scope        caller.Scope
+	handler      http.HandlerFunc
+}
+
+// table returns all routes. The document of package openapi has the same.
+func (s *Server) table() []route {
+	get, post := http.MethodGet, http.MethodPost
+	table := []route{
+		{post, "/v1/tasks", caller.Run, s.task},
+		{get, "/v1/agents", caller.Read, s.listAgents},
+		{get, "/v1/agents/{name}", caller.Read, s.showAgent},
+		{get, "/v1/sessions", caller.Read, s.listSessions},
+		{get, "/v1/sessions/{id}", caller.Read, s.showSession},
+		{http.MethodDelete, "/v1/sessions/{id}", caller.Run, s.stopSession},
+		{get, "/v1/sessions/{id}/events", caller.Read, s.events},
+		{get, "/v1/approvals", caller.Read, s.listApprovals},
+		{get, "/v1/approvals/{id}", caller.Read, s.showApproval},
+		{post, "/v1/approvals", caller.Approve, s.answerApproval},
+		{post, "/v1/explain", caller.Read, s.explainCall},
+		{get, "/v1/openapi.yaml", caller.Read, s.document},
+		{get, "/healthz", caller.Read, s.healthy},
+		{get, "/readyz", caller.Read, s.ready},
+	}
+	for _, op := range control.Operations {
+		scope := caller.Run
+		if op.ReadOnly {
+			scope = caller.Read
+		}
+		table = append(table, route{post, controlPath(op), scope, s.control(op)})
+	}
+	if s.mcp != nil {
+		table = append(table, route{"", mcpPath, caller.Read, s.serveMCP}) // it looks at the scopes of each call
+	}
+	if s.page != nil {
+		table = append(table, route{post, pageLinks, caller.Read, s.makePageLink})
+		for _, r := range s.page.Routes() {
+			table = append(table, route{r.Method, r.Path, r.Scope, r.Handler})
+		}
+	}
+	return table
+}
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	allowed := make(map[string][]string) // methods, by path
-	type route struct {
-		method, path string
-		handler      http.HandlerFunc
-	}
-	routes := []route{
-		{http.MethodPost, "/v1/tasks", s.task},
-		{http.MethodGet, "/v1/agents", s.listAgents},
-		{http.MethodGet, "/v1/sessions", s.listSessions},
-		{http.MethodGet, "/v1/sessions/{id}", s.showSession},
-		{http.MethodDelete, "/v1/sessions/{id}", s.stopSession},
-		{http.MethodGet, "/v1/sessions/{id}/events", s.events},
-		{http.MethodGet, "/v1/approvals", s.listApprovals},
-		{http.MethodPost, "/v1/approvals", s.answerApproval},
-	}
-	if s.page != nil {
-		routes = append(routes, route{http.MethodPost, pageLinks, s.makePageLink})
-		for _, r := range s.page.Routes() {
-			routes = append(routes, route{r.Method, r.Path, r.Handler})
+	for _, r := range s.table() {
+		mux.HandleFunc(strings.TrimSpace(r.method+" "+r.path), s.scoped(r))
+		if r.method != "" {
+			allowed[r.path] = append(allowed[r.path], r.method)
 		}
-	}
-	for _, op := range control.Operations {
-		routes = append(routes, route{http.MethodPost, controlPath(op), s.control(op)})
-	}
-	for _, route := range routes {
-		mux.HandleFunc(route.method+" "+route.path, route.handler)
-		allowed[route.path] = append(allowed[route.path], route.method)
 	}
 	for path, methods := range allowed {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
@@ -53,9 +74,6 @@ func (s *Server) routes() http.Handler {
 			})
 		})
 	}
-	if s.mcp != nil {
-		mux.HandleFunc(mcpPath, s.serveMCP)
-	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &caller.Error{
 			Status: http.StatusNotFound, Code: "not_found",
@@ -65,7 +83,23 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// pageLinks is where who has the token gets a link to the page.
+// scoped is the handler of a route, for those who have its scope.
+func (s *Server) scoped(to route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := caller.IdentityOf(r.Context()).Require(to.scope); err != nil {
+			s.fail(w, err)
+			return
+		}
+		to.handler(w, r)
+	}
+}
+
+// document answers with the description of this door.
+func (s *Server) document(w http.ResponseWriter, _ *http.Request) {
+	s.write(w, http.StatusOK, "application/yaml", openapi.Document)
+}
+
+// pageLinks is where who has a token gets a link to the page.
 const pageLinks = "/v1/page/links"
 
 func (s *Server) makePageLink(w http.ResponseWriter, _ *http.Request) {
@@ -74,79 +108,4 @@ func (s *Server) makePageLink(w http.ResponseWriter, _ *http.Request) {
 		URL       string    `json:"url"`
 		ExpiresAt time.Time `json:"expiresAt"`
 	}{url, expires.UTC()})
-}
-
-func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request) {
-	s.answer(w, http.StatusOK, struct {
-		Agents []taskt.Agent `json:"agents"`
-	}{append([]taskt.Agent{}, s.tasks.Agents()...)})
-}
-
-// defaultPage is how many sessions a page has unless its caller asks for another
-// number.
-const defaultPage = 100
-
-// listSessions answers with a page of the list of sessions.
-func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	o := store.ListOptions{Limit: defaultPage, Cursor: query.Get("cursor"), Nested: query.Get("all") == "true"}
-	if text := query.Get("limit"); text != "" {
-		var err error
-		if o.Limit, err = strconv.Atoi(text); err != nil || o.Limit < 1 || o.Limit > store.MaxPage {
-			s.fail(w, caller.BadRequest(fmt.Errorf("limit=%.20s: a page has 1 to %d sessions", text, store.MaxPage)))
-			return
-		}
-	}
-	page, err := s.sessions.Page(r.Context(), o)
-	if errors.Is(err, store.ErrCursor) {
-		err = caller.BadRequest(err)
-	}
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.answer(w, http.StatusOK, struct {
-		Sessions   []*store.Record `json:"sessions"`
-		NextCursor string          `json:"nextCursor,omitempty"`
-	}{page.Sessions, page.Next})
-}
-
-func (s *Server) showSession(w http.ResponseWriter, r *http.Request) {
-	record, err := s.record(r)
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	messages, err := s.sessions.Messages(r.Context(), record.ID)
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.answer(w, http.StatusOK, struct {
-		*store.Record
-		Messages []*store.Message `json:"messages"`
-	}{record, append([]*store.Message{}, messages...)})
-}
-
-// stopSession ends a session and all below it, and answers with its record.
-func (s *Server) stopSession(w http.ResponseWriter, r *http.Request) {
-	record, err := s.record(r)
-	if err == nil {
-		record, err = s.sessions.Stop(r.Context(), record.ID, "an HTTP client")
-	}
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.answer(w, http.StatusOK, record)
-}
-
-// record returns the record of the session that the address names in full.
-func (s *Server) record(r *http.Request) (*store.Record, error) {
-	id := r.PathValue("id")
-	record, err := s.sessions.Get(r.Context(), id)
-	if errors.Is(err, store.ErrAmbiguous) || err == nil && record.ID != id {
-		return nil, &store.NotFoundError{What: "session", ID: id}
-	}
-	return record, err
 }

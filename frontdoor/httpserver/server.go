@@ -29,7 +29,7 @@ const (
 	closeGrace = 5 * time.Second
 )
 
-// Options configures a [Server]. All but the last five are required.
+// Options configures a [Server]. All but the first four are optional.
 type Options struct {
 	Tasks    *taskt.Service
 	Sessions *store.Store
@@ -43,6 +43,14 @@ type Options struct {
 	// Page is the page for people; nil means there is none. The server fills in what it shares
 	// with it.
 	Page *page.Options
+
+	// Agent returns the agent of a name with all that is known of it; nil means none is known.
+	Agent func(name string) (agent any, ok bool)
+
+	// Explain says what the rules make of a tool call, in the form of "worker permission
+	// explain --json". arg is what the call is about, or a JSON object with all arguments. The
+	// error is for the caller. nil means that the worker does not explain calls.
+	Explain func(ctx context.Context, agent, tool, arg string) (any, error)
 
 	// MaxCalls bounds the task calls that are open at once, including those
 	// that wait for a slot; 0 means 100. More are answered "busy".
@@ -62,6 +70,8 @@ type Server struct {
 	bus       *eventbus.Bus
 	mcp       MCP        // may be nil
 	page      *page.Page // may be nil
+	agent     func(name string) (any, bool)
+	explain   func(ctx context.Context, agent, tool, arg string) (any, error)
 	token     string
 	heartbeat time.Duration
 	log       *slog.Logger
@@ -86,6 +96,8 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 		sessions:  opts.Sessions,
 		bus:       opts.Bus,
 		mcp:       opts.MCP,
+		agent:     opts.Agent,
+		explain:   opts.Explain,
 		token:     opts.Token,
 		heartbeat: opts.Heartbeat,
 		log:       opts.Logger,
@@ -107,7 +119,7 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
 	if opts.Page != nil {
 		of := *opts.Page
-		of.Sessions, of.Bus, of.Token, of.Logger = s.sessions, s.bus, s.token, s.log
+		of.Sessions, of.Bus, of.Token, of.Logger, of.Explain = s.sessions, s.bus, s.token, s.log, s.explain
 		s.page = page.New(of)
 	}
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -96,7 +96,11 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: status %d %s, want %d %q", name, resp.StatusCode, body, tt.status, tt.says)
 			continue
 		}
-		if resp.Header.Get("Content-Type") != "application/json" || !json.Valid(body) || errorCode(t, body) != tt.code {
+		kind := "application/problem+json"
+		if tt.status == http.StatusOK {
+			kind = "application/json"
+		}
+		if resp.Header.Get("Content-Type") != kind || !json.Valid(body) || errorCode(t, body) != tt.code {
 			t.Errorf("%s: %s %s, want JSON with the code %s", name, resp.Header.Get("Content-Type"), body, tt.code)
 		}
 		if tt.status == 405 && resp.Header.Get("Allow") == "" {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/httpserver/problem"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
 )
@@ -28,11 +29,8 @@ type Options struct {
 	// moment, in the form of "worker agents list --json".
 	Agents func() any
 
-	// Explain says what the rules make of a tool call that a person has typed, in the form
-	// of "worker permission explain --json". Its error is for that person.
-	Explain func(ctx context.Context, agent, tool, arg string) (any, error)
-
 	// The server fills these in.
+	Explain  func(ctx context.Context, agent, tool, arg string) (any, error) // as in its own options
 	Sessions *store.Store
 	Bus      *eventbus.Bus
 	Token    string
@@ -112,27 +110,27 @@ func setHeaders(w http.ResponseWriter) {
 // Route is what a method and a path of the page are answered by.
 type Route struct {
 	Method, Path string
+	Scope        caller.Scope
 	Handler      http.HandlerFunc
 }
 
 // Routes returns what the page has: its documents, and what its scripts ask for.
 func (p *Page) Routes() []Route {
 	get, post := http.MethodGet, http.MethodPost
-	routes := []Route{
-		{get, LoginPath, p.login},
-		{get, AssetPath + "{file}", p.asset},
-		{get, "/{$}", p.document},
-		{get, "/sessions/{id}", p.document},
-		{get, "/agents", p.document},
-		{get, "/page/events", p.events},
-		{get, "/page/sessions/{id}", p.session},
-		{get, "/page/sessions/{id}/timeline", p.timeline},
-		{get, "/page/sessions/{id}/export", p.export},
-		{get, "/page/agents", p.agents},
-		{post, "/page/explain", p.explain},
-		{post, "/page/approvals", p.answerApproval},
+	return []Route{
+		{get, LoginPath, caller.Anyone, p.login},
+		{get, AssetPath + "{file}", caller.Anyone, p.asset}, // they tell nothing
+		{get, "/{$}", caller.Read, p.document},
+		{get, "/sessions/{id}", caller.Read, p.document},
+		{get, "/agents", caller.Read, p.document},
+		{get, "/page/events", caller.Read, p.events},
+		{get, "/page/sessions/{id}", caller.Read, p.session},
+		{get, "/page/sessions/{id}/timeline", caller.Read, p.timeline},
+		{get, "/page/sessions/{id}/export", caller.Read, p.export},
+		{get, "/page/agents", caller.Read, p.agents},
+		{post, "/page/explain", caller.Read, p.explain},
+		{post, "/page/approvals", caller.Approve, p.answerApproval},
 	}
-	return routes
 }
 
 // The paths that anybody may ask for who reaches the server.
@@ -178,22 +176,24 @@ func (p *Page) asset(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer writes a JSON document.
-func (p *Page) answer(w http.ResponseWriter, body any) { p.json(w, http.StatusOK, body) }
+func (p *Page) answer(w http.ResponseWriter, body any) {
+	p.json(w, http.StatusOK, "application/json", body)
+}
 
 // fail answers with an error.
 func (p *Page) fail(w http.ResponseWriter, why error) {
 	e := caller.Explain(why, p.log)
-	p.json(w, e.Status, e.Body())
+	p.json(w, e.Status, problem.MediaType, problem.Of(e))
 }
 
-func (p *Page) json(w http.ResponseWriter, status int, body any) {
+func (p *Page) json(w http.ResponseWriter, status int, mediaType string, body any) {
 	setHeaders(w)
 	data, err := caller.JSON(body)
 	if err != nil {
 		p.log.Error("encoding an answer of the page", "err", err)
 		status = http.StatusInternalServerError
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", mediaType)
 	p.write(w, status, data)
 }
 

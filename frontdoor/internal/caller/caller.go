@@ -44,6 +44,13 @@ func (p *Pool) Close() {
 	p.calls.Wait()
 }
 
+// Closed reports whether the pool takes no more calls.
+func (p *Pool) Closed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
 // Call is one call: Open its session, Run it, and when its caller has the
 // answer it is Done.
 type Call struct {
