@@ -95,6 +95,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		Description:     spec.Description,
 		Label:           spec.Label,
 		Metadata:        spec.Metadata,
+		Traceparent:     spec.Traceparent,
 		Status:          store.Queued,
 		CreatedAt:       time.Now().UTC(),
 		BootID:          m.bootID,

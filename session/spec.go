@@ -31,6 +31,10 @@ type Spec struct {
 	// be nil.
 	Metadata json.RawMessage
 
+	// Traceparent is the caller's place in a trace: one of package tracecontext. It is kept
+	// with the session; may be empty.
+	Traceparent string
+
 	// Models are names of models, the best first. The first that can be had is the
 	// session's: a warning says of those before why they can't. Where none can: the
 	// parent's, or the default where that has none.

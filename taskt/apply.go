@@ -68,7 +68,7 @@ func (in *Input) apply(def *agentdefs.Definition, spec *session.Spec) {
 	if in.Effort != "" {
 		spec.Params.Effort, spec.Warnings = effort(in.Effort, def.Effort)
 	}
-	spec.Label = in.Label
+	spec.Label, spec.Traceparent = in.Label, in.Traceparent
 	if string(in.Metadata) != "null" {
 		spec.Metadata = in.Metadata
 	}

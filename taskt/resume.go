@@ -51,7 +51,7 @@ func newTerms(rules *permission.Ruleset, in *Input) json.RawMessage {
 
 // plain reports whether the call says no more than what is to be done, and by whom.
 func (in Input) plain() bool {
-	in.Description, in.Prompt, in.AgentType, in.Background = "", "", "", nil
+	in.Description, in.Prompt, in.AgentType, in.Traceparent, in.Background = "", "", "", "", nil
 	return reflect.ValueOf(in).IsZero()
 }
 

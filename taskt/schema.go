@@ -72,6 +72,10 @@ type Input struct {
 	// Detached is.
 	Cleanup string `json:"cleanup,omitempty"`
 
+	// Traceparent is the caller's place in a trace, as package tracecontext lets it pass.
+	// It comes with a request, and not with the arguments.
+	Traceparent string `json:"-"`
+
 	// ResidentFile is a file of the workspace whose content stands before the prompt: its
 	// path there, or an absolute one. Empty means that of the agent's file. The schema does
 	// not have it.

@@ -14,8 +14,9 @@ type SessionStart struct {
 	ParentMessageID string `json:"parentMessageId,omitempty"`
 	Description     string `json:"description,omitempty"` // the task in a few words
 	Model           string `json:"model,omitempty"`
-	Depth           int    `json:"depth"`             // 0 means a root
-	Resumes         string `json:"resumes,omitempty"` // the session that has ended, and that this one goes on with
+	Depth           int    `json:"depth"`                 // 0 means a root
+	Resumes         string `json:"resumes,omitempty"`     // the session that has ended, and that this one goes on with
+	Traceparent     string `json:"traceparent,omitempty"` // of the caller's trace, as W3C Trace Context has it
 }
 
 // SessionResumed says that the process of a session was gone, and that another one goes

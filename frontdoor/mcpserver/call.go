@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentworker/worker/internal/tracecontext"
 )
 
 // task runs one call of the task tool, or goes on with one that has asked the
@@ -18,6 +20,9 @@ func (c *connection) task(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	}
 	if err != nil {
 		return c.result(req, failure(in.AgentType, err)), nil
+	}
+	if parent, ok := req.Params.Meta["traceparent"].(string); ok {
+		in.Traceparent = tracecontext.Parent(parent)
 	}
 	if err := c.canSample(req); err != nil {
 		return c.result(req, failure(in.AgentType, err)), nil

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 )
 
@@ -276,5 +278,24 @@ func TestTaskHTTP(t *testing.T) {
 	}
 	if got := w.ask(t, "tasks/get", id, about).message(t); got.Result.Status != "cancelled" || got.Result.Content != nil {
 		t.Errorf("behind its end: %+v", got)
+	}
+}
+
+// TestTraceparent: the trace of a call is kept with the session; what is none is not.
+func TestTraceparent(t *testing.T) {
+	e := newEnv(t, modelFunc(echo), 0, nil)
+	host := e.connect(t, nil)
+	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	for given, want := range map[string]string{parent: parent, strings.ToUpper(parent): "", "": ""} {
+		params := call("general", "p")
+		params.Meta = mcp.Meta{"traceparent": given}
+		res, err := host.CallTool(t.Context(), params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := e.sessions.Store().Get(t.Context(), res.Meta["sessionId"].(string))
+		if err != nil || r.Traceparent != want {
+			t.Errorf("%q: %q is kept, %v, want %q", given, r.Traceparent, err, want)
+		}
 	}
 }

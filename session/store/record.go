@@ -56,7 +56,8 @@ type Record struct {
 	Metadata        json.RawMessage `json:"metadata,omitempty"`        // of who has called it: a JSON object
 	Warnings        []string        `json:"warnings,omitempty"`        // what is not as it was asked for
 	Description     string          `json:"description,omitempty"`
-	Role            string          `json:"role,omitempty"` // as what it works, as its caller has said while it ran
+	Traceparent     string          `json:"traceparent,omitempty"` // of the caller's trace, as W3C Trace Context has it
+	Role            string          `json:"role,omitempty"`        // as what it works, as its caller has said while it ran
 	Model           string          `json:"model,omitempty"`
 	Status          Status          `json:"status"`
 	Error           string          `json:"error,omitempty"` // why it has not completed
