@@ -25,7 +25,7 @@ type Input struct {
 
 	// Detached has the subagent run in the background and go on when its caller ends.
 	// It is for hosts: the schema does not show it to models, and they may not say it.
-	Detached bool `json:"detached,omitempty"`
+	Detached bool `json:"detached,omitempty" jsonschema:"true: the subagent runs in the background and goes on when its caller ends"`
 
 	// Model is the model of the subagent, as an agent file may name it. Empty means that of the
 	// file, of the settings, or of the caller. One that can't be had is passed over,
@@ -35,7 +35,7 @@ type Input struct {
 	// Effort is how hard the model is to think: one of [model.Efforts]. Empty means as the
 	// file says. One that is none is passed over, with a warning. The schema does not
 	// have it.
-	Effort string `json:"effort,omitempty"`
+	Effort string `json:"effort,omitempty" jsonschema:"how hard the model is to think: none, minimal, low, medium, high, xhigh or max"`
 
 	// TimeoutSeconds is how long the subagent may run, 1 to 86,400; a file that
 	// says less counts. 0 means as the file or the worker says.
@@ -60,17 +60,17 @@ type Input struct {
 
 	// Checks are made after those of the agent's file. They are for programs: the
 	// schema does not show them to models.
-	Checks []agentdefs.Check `json:"checks,omitempty"`
+	Checks []agentdefs.Check `json:"checks,omitempty" jsonschema:"what must hold at the end besides the checks of the agent's file: commands that succeed, and paths that exist"`
 
 	// Label names the subagent in lists, in place of the description. Metadata, a JSON
 	// object, is kept with its session. They are for programs, as the budget is.
-	Label    string          `json:"label,omitempty"`
-	Metadata json.RawMessage `json:"metadata,omitempty"`
+	Label    string          `json:"label,omitempty" jsonschema:"names the subagent in lists, in place of the description"`
+	Metadata json.RawMessage `json:"metadata,omitempty" jsonschema:"a JSON object that is kept with the session"`
 
 	// Cleanup says what becomes of the subagent's session: "keep", or "delete" once its
 	// result was delivered. Empty means keep. It is for hosts and programs, as
 	// Detached is.
-	Cleanup string `json:"cleanup,omitempty"`
+	Cleanup string `json:"cleanup,omitempty" jsonschema:"keep or delete: what becomes of the session once its result was delivered"`
 
 	// Traceparent is the caller's place in a trace, as package tracecontext lets it pass.
 	// It comes with a request, and not with the arguments.
@@ -79,11 +79,11 @@ type Input struct {
 	// ResidentFile is a file of the workspace whose content stands before the prompt: its
 	// path there, or an absolute one. Empty means that of the agent's file. The schema does
 	// not have it.
-	ResidentFile string `json:"residentFile,omitempty"`
+	ResidentFile string `json:"residentFile,omitempty" jsonschema:"a file of the workspace whose content stands before the prompt"`
 
 	// Budget is what the subagent may use with all below it: the JSON of a [Budget].
 	// It narrows what is set otherwise. The schema does not have it.
-	Budget json.RawMessage `json:"budget,omitempty"`
+	Budget json.RawMessage `json:"budget,omitempty" jsonschema:"what the subagent may use with all below it: tokens, cost, modelCalls, toolCalls, time; a text or an object"`
 }
 
 const descriptionHead = `Gives a task to a subagent, which works on it in a session of its own and answers once, at the end. ` +

@@ -8,12 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/agentworker/worker/eventbus/natstest"
 )
 
 // hostEnv keeps hosts in the folder of their test and on this machine: state,
@@ -41,9 +45,10 @@ var hostEnv = []string{
 
 // TestHosts runs testdata/hosts: real hosts and clients, in the versions of
 // package-lock.json there, call the worker; their models and those of the
-// subagents are the model server. Besides the commands of TestScript:
+// subagents are the model server. $REPO is this repository. Besides the commands of TestScript:
 //
 //	answered REGEXP    a request to the model server holds a tool result like it
+//	natsserver         starts a NATS server; its address is $NATS_ADDRESS
 func TestHosts(t *testing.T) {
 	packages := hostPackages(t)
 	t.Setenv("PATH", strings.Join([]string{
@@ -53,10 +58,21 @@ func TestHosts(t *testing.T) {
 		filepath.Join(packages, ".bin"), // node, mcp-inspector
 		os.Getenv("PATH"),
 	}, string(os.PathListSeparator)))
-	commands := map[string]func(ts *testscript.TestScript, neg bool, args []string){"answered": answered}
+	commands := map[string]func(ts *testscript.TestScript, neg bool, args []string){"answered": answered, "natsserver": func(ts *testscript.TestScript, _ bool, _ []string) {
+		ts.Setenv("NATS_ADDRESS", strings.TrimPrefix(natstest.Start(t, server.Options{}).ClientURL(), "nats://"))
+	}}
 	for name, command := range scriptCommands {
 		commands[name] = command
 	}
+	repo, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	places, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output() // by default they are below HOME
+	if err != nil {
+		t.Fatal(err)
+	}
+	caches := strings.Split(string(places), "\n")
 	testscript.Run(t, testscript.Params{
 		Dir:  filepath.Join("testdata", "hosts"),
 		Cmds: commands,
@@ -70,6 +86,9 @@ func TestHosts(t *testing.T) {
 			env.Vars = append(env.Vars, hostEnv...)
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home")) // not all hosts pass on where else state and settings are
 			env.Setenv("PACKAGES", packages)
+			env.Setenv("REPO", repo)
+			env.Setenv("GOCACHE", caches[0])
+			env.Setenv("GOMODCACHE", caches[1])
 			// No host looks for a repository further up.
 			return errors.Join(os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o755), os.MkdirAll(filepath.Join(env.WorkDir, ".git"), 0o755))
 		},

@@ -44,6 +44,7 @@ func TestMain(m *testing.M) {
 //	waits N FLAGS…             wait until N calls wait for approval
 //	start NAME COMMAND…        start it in the background
 //	printed NAME REGEXP        wait until its stdout matches
+//	said NAME REGEXP           the same for its stderr
 //	ended NAME STATUS          wait for its end and check; NAME.out and NAME.err hold its output
 //	signal NAME SIGNAL STATUS  send it a signal first
 func TestScript(t *testing.T) {
@@ -72,7 +73,8 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"waits":       waits,
 	"start":       start,
 	"ended":       ended,
-	"printed":     printed,
+	"printed":     printed(func(p *process) *output { return &p.out }),
+	"said":        printed(func(p *process) *output { return &p.err }),
 	"signal":      sendSignal,
 }
 
@@ -270,23 +272,27 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ended(ts, false, []string{args[0], args[2]})
 }
 
-func printed(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 || state(ts).procs[args[0]] == nil {
-		ts.Fatalf("usage: printed NAME REGEXP")
-	}
-	p := state(ts).procs[args[0]]
-	pattern, err := regexp.Compile(args[1])
-	ts.Check(err)
-	limit := time.After(time.Minute)
-	for {
-		text, more := p.out.read()
-		if pattern.Match(text) {
-			return
+// printed is the command that waits until a process has printed something on one of its
+// outputs.
+func printed(of func(*process) *output) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 2 || state(ts).procs[args[0]] == nil {
+			ts.Fatalf("usage: printed|said NAME REGEXP")
 		}
-		select {
-		case <-more:
-		case <-limit:
-			ts.Fatalf("%s has not printed %s, but %s", args[0], args[1], text)
+		p := state(ts).procs[args[0]]
+		pattern, err := regexp.Compile(args[1])
+		ts.Check(err)
+		limit := time.After(time.Minute)
+		for {
+			text, more := of(p).read()
+			if pattern.Match(text) {
+				return
+			}
+			select {
+			case <-more:
+			case <-limit:
+				ts.Fatalf("%s has not printed %s, but %s", args[0], args[1], text)
+			}
 		}
 	}
 }

@@ -18,9 +18,12 @@ func (s *Service) agents(from micro.Request) {
 	if !answerable(req.reply) {
 		return
 	}
-	s.send(req, nil, struct {
-		Agents []taskt.Agent `json:"agents"`
-	}{append([]taskt.Agent{}, s.tasks.Agents()...)})
+	s.send(req, nil, offered{append([]taskt.Agent{}, s.tasks.Agents()...)})
+}
+
+// offered is the answer of agents.
+type offered struct {
+	Agents []taskt.Agent `json:"agents"`
 }
 
 // answer sends an answer, or where it is too long for the server says what to do.

@@ -15,7 +15,7 @@ import (
 func TestBackgroundFull(t *testing.T) {
 	g := newGate()
 	url := newServer(t)
-	e := &env{newWorker(t, url, g.model, taskt.Limits{Running: 1}, natsservice.Options{}), t, natstest.Connect(t, url)}
+	e := (&env{worker: newWorker(t, url, g.model, taskt.Limits{Running: 1}, natsservice.Options{}), t: t, client: natstest.Connect(t, url)}).learn()
 	first := decode[taskt.Document](t, e.request(taskSubject, background, nil).Data)
 	if first.Status != control.Accepted {
 		t.Fatalf("the first: %+v", first)

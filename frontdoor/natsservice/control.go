@@ -2,21 +2,11 @@ package natsservice
 
 import (
 	"context"
-	"errors"
 
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/agentworker/worker/taskt/control"
 )
-
-// addControl adds an endpoint for each operation on the sessions of the workspace.
-func (s *Service) addControl(group micro.Group) error {
-	var errs []error
-	for _, op := range control.Operations {
-		errs = append(errs, group.AddEndpoint(op.Name, micro.HandlerFunc(func(from micro.Request) { s.control(op, from) })))
-	}
-	return errors.Join(errs...)
-}
 
 // control makes a call of an operation. The library hands over one request at a
 // time, so that it happens elsewhere.

@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
 	"go.uber.org/goleak"
 
 	"github.com/agentworker/worker/eventbus"
@@ -51,8 +53,9 @@ func (g *gate) model(ctx context.Context, req *model.Request, yield func(model.P
 // knows nothing but the server's address.
 type env struct {
 	*worker
-	t      testing.TB
-	client *nats.Conn
+	t       testing.TB
+	client  *nats.Conn
+	answers map[string]*jsonschema.Resolved // schemas, by subjects; nil means they are not looked at
 }
 
 const taskSubject = "agents.v1.ws.service.task"
@@ -61,7 +64,7 @@ func newEnv(t testing.TB, m modelFunc, opts natsservice.Options) *env {
 	t.Helper()
 	url := newServer(t)
 	w := newWorker(t, url, m, taskt.Limits{}, opts)
-	return &env{w, t, natstest.Connect(t, url)}
+	return (&env{worker: w, t: t, client: natstest.Connect(t, url)}).learn()
 }
 
 // newServer starts a NATS server and returns its address.
@@ -114,7 +117,34 @@ func (e *env) request(subject, body string, header nats.Header) *nats.Msg {
 		e.t.Errorf("%s %.60s: %v", subject, body, err)
 		return new(nats.Msg)
 	}
+	if schema := e.answers[subject]; schema != nil && msg.Header.Get(micro.ErrorCodeHeader) == "" {
+		if err := schema.Validate(decode[any](e.t, msg.Data)); err != nil {
+			e.t.Errorf("the answer of %s is not as its schema says: %v\n%s", subject, err, msg.Data)
+		}
+	}
 	return msg
+}
+
+// learn notes the schemas of answers, which all later ones are held against.
+func (e *env) learn() *env {
+	e.t.Helper()
+	answers := make(map[string]*jsonschema.Resolved)
+	for _, ep := range decode[micro.Info](e.t, e.request("$SRV.INFO.agentworker", "", nil).Data).Endpoints {
+		answers[ep.Subject] = resolve(e.t, ep.Metadata["response_schema"])
+	}
+	e.answers = answers
+	return e
+}
+
+// resolve reads a schema.
+func resolve(t testing.TB, text string) *jsonschema.Resolved {
+	t.Helper()
+	schema := decode[jsonschema.Schema](t, []byte(text))
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return resolved
 }
 
 func decode[T any](t testing.TB, data []byte) T {

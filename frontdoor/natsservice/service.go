@@ -107,14 +107,12 @@ func (s *Service) subscribe() error {
 		return err
 	}
 	group := s.micro.AddGroup(s.Subject())
-	return errors.Join(
-		group.AddEndpoint("task", micro.HandlerFunc(s.task)),
-		s.addControl(group),
-		group.AddEndpoint("agents", micro.HandlerFunc(s.agents)),
-		group.AddEndpoint("approvals", micro.HandlerFunc(s.approvals)),
-		group.AddEndpoint("answer", micro.HandlerFunc(s.resolve)),
-		s.conn.FlushTimeout(flushTimeout), // now the server knows of them
-	)
+	var errs []error
+	for _, e := range s.endpoints() {
+		errs = append(errs, group.AddEndpoint(e.name, e.handler, micro.WithEndpointMetadata(e.metadata())))
+	}
+	errs = append(errs, s.conn.FlushTimeout(flushTimeout)) // now the server knows of them
+	return errors.Join(errs...)
 }
 
 // Subject returns the subject below which the endpoints are.

@@ -54,6 +54,23 @@ func TestDiscovery(t *testing.T) {
 	}) {
 		t.Errorf("info %+v", info)
 	}
+	for _, ep := range info.Endpoints {
+		if ep.Metadata["description"] == "" {
+			t.Errorf("%s has no description", ep.Subject)
+		}
+		if err := resolve(t, ep.Metadata["request_schema"]).Validate([]any{}); err == nil {
+			t.Errorf("%s takes an array", ep.Subject)
+		}
+	}
+	task := resolve(t, info.Endpoints[0].Metadata["request_schema"])
+	for body, want := range map[string]bool{
+		call: true, background: true, `{"description":"a look","agentType":"explore"}`: false, `{"description":"d","prompt":"p","agentType":"a","unknown":1}`: false,
+		`{"description":"d","prompt":"p","agentType":"a","label":"l","metadata":{"a":1},"detached":true,"checks":[{"command":"go test"}],"budget":"10000 tokens","effort":"low","residentFile":"a"}`: true,
+	} {
+		if err := task.Validate(decode[any](t, []byte(body))); (err == nil) != want {
+			t.Errorf("the schema of %s: %v", body, err)
+		}
+	}
 	agents := decode[struct{ Agents []taskt.Agent }](t, e.request("agents.v1.ws.service.agents", "", nil).Data).Agents
 	if len(agents) != 2 || agents[0].Name != "explore" || agents[0].Description == "" || agents[1].Name != "general" {
 		t.Errorf("agents %+v", agents)

@@ -16,7 +16,8 @@ type Operation struct {
 	Waits       bool // may take as long as a subagent does
 	Hosts       bool // for hosts, programs and people: sessions' models are not offered it
 
-	input func() input
+	input  func() input
+	answer func() Answer // an empty one
 }
 
 // Operations are all of them, in the order in which they are shown. Nobody
@@ -31,6 +32,7 @@ var Operations = []*Operation{
 			`"offset":{"type":"integer","minimum":0,"description":"how many to pass over; 0 without it"}`),
 		ReadOnly: true,
 		input:    func() input { return new(listInput) },
+		answer:   func() Answer { return new(List) },
 	},
 	{
 		Name:  "task_wait",
@@ -41,6 +43,7 @@ var Operations = []*Operation{
 		ReadOnly:    true,
 		Waits:       true,
 		input:       func() input { return new(WaitInput) },
+		answer:      func() Answer { return new(Waited) },
 	},
 	{
 		Name:  "task_result",
@@ -53,6 +56,7 @@ var Operations = []*Operation{
 			`"transcript":{"type":"boolean","description":"true: the transcript in place of the answer"}`, "sessionId"),
 		ReadOnly: true,
 		input:    func() input { return new(readInput) },
+		answer:   func() Answer { return new(Page) },
 	},
 	{
 		Name:  "task_send",
@@ -66,8 +70,9 @@ var Operations = []*Operation{
 			`"interrupt":{"type":"boolean","description":"true: what it is doing is interrupted, and messages that it has not read are dropped"},`+
 			`"idempotencyKey":{"type":"string","maxLength":256,"description":"makes a call safe to repeat: of those with the same key the subagent gets one message"}`,
 			"sessionId"),
-		Once:  true,
-		input: func() input { return new(sendInput) },
+		Once:   true,
+		input:  func() input { return new(sendInput) },
+		answer: func() Answer { return new(Sent) },
 	},
 	{
 		Name:  "task_stop",
@@ -76,6 +81,7 @@ var Operations = []*Operation{
 			"It returns once they have ended, within seconds.",
 		InputSchema: object(sessionProperties),
 		input:       func() input { return new(stopInput) },
+		answer:      func() Answer { return new(Stopped) },
 	},
 	{
 		Name:  "task_background",
@@ -85,6 +91,7 @@ var Operations = []*Operation{
 		InputSchema: object(`"sessionId":{"type":"string","description":"the subagent's session id"}`, "sessionId"),
 		Hosts:       true,
 		input:       func() input { return new(backgroundInput) },
+		answer:      func() Answer { return new(Moved) },
 	},
 }
 

@@ -1,0 +1,55 @@
+package natsservice
+
+import (
+	"encoding/json"
+
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/control"
+)
+
+// The keys of an endpoint's metadata.
+const (
+	descriptionKey = "description"
+	requestKey     = "request_schema"  // JSON Schema of the body of a request
+	responseKey    = "response_schema" // JSON Schema of the body of an answer that is no error
+)
+
+// answerSchema is that of a [caller.Answer].
+const answerSchema = `{"type":"object","properties":{"approvalId":{"type":"string","minLength":1},"approve":{"type":"boolean"},` +
+	`"feedback":{"type":"string","description":"of a denial, for the model"}},"required":["approvalId","approve"],"additionalProperties":false}`
+
+// endpoint is what one subject of the service answers.
+type endpoint struct {
+	name, description string
+	request, response json.RawMessage // JSON Schemas
+	handler           micro.HandlerFunc
+}
+
+// endpoints are all of the service. The schemas of the task family are those of the table
+// that models and other doors have, and of the types that are encoded.
+func (s *Service) endpoints() []endpoint {
+	all := []endpoint{{
+		"task", "Gives a task to an agent. In the background it is accepted at once, and the answer is read with task_wait or from the events.",
+		taskt.CallSchema(), control.SchemaOf[taskt.Document](), s.task,
+	}}
+	for _, op := range control.Operations {
+		all = append(all, endpoint{
+			op.Name, op.Title, op.InputSchema, op.OutputSchema(), func(from micro.Request) { s.control(op, from) },
+		})
+	}
+	nothing := json.RawMessage(`{"type":"object"}`)
+	return append(all,
+		endpoint{"agents", "Lists the agents that task may call", nothing, control.SchemaOf[offered](), s.agents},
+		endpoint{"approvals", "Lists the tool calls that wait for an answer, the oldest first", nothing, control.SchemaOf[caller.PendingApprovals](), s.approvals},
+		endpoint{"answer", "Answers a tool call that waits", json.RawMessage(answerSchema), control.SchemaOf[store.Approval](), s.resolve},
+	)
+}
+
+// metadata is what the service says of the endpoint to who asks for its information.
+func (e *endpoint) metadata() map[string]string {
+	return map[string]string{descriptionKey: e.description, requestKey: string(e.request), responseKey: string(e.response)}
+}
