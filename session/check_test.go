@@ -156,6 +156,14 @@ func (f *telling) Spec() tool.Spec {
 	return spec
 }
 
+type notes struct{ *fakeTool }
+
+func (f *notes) Spec() tool.Spec {
+	spec := f.fakeTool.Spec()
+	spec.Notes = true
+	return spec
+}
+
 // TestNoCallIsSaid: an agent that could act and called nothing.
 func TestNoCallIsSaid(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -166,6 +174,7 @@ func TestNoCallIsSaid(t *testing.T) {
 		"it could":   {[]tool.Tool{echo("a")}, nil, true},
 		"no tools":   {nil, nil, false},
 		"it may not": {[]tool.Tool{echo("a")}, []permission.Rule{rule("a", "*", permission.Deny)}, false},
+		"it notes":   {[]tool.Tool{&notes{echo("a")}}, nil, false},
 		"it reads":   {[]tool.Tool{&polling{echo("a")}}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {

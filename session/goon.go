@@ -19,9 +19,9 @@ type successor struct {
 // GoOnAs has the session go on as another agent, in the same conversation, after the
 // step that runs. It is called by a tool of the session while its call runs; the log has
 // it when the call ends. Of spec these count: Agent, System, Models, Params, ToolSet,
-// Accept, Checks, Rules, MaxSteps from then on, and Terms. All else stays: the rules of
-// the sessions above, the tools that the session and those above it are held to, the
-// place where it works, its time and budget. An error says that it stays as it is.
+// Accept, Checks, Rules, MaxSteps and TimeLimit from then on, WholeTime, and Terms. All else
+// stays: the rules of the sessions above, the tools that the session and those above it
+// are held to, the place where it works, and its budget. An error says that it stays as it is.
 func (s *Session) GoOnAs(spec Spec) error {
 	spec.Parent = s.parent
 	m, warnings, err := s.m.modelOf(spec)
@@ -61,8 +61,12 @@ func (s *Session) succeed(step int) {
 	s.rulesets, s.ownRules = append(slices.Clone(above), next.spec.Rules), 1
 	before := s.model
 	s.model = next.model
-	s.mu.Unlock()
 	spec := &next.spec
+	if !spec.WholeTime {
+		s.timeLimit, s.extra = spec.TimeLimit, 0
+		s.clock.Restart(spec.TimeLimit)
+	}
+	s.mu.Unlock()
 	s.system, s.params, s.accept, s.checks = spec.System, spec.Params, spec.Accept, spec.Checks
 	s.tools, s.inherited = spec.ToolSet.only(s.allowed), nil
 	s.maxSteps = step + max(1, spec.MaxSteps)

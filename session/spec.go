@@ -129,6 +129,10 @@ type Spec struct {
 	MaxSteps  int           // model calls with tools before it must conclude; 0 means 10
 	TimeLimit time.Duration // 0 means no limit
 
+	// WholeTime says that TimeLimit is of all that the session works, whatever agents it goes
+	// on as; else each of them has its own.
+	WholeTime bool
+
 	// Stall is after what time without an event the session is said to have stalled,
 	// and after what time more it is stopped. 0 means never.
 	Stall time.Duration

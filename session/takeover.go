@@ -59,6 +59,9 @@ func (m *Manager) GoOn(ctx context.Context, spec Spec, t *store.Taken, task int)
 	s.todo, s.plan = st.Todo, st.Plan
 	s.promptID = ""
 	s.before = before{steps: t.Record.Steps, worked: st.Worked, answer: st.Answer}
+	if !spec.WholeTime {
+		s.before.worked -= st.WorkedBefore
+	}
 	for _, id := range st.Told() {
 		s.beside.know(id)
 	}

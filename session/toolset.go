@@ -104,11 +104,12 @@ func (ts *ToolSet) CheckAllowed(allowed []string) error {
 	return nil
 }
 
-// act reports whether the model may call a tool that changes something.
+// act reports whether the model may call a tool that changes something, besides its own
+// notes and what it is.
 func (ts *ToolSet) act(rulesets []*permission.Ruleset) bool {
 	return slices.ContainsFunc(ts.names, func(name string) bool {
 		spec := ts.byName[name].Spec()
-		return !spec.ReadOnly && !spec.Delegates && !spec.Unavailable && spec.Follows == "" && !deniesAll(rulesets, spec.Name)
+		return !spec.ReadOnly && !spec.Delegates && !spec.Notes && !spec.Unavailable && spec.Follows == "" && !deniesAll(rulesets, spec.Name)
 	})
 }
 

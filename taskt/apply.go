@@ -57,6 +57,7 @@ func (in *Input) checkTerms() error {
 // apply sets in spec what the call says of its session.
 func (in *Input) apply(def *agentdefs.Definition, spec *session.Spec) {
 	if in.TimeoutSeconds > 0 {
+		spec.WholeTime = true
 		limit := time.Duration(in.TimeoutSeconds) * time.Second
 		if def.Timeout == 0 || limit < def.Timeout {
 			spec.TimeLimit = limit
@@ -66,7 +67,11 @@ func (in *Input) apply(def *agentdefs.Definition, spec *session.Spec) {
 		spec.Models = append([]string{in.Model}, spec.Models...)
 	}
 	if in.Effort != "" {
-		spec.Params.Effort, spec.Warnings = effort(in.Effort, def.Effort)
+		found, warnings := effort(in.Effort)
+		if found != "" {
+			spec.Params.Effort, spec.Warnings = found, nil
+		}
+		spec.Warnings = append(warnings, spec.Warnings...)
 	}
 	spec.Label, spec.Traceparent = in.Label, in.Traceparent
 	if string(in.Metadata) != "null" {

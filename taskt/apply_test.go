@@ -77,17 +77,19 @@ func TestModelPrecedence(t *testing.T) {
 	}
 }
 
-// TestEffortPrecedence: the call's effort comes before the file's, and that before the
-// model's own. One that is none is passed over with a warning (O12).
+// TestEffortPrecedence: the call's effort comes before the file's, that before the one
+// that is set for the agent, and that before the model's own. One that is none is passed over with a warning (O12).
 func TestEffortPrecedence(t *testing.T) {
 	var sent string
-	e := newEnv(t, modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+	e := setup{model: modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
 		sent = req.Effort
 		return answer("done")(ctx, req, yield)
-	}), taskt.Limits{}, map[string]string{
+	}), files: map[string]string{
 		"filed.md":  "---\ndescription: d\neffort: low\n---\np",
 		"broken.md": "---\ndescription: d\neffort: much\n---\np",
-	})
+		"Set.md":    "---\ndescription: d\n---\np",
+		"both.md":   "---\ndescription: d\neffort: much\n---\np",
+	}, efforts: map[string]string{"filed": "max", "set": "minimal", "both": "medium"}}.open(t)
 	for _, c := range []struct {
 		agent, effort, want string
 		warnings            int
@@ -99,6 +101,10 @@ func TestEffortPrecedence(t *testing.T) {
 		{"broken", "max", "max", 0},
 		{"broken", "", "", 1},
 		{"broken", "more", "", 2},
+		{"Set", "", "minimal", 0},
+		{"Set", "low", "low", 0},
+		{"Set", "more", "minimal", 1},
+		{"both", "", "medium", 1},
 	} {
 		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: c.agent, Effort: c.effort})
 		if res.Err != nil || sent != c.want || len(res.Record.Warnings) != c.warnings || strings.Count(res.Told(), "is not used: it is none of none, minimal") != c.warnings {

@@ -89,6 +89,7 @@ type setup struct {
 	budget   taskt.Budget
 
 	agentModels map[string]string
+	efforts     map[string]string
 
 	agents  taskt.Agents // nil means those of files
 	tools   []tool.Tool
@@ -136,7 +137,7 @@ func (s setup) open(t testing.TB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Budget: s.budget, AgentModels: s.agentModels, Isolate: s.isolate, Tools: s.tools}); err != nil {
+	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Budget: s.budget, AgentModels: s.agentModels, AgentEfforts: s.efforts, Isolate: s.isolate, Tools: s.tools}); err != nil {
 		t.Fatal(err)
 	}
 	if e.root, err = e.OpenCaller(t.Context(), "test"); err != nil {

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -58,6 +59,10 @@ type Options struct {
 	// agents' names in lower case.
 	AgentModels map[string]string
 
+	// AgentEfforts are words of [model.Efforts], for agents whose files and calls say none, by
+	// the agents' names in lower case.
+	AgentEfforts map[string]string
+
 	// Router picks the models of subagents for which none is named; nil means nobody does.
 	Router session.Router
 
@@ -89,6 +94,7 @@ type Service struct {
 	spend    Budget
 
 	agentModels map[string]string
+	efforts     map[string]string // by the names of agents
 	router      session.Router // nil means none
 
 	prices   *price.Table
@@ -115,6 +121,7 @@ func New(opts Options) (*Service, error) {
 		spend:    opts.Budget,
 
 		agentModels: opts.AgentModels,
+		efforts:     opts.AgentEfforts,
 		router:      opts.Router,
 		prices:      opts.Prices,
 		log:         opts.Logger,
@@ -308,7 +315,7 @@ func (s *Service) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 	if depth > 0 {
 		spec.TimeLimit = cmp.Or(spec.TimeLimit, s.limits.ChildTime)
 	}
-	spec.Params.Effort, spec.Warnings = effort(def.Effort)
+	spec.Params.Effort, spec.Warnings = effort(def.Effort, s.efforts[strings.ToLower(def.Name)])
 	spec.Terms = newTerms(rules, nil)
 	return spec, nil
 }

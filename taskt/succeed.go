@@ -61,6 +61,9 @@ func (s *Service) succeed(of *session.Session, to *agentdefs.Definition) error {
 		if spec.Rules, err = spec.Rules.Append(c.restricted...); err != nil {
 			return err
 		}
+		if of.Record().Background && to.Timeout == 0 {
+			spec.TimeLimit = s.limits.BackgroundTime
+		}
 		c.in.apply(to, &spec)
 		spec.Checks = slices.Concat(spec.Checks, checksOf(c.in.Checks))
 		if !c.in.plain() {

@@ -78,6 +78,10 @@ type Spec struct {
 	// OwnTimeLimit says that Run bounds its own time; else the session does.
 	OwnTimeLimit bool
 
+	// Notes says that the tool keeps something of the agent's own, and no task is done by
+	// it.
+	Notes bool
+
 	// TellsChanges says that [Result.Change] has all that a call changes.
 	TellsChanges bool
 }

@@ -68,6 +68,27 @@ func (c *Clock) Extend(by time.Duration) {
 	}
 }
 
+// Restart begins the time anew, with another limit, on a clock whose time has not passed.
+// limit 0: never. A nil clock has no time.
+func (c *Clock) Restart(limit time.Duration) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	running := c.pauses == 0
+	if c.stopped || running && c.timer != nil && !c.timer.Stop() {
+		return
+	}
+	c.limit, c.left, c.since, c.timer = limit, limit, time.Now(), nil
+	if limit == 0 {
+		return
+	}
+	if c.timer = time.AfterFunc(limit, c.end); !running {
+		c.timer.Stop()
+	}
+}
+
 // Pause stops the clock until Resume is called as often. A nil clock has no time.
 func (c *Clock) Pause() {
 	if c == nil {

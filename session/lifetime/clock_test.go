@@ -41,6 +41,41 @@ func TestClockExtend(t *testing.T) {
 	}
 }
 
+// TestClockRestart: the time begins anew with another limit, or none; on a clock that stands
+// still, too.
+func TestClockRestart(t *testing.T) {
+	for _, paused := range []bool{false, true} {
+		for _, before := range []time.Duration{0, 5 * time.Minute} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				c := lifetime.NewClock(cancel, before, 0)
+				time.Sleep(time.Minute)
+				if paused {
+					c.Pause()
+				}
+				c.Restart(0)
+				time.Sleep(time.Hour)
+				c.Restart(20 * time.Minute)
+				if paused {
+					time.Sleep(time.Hour)
+					c.Resume()
+				}
+				start := time.Now()
+				<-ctx.Done()
+				var over *lifetime.TimeLimitError
+				if !errors.As(context.Cause(ctx), &over) || over.Limit != 20*time.Minute || time.Since(start) != 20*time.Minute {
+					t.Errorf("after %s: %v", time.Since(start), context.Cause(ctx))
+				}
+				c.Restart(time.Hour)
+				if !c.Over() {
+					t.Error("its time has passed, and it is not over")
+				}
+				c.Stop()
+			})
+		}
+	}
+}
+
 // TestClockStandsStill: what a clock measures is the time in which nothing waits.
 func TestClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

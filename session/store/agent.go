@@ -32,6 +32,7 @@ func (f *fold) become(e eventbus.Entry) error {
 	r := &f.Record
 	r.Agent, r.Model = cmp.Or(entry.Agent, r.Agent), cmp.Or(entry.Model, r.Model)
 	if entry.Agent != "" {
+		f.WorkedBefore = f.Worked
 		f.Terms = entry.Terms // without any it can't be resumed, rather than as what it was
 	}
 	return nil

@@ -69,6 +69,9 @@ type State struct {
 	// an approval or a provider, or had no process.
 	Worked time.Duration
 
+	// WorkedBefore is how much of that it has worked before it went on as the agent that it is.
+	WorkedBefore time.Duration
+
 	// Todo and Plan are what the session has noted last.
 	Todo event.Todo
 	Plan event.Plan

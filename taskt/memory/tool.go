@@ -32,6 +32,7 @@ func (remember) Spec() tool.Spec {
 			"Nothing secret, and nothing that the files say plainly.",
 		InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"text":{"type":"string","minLength":1,"maxLength":%d,`+
 			`"description":"one sentence that stands by itself; it becomes one line"}},"required":["text"],"additionalProperties":false}`, MaxEntry)),
+		Notes:        true,
 		TellsChanges: true, // it changes no file of the workspace
 	}
 }

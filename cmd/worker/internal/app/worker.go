@@ -127,6 +127,8 @@ func (p *Program) OpenWorker(ctx context.Context, approver session.Approver, att
 
 		Memory:      filepath.Join(ws.StateDir, memory.FileName),
 		AgentModels: p.Settings.AgentModels,
+
+		AgentEfforts: p.Settings.AgentEfforts,
 		Router:      router,
 		Prices:      prices,
 		Limits: taskt.Limits{

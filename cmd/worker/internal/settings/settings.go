@@ -25,6 +25,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/model"
 )
 
 // Settings are the flags that all commands share. Each has an environment
@@ -38,6 +39,7 @@ type Settings struct {
 
 	ModelAliases ModelAliases
 	AgentModels  ModelAliases // by the names of agents
+	AgentEfforts ModelAliases // by the names of agents: words of model.Efforts
 	AgentKeys    AgentKeys
 	RouteModel   string // picks the models of subagents for which none is named; empty means nobody does
 	AgentsDirs   folders
@@ -105,7 +107,7 @@ func (s *Settings) group(title string) *pflag.FlagSet {
 // one flag here; its variable and its key in the config file follow from its name.
 func (s *Settings) Register(command *pflag.FlagSet) {
 	s.LogLevel = slog.LevelError
-	s.ModelAliases, s.AgentModels = ModelAliases{}, ModelAliases{}
+	s.ModelAliases, s.AgentModels, s.AgentEfforts = ModelAliases{}, ModelAliases{}, ModelAliases{}
 
 	flags := s.group("Common flags")
 	flags.StringVar(&s.Dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
@@ -123,6 +125,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags = s.group("Models")
 	flags.Var(s.ModelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
 	flags.Var(s.AgentModels, "agent-model", "the model of an agent whose file names none, as AGENT=MODEL; can be given more than once")
+	flags.Var(s.AgentEfforts, "agent-effort", "how hard the model of an agent is to think whose file does not say, as AGENT=EFFORT; can be given more than once")
 	flags.StringVar(&s.RouteModel, "route-model", "", "a cheap model that picks, of those of --model-alias, the one of each subagent for which none is named (default: the caller's model)")
 	flags.Var(&s.AgentKeys, "agent-key", "where the API key of an agent is, as AGENT/PROVIDER=env:VARIABLE, file:PATH or command:COMMAND; can be given more than once (default: that of all agents)")
 	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
@@ -188,6 +191,11 @@ func (s *Settings) Load(getenv func(string) string) error {
 	}
 	if err := s.ModelAliases.check(); err != nil {
 		return err
+	}
+	for agent, effort := range s.AgentEfforts {
+		if !model.IsEffort(effort) {
+			return fmt.Errorf("agent-effort: %s: the effort %q is none of %s", agent, effort, strings.Join(model.Efforts, ", "))
+		}
 	}
 	if err := s.AgentKeys.check(); err != nil {
 		return err
