@@ -79,7 +79,9 @@ func TestAccess(t *testing.T) {
 		{"tools: [search/codebase, edit/editFiles, vscode/askQuestions]", "* deny; grep allow; glob allow; list_dir allow; write_file allow; edit_file allow", "tool-no-counterpart"},
 		{"tools: [web, execute, agent]", "* deny; web_fetch allow; web_search allow; shell_exec allow; task allow", ""},
 		{"tools: [search_file_content, run_shell_command, save_memory]", "* deny; grep allow; shell_exec allow", "tool-no-counterpart"},
-		{"tools: TodoWrite, Read", "* deny; read_file allow", "tool-no-counterpart"},
+		{"tools: TodoWrite, Read", "* deny; todo allow; read_file allow", ""},
+		{"tools: Skill, Read", "* deny; read_file allow", "tool-no-counterpart"},
+		{"disallowedTools: [TodoRead, update_plan]", "todo deny; plan deny", ""},
 		{"tools: Frobnicate, Read", "* deny; read_file allow", "tool-unknown"},
 		{"tools: Frobnicate", "* deny", "tools-none-recognized"},
 		{"tools: [{name: Read}]", "* deny; read_file allow", ""},
@@ -167,7 +169,9 @@ func TestAccess(t *testing.T) {
 		{"readonly: true\npermission: {\"{shell_exec,x}\": allow, \"read_*\": allow}", "shell_exec ask; {shell_exec,x} allow; shell_exec ask; read_* allow; write_file deny; edit_file deny", ""},
 		{"readonly: perhaps", refused, "permission-invalid"},
 		{"agents: ['*']", "", ""},
-		{"agents: [a]", "task deny", "field-unsupported"},
+		{"agents: [a]", "", ""},
+		{"agents: {a: b}", "task deny", "field-unsupported"},
+		{"agents:", "task deny", "field-unsupported"},
 	} {
 		t.Run(tt.fields, func(t *testing.T) {
 			file := "---\ndescription: Does it.\n" + tt.fields + "\n---\nWork.\n"

@@ -123,10 +123,9 @@ func (p *Reader) changesNothing(at *yaml.Node, rules []permission.Rule) []permis
 	return append(out, p.rule(at, "write_file", permission.Deny), p.rule(at, "edit_file", permission.Deny))
 }
 
-// everyAgent reports whether a list of agents to call, which Copilot's files
-// have, allows them all. Limits to single agents cannot be enforced here, so
-// anything else means that the agent may call no other.
-func (p *Reader) everyAgent(e agentfile.Entry) bool {
+// EveryAgent reports whether a list of agents to call, which Copilot's files
+// have, allows them all.
+func EveryAgent(e agentfile.Entry) bool {
 	if e.Node != nil && e.Node.Kind == yaml.SequenceNode {
 		for _, n := range e.Node.Content {
 			if n.Kind == yaml.ScalarNode && n.Value == "*" {
@@ -134,8 +133,13 @@ func (p *Reader) everyAgent(e agentfile.Entry) bool {
 			}
 		}
 	}
-	p.Report(diag.FieldUnsupported, e.Line, e.Column, "limit them with permission: {task: {\"*\": deny, name: allow}}", "%s has no meaning here; the agent may call no other", e.Key)
 	return false
+}
+
+// noAgents denies what a list of agents to call may mean that can't be read.
+func (p *Reader) noAgents(e agentfile.Entry) permission.Rule {
+	p.Report(diag.FieldUnsupported, e.Line, e.Column, "write a list of names, as in agents: [explore, general]", "%s is not a list of names; the agent may call no other", e.Key)
+	return p.rule(e.Node, "task", permission.Deny)
 }
 
 // outsideFiles matches every file outside of the workspace, whose values begin

@@ -55,8 +55,8 @@ func (p *Reader) Ruleset(a *Fields, subagent bool) *permission.Ruleset {
 	if a.Readonly != nil {
 		rules = p.readonly(*a.Readonly, rules)
 	}
-	if a.Agents != nil && !p.everyAgent(*a.Agents) {
-		rules = append(rules, p.rule(a.Agents.Node, "task", permission.Deny))
+	if a.Agents != nil {
+		rules = append(rules, p.noAgents(*a.Agents))
 	}
 	if !p.Nesting && subagent {
 		rules = append(rules, permission.Rule{

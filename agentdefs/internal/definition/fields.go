@@ -222,7 +222,7 @@ var fields = []*field{
 		func(p *parser, d *Definition, e agentfile.Entry) { p.caller(d, e) }},
 	{agentfile.Field{ID: "allowAgents", Spellings: []string{"allowAgents"}, Near: []string{"allowagents", "allowedagents"}, Restricts: true, Line: "allow-?[aA]gents"},
 		"The agents that this one may call: names of agents, or [] for none. Without it: all.", listSchema, nil,
-		func(p *parser, d *Definition, e agentfile.Entry) { d.AllowAgents = p.allowAgents(e) }},
+		func(p *parser, d *Definition, e agentfile.Entry) { p.onlyAgents(d, p.allowAgents(e)) }},
 	{agentfile.Field{ID: "inspectable", Spellings: []string{"inspectable"}, Near: []string{"inspectable"}, TakenAs: "false"},
 		"true: runs are rows of their own in lists of sessions. Else their transcripts nest in those of their callers.", yesNo, false,
 		func(p *parser, d *Definition, e agentfile.Entry) {
@@ -312,8 +312,8 @@ var fields = []*field{
 		"Denies writing, and asks about each command.", yesNo, false,
 		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Readonly = &e }},
 	{agentfile.Field{ID: "agents", Spellings: []string{"agents"}, Restricts: true}, // too many other words are near it
-		"Copilot's list of agents to call. Without a \"*\" in it the agent may call none.", anyValue, nil,
-		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Agents = &e }},
+		"Copilot's list of the agents that this one may call; \"*\" is all.", anyValue, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { p.agents(d, e) }},
 	{agentfile.Field{ID: "disable", Spellings: []string{"disable"}, Near: []string{"disable"}, Restricts: true, Line: "disable", TakenAs: "true"},
 		"Switches the agent off.", yesNo, false,
 		func(p *parser, _ *Definition, e agentfile.Entry) {

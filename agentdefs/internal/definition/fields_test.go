@@ -185,6 +185,12 @@ func TestAllowAgents(t *testing.T) {
 		{"allowAgents: explore, general", []string{"explore", "general"}, true},
 		{"allowAgents: []", []string{}, true},
 		{"color: red", nil, true},
+		{"agents: [Explore]", []string{"explore"}, true}, // Copilot's
+		{"agents: []", []string{}, true},
+		{"agents: ['*', a]", nil, true},
+		{"agents: [a, b]\nallowAgents: [b, c]", []string{"b"}, true},
+		{"allowAgents: [b, c]\nagents: [a, b]", []string{"b"}, true},
+		{"allowAgents: [b]\nagents: ['*']", []string{"b"}, true},
 		{"allowAgents:", nil, false},
 		{"allowAgents: ['*']", nil, false},
 		{"allowAgents: {a: b}", nil, false},

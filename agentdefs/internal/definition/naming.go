@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/agentworker/worker/agentdefs/internal/access"
 	"github.com/agentworker/worker/agentdefs/internal/agentfile"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
@@ -105,6 +106,28 @@ func (p *parser) allowAgents(e agentfile.Entry) []string {
 			"%s is not a list of names, so which agents this one may call is not clear, and nothing of this file is served", e.Key)
 	}
 	return append([]string{}, names...)
+}
+
+// agents reads Copilot's list of the agents to call. One that can't be read as names is
+// left to the rules, which then allow none.
+func (p *parser) agents(d *Definition, e agentfile.Entry) {
+	if access.EveryAgent(e) {
+		return
+	}
+	names, ok := p.names(e)
+	if !ok {
+		p.access.Agents = &e
+		return
+	}
+	p.onlyAgents(d, append([]string{}, names...))
+}
+
+// onlyAgents notes which agents the agent may call, at most: of two lists what both have.
+func (p *parser) onlyAgents(d *Definition, names []string) {
+	if d.AllowAgents != nil {
+		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(d.AllowAgents, name) })
+	}
+	d.AllowAgents = names
 }
 
 // names returns the names of agents in a list, or in a text with commas, in lower

@@ -26,9 +26,9 @@ var OwnTools = []string{
 	"read_file", "write_file", "edit_file", "shell_exec", "grep", "glob", "list_dir", "web_fetch", "web_search", "task",
 }
 
-// sessionTools are those of our tools that only agents have whose files ask for them,
-// by the field that gives them. No other program has tools of these names.
-var sessionTools = []string{"remember", "plan_exit"}
+// sessionTools are those of our tools that are about the agent's own session. Two of them
+// only agents have whose files ask for them, by another field.
+var sessionTools = []string{"todo", "plan", "remember", "plan_exit"}
 
 // Counterpart says what a tool's name from another program means here. A rule
 // that allows covers no more than the tool can do there; one that denies covers
@@ -65,9 +65,11 @@ var counterparts = func() map[string]Counterpart {
 		{"web_fetch web_search", "", "", "web"},
 		{"task", "", "", "agent custom-agent runsubagent use_subagent"},
 		{strings.Join(OwnTools, " "), "", "", "@builtin"},
-		{"", "", "", "todowrite todoread todo_write todo_read skill sendmessage todo todos problems changes askuserquestion enterplanmode exitplanmode slashcommand " +
+		{"todo", "", "", "todowrite todoread todo_write todo_read todos todo_list write_todos checklist_write"},
+		{"plan", "", "", "update_plan"},
+		{"", "", "", "skill sendmessage problems changes askuserquestion enterplanmode exitplanmode slashcommand " +
 			"taskcreate taskget tasklist taskoutput taskstop taskupdate listmcpresourcestool readmcpresourcetool toolsearch lsp " +
-			"enterworktree exitworktree external_directory doom_loop question ask_user write_todos save_memory activate_skill todo_list thinking knowledge"},
+			"enterworktree exitworktree external_directory doom_loop question ask_user save_memory activate_skill thinking knowledge"},
 	} {
 		c := Counterpart{strings.Fields(row.ours), strings.Fields(row.ours), row.only}
 		if row.denied != "" {
