@@ -95,7 +95,7 @@ type Service struct {
 
 	agentModels map[string]string
 	efforts     map[string]string // by the names of agents
-	router      session.Router // nil means none
+	router      session.Router    // nil means none
 
 	prices   *price.Table
 	slots    *slots

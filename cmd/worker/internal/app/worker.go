@@ -129,8 +129,8 @@ func (p *Program) OpenWorker(ctx context.Context, approver session.Approver, att
 		AgentModels: p.Settings.AgentModels,
 
 		AgentEfforts: p.Settings.AgentEfforts,
-		Router:      router,
-		Prices:      prices,
+		Router:       router,
+		Prices:       prices,
 		Limits: taskt.Limits{
 			Depth:     p.Settings.MaxDepth,
 			Running:   p.Settings.MaxChildren,
