@@ -65,13 +65,7 @@ func TestModelPrecedence(t *testing.T) {
 		if c.warnings > 0 && !strings.Contains(res.Told(), `[worker: the model "bad/call" is not used: no key for bad/call`) {
 			t.Errorf("%+v: told %s", c, res.Told())
 		}
-		var said []string
-		for _, d := range e.stream(t, res.Record.Path) {
-			if strings.Contains(string(d.Raw), `"type":"warning"`) {
-				said = append(said, string(d.Raw))
-			}
-		}
-		if len(said) != c.warnings {
+		if said := e.warnings(t, res.Record.Path); len(said) != c.warnings {
 			t.Errorf("%+v: %q on the stream", c, said)
 		}
 	}
@@ -110,12 +104,8 @@ func TestEffortPrecedence(t *testing.T) {
 		if res.Err != nil || sent != c.want || len(res.Record.Warnings) != c.warnings || strings.Count(res.Told(), "is not used: it is none of none, minimal") != c.warnings {
 			t.Errorf("%+v: %q was sent, %v, %s", c, sent, res.Err, res.Told())
 		}
-		said := 0
-		for _, d := range e.stream(t, res.Record.Path) {
-			said += strings.Count(string(d.Raw), `"type":"warning"`)
-		}
-		if said != c.warnings {
-			t.Errorf("%+v: %d warnings on the stream", c, said)
+		if said := e.warnings(t, res.Record.Path); len(said) != c.warnings {
+			t.Errorf("%+v: %q on the stream", c, said)
 		}
 	}
 }

@@ -161,6 +161,21 @@ func openBus(t testing.TB, dir string) *eventbus.Bus {
 	return bus
 }
 
+// warnings are those on the stream of a session.
+func (e *env) warnings(t testing.TB, path event.Path) (said []event.Warning) {
+	t.Helper()
+	for _, d := range e.stream(t, path) {
+		ev, err := event.Decode(d.Raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, ok := ev.(event.Warning); ok {
+			said = append(said, w)
+		}
+	}
+	return said
+}
+
 // write writes an agent file, as an editor does.
 func (e *env) write(t testing.TB, name, content string) {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
@@ -39,12 +40,9 @@ func delegating(n int, spent *atomic.Int64, background bool) modelFunc {
 	}
 }
 
-// TestBudgetOfTree: the subagents of a primary agent, side by side, some of them in the
-// background, never use more than it may with all that it starts.
-func TestBudgetOfTree(t *testing.T) {
-	var spent atomic.Int64
-	limit := taskt.Budget{Tokens: 60_000}
-	e := setup{model: delegating(100, &spent, true), limits: taskt.Limits{Running: 100, PerParent: 100}, budget: limit}.open(t)
+// runPrimary runs a primary agent to its end.
+func (e *env) runPrimary(t *testing.T) (*session.Session, session.Outcome) {
+	t.Helper()
 	root, err := e.OpenPrimary(t.Context(), &agentdefs.Definition{Name: "primary", Mode: agentdefs.Primary, Permission: allowAll.ruleset(t), MaxSteps: 5}, "d")
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +51,28 @@ func TestBudgetOfTree(t *testing.T) {
 	if err := root.End(out.Status, out.Err); err != nil {
 		t.Fatal(err)
 	}
+	return root, out
+}
+
+// ranPrimary is runPrimary for an agent that completes, with the records of its session
+// and of its subagents, the newest first.
+func (e *env) ranPrimary(t *testing.T, subagents int) (*session.Session, []*store.Record) {
+	t.Helper()
+	root, out := e.runPrimary(t)
+	records, err := e.sessions.Store().Tree(t.Context(), root.Path())
+	if err := errors.Join(out.Err, err); err != nil || len(records) != 1+subagents {
+		t.Fatalf("%d sessions, %v", len(records), err)
+	}
+	return root, records
+}
+
+// TestBudgetOfTree: the subagents of a primary agent, side by side, some of them in the
+// background, never use more than it may with all that it starts.
+func TestBudgetOfTree(t *testing.T) {
+	var spent atomic.Int64
+	limit := taskt.Budget{Tokens: 60_000}
+	e := setup{model: delegating(100, &spent, true), limits: taskt.Limits{Running: 100, PerParent: 100}, budget: limit}.open(t)
+	root, out := e.runPrimary(t)
 	if spent.Load() > limit.Tokens {
 		t.Errorf("%d tokens of %d", spent.Load(), limit.Tokens)
 	}
@@ -95,18 +115,7 @@ func TestBudgetNarrows(t *testing.T) {
 func TestBudgetCarried(t *testing.T) {
 	var spent atomic.Int64
 	e := setup{model: delegating(1, &spent, false), budget: taskt.Budget{Tokens: 60_000}}.open(t)
-	root, err := e.OpenPrimary(t.Context(), &agentdefs.Definition{Name: "primary", Mode: agentdefs.Primary, Permission: allowAll.ruleset(t), MaxSteps: 5}, "d")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := root.Prompt(t.Context(), "go")
-	if err := errors.Join(out.Err, root.End(out.Status, out.Err)); err != nil {
-		t.Fatal(err)
-	}
-	records, err := e.sessions.Store().Tree(t.Context(), root.Path())
-	if err != nil || len(records) != 2 {
-		t.Fatalf("%d sessions, %v", len(records), err)
-	}
+	root, records := e.ranPrimary(t, 1)
 	var child *store.Record
 	for _, r := range records {
 		if r.ParentID != "" {
@@ -137,18 +146,7 @@ func TestBudgetOfSiblings(t *testing.T) {
 		}
 		return delegating(2, &spent, false)(ctx, req, yield)
 	})}.open(t)
-	root, err := e.OpenPrimary(t.Context(), &agentdefs.Definition{Name: "primary", Mode: agentdefs.Primary, Permission: allowAll.ruleset(t), MaxSteps: 5}, "d")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := root.Prompt(t.Context(), "go")
-	if err := errors.Join(out.Err, root.End(out.Status, out.Err)); err != nil {
-		t.Fatal(err)
-	}
-	tree, err := e.sessions.Store().Tree(t.Context(), root.Path())
-	if err != nil || len(tree) != 3 {
-		t.Fatalf("%d sessions, %v", len(tree), err)
-	}
+	root, tree := e.ranPrimary(t, 2)
 	a, b := tree[0], tree[1] // the newest first: the root is last
 	if a.ParentID == "" || b.ParentID == "" {
 		t.Fatalf("%+v, %+v", a, b)
