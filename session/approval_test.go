@@ -19,6 +19,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/audit"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -242,7 +243,7 @@ func TestRecoverCancelsApprovals(t *testing.T) {
 // elsewhere.
 func TestApproverLearns(t *testing.T) {
 	asked, left := make(chan string, 1), make(chan struct{})
-	approver := session.ApproverFunc(func(ctx context.Context, req *session.ApprovalRequest) (store.Answer, error) {
+	approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (store.Answer, error) {
 		asked <- req.ID
 		<-ctx.Done()
 		close(left)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -161,7 +162,7 @@ func (s *Session) askBudget(ctx context.Context, limit, why string) (bool, error
 	if err != nil {
 		return false, err
 	}
-	a, err := s.ask(ctx, &ApprovalRequest{
+	a, err := s.ask(ctx, &gate.Request{
 		ID: store.NewID("apr"), SessionID: s.id, ToolCallID: store.NewID("call"), Agent: s.Agent(),
 		Tool: "budget", Arguments: string(args), Patterns: []string{limit}, AlwaysPatterns: []string{},
 		Reason: fmt.Sprintf("%s. May it use as much again?", why),

@@ -104,7 +104,7 @@ func (s *Session) take(part model.Part, a *answer) {
 	case model.ToolCall:
 		a.message.ToolCalls = append(a.message.ToolCalls, s.named(part))
 	case model.Usage:
-		a.usage = s.m.priced(s.model, part)
+		a.usage = s.m.models.Priced(s.model, part)
 	case model.Stop:
 		a.stop = part.Reason
 	}
@@ -125,15 +125,6 @@ func (s *Session) complete(a *answer) error {
 	}
 	s.counted = counted{messages: len(s.messages), tokens: a.usage.InputTokens + a.usage.OutputTokens}
 	return s.used(a.usage) // completes the message in the log
-}
-
-// priced returns what a call of a model has used, with what it has cost if that is
-// known.
-func (m *Manager) priced(by model.Model, u model.Usage) model.Usage {
-	if name := by.Name(); m.prices.Known(name) {
-		u.Cost = m.prices.Cost(name, u).Number()
-	}
-	return u
 }
 
 // used notes a model call and what it has used.

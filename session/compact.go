@@ -208,7 +208,7 @@ func (s *Session) consult(ctx context.Context, h *Helper, prompt string) (answer
 	m := s.model
 	s.mu.Unlock()
 	if h.Model != "" {
-		if own, err := s.m.modelFor(s.Agent(), h.Model); err == nil {
+		if own, err := s.m.models.For(s.Agent(), h.Model); err == nil {
 			m = own
 		}
 	}
@@ -220,7 +220,7 @@ func (s *Session) consult(ctx context.Context, h *Helper, prompt string) (answer
 		return "", usage, err
 	}
 	defer func() { s.settle(reserved, usage, err) }()
-	return s.m.answer(ctx, m, req)
+	return s.m.models.Answer(ctx, m, req)
 }
 
 // tooLong matches how providers say that a request does not fit into the context window.

@@ -106,7 +106,7 @@ func (s *Session) endAs(status store.Status, why error) error {
 	}
 	s.mu.Lock()
 	s.record.End(status, why, time.Now().UTC())
-	s.record.Work.Idle = status == store.Completed && s.parent != nil && s.record.Work.ToolCalls == 0 && s.tools.act(s.rulesets)
+	s.record.Work.Idle = status == store.Completed && s.parent != nil && s.record.Work.ToolCalls == 0 && s.tools.Acts(s.rules.Agents())
 	ended := s.record.EndedEntry()
 	s.mu.Unlock()
 	switch status {
@@ -144,8 +144,8 @@ func (s *Session) endedElsewhere(ctx context.Context) error {
 
 // endTools ends what tool calls of the session have left.
 func (s *Session) endTools() {
-	for _, t := range s.tools.byName {
-		if t, ok := t.(tool.Sandboxed); ok {
+	for _, name := range s.tools.Names() {
+		if t, ok := s.tools.Get(name).(tool.Sandboxed); ok {
 			if err := t.EndSession(s.id); err != nil {
 				s.m.log.Error("ending what a session's commands have left", "session", s.id, "err", err)
 			}

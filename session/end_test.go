@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -108,7 +109,7 @@ func TestCancel(t *testing.T) {
 		<-ctx.Done()
 		return tool.Result{}, ctx.Err()
 	}}
-	asked := session.ApproverFunc(func(ctx context.Context, _ *session.ApprovalRequest) (store.Answer, error) {
+	asked := gate.ApproverFunc(func(ctx context.Context, _ *gate.Request) (store.Answer, error) {
 		started <- struct{}{}
 		<-ctx.Done()
 		return store.Answer{}, ctx.Err()

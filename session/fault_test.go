@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -301,7 +302,7 @@ func TestCancelledQuestion(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	e := newEnv(t, turns{calls(call("1", "a", "x"), call("2", "a", "y")), say("no")}, func(o *session.Options) {
-		o.Approver = session.ApproverFunc(func(context.Context, *session.ApprovalRequest) (store.Answer, error) {
+		o.Approver = gate.ApproverFunc(func(context.Context, *gate.Request) (store.Answer, error) {
 			cancel()
 			return store.Answer{Verdict: store.ApproveOnce}, nil
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -127,7 +128,7 @@ func TestFollowNewRace(t *testing.T) {
 		}
 		calls(call("1", "a", "x"))(ctx, req, yield)
 	}
-	e := newEnv(t, turns{step, say("done")}, func(o *session.Options) { o.Approver = session.AlwaysYes })
+	e := newEnv(t, turns{step, say("done")}, func(o *session.Options) { o.Approver = gate.AlwaysYes })
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
 	for range 20 {
 		s := e.open(session.Spec{Tools: []tool.Tool{echo("a")}})

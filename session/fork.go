@@ -69,7 +69,7 @@ func (s *Session) goOn(f *Fork) {
 // the rest.
 func (s *Session) offered() []model.ToolSpec {
 	if s.asked = s.inherited; s.asked == nil {
-		s.asked = s.tools.offered(s.rulesets)
+		s.asked = s.tools.Offered(s.rules.Agents())
 	}
 	return s.asked
 }

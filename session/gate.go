@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,18 +15,21 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/audit"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
-// StaticRules are the user's rules: the permissions.jsonc of the state folder.
-type StaticRules interface {
-	// Rules returns the rules in force. With an error they are the last good
-	// ones; nil and an error deny every call.
-	Rules() (*permission.Ruleset, error)
+// layers returns the rulesets that judge calls of t now. nil means what they judge starts
+// no program.
+func (s *Session) layers(t tool.Tool) (*gate.Layers, error) {
+	return s.m.policy.Layers(&s.rules, s.id, t)
+}
 
-	// Allow adds rules that allow the patterns.
-	Allow(tool string, patterns []string) error
+// readable returns what reports whether a tool that lists or searches may show a path.
+func (s *Session) readable(name string) func(path string) bool {
+	return s.m.policy.Readable(&s.rules, s.behavior.paths, name)
 }
 
 // guard makes a panic on the way an error of the call: it must not end the
@@ -59,8 +61,8 @@ func (s *Session) admit(ctx context.Context, inv *invocation, wait bool) {
 		inv.end(s.refuseUnjudged(inv.ToolCall, "%s was not run: %v", inv.Name, cause))
 		return
 	}
-	if inv.tool = s.tools.byName[inv.Name]; inv.tool == nil {
-		inv.end(CallResult{Result: tool.Errorf("there is no tool %q; the tools are: %s", inv.Name, strings.Join(s.tools.names, ", "))})
+	if inv.tool = s.tools.Get(inv.Name); inv.tool == nil {
+		inv.end(CallResult{Result: tool.Errorf("there is no tool %q; the tools are: %s", inv.Name, strings.Join(s.tools.Names(), ", "))})
 		return
 	}
 	args := json.RawMessage(inv.Arguments)
@@ -70,16 +72,16 @@ func (s *Session) admit(ctx context.Context, inv *invocation, wait bool) {
 			return
 		}
 	}
-	layers, err := s.layersFor(inv.tool)
+	layers, err := s.layers(inv.tool)
 	if err != nil {
 		inv.end(s.refuseUnjudged(inv.ToolCall, "%s is refused, since the permission rules can't be read: %s", inv.Name, errtext.Of(err)))
 		return
 	}
 	// A tool that is denied whatever its arguments gets no better hint.
-	if name := ruledAs(inv.tool.Spec()); deniesAll(layers.Agents, name) {
+	if name := gate.RuledAs(inv.tool.Spec()); gate.DeniesAll(layers.Agents, name) {
 		whole := []permission.Value{{Tool: name, Text: name}}
 		decision := layers.Decide(whole)
-		s.audit(s.auditEntry(inv.ToolCall, whole, decision))
+		s.m.audit.Note(s.auditEntry(inv.ToolCall, whole, decision))
 		inv.end(refuse("%s", decision.Reason()))
 		return
 	}
@@ -94,14 +96,14 @@ func (s *Session) admit(ctx context.Context, inv *invocation, wait bool) {
 		inv.end(s.refuseUnjudged(inv.ToolCall, "%s is refused: %s", inv.Name, errtext.Of(err)))
 		return
 	}
-	if !wait && inv.tool.Spec().Follows == "" && layers.decide(values).Action == permission.Ask {
+	if !wait && inv.tool.Spec().Follows == "" && layers.Judge(values).Action == permission.Ask {
 		return
 	}
 	s.admitJudged(ctx, inv, layers, values)
 }
 
 // admitJudged judges a call of these values.
-func (s *Session) admitJudged(ctx context.Context, inv *invocation, layers *layers, values []permission.Value) {
+func (s *Session) admitJudged(ctx context.Context, inv *invocation, layers *gate.Layers, values []permission.Value) {
 	verdict := s.judge(ctx, layers, inv, values)
 	if !verdict.allowed {
 		inv.end(verdict.refusal)
@@ -129,12 +131,6 @@ func (s *Session) admitJudged(ctx context.Context, inv *invocation, layers *laye
 	}
 }
 
-// deniesAll reports whether one of the rulesets denies a tool whatever its
-// arguments.
-func deniesAll(rulesets []*permission.Ruleset, name string) bool {
-	return slices.ContainsFunc(rulesets, func(r *permission.Ruleset) bool { return r.DeniesAll(name) })
-}
-
 // judgeLate judges a value that shows up while a call runs, as a call of the
 // value's tool that the running one makes.
 func (s *Session) judgeLate(ctx context.Context, running model.ToolCall, value permission.Value) error {
@@ -142,7 +138,7 @@ func (s *Session) judgeLate(ctx context.Context, running model.ToolCall, value p
 	if err != nil {
 		return err
 	}
-	rules, err := s.layersFor(nil)
+	rules, err := s.layers(nil)
 	if err != nil {
 		return err
 	}
@@ -170,54 +166,54 @@ func (s *Session) over() error {
 // verdict is what the gate says of a call.
 type verdict struct {
 	allowed  bool
-	refusal  CallResult // what the model is told where it is not
-	approved bool       // by a person
-	layers   *layers    // by which it was judged last
+	refusal  CallResult   // what the model is told where it is not
+	approved bool         // by a person
+	layers   *gate.Layers // by which it was judged last
 }
 
 // judge decides by the rules on a call, which need not be one of a tool.
-func (s *Session) judge(ctx context.Context, rules *layers, inv *invocation, values []permission.Value) verdict {
+func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation, values []permission.Value) verdict {
 	call := inv.ToolCall
-	decision := rules.decide(values)
+	decision := rules.Judge(values)
 	entry := s.auditEntry(call, values, decision)
 	refused := func(format string, args ...any) verdict { return verdict{refusal: refuse(format, args...)} }
 	switch {
 	case decision.Action == permission.Allow:
-		s.audit(entry)
+		s.m.audit.Note(entry)
 		return verdict{allowed: true, layers: rules}
 	case decision.Action != permission.Ask:
-		s.audit(entry)
-		return refused("%s", rules.reason(decision))
+		s.m.audit.Note(entry)
+		return refused("%s", rules.Reason(decision))
 	case inv.tool != nil && inv.tool.Spec().Follows != "":
-		s.audit(entry.Answered(event.Approved, "the call of "+inv.tool.Spec().Follows))
+		s.m.audit.Note(entry.Answered(event.Approved, "the call of "+inv.tool.Spec().Follows))
 		return verdict{allowed: true, layers: rules}
 	case s.approver == nil && s.m.unattended:
-		s.audit(entry.Answered(event.Denied, "nobody"))
-		return refused("%s Nobody can answer here, so the call is refused.%s", rules.reason(decision), s.m.ruleHint(decision.Value))
+		s.m.audit.Note(entry.Answered(event.Denied, "nobody"))
+		return refused("%s Nobody can answer here, so the call is refused.%s", rules.Reason(decision), s.m.policy.Hint(decision.Value))
 	case ctx.Err() != nil:
-		s.audit(entry.Answered(event.Cancelled, ""))
+		s.m.audit.Note(entry.Answered(event.Cancelled, ""))
 		return refused("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))
 	}
 	allowed := func() bool {
-		rules, err := s.layersFor(inv.tool)
-		return err == nil && rules.decide(values).Action == permission.Allow
+		rules, err := s.layers(inv.tool)
+		return err == nil && rules.Judge(values).Action == permission.Allow
 	}
-	answered, err := s.ask(ctx, &ApprovalRequest{
+	answered, err := s.ask(ctx, &gate.Request{
 		ID:             store.NewID("apr"),
 		SessionID:      s.id,
 		ToolCallID:     call.ID,
 		Agent:          s.Agent(),
 		Tool:           call.Name,
 		Arguments:      call.Arguments,
-		Reason:         rules.reason(decision),
+		Reason:         rules.Reason(decision),
 		Patterns:       permission.Patterns(values),
-		AlwaysPatterns: rules.alwaysPatterns(call.Name, values),
+		AlwaysPatterns: rules.AlwaysPatterns(call.Name, values),
 	}, allowed)
 	if err != nil {
-		s.audit(entry.Answered(event.Cancelled, ""))
+		s.m.audit.Note(entry.Answered(event.Cancelled, ""))
 		return refused("%s was not approved: %v", call.Name, err)
 	}
-	s.audit(entry.Answered(answered.Outcome, answered.AnsweredBy))
+	s.m.audit.Note(entry.Answered(answered.Outcome, answered.AnsweredBy))
 	if answered.Outcome != event.Approved {
 		return verdict{refusal: s.unapproved(ctx, call, decision, answered)}
 	}
@@ -226,7 +222,7 @@ func (s *Session) judge(ctx context.Context, rules *layers, inv *invocation, val
 	if err := s.over(); err != nil {
 		return verdict{refusal: s.refuseUnjudged(call, "%s is refused, since %v", call.Name, err)}
 	}
-	if rules, err = s.layersFor(inv.tool); err != nil {
+	if rules, err = s.layers(inv.tool); err != nil {
 		return verdict{refusal: s.refuseUnjudged(call, "%s is refused, since the permission rules can't be read: %s", call.Name, errtext.Of(err))}
 	}
 	now := values
@@ -236,18 +232,17 @@ func (s *Session) judge(ctx context.Context, rules *layers, inv *invocation, val
 		}
 	}
 	for _, values := range [][]permission.Value{values, now} {
-		if decision := rules.decide(values); decision.Action == permission.Deny {
-			s.audit(s.auditEntry(call, values, decision))
-			return refused("%s", rules.reason(decision))
+		if decision := rules.Judge(values); decision.Action == permission.Deny {
+			s.m.audit.Note(s.auditEntry(call, values, decision))
+			return refused("%s", rules.Reason(decision))
 		}
 	}
 	if answered.Always {
-		if err := s.allowAlways(call.Name, answered.AlwaysPatterns); err != nil {
+		if err := s.m.policy.AllowAlways(&s.rules, call.Name, answered.AlwaysPatterns); err != nil {
 			s.m.log.Error("the rule for \"always\" was not stored", "session", s.id, "err", err)
 		}
-		s.m.rechecks.tell()
 	}
-	return verdict{allowed: true, approved: answered.AnsweredBy != byRules, layers: rules}
+	return verdict{allowed: true, approved: answered.AnsweredBy != gate.ByRules, layers: rules}
 }
 
 // unapproved refuses a call that was asked about, and says why.
@@ -258,7 +253,7 @@ func (s *Session) unapproved(ctx context.Context, call model.ToolCall, decision 
 	case answered.Outcome == event.Cancelled:
 		return refuse("%s was not approved: %s", call.Name, cmp.Or(answered.Feedback, "the question was cancelled"))
 	case answered.Outcome == event.Expired:
-		return refuse("%s was not approved: nobody has answered within %s.%s", call.Name, errtext.Duration(s.m.limits.Approval), s.m.ruleHint(decision.Value))
+		return refuse("%s was not approved: nobody has answered within %s.%s", call.Name, errtext.Duration(s.m.limits.Approval), s.m.policy.Hint(decision.Value))
 	case answered.Feedback != "":
 		return refuse("The user denied %s: %s", call.Name, answered.Feedback)
 	default:
@@ -299,10 +294,22 @@ func (t toolTimeout) Error() string {
 	return fmt.Sprintf("its time limit of %s has passed", errtext.Duration(time.Duration(t)))
 }
 
+// auditEntry makes the line of a decision; an empty one where nobody sees it.
+func (s *Session) auditEntry(call model.ToolCall, values []permission.Value, d permission.Decision) audit.Entry {
+	if !s.m.audit.Records() {
+		return audit.Entry{}
+	}
+	return audit.Entry{
+		Time: time.Now().UTC(), SessionID: s.id, Agent: s.Agent(), ToolCallID: call.ID, Tool: call.Name,
+	}.Decided(values, d)
+}
+
 // refuseUnjudged refuses a call that no rule was asked about.
 func (s *Session) refuseUnjudged(call model.ToolCall, format string, args ...any) CallResult {
 	res := refuse(format, args...)
-	s.auditRefusal(call, res.Text)
+	e := s.auditEntry(call, nil, permission.Decision{Action: permission.Deny, Layer: permission.LayerDefault})
+	e.Reason = res.Text
+	s.m.audit.Note(e)
 	return res
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -85,7 +86,7 @@ func TestAnswerAfterParentEnded(t *testing.T) {
 	var parent *session.Session
 	var results []model.ToolResult
 	var e *env
-	approver := session.ApproverFunc(func(context.Context, *session.ApprovalRequest) (store.Answer, error) {
+	approver := gate.ApproverFunc(func(context.Context, *gate.Request) (store.Answer, error) {
 		e.end(parent, session.Outcome{Status: store.Cancelled})
 		return store.Answer{Verdict: store.ApproveAlways}, nil
 	})
@@ -125,7 +126,7 @@ func TestDenyWhileWaiting(t *testing.T) {
 	var results []model.ToolResult
 	rules := &changing{}
 	rules.set(rule("*", "*", permission.Ask))
-	approver := session.ApproverFunc(func(context.Context, *session.ApprovalRequest) (store.Answer, error) {
+	approver := gate.ApproverFunc(func(context.Context, *gate.Request) (store.Answer, error) {
 		rules.set(rule("*", "*", permission.Ask), rule("touch", "*", permission.Deny))
 		return store.Answer{Verdict: store.ApproveAlways}, nil
 	})
@@ -152,8 +153,8 @@ func TestNoUselessAlways(t *testing.T) {
 		write  permission.Action
 		offers int
 	}{{permission.Allow, 1}, {permission.Ask, 0}} {
-		asked := make(chan *session.ApprovalRequest, 1)
-		approver := session.ApproverFunc(func(ctx context.Context, req *session.ApprovalRequest) (store.Answer, error) {
+		asked := make(chan *gate.Request, 1)
+		approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (store.Answer, error) {
 			asked <- req
 			<-ctx.Done()
 			return store.Answer{}, ctx.Err()

@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -26,10 +27,10 @@ type answers struct {
 	answer store.Answer
 	err    error
 	mu     sync.Mutex
-	asked  []*session.ApprovalRequest
+	asked  []*gate.Request
 }
 
-func (a *answers) Approve(_ context.Context, req *session.ApprovalRequest) (store.Answer, error) {
+func (a *answers) Approve(_ context.Context, req *gate.Request) (store.Answer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked = append(a.asked, req)
@@ -44,7 +45,7 @@ func TestGate(t *testing.T) {
 		parent   []permission.Rule
 		agent    []permission.Rule
 		static   []permission.Rule
-		approver session.Approver
+		approver gate.Approver
 		runs     bool
 		text     string // in the tool's result
 	}{
@@ -128,7 +129,7 @@ func TestAlways(t *testing.T) {
 func TestWaitingIsNotRunning(t *testing.T) {
 	var e *env
 	var s *session.Session
-	approver := session.ApproverFunc(func(ctx context.Context, req *session.ApprovalRequest) (store.Answer, error) {
+	approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (store.Answer, error) {
 		if r, err := e.Store().Get(ctx, s.ID()); err != nil || r.Status != store.WaitingApproval {
 			t.Errorf("while waiting: %+v, %v", r, err)
 		}
@@ -192,7 +193,7 @@ func TestMovedWhileWaiting(t *testing.T) {
 			result = req.Messages[len(req.Messages)-1].ToolResults[0]
 			say("ok")(ctx, req, yield)
 		}}
-		e := newEnv(t, m, func(o *session.Options) { o.Approver = session.AlwaysYes })
+		e := newEnv(t, m, func(o *session.Options) { o.Approver = gate.AlwaysYes })
 		e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask), rule("move", "secret", permission.Deny))
 		s := e.open(session.Spec{Tools: []tool.Tool{move}})
 		e.end(s, s.Prompt(t.Context(), "go"))
@@ -303,7 +304,7 @@ func TestCallerGate(t *testing.T) {
 	} {
 		e := newEnv(t, turns{say("ok")}, nil)
 		e.static.rules = permission.MustRuleset(rule("*", "*", tt.static))
-		s, err := e.Open(t.Context(), session.Spec{Tools: []tool.Tool{echo("a")}, Approver: session.AlwaysYes})
+		s, err := e.Open(t.Context(), session.Spec{Tools: []tool.Tool{echo("a")}, Approver: gate.AlwaysYes})
 		if err != nil {
 			t.Fatal(err)
 		}

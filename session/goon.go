@@ -24,7 +24,7 @@ type successor struct {
 // are held to, the place where it works, and its budget. An error says that it stays as it is.
 func (s *Session) GoOnAs(spec Spec) error {
 	spec.Parent = s.parent
-	m, warnings, err := s.m.modelOf(spec)
+	m, warnings, err := s.m.models.Pick(spec.Agent, spec.Models, spec.callersModel())
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,7 @@ func (s *Session) succeed(step int) {
 		return
 	}
 	s.next = nil
-	above := s.rulesets[:len(s.rulesets)-s.ownRules]
-	s.rulesets, s.ownRules = append(slices.Clone(above), next.spec.Rules), 1
+	s.rules.SetOwn(next.spec.Rules)
 	before := s.model
 	s.model = next.model
 	spec := &next.spec
@@ -68,7 +67,7 @@ func (s *Session) succeed(step int) {
 	}
 	s.mu.Unlock()
 	s.system, s.params, s.accept, s.checks = spec.System, spec.Params, spec.Accept, spec.Checks
-	s.tools, s.inherited = spec.ToolSet.only(s.allowed), nil
+	s.tools, s.inherited = spec.ToolSet.Only(s.allowed), nil
 	s.maxSteps = step + max(1, spec.MaxSteps)
 	s.window, s.counted = 0, counted{}
 	if before.Name() != s.model.Name() {
@@ -92,12 +91,12 @@ func (s *Session) Parent() *Session { return s.parent }
 // Denied returns why the rules deny the session a value, whoever is asked; nil means they
 // don't.
 func (s *Session) Denied(value permission.Value) error {
-	rules, err := s.layersFor(nil)
+	rules, err := s.layers(nil)
 	if err != nil {
 		return err
 	}
-	if d := rules.decide([]permission.Value{value}); d.Action == permission.Deny {
-		return fmt.Errorf("%s", rules.reason(d))
+	if d := rules.Judge([]permission.Value{value}); d.Action == permission.Deny {
+		return fmt.Errorf("%s", rules.Reason(d))
 	}
 	return nil
 }

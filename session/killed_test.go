@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/session/store/storetest"
 	"github.com/agentworker/worker/tool"
@@ -58,7 +59,7 @@ func recordRun(t *testing.T) *killed {
 			}
 		}
 	}}
-	e = newEnv(t, m, func(o *session.Options) { o.Approver = session.AlwaysYes })
+	e = newEnv(t, m, func(o *session.Options) { o.Approver = gate.AlwaysYes })
 	s := e.open(session.Spec{Agent: "lead", Tools: []tool.Tool{child}})
 	k := &killed{records: make(map[string][]*nats.Msg), boot: session.BootID(e.Manager)}
 	e.end(s, s.Prompt(t.Context(), "go"))

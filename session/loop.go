@@ -329,7 +329,7 @@ func (s *Session) invokeAll(ctx context.Context, calls []model.ToolCall, message
 			s.publishEnd(all[i])
 			continue
 		}
-		if t := s.tools.byName[calls[i].Name]; t != nil && t.Spec().Delegates {
+		if t := s.tools.Get(calls[i].Name); t != nil && t.Spec().Delegates {
 			delegated = append(delegated, all[i])
 		} else {
 			others = append(others, all[i])

@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 
 	"github.com/agentworker/worker/eventbus"
-	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/audit"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/lease"
+	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -21,23 +21,18 @@ type Manager struct {
 	bus        *eventbus.Bus
 	store      *store.Store
 	paths      permission.Workspace
-	static     StaticRules
-	rulesFile  string
-	model      func(string) (model.Model, error)
-	own        func(agent, name string) (model.Model, bool, error) // nil means none
+	policy     gate.Policy
+	models     models.Models
 	window     func(string) int64
-	approver   Approver
+	approver   gate.Approver
 	unattended bool
-	audit      *audit.Log
+	audit      audit.Recorder
 	limits     Limits
-	prices     *price.Table
-	gates      gates
 	retention  store.Retention
 	log        *slog.Logger
 	bootID     string
 	keeper     *lease.Keeper
 	index      *store.Index
-	rechecks   rechecks
 	requests   *requests
 	recovering sync.Mutex  // held while the sessions of others are ended
 	cleans     atomic.Bool // this process has begun a session that is deleted once its result was delivered
@@ -46,8 +41,6 @@ type Manager struct {
 	mu   sync.Mutex
 	live map[string]*Session
 	lost map[string]*eventbus.Publisher // see Manager.sweep
-
-	rulesSaid string // what was logged of the static rules; empty means nothing is wrong
 }
 
 // OpenManager opens the session store of the bus's workspace, and takes a lease
@@ -63,29 +56,27 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		return nil, err
 	}
 	sessions.NoteEnds(opts.EndNotes)
+	log := opts.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	m := &Manager{
 		bus:        opts.Bus,
 		store:      sessions,
 		paths:      opts.Workspace,
-		static:     opts.Static,
-		rulesFile:  opts.RulesFile,
-		model:      opts.Model,
-		own:        opts.Own,
+		policy:     gate.Policy{Static: opts.Static, File: opts.RulesFile, Log: log},
+		models:     models.Models{Named: opts.Model, Own: opts.Own, Prices: opts.Prices},
 		window:     opts.Window,
 		approver:   opts.Approver,
 		unattended: opts.Unattended,
-		audit:      opts.Audit,
+		audit:      audit.Recorder{Log: opts.Audit, Logger: log},
 		limits:     limits,
-		prices:     opts.Prices,
 		retention:  opts.Retention,
 		adoption:   adoption{takesOver: opts.TakesOver, adopts: make(chan struct{})},
-		log:        opts.Logger,
+		log:        log,
 		bootID:     store.NewID("boot"),
 		live:       make(map[string]*Session),
 		lost:       make(map[string]*eventbus.Publisher),
-	}
-	if m.log == nil {
-		m.log = slog.New(slog.DiscardHandler)
 	}
 	m.index = sessions.StartIndex(m.log)
 	if m.keeper, err = startKeeper(ctx, m); err != nil {

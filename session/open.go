@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -68,7 +68,7 @@ func (m *Manager) enlist(s *Session) {
 // newSession returns the session that a spec is about. Nothing is stored of it.
 func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err error) {
 	if spec.ToolSet == nil {
-		if spec.ToolSet, err = NewToolSet(spec.Tools...); err != nil {
+		if spec.ToolSet, err = gate.NewToolSet(spec.Tools...); err != nil {
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
 	}
@@ -77,7 +77,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		m:        m,
 		identity: identity{parent: spec.Parent, id: cmp.Or(spec.ID, store.NewID("ses")), agent: spec.Agent},
 		behavior: behavior{
-			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, tools: spec.ToolSet.only(allowed), allowed: allowed,
+			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, tools: spec.ToolSet.Only(allowed), allowed: allowed,
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, stall: spec.Stall, approver: spec.Approver, paths: m.paths,
 		},
 		conversation: conversation{callIDs: make(map[string]bool), compaction: spec.Compaction},
@@ -109,7 +109,6 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		s.behavior.paths = p.behavior.paths
 		s.record.ParentID = p.id
 		s.path = p.path
-		s.rulesets = slices.Clone(p.rulesets)
 	}
 	if spec.Budget != nil {
 		s.budget = spec.Budget
@@ -121,18 +120,14 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	}
 	if spec.Resumes != nil {
 		s.record.Resumes = spec.Resumes.ID
-		s.rulesets = append(s.rulesets, spec.Resumes.Within...)
 	}
 	s.resident = spec.ResidentFile
 	s.record.Resident = s.residentName()
-	s.rulesets = append(s.rulesets, spec.Within...)
-	if spec.Resumes != nil && spec.Resumes.Before != nil { // behind those of others: see ownRules
-		s.rulesets, s.ownRules = append(s.rulesets, spec.Resumes.Before), 1
-	}
+	s.rules.Set(spec.rulesets())
 	s.path = s.path.Child(s.id, spec.Agent)
 	s.record.Path, s.record.Depth = s.path, len(s.path)-1
 	if spec.Agent != "" {
-		if s.model, s.record.Warnings, err = m.modelOf(spec); err != nil {
+		if s.model, s.record.Warnings, err = m.models.Pick(spec.Agent, spec.Models, spec.callersModel()); err != nil {
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
 		s.record.Warnings = append(s.record.Warnings, spec.Warnings...)
@@ -140,8 +135,6 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		if len(spec.Models) == 0 && spec.Fork == nil && spec.Resumes == nil {
 			s.router = spec.Router
 		}
-		s.rulesets = append(s.rulesets, spec.Rules)
-		s.ownRules++
 		switch {
 		case spec.Fork != nil:
 			s.goOn(spec.Fork)

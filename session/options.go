@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/audit"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -17,7 +18,7 @@ import (
 type Options struct {
 	Bus       *eventbus.Bus
 	Workspace permission.Workspace
-	Static    StaticRules
+	Static    gate.StaticRules
 	RulesFile string // where Static is stored, for people
 
 	// Model returns the model of a name; the empty name is the default's.
@@ -33,7 +34,7 @@ type Options struct {
 
 	// Approver answers what the rules ask, as does whoever calls [store.Store.Answer],
 	// from whatever process; nil means only they do.
-	Approver Approver
+	Approver gate.Approver
 
 	// Unattended says that nobody can answer: without an Approver a
 	// call that the rules ask about is refused at once.

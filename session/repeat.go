@@ -58,7 +58,7 @@ func (s *Session) repeats() (n int, first model.ToolCall) {
 
 // polls reports whether a tool reads how other sessions are.
 func (s *Session) polls(name string) bool {
-	t := s.tools.byName[name]
+	t := s.tools.Get(name)
 	if t == nil {
 		return false
 	}

@@ -32,7 +32,7 @@ func (t *Turn) route() error {
 	}
 	var picked model.Model
 	if err == nil {
-		picked, err = s.m.modelFor(s.Agent(), name)
+		picked, err = s.m.models.For(s.Agent(), name)
 	}
 	if err != nil {
 		s.warn(fmt.Sprintf("no model was picked (%s): it is %s", errtext.Of(err), s.model.Name()))
@@ -51,7 +51,7 @@ func (t *Turn) route() error {
 
 // askHelper has a helper answer, on its own model alone, and counts what that has used.
 func (s *Session) askHelper(ctx context.Context, h *Helper, prompt string) (string, error) {
-	if _, err := s.m.modelFor(s.Agent(), h.Model); err != nil {
+	if _, err := s.m.models.For(s.Agent(), h.Model); err != nil {
 		return "", err
 	}
 	answer, usage, err := s.consult(ctx, h, prompt)

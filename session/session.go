@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
@@ -39,20 +40,19 @@ type identity struct {
 }
 
 // behavior says how the session works. It changes between two steps alone, in
-// [Session.succeed]; mu guards the model and the rulesets of those that look beside it.
+// [Session.succeed]; mu guards the model of those that look beside it.
 type behavior struct {
 	system    string
 	model     model.Model // of a caller: what it brings along; nil means nothing
 	params    Params
 	accept    func(answer string) (string, error) // nil means any answer
 	checks    []Check
-	tools     *ToolSet
+	tools     *gate.ToolSet
 	allowed   []string // the tools that it and those below it may have at most; nil means all
-	rulesets  []*permission.Ruleset
-	ownRules  int // how many of them, at the end, are the agent's own
+	rules     gate.Rules
 	maxSteps  int
 	timeLimit time.Duration
-	approver  Approver
+	approver  gate.Approver
 	resident  string               // the file that stands before the first prompt, relative to paths; empty means none does
 	paths     permission.Workspace // what its tools' paths are relative to
 	budget    Budget               // nil means none
@@ -100,7 +100,6 @@ type progress struct {
 	publisher *eventbus.Publisher
 	ending    bool // End has been called
 	record    store.Record
-	runtime   *permission.Ruleset
 	clock     *lifetime.Clock // nil means no turn has begun
 	extra     time.Duration   // that its turns have besides the time limit
 	shown     event.Status

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -67,7 +68,7 @@ type Spec struct {
 	Tools []tool.Tool
 
 	// ToolSet is the same, made once for many sessions, in place of Tools.
-	ToolSet *ToolSet
+	ToolSet *gate.ToolSet
 
 	Compaction *Helper // nil means the conversation is not compacted near the end of [Options.Window]
 
@@ -137,7 +138,7 @@ type Spec struct {
 	// and after what time more it is stopped. 0 means never.
 	Stall time.Duration
 
-	Approver Approver // nil means the manager's
+	Approver gate.Approver // nil means the manager's
 
 	Mover Mover // runs the session for a call that waits for its end; nil means none does
 }
@@ -157,4 +158,33 @@ func (spec *Spec) allowedTools() []string {
 		}
 	}
 	return both
+}
+
+// rulesets are those that hold for the session, and how many of them, at the end, are its
+// agent's own.
+func (spec *Spec) rulesets() (agents []*permission.Ruleset, own int) {
+	if spec.Parent != nil {
+		agents = slices.Clone(spec.Parent.rules.Agents())
+	}
+	if spec.Resumes != nil {
+		agents = append(agents, spec.Resumes.Within...)
+	}
+	agents = append(agents, spec.Within...)
+	if spec.Resumes != nil && spec.Resumes.Before != nil {
+		agents = append(agents, spec.Resumes.Before)
+		own++
+	}
+	if spec.Agent != "" {
+		agents = append(agents, spec.Rules)
+		own++
+	}
+	return agents, own
+}
+
+// callersModel is the model of the parent; nil means there is none.
+func (spec *Spec) callersModel() model.Model {
+	if spec.Parent == nil {
+		return nil
+	}
+	return spec.Parent.model
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -55,7 +56,7 @@ func testStoredBefore(t *testing.T, at eventbus.Options) {
 		calls(call("of the parent", "delegate", "x"))(ctx, req, yield)
 	}, say("ok")}
 	e = newEnvOn(t, at, m, func(o *session.Options) {
-		o.Approver = session.ApproverFunc(func(_ context.Context, req *session.ApprovalRequest) (store.Answer, error) {
+		o.Approver = gate.ApproverFunc(func(_ context.Context, req *gate.Request) (store.Answer, error) {
 			stored(child.Path(), "tool_approval_required", req.ID)
 			return store.Answer{Verdict: store.ApproveOnce}, nil
 		})

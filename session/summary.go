@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -46,9 +45,9 @@ func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary
 	if len(messages) == 0 {
 		return nil, fmt.Errorf("session %s has no conversation of its own to summarise", r.ID)
 	}
-	by, err := m.model(h.Model)
+	by, err := m.models.Named(h.Model)
 	if err != nil {
-		if by, err = m.model(""); err != nil {
+		if by, err = m.models.Named(""); err != nil {
 			return nil, err
 		}
 	}
@@ -59,32 +58,9 @@ func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary
 		how += " (" + termtext.OneLine(r.Error, 500) + ")"
 	}
 	prompt := fmt.Sprintf(tellAbout, r.Agent, how, render(messages, maxSummarised))
-	text, usage, err := m.answer(ctx, by, &model.Request{System: h.System, Messages: []model.Message{{Role: model.User, Text: prompt}}, Path: r.Path.IDs(), Params: h.Params})
+	text, usage, err := m.models.Answer(ctx, by, &model.Request{System: h.System, Messages: []model.Message{{Role: model.User, Text: prompt}}, Path: r.Path.IDs(), Params: h.Params})
 	if err != nil {
 		return nil, err
 	}
 	return &Summary{SessionID: r.ID, Text: termtext.CutBytes(strings.TrimSpace(text), maxSummary), Model: by.Name(), Usage: usage}, nil
-}
-
-// answer asks a model for an answer without tools.
-func (m *Manager) answer(ctx context.Context, by model.Model, req *model.Request) (answer string, usage model.Usage, err error) {
-	var text strings.Builder
-	stopped := false
-	for part, err := range by.Stream(ctx, req) {
-		if err != nil {
-			return "", usage, err
-		}
-		switch part := part.(type) {
-		case model.TextDelta:
-			text.WriteString(part.Text)
-		case model.Usage:
-			usage = m.priced(by, part)
-		case model.Stop:
-			stopped = true
-		}
-	}
-	if !stopped || strings.TrimSpace(text.String()) == "" {
-		return "", usage, errors.New("the model gave no answer")
-	}
-	return text.String(), usage, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -66,7 +67,7 @@ func (m *Manager) GoOn(ctx context.Context, spec Spec, t *store.Taken, task int)
 		s.beside.know(id)
 	}
 	if p := t.Record.Pause; p != nil && s.model != nil {
-		m.gates.close(s.model, p.Until, p.Reason)
+		m.models.Pause(s.model, models.Pause{Until: p.Until, Why: p.Reason})
 	}
 	m.enlist(s)
 	if spec.Budget != nil {
@@ -114,7 +115,8 @@ func (t *Turn) goOn() error {
 // was allowed there (Within of a spec), and its budget, hold below it. It does not run.
 func (m *Manager) StandIn(r *store.Record, spec Spec) *Session {
 	s := &Session{m: m, identity: identity{id: r.ID, agent: r.Agent, path: r.Path}}
-	s.rulesets, s.budget, s.record, s.behavior.paths = spec.Within, spec.Budget, *r, m.paths
+	s.rules.Set(spec.Within, 0)
+	s.budget, s.record, s.behavior.paths = spec.Budget, *r, m.paths
 	s.caller, s.background, s.done = context.Background(), context.Background(), make(chan struct{})
 	s.ending, s.beside.over, s.beside.closing = true, true, true
 	return s

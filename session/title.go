@@ -15,7 +15,7 @@ const maxTitle = 80
 // description. It may run beside the session's turn, and is over before [Session.End].
 // Without the helper's model, and with a budget, there is no title.
 func (s *Session) Entitle(ctx context.Context, h *Helper, prompt string) error {
-	if _, err := s.m.modelFor(s.Agent(), h.Model); err != nil || h.Model == "" || s.budget != nil {
+	if _, err := s.m.models.For(s.Agent(), h.Model); err != nil || h.Model == "" || s.budget != nil {
 		return nil // a title is worth a small model, and nothing of a budget
 	}
 	text, usage, err := s.consult(ctx, h, "The prompt:\n"+termtext.CutBytes(prompt, maxShownText))

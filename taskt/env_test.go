@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
 )
@@ -85,7 +86,7 @@ type setup struct {
 	limits   taskt.Limits
 	files    map[string]string // agent files, name to content
 	static   static            // nil means all is allowed
-	approver session.Approver
+	approver gate.Approver
 	budget   taskt.Budget
 
 	agentModels map[string]string

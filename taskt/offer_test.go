@@ -17,7 +17,7 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
@@ -181,7 +181,7 @@ func TestJudgedIsRun(t *testing.T) {
 					return answer("done")(ctx, req, yield)
 				}),
 				static: static{{Tool: "*", Pattern: "*", Action: permission.Ask}},
-				approver: session.ApproverFunc(func(context.Context, *session.ApprovalRequest) (store.Answer, error) {
+				approver: gate.ApproverFunc(func(context.Context, *gate.Request) (store.Answer, error) {
 					now.Store(after) // the call has been judged, and has not run
 					return store.Answer{Verdict: store.ApproveOnce}, nil
 				}),

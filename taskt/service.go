@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
@@ -83,7 +84,7 @@ type Service struct {
 	text     *instructions.Reader // of the workspace
 	memory   *memory.Memory       // nil means there is none
 	tools    []tool.Tool          // without task
-	forHosts func() (*session.ToolSet, error)
+	forHosts func() (*gate.ToolSet, error)
 	in       func(dir string) []tool.Tool
 	isolate  func(ctx context.Context, from, id string) (*Place, error)
 	places   places
@@ -132,7 +133,7 @@ func New(opts Options) (*Service, error) {
 		s.memory = memory.New(opts.Memory, opts.Logger)
 	}
 	s.tools = slices.Clone(opts.Tools)
-	s.forHosts = sync.OnceValues(func() (*session.ToolSet, error) { return session.NewToolSet(s.toolsOf(host)...) })
+	s.forHosts = sync.OnceValues(func() (*gate.ToolSet, error) { return gate.NewToolSet(s.toolsOf(host)...) })
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -228,7 +229,7 @@ func (s *Service) openCaller(ctx context.Context, spec session.Spec) (*session.S
 	if spec.ToolSet, err = s.forHosts(); err != nil {
 		return nil, err
 	}
-	spec.Approver = session.AlwaysYes
+	spec.Approver = gate.AlwaysYes
 	return s.sessions.Open(ctx, spec)
 }
 
@@ -274,7 +275,7 @@ func (s *Service) remembered(def *agentdefs.Definition) *memory.Text {
 }
 
 // toolSet returns the tools of an agent's sessions, of which some are given.
-func (s *Service) toolSet(def *agentdefs.Definition, tools []tool.Tool) (*session.ToolSet, error) {
+func (s *Service) toolSet(def *agentdefs.Definition, tools []tool.Tool) (*gate.ToolSet, error) {
 	all := s.withTask(tools, callerOf(def))
 	if s.memory != nil && def.Memory {
 		all = append(all, s.memory.Tool())
@@ -282,7 +283,7 @@ func (s *Service) toolSet(def *agentdefs.Definition, tools []tool.Tool) (*sessio
 	if def.PlanExit != "" {
 		all = append(all, planexit.Tool(def.PlanExit, func() (planexit.Next, error) { return s.successor(def) }))
 	}
-	return session.NewToolSet(all...)
+	return gate.NewToolSet(all...)
 }
 
 func (s *Service) newSpec(def *agentdefs.Definition, at Setting, depth int) (session.Spec, error) {

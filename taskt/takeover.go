@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/budget"
 )
@@ -103,7 +104,7 @@ func (a *adopter) Adopt(ctx context.Context, taken []*store.Taken) {
 func (n *adoption) open(ctx context.Context, t *store.Taken) (err error) {
 	s, r := n.service, &t.Record
 	if r.Agent == "" {
-		spec := session.Spec{Approver: session.AlwaysYes}
+		spec := session.Spec{Approver: gate.AlwaysYes}
 		if spec.ToolSet, err = s.forHosts(); err == nil {
 			n.live[r.ID], err = s.sessions.GoOn(ctx, spec, t, 0)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
@@ -120,9 +121,9 @@ func newEnv(t testing.TB, m model.Model, silence time.Duration, files map[string
 // setup is what a test's server is made of.
 type setup struct {
 	model   model.Model
-	files   map[string]string   // agent files, name to content
-	rules   session.StaticRules // nil means all is allowed
-	options mcpserver.Options   // Tasks, Bus, Sessions and Logger are set
+	files   map[string]string // agent files, name to content
+	rules   gate.StaticRules  // nil means all is allowed
+	options mcpserver.Options // Tasks, Bus, Sessions and Logger are set
 }
 
 func (s setup) open(t testing.TB) *env {

@@ -41,12 +41,12 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":   {"session/audit", "session/lease", "session/lifetime", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
-	"taskt":     {"agentdefs", "session", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
+	"session":   {"session/audit", "session/gate", "session/lease", "session/lifetime", "session/models", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
+	"taskt":     {"agentdefs", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
 
 	"frontdoor/httpserver":      {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor", "frontdoor/httpserver/openapi", "frontdoor/httpserver/page", "frontdoor/httpserver/problem"},
-	"frontdoor/httpserver/page": {"session", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor", "frontdoor/httpserver/problem"},
+	"frontdoor/httpserver/page": {"session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor", "frontdoor/httpserver/problem"},
 
 	"frontdoor/httpserver/openapi": nil,           // the description of the door, apart from its handlers
 	"frontdoor/httpserver/problem": {"frontdoor"}, // errors in the form of RFC 9457, for the door and its page
@@ -54,8 +54,10 @@ var mayImport = map[string][]string{
 	"frontdoor/internal/doortest": {"agentdefs", "taskt", "session", "eventbus", "model", "permission", "tool"}, // for tests of the doors
 
 	"session/audit":      {"eventbus/event", "permission"},
+	"session/gate":       {"session/store", "eventbus/event", "model", "permission", "permission/shell", "tool"},
 	"session/lease":      {"eventbus"},
 	"session/lifetime":   nil,
+	"session/models":     {"model"},
 	"session/store":      {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
 	"taskt/instructions": nil,
 	"taskt/memory":       {"permission", "tool"},
@@ -73,7 +75,7 @@ var mayImport = map[string][]string{
 	"frontdoor/mcpserver/internal/exttask":  nil, // the Tasks extension on the wire
 	"frontdoor/mcpserver/internal/toolname": nil, // names of tools from those of agents
 
-	"internal/soak/history": {"eventbus", "session", "session/store", "model", "permission", "tool"}, // it fills a store as a worker does
+	"internal/soak/history": {"eventbus", "session", "session/gate", "session/store", "model", "permission", "tool"}, // it fills a store as a worker does
 
 	// An agent file is read in this order, and found apart from that.
 	"agentdefs/internal/agentdefstest": {"agentdefs", "permission"}, // for tests of the packages below

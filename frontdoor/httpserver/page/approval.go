@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -66,7 +66,7 @@ func newCard(a *store.Approval) Card {
 	if !c.Whole {
 		return c
 	}
-	for _, pattern := range session.AlwaysRules(a.AlwaysPatterns) {
+	for _, pattern := range gate.AlwaysRules(a.AlwaysPatterns) {
 		line, err := caller.JSON(map[string]map[string]string{a.Tool: {pattern: "allow"}})
 		if err != nil { // texts always have a JSON form
 			panic(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -50,7 +51,7 @@ func fillStore(ctx context.Context, dir string, n size) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	tools, err := session.NewToolSet(look{})
+	tools, err := gate.NewToolSet(look{})
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func fillStore(ctx context.Context, dir string, n size) (err error) {
 }
 
 // fillOne makes a root and its child.
-func fillOne(ctx context.Context, m *session.Manager, tools *session.ToolSet, i int) error {
+func fillOne(ctx context.Context, m *session.Manager, tools *gate.ToolSet, i int) error {
 	root, err := m.Open(ctx, session.Spec{})
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/audit"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
@@ -40,7 +41,7 @@ type Worker struct {
 // beside 'worker approvals' in other processes; attended says that somebody may
 // use that, and the answer is worth waiting for. stays says that the worker does not end
 // with a task: it goes on with subagents of workers that were killed.
-func (p *Program) OpenWorker(ctx context.Context, approver session.Approver, attended, stays bool) (_ *Worker, err error) {
+func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attended, stays bool) (_ *Worker, err error) {
 	s, err := p.OpenStorage(ctx)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -157,7 +157,7 @@ func stamp(at time.Duration) string { return fmt.Sprintf("[%7.2fs]", at.Seconds(
 func (p *Progress) outcome(end event.ToolCallEnd) string {
 	switch {
 	case end.Refused:
-		reason, _, _ := strings.Cut(end.Result, session.RuleHint) // which the end of the run shows
+		reason, _, _ := strings.Cut(end.Result, gate.RuleHint) // which the end of the run shows
 		return p.on.Paint(terminal.Yellow, "failed: "+termtext.OneLine(reason, maxReason))
 	case end.IsError:
 		return p.on.Paint(terminal.Red, "failed: "+termtext.OneLine(end.Result, 200))

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/cmd/worker/internal/question"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -17,10 +17,10 @@ func (p commands) asks() bool { return p.StdinTTY && p.ErrTerm.IsTerminal() }
 
 // approver returns who answers what the rules ask: everything is approved, or
 // the user at the terminal is asked; nil means there is no terminal.
-func (p commands) approver(yes bool) session.Approver {
+func (p commands) approver(yes bool) gate.Approver {
 	switch {
 	case yes:
-		return session.AlwaysYes
+		return gate.AlwaysYes
 	case p.asks():
 		return &terminalApprover{p: p, turn: make(chan struct{}, 1)}
 	default:
@@ -36,8 +36,8 @@ type terminalApprover struct {
 	lines chan string // what the user types; closed at its end
 }
 
-// Approve implements [session.Approver].
-func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalRequest) (store.Answer, error) {
+// Approve implements [gate.Approver].
+func (t *terminalApprover) Approve(ctx context.Context, req *gate.Request) (store.Answer, error) {
 	select {
 	case t.turn <- struct{}{}:
 		defer func() { <-t.turn }()
@@ -73,7 +73,7 @@ func (t *terminalApprover) Approve(ctx context.Context, req *session.ApprovalReq
 }
 
 // asked is a request as it is stored.
-func asked(req *session.ApprovalRequest) *store.Approval {
+func asked(req *gate.Request) *store.Approval {
 	return &store.Approval{
 		ID: req.ID, SessionID: req.SessionID, Agent: req.Agent, ToolCallID: req.ToolCallID, Tool: req.Tool,
 		Arguments: req.Arguments, Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,

@@ -18,7 +18,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 )
 
 // talkOptions are the flags of a conversation.
@@ -57,9 +57,9 @@ func (p commands) talk(ctx context.Context, name, prompt string, talk talkOption
 	var last string
 	err := p.OnScreen(func() (err error) {
 		c := &talker{p: p, ctx: ctx, items: make(chan any)}
-		var approver session.Approver = c
+		var approver gate.Approver = c
 		if opts.yes {
-			approver = session.AlwaysYes
+			approver = gate.AlwaysYes
 		}
 		if c.a, err = p.OpenWorker(ctx, approver, false, false); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/live"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
@@ -42,8 +43,8 @@ type talker struct {
 }
 
 var (
-	_ chat.Agent       = (*talker)(nil)
-	_ session.Approver = (*talker)(nil)
+	_ chat.Agent    = (*talker)(nil)
+	_ gate.Approver = (*talker)(nil)
 )
 
 // feed sends the screen what comes for it, in its order.
@@ -220,8 +221,8 @@ func (c *talker) SetModel(_ context.Context, name string) error {
 	return nil
 }
 
-// Approve implements [session.Approver]: the user is asked on the screen.
-func (c *talker) Approve(ctx context.Context, req *session.ApprovalRequest) (store.Answer, error) {
+// Approve implements [gate.Approver]: the user is asked on the screen.
+func (c *talker) Approve(ctx context.Context, req *gate.Request) (store.Answer, error) {
 	reply := make(chan store.Answer, 1)
 	c.show(chat.Asked{Approval: asked(req), Context: ctx, Reply: reply})
 	select {

@@ -1,7 +1,6 @@
-package session
+package gate
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -9,10 +8,10 @@ import (
 	"github.com/agentworker/worker/permission/shell"
 )
 
-// alwaysPatterns returns the patterns that "always" adds, or nil where the call
+// AlwaysPatterns returns the patterns that "always" adds, or nil where the call
 // would be asked about in spite of them, as one is whose redirection or unknown
 // part is what the rules ask about.
-func (l *layers) alwaysPatterns(name string, values []permission.Value) []string {
+func (l *Layers) AlwaysPatterns(name string, values []permission.Value) []string {
 	patterns := shell.AlwaysPatterns(name, values)
 	rules, err := allowRules(l.Static, name, patterns)
 	if err != nil {
@@ -24,7 +23,7 @@ func (l *layers) alwaysPatterns(name string, values []permission.Value) []string
 	}
 	with := *l
 	with.Runtime = runtime
-	if with.decide(values).Action != permission.Allow {
+	if with.Judge(values).Action != permission.Allow {
 		return nil
 	}
 	return patterns
@@ -60,23 +59,4 @@ func withBare(patterns []string) []string {
 		all = append(all, p)
 	}
 	return all
-}
-
-// allowAlways adds the runtime rules of this session and the static ones.
-func (s *Session) allowAlways(name string, patterns []string) error {
-	static, err := s.m.static.Rules()
-	if static == nil && err != nil {
-		return err
-	}
-	rules, err := allowRules(static, name, patterns)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	runtime, err := s.runtime.Append(rules...)
-	if err == nil {
-		s.runtime = runtime
-	}
-	s.mu.Unlock()
-	return errors.Join(err, s.m.static.Allow(name, withBare(patterns)))
 }

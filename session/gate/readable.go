@@ -1,4 +1,4 @@
-package session
+package gate
 
 import (
 	"io/fs"
@@ -12,15 +12,15 @@ import (
 	"github.com/agentworker/worker/permission"
 )
 
-// readable returns what reports whether neither read_file nor the tool that
-// lists or searches would be denied for a path, by the rules of its first use.
-func (s *Session) readable(name string) func(path string) bool {
-	judge := sync.OnceValue(func() func(string) bool { return s.pathJudge(name) })
+// Readable returns what reports whether neither read_file nor the tool of a name, which
+// lists or searches, would be denied for a path: by the rules of its first use.
+func (p *Policy) Readable(r *Rules, workspace permission.Workspace, name string) func(path string) bool {
+	judge := sync.OnceValue(func() func(string) bool { return p.pathJudge(r, workspace, name) })
 	return func(path string) bool { return judge()(path) }
 }
 
-func (s *Session) pathJudge(name string) func(path string) bool {
-	rules, err := s.layersFor(nil)
+func (p *Policy) pathJudge(r *Rules, workspace permission.Workspace, name string) func(path string) bool {
+	rules, err := p.Layers(r, "", nil)
 	if err != nil {
 		return func(string) bool { return false }
 	}
@@ -28,11 +28,11 @@ func (s *Session) pathJudge(name string) func(path string) bool {
 	if slices.ContainsFunc(slices.Concat(rules.Agents, []*permission.Ruleset{rules.Static}), func(r *permission.Ruleset) bool { return r.DeniesSome(name) }) {
 		judged = append(judged, name)
 	}
-	found := &foundPaths{workspace: s.behavior.paths, plain: make(map[string]bool)}
+	found := &foundPaths{workspace: workspace, plain: make(map[string]bool)}
 	return func(path string) bool {
 		for _, as := range judged {
 			values, err := found.values(as, path)
-			if err != nil || rules.decide(values).Action == permission.Deny {
+			if err != nil || rules.Judge(values).Action == permission.Deny {
 				return false
 			}
 		}

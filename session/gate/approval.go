@@ -1,4 +1,4 @@
-package session
+package gate
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// ApprovalRequest is a tool call that waits for somebody's answer.
-type ApprovalRequest struct {
+// Request is a tool call that waits for somebody's answer.
+type Request struct {
 	ID             string
 	SessionID      string
 	ToolCallID     string
@@ -22,19 +22,19 @@ type ApprovalRequest struct {
 // Approver answers approval requests. Approve may block until ctx ends; an
 // error denies the call. It is safe for concurrent use.
 type Approver interface {
-	Approve(ctx context.Context, req *ApprovalRequest) (store.Answer, error)
+	Approve(ctx context.Context, req *Request) (store.Answer, error)
 }
 
 // ApproverFunc is a function as an [Approver].
-type ApproverFunc func(ctx context.Context, req *ApprovalRequest) (store.Answer, error)
+type ApproverFunc func(ctx context.Context, req *Request) (store.Answer, error)
 
 // Approve implements [Approver].
-func (f ApproverFunc) Approve(ctx context.Context, req *ApprovalRequest) (store.Answer, error) {
+func (f ApproverFunc) Approve(ctx context.Context, req *Request) (store.Answer, error) {
 	return f(ctx, req)
 }
 
 // AlwaysYes approves every request, once. Calls that a rule denies never reach
 // it.
-var AlwaysYes Approver = ApproverFunc(func(context.Context, *ApprovalRequest) (store.Answer, error) {
+var AlwaysYes Approver = ApproverFunc(func(context.Context, *Request) (store.Answer, error) {
 	return store.Answer{Verdict: store.ApproveOnce, By: "the caller"}, nil
 })

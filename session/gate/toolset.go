@@ -1,4 +1,4 @@
-package session
+package gate
 
 import (
 	"bytes"
@@ -47,10 +47,17 @@ func NewToolSet(tools ...tool.Tool) (*ToolSet, error) {
 	return ts, nil
 }
 
-// offered describes the tools that the model may call: those that are there at
+// Get returns the tool of a name; nil means there is none.
+func (ts *ToolSet) Get(name string) tool.Tool { return ts.byName[name] }
+
+// Names returns the names of the tools, in the order in which the model sees them. They
+// are not to be changed.
+func (ts *ToolSet) Names() []string { return ts.names }
+
+// Offered describes the tools that the model may call: those that are there at
 // the moment, and not denied whatever their arguments. It is made again only
 // where something has changed. Nobody changes the result.
-func (ts *ToolSet) offered(rulesets []*permission.Ruleset) []model.ToolSpec {
+func (ts *ToolSet) Offered(rulesets []*permission.Ruleset) []model.ToolSpec {
 	if last := ts.last.Load(); last != nil && slices.Equal(last.rulesets, rulesets) && last.holds(ts) {
 		return last.offered
 	}
@@ -58,7 +65,7 @@ func (ts *ToolSet) offered(rulesets []*permission.Ruleset) []model.ToolSpec {
 	for _, name := range ts.names {
 		spec := ts.byName[name].Spec()
 		o.specs = append(o.specs, spec)
-		if !spec.Unavailable && !deniesAll(rulesets, ruledAs(spec)) {
+		if !spec.Unavailable && !DeniesAll(rulesets, RuledAs(spec)) {
 			o.offered = append(o.offered, model.ToolSpec{Name: spec.Name, Description: spec.Description, InputSchema: spec.InputSchema})
 		}
 	}
@@ -67,15 +74,15 @@ func (ts *ToolSet) offered(rulesets []*permission.Ruleset) []model.ToolSpec {
 	return o.offered
 }
 
-// only returns the set of those tools that allowed names, and of those that follow
+// Only returns the set of those tools that allowed names, and of those that follow
 // them; nil allows all.
-func (ts *ToolSet) only(allowed []string) *ToolSet {
+func (ts *ToolSet) Only(allowed []string) *ToolSet {
 	if allowed == nil {
 		return ts
 	}
 	some := &ToolSet{byName: make(map[string]tool.Tool)}
 	for _, name := range ts.names {
-		if t := ts.byName[name]; slices.Contains(allowed, ruledAs(t.Spec())) {
+		if t := ts.byName[name]; slices.Contains(allowed, RuledAs(t.Spec())) {
 			some.byName[name] = t
 			some.names = append(some.names, name)
 		}
@@ -88,7 +95,7 @@ func (ts *ToolSet) only(allowed []string) *ToolSet {
 func (ts *ToolSet) CheckAllowed(allowed []string) error {
 	var known []string
 	for _, name := range ts.names {
-		if ruledAs(ts.byName[name].Spec()) == name {
+		if RuledAs(ts.byName[name].Spec()) == name {
 			known = append(known, name)
 		}
 	}
@@ -104,17 +111,17 @@ func (ts *ToolSet) CheckAllowed(allowed []string) error {
 	return nil
 }
 
-// act reports whether the model may call a tool that changes something, besides its own
+// Acts reports whether the model may call a tool that changes something, besides its own
 // notes and what it is.
-func (ts *ToolSet) act(rulesets []*permission.Ruleset) bool {
+func (ts *ToolSet) Acts(rulesets []*permission.Ruleset) bool {
 	return slices.ContainsFunc(ts.names, func(name string) bool {
 		spec := ts.byName[name].Spec()
-		return !spec.ReadOnly && !spec.Delegates && !spec.Notes && !spec.Unavailable && spec.Follows == "" && !deniesAll(rulesets, spec.Name)
+		return !spec.ReadOnly && !spec.Delegates && !spec.Notes && !spec.Unavailable && spec.Follows == "" && !DeniesAll(rulesets, spec.Name)
 	})
 }
 
-// ruledAs returns the name of the tool whose rules hold for calls of one.
-func ruledAs(spec tool.Spec) string { return cmp.Or(spec.Follows, spec.Name) }
+// RuledAs returns the name of the tool whose rules hold for calls of one.
+func RuledAs(spec tool.Spec) string { return cmp.Or(spec.Follows, spec.Name) }
 
 // holds reports whether the tools of the set are as the offer has them.
 func (o *offer) holds(ts *ToolSet) bool {

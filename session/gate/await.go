@@ -1,0 +1,128 @@
+package gate
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/store"
+)
+
+// recheckEvery is how often a waiting call is judged again, for rules that
+// another process or a person has changed.
+const recheckEvery = time.Second
+
+// ByRules is the name under which the rules answer, once they allow the call.
+const ByRules = "the rules"
+
+// Question is a request that is stored as one that waits.
+type Question struct {
+	*Request
+	Expires  time.Time
+	Approver Approver // nil means answers come from elsewhere alone
+	Answers  Answers
+}
+
+// Answers are those that are stored to a question. The first one counts.
+type Answers interface {
+	// Await waits for an answer that somebody else stores.
+	Await(ctx context.Context) (*store.Approval, error)
+
+	// Resolve stores an answer, and returns the approval with the one that counts.
+	Resolve(outcome event.ApprovalOutcome, answer store.Answer) (*store.Approval, error)
+}
+
+// Await returns the approval with the answer that counts. Answers come from the approver
+// of the question, from others that store one, and from rules that meanwhile allow the
+// call, which allowed reports. It returns when all that it has started has ended.
+func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*store.Approval, error) {
+	waiting, stop := context.WithCancel(ctx)
+	var askers sync.WaitGroup
+	defer askers.Wait()
+	defer stop()
+
+	resolve := q.Answers.Resolve
+	// Whoever comes first stores the answer; all learn of it here.
+	type outcome struct {
+		answered *store.Approval
+		err      error
+	}
+	outcomes := make(chan outcome, 2)
+	askers.Go(func() {
+		answered, err := q.Answers.Await(waiting)
+		outcomes <- outcome{answered, err}
+	})
+	if q.Approver != nil {
+		askers.Go(func() {
+			answer, err := q.Approver.Approve(waiting, q.Request)
+			switch {
+			case waiting.Err() != nil:
+				return
+			case err != nil: // whoever sat there has gone
+				answered, err := resolve(event.Cancelled, store.Answer{Feedback: err.Error()})
+				outcomes <- outcome{answered, err}
+				return
+			}
+			answered, err := resolve(answer.Outcome(), answer)
+			outcomes <- outcome{answered, err}
+		})
+	}
+	recheck, forget := p.rechecks.add()
+	defer forget()
+	expiry := time.NewTimer(time.Until(q.Expires))
+	defer expiry.Stop()
+	look := time.NewTicker(recheckEvery)
+	defer look.Stop()
+	for {
+		select {
+		case o := <-outcomes:
+			if o.err != nil && ctx.Err() != nil {
+				return resolve(event.Cancelled, store.Answer{})
+			}
+			return o.answered, o.err
+		case <-ctx.Done():
+			return resolve(event.Cancelled, store.Answer{})
+		case <-expiry.C:
+			return resolve(event.Expired, store.Answer{})
+		case <-recheck:
+		case <-look.C:
+		}
+		if allowed() {
+			return resolve(event.Approved, store.Answer{Verdict: store.ApproveOnce, By: ByRules})
+		}
+	}
+}
+
+// rechecks tells waiting calls that the rules of this process have changed.
+type rechecks struct {
+	mu      sync.Mutex
+	waiting map[chan struct{}]bool
+}
+
+// add returns what is sent to after a change, and what ends that.
+func (r *rechecks) add() (changed <-chan struct{}, forget func()) {
+	c := make(chan struct{}, 1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting == nil {
+		r.waiting = make(map[chan struct{}]bool)
+	}
+	r.waiting[c] = true
+	return c, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.waiting, c)
+	}
+}
+
+func (r *rechecks) tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.waiting {
+		select {
+		case c <- struct{}{}:
+		default: // it is yet to look at an earlier one
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package gate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool"
+)
+
+// Layers are the rulesets that judge a call, and what the kernel holds of them.
+type Layers struct {
+	permission.Layers
+	sandboxed bool   // the tool starts programs
+	notHeld   string // why no sandbox holds these to all of the rules; empty means one does
+}
+
+// Judge judges the values of a call.
+func (l *Layers) Judge(values []permission.Value) permission.Decision {
+	if l.sandboxed && !l.Held {
+		// A program may reach any host.
+		values = append(slices.Clip(values), permission.Value{Tool: tool.NetworkTool, Kind: permission.Mentioned, Certainty: permission.Unknown})
+	}
+	d := l.Decide(values)
+	// A rule for every host does not mean this machine and its network.
+	if d.Action == permission.Allow && d.Value.Tool == tool.NetworkTool && tool.InternalHost(d.Value.Text) && !namesHost(d.Rule) {
+		d.Action = permission.Ask
+	}
+	return d
+}
+
+// namesHost reports whether the pattern of a rule about hosts begins with the
+// name or the number of one.
+func namesHost(r *permission.Rule) bool {
+	return r != nil && r.Pattern != "" && !strings.ContainsRune("*?[{!(+@", rune(r.Pattern[0]))
+}
+
+// Reason says why a decision is what it is.
+func (l *Layers) Reason(d permission.Decision) string {
+	text := d.Reason()
+	if d.Action == permission.Ask && l.notHeld != "" {
+		text += " No sandbox holds the command: " + l.notHeld + "."
+	}
+	return text
+}

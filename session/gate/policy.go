@@ -1,0 +1,144 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/shell"
+	"github.com/agentworker/worker/tool"
+)
+
+// StaticRules are the user's rules: the permissions.jsonc of the state folder.
+type StaticRules interface {
+	// Rules returns the rules in force. With an error they are the last good
+	// ones; nil and an error deny every call.
+	Rules() (*permission.Ruleset, error)
+
+	// Allow adds rules that allow the patterns.
+	Allow(tool string, patterns []string) error
+}
+
+// Policy is what the rules of a process say: those of its user, and who is told that they
+// have changed. Its fields do not change. It is safe for concurrent use.
+type Policy struct {
+	Static StaticRules
+	File   string // where Static is stored, for people
+	Log    *slog.Logger
+
+	rechecks rechecks
+	mu       sync.Mutex
+	said     string // what was logged of the static rules; empty means nothing is wrong
+}
+
+// Rules are the rulesets that hold for a session: those of agents, its own and those of
+// the sessions above it, and what answers have allowed. They are safe for concurrent use.
+type Rules struct {
+	mu      sync.Mutex
+	agents  []*permission.Ruleset // never changed in place
+	own     int                   // how many of them, at the end, are the agent's own
+	runtime *permission.Ruleset
+}
+
+// Set sets the rulesets of agents, of which own at the end are the session's own.
+func (r *Rules) Set(agents []*permission.Ruleset, own int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.agents, r.own = agents, own
+}
+
+// SetOwn puts another agent's ruleset in place of those of the agent.
+func (r *Rules) SetOwn(own *permission.Ruleset) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.agents, r.own = append(slices.Clone(r.agents[:len(r.agents)-r.own]), own), 1
+}
+
+// Agents returns the rulesets of agents, which are not to be changed.
+func (r *Rules) Agents() []*permission.Ruleset {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.agents
+}
+
+// DeniesAll reports whether one of the rulesets denies a tool whatever its
+// arguments.
+func DeniesAll(rulesets []*permission.Ruleset, name string) bool {
+	return slices.ContainsFunc(rulesets, func(r *permission.Ruleset) bool { return r.DeniesAll(name) })
+}
+
+// Layers returns the rulesets that judge calls of t in a session now. nil means what they
+// judge starts no program.
+func (p *Policy) Layers(r *Rules, sessionID string, t tool.Tool) (*Layers, error) {
+	static, err := p.Static.Rules()
+	if static == nil && err != nil {
+		return nil, err
+	}
+	p.tell(err)
+	r.mu.Lock()
+	l := &Layers{Layers: permission.Layers{Agents: r.agents, Static: static, Runtime: r.runtime}}
+	r.mu.Unlock()
+	if sandboxed, ok := t.(tool.Sandboxed); ok {
+		l.sandboxed = true
+		l.Held, l.notHeld = sandboxed.Held(sessionID, &l.Layers)
+	}
+	return l, nil
+}
+
+// tell logs what is wrong with the static rules, once for each thing, and
+// that nothing is any more.
+func (p *Policy) tell(err error) {
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	p.mu.Lock()
+	before := p.said
+	p.said = said
+	p.mu.Unlock()
+	switch {
+	case said == before:
+	case err != nil:
+		p.Log.Error("the last good permission rules stay in force", "err", err)
+	default:
+		p.Log.Info("the permission rules are in force again as they are written")
+	}
+}
+
+// RuleHint begins the last sentence of a refusal if a rule would allow the
+// call: the file and the rule follow.
+const RuleHint = " To allow it, add to"
+
+// Hint says which rule would allow a value that nobody could be asked
+// about; nothing where no rule can.
+func (p *Policy) Hint(value permission.Value) string {
+	patterns := shell.AlwaysPatterns(value.Tool, []permission.Value{value})
+	if len(patterns) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(RuleHint+" %s: %q: {%q: \"allow\"}", p.File, value.Tool, patterns[0])
+}
+
+// AllowAlways adds what the answer "always" allows to the rules of a session and to the
+// static ones. Calls that wait are judged again.
+func (p *Policy) AllowAlways(r *Rules, name string, patterns []string) error {
+	defer p.rechecks.tell()
+	static, err := p.Static.Rules()
+	if static == nil && err != nil {
+		return err
+	}
+	rules, err := allowRules(static, name, patterns)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	runtime, err := r.runtime.Append(rules...)
+	if err == nil {
+		r.runtime = runtime
+	}
+	r.mu.Unlock()
+	return errors.Join(err, p.Static.Allow(name, withBare(patterns)))
+}

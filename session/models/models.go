@@ -1,0 +1,148 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/price"
+)
+
+// Models are those that the sessions of a process call. Its fields do not change. It is
+// safe for concurrent use.
+type Models struct {
+	// Named returns the model of a name; the empty name is the default's.
+	Named func(name string) (model.Model, error)
+
+	// Own returns the model of a name for an agent that has credentials of its own for
+	// it; false: it has none, and gets that of Named. nil means no agent has any.
+	Own func(agent, name string) (model.Model, bool, error)
+
+	Prices *price.Table // if it is nil, no price is known
+
+	pauses pauses
+}
+
+// credentialed is a model that is called with the credentials of an agent.
+type credentialed struct {
+	model.Model
+	agent string
+}
+
+// accountOf names what a provider lets wait: an account, where the model tells it, else the
+// model with the credentials that it is called with.
+func accountOf(m model.Model) string {
+	c, own := m.(credentialed)
+	if own {
+		m = c.Model
+	}
+	switch a, ok := m.(model.Accounted); {
+	case ok:
+		return a.Account()
+	case own:
+		return c.Name() + " with the key of " + c.agent
+	}
+	return m.Name()
+}
+
+// For returns the model of a name for an agent, with its own credentials if it has
+// any for it.
+func (m *Models) For(agent, name string) (model.Model, error) {
+	if found, ok, err := m.own(agent, name); ok {
+		return found, err
+	}
+	return m.Named(name)
+}
+
+func (m *Models) own(agent, name string) (model.Model, bool, error) {
+	if m.Own == nil {
+		return nil, false, nil
+	}
+	found, ok, err := m.Own(agent, name)
+	if !ok || err != nil {
+		return nil, ok, err
+	}
+	return credentialed{found, agent}, true, nil
+}
+
+// Pick returns the model of an agent's session: the first of names that can be had, else
+// that of its caller (nil means there is none), else the default. warnings say why those
+// are not used that come before it.
+func (m *Models) Pick(agent string, names []string, callers model.Model) (found model.Model, warnings []string, err error) {
+	pass := func(name string, err error) {
+		warnings = append(warnings, fmt.Sprintf("the model %.200q is not used: %s", name, errtext.Of(err)))
+	}
+	for _, name := range names {
+		if found, err = m.For(agent, name); err == nil {
+			return found, warnings, nil
+		}
+		pass(name, err)
+	}
+	if callers != nil {
+		found, why, err := m.inherited(agent, callers)
+		if why != nil {
+			pass(callers.Name(), why)
+		}
+		if err == nil {
+			return found, warnings, nil
+		}
+		pass(callers.Name(), err)
+	}
+	found, ok, why := m.own(agent, "")
+	if ok && why == nil {
+		return found, warnings, nil
+	}
+	if why != nil {
+		pass("default", why)
+	}
+	found, err = m.Named("")
+	return found, warnings, err
+}
+
+// inherited returns the model of a caller for an agent: with its own credentials, else
+// with those of all, and never with the caller's own. why is what is wrong with its own.
+func (m *Models) inherited(agent string, of model.Model) (found model.Model, why, err error) {
+	found, ok, why := m.own(agent, of.Name())
+	if ok && why == nil {
+		return found, nil, nil
+	}
+	if _, theirs := of.(credentialed); theirs {
+		of, err = m.Named(of.Name())
+	}
+	return of, why, err
+}
+
+// Priced returns what a call of a model has used, with what it has cost if that is
+// known.
+func (m *Models) Priced(by model.Model, u model.Usage) model.Usage {
+	if name := by.Name(); m.Prices.Known(name) {
+		u.Cost = m.Prices.Cost(name, u).Number()
+	}
+	return u
+}
+
+// Answer asks a model for an answer without tools.
+func (m *Models) Answer(ctx context.Context, by model.Model, req *model.Request) (answer string, usage model.Usage, err error) {
+	var text strings.Builder
+	stopped := false
+	for part, err := range by.Stream(ctx, req) {
+		if err != nil {
+			return "", usage, err
+		}
+		switch part := part.(type) {
+		case model.TextDelta:
+			text.WriteString(part.Text)
+		case model.Usage:
+			usage = m.Priced(by, part)
+		case model.Stop:
+			stopped = true
+		}
+	}
+	if !stopped || strings.TrimSpace(text.String()) == "" {
+		return "", usage, errors.New("the model gave no answer")
+	}
+	return text.String(), usage, nil
+}
