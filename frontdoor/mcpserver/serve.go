@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -52,6 +53,7 @@ func (c *connection) server() *mcp.Server {
 			Instructions: instructions, // instruct has them as the host gets them
 			Logger:       c.log,
 			Capabilities: c.capabilities(),
+			SetCacheable: setCacheable,
 		},
 	)
 	c.changes = c.tasks.OfferChanges(c.ctx)
@@ -64,6 +66,20 @@ func (c *connection) server() *mcp.Server {
 		server.AddReceivingMiddleware(c.callAgentTool)
 	}
 	return server
+}
+
+// listTTL is how long a client may go by a list without asking again. It is told of a
+// change, but not where it listens to nothing.
+const listTTL = 2 * time.Second
+
+// setCacheable says how long a client may keep a result: the lists of what is offered for a
+// moment, and what sessions do not at all. They are no other client's.
+func setCacheable(_ context.Context, req mcp.Request, cache *mcp.Cacheable) {
+	cache.CacheScope = "private"
+	switch req.(type) {
+	case *mcp.ListToolsRequest, *mcp.ListPromptsRequest, *mcp.ListResourceTemplatesRequest:
+		cache.TTLMs = int(listTTL.Milliseconds())
+	}
 }
 
 // instruct says in the instructions what holds for the host alone.
