@@ -130,8 +130,11 @@ func (c *connection) updateTask(ctx context.Context, host *mcp.ServerSession, p 
 	}
 	h := c.host((&mcp.ServerRequest[*exttask.UpdateParams]{Session: host, Params: p}).ClientInfo())
 	for _, q := range questions {
-		response, was, ok := c.takeResponse(q, p.InputResponses)
-		if !ok {
+		response, was, err := c.takeResponse(q, p)
+		if err != nil {
+			return nil, err
+		}
+		if response == nil {
 			continue
 		}
 		became := q.answer(ctx, response, nil, h, time.Since(was.shown))
@@ -154,7 +157,7 @@ func (c *connection) putAgain(id string, n int) {
 // takeResponse returns the answer to a question, if there is one. It counts once. One to a
 // question that this process has not put may be of a client that has known it before a
 // restart.
-func (c *connection) takeResponse(q *question, responses mcp.InputResponseMap) (response mcp.InputResponse, was asked, ok bool) {
+func (c *connection) takeResponse(q *question, p *exttask.UpdateParams) (response mcp.InputResponse, was asked, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.asked[q.id]
@@ -162,12 +165,13 @@ func (c *connection) takeResponse(q *question, responses mcp.InputResponseMap) (
 		a = &asked{shown: q.since}
 		c.asked[q.id] = a
 	}
-	if a.over {
-		return nil, asked{}, false
+	key := a.key(q.id)
+	if _, given := p.InputResponses[key]; a.over || !given {
+		return nil, asked{}, nil
 	}
-	response, ok = responses[a.key(q.id)]
-	if ok = ok && response != nil; ok {
-		a.over = true
+	if response, err = p.Response(key); err != nil {
+		return nil, asked{}, err
 	}
-	return response, *a, ok
+	a.over = true
+	return response, *a, nil
 }

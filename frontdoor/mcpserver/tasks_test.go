@@ -123,6 +123,9 @@ func TestTasks(t *testing.T) {
 		got, _ := r.ask(id, "tasks/update", fmt.Sprintf(`"inputResponses":{%q:{"action":"accept","content":{"decision":%q}}},%s`, key, decision, about))
 		return got
 	}
+	if got, _ := r.ask(7, "tasks/update", fmt.Sprintf(`"inputResponses":{%q:7},%s`, a.ID, about)); got.Error.Code != -32602 {
+		t.Errorf("an answer that is none: %+v", got)
+	}
 	if got := answer(4, "apr_nobody", "allow once"); got.Result.ResultType != "complete" || !e.pending(t).Pending() {
 		t.Errorf("an answer to what is not asked: %+v", got)
 	}
@@ -209,7 +212,8 @@ func TestTasksRefused(t *testing.T) {
 		{"tasks/get", taskMeta, -32602},
 		{"tasks/get", fmt.Sprintf(`"taskId":%q,%s`, id[:8], taskMeta), -32602},
 		{"tasks/get", fmt.Sprintf(`"taskId":%q,%s`, root, taskMeta), -32602},
-		{"tasks/update", fmt.Sprintf(`"taskId":%q,"inputResponses":{"a":7},%s`, id, taskMeta), -32602},
+		{"tasks/update", fmt.Sprintf(`"taskId":%q,"inputResponses":7,%s`, id, taskMeta), -32602},
+		{"tasks/update", fmt.Sprintf(`"taskId":%q,"inputResponses":{"a":7},%s`, id, taskMeta), 0},
 		{"tasks/result", fmt.Sprintf(`"taskId":%q,%s`, id, taskMeta), -32601},
 	} {
 		got, _ := r.ask(10+i, tt.method, tt.params)

@@ -116,8 +116,21 @@ type Params struct {
 // UpdateParams are those of [Update].
 type UpdateParams struct {
 	mcp.ParamsBase
-	TaskID         string               `json:"taskId"`
-	InputResponses mcp.InputResponseMap `json:"inputResponses"`
+	TaskID         string                     `json:"taskId"`
+	InputResponses map[string]json.RawMessage `json:"inputResponses"` // what is not asked may be anything
+}
+
+// Response reads the answer to a question.
+func (p *UpdateParams) Response(key string) (mcp.InputResponse, error) {
+	raw, err := json.Marshal(map[string]json.RawMessage{key: p.InputResponses[key]})
+	var read mcp.InputResponseMap
+	if err == nil {
+		err = json.Unmarshal(raw, &read)
+	}
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+	}
+	return read[key], nil
 }
 
 // Declared reports whether the _meta of a request names the extension among its

@@ -273,7 +273,12 @@ func peek(r *http.Request) (head, error) {
 // checkName refuses a request about a task whose header says another one: what stands
 // before the server may have gone by the header. The SDK does so for its own methods.
 func (of head) checkName(header http.Header) error {
-	if !strings.HasPrefix(of.Method, "tasks/") || header.Get(nameHeader) == of.Params.TaskID && of.Params.TaskID != "" {
+	switch of.Method {
+	case exttask.Get, exttask.Update, exttask.Cancel:
+	default:
+		return nil
+	}
+	if of.Params.TaskID != "" && header.Get(nameHeader) == of.Params.TaskID {
 		return nil
 	}
 	return &httpError{
