@@ -28,6 +28,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
+	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/internal/atomicfile"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -189,6 +190,7 @@ func (p *program) pageOptions(a *app.Worker) *page.Options {
 func (p *program) webOptions(a *app.Worker, token string) httpserver.Options {
 	return httpserver.Options{
 		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, Logger: p.Logger(), Page: p.pageOptions(a),
+		Tokens: tokens.Open(filepath.Join(a.Workspace.StateDir, tokensFile), p.Logger()),
 		Agent: func(name string) (any, bool) {
 			def, ok := a.Agents.Snapshot().Agent(name)
 			if !ok {

@@ -94,6 +94,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		p.eventsCommand(),
 		p.serveCommand(),
 		p.pageCommand(),
+		p.tokensCommand(),
 		versionCommand(),
 		usage.FlagsTopic(settings),
 	)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/natsservice"
@@ -23,7 +24,7 @@ const defaultListen = "127.0.0.1:7433"
 const tokenFile = "serve.token"
 
 func (p *program) serveCommand() *cobra.Command {
-	var listen string
+	var at listening
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve HTTP with MCP and a live page, and with --nats a NATS service",
@@ -43,11 +44,34 @@ What the permission rules ask about waits for 'worker approvals', for up to
 		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.serve(cmd.Context(), listen)
+			return p.serve(cmd.Context(), at)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", defaultListen, "loopback address and port for HTTP; port 0: any free one")
+	flags := cmd.Flags()
+	flags.StringVar(&at.plain, "listen", defaultListen, "loopback address and port for HTTP; port 0: any free one")
+	flags.StringVar(&at.secure, "listen-tls", "", "any address and port for HTTP with TLS, where named tokens alone count")
+	flags.StringVar(&at.cert, "tls-cert", "", "file of the certificate for --listen-tls (PEM, with those between it and the root)")
+	flags.StringVar(&at.key, "tls-key", "", "file of its key (PEM)")
 	return cmd
+}
+
+// listening says where serve listens.
+type listening struct {
+	plain  string
+	secure string // with TLS; empty means nowhere
+	cert   string
+	key    string
+}
+
+// tls returns where it listens with TLS; nil means nowhere.
+func (at listening) tls() (*httpserver.TLS, error) {
+	switch {
+	case at.secure == "" && at.cert == "" && at.key == "":
+		return nil, nil
+	case at.secure == "" || at.cert == "" || at.key == "":
+		return nil, exit.Usage(errors.New("--listen-tls, --tls-cert and --tls-key go together"))
+	}
+	return &httpserver.TLS{Addr: at.secure, CertFile: at.cert, KeyFile: at.key}, nil
 }
 
 // door is a front door that runs until the context of its start ends.
@@ -56,12 +80,15 @@ type door interface {
 	Wait() error
 }
 
-func (p *program) serve(ctx context.Context, listen string) error {
+func (p *program) serve(ctx context.Context, at listening) error {
+	if _, err := at.tls(); err != nil {
+		return err
+	}
 	return p.Serving(ctx, func(a *app.Worker) error {
 		// The end of one door shuts the others: half a server is none.
 		ctx, shut := context.WithCancel(ctx)
 		defer shut()
-		doors, err := p.openDoors(ctx, a, listen)
+		doors, err := p.openDoors(ctx, a, at)
 		if err != nil {
 			shut()
 		}
@@ -80,21 +107,27 @@ func (p *program) serve(ctx context.Context, listen string) error {
 
 // openDoors starts the front doors and says where they are. With an error come
 // those that it has started.
-func (p *program) openDoors(ctx context.Context, a *app.Worker, listen string) ([]door, error) {
+func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([]door, error) {
 	path := filepath.Join(a.Workspace.StateDir, tokenFile)
 	token, err := httpserver.OpenToken(path)
 	if err != nil {
 		return nil, err
 	}
-	mcp := p.mcpServer(a).HTTP(nil)
 	opts := p.webOptions(a, token)
+	if opts.TLS, err = at.tls(); err != nil {
+		return nil, err
+	}
+	mcp := p.mcpServer(a).HTTP(nil)
 	opts.MCP = mcp
-	web, err := httpserver.Start(ctx, listen, opts)
+	web, err := httpserver.Start(ctx, at.plain, opts)
 	if err != nil {
 		mcp.Close()
-		return nil, fmt.Errorf("--listen %s: %w", listen, err)
+		return nil, fmt.Errorf("--listen %s: %w", at.plain, err)
 	}
 	fmt.Fprintf(p.Stderr, "worker: %s is served on %s (token in %s)\n", a.Workspace.Root, web.URL(), path)
+	if url := web.SecureURL(); url != "" {
+		fmt.Fprintf(p.Stderr, "worker: and on %s for named tokens\n", url)
+	}
 	withPage, err := p.announcePage(a, web)
 	if err != nil {
 		return []door{web}, err

@@ -123,7 +123,7 @@ func (d *description) content(of object, mediaType string, body []byte) error {
 		return nil
 	case err != nil || content[kind] == nil:
 		return fmt.Errorf("no body of the type %q is described", mediaType)
-	case !strings.HasSuffix(kind, "json"):
+	case !strings.HasSuffix(kind, "json") || len(body) > 1<<20: // to read megabytes takes long
 		return nil
 	}
 	raw, err := json.Marshal(at(content, kind)["schema"])
@@ -235,7 +235,7 @@ func TestDescribedFields(t *testing.T) {
 		}
 		slices.Sort(want)
 		if got := slices.Sorted(maps.Keys(at(d.doc, "components", "schemas", name, "properties"))); !slices.Equal(got, want) {
-			t.Errorf("%s has %v, want %v", name, got, want)
+			t.Errorf("openapi.yaml: the properties of %s are %v, want %v", name, got, want)
 		}
 	}
 }

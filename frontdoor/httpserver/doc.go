@@ -22,8 +22,9 @@
 //
 // # Who may call
 //
-// It listens on loopback addresses only, and each request carries the bearer
-// token of the state folder. A page in a browser could get around both. So a
+// Without TLS it listens on loopback addresses only. Each request carries the bearer
+// token of the state folder, whose owner may do everything, or a named one, which has
+// scopes; over TLS, where other machines connect, named ones alone count. A page in a browser could get around both. So a
 // request is refused, whatever it carries, if its Host is not a loopback name
 // (the page's own name was made to point here) or its Origin is another site
 // (the page fetches from here).

@@ -34,12 +34,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// admit returns who makes a request; the zero Identity is anyone.
+// admit returns who makes a request; the zero Identity is anyone. What comes over TLS may
+// come from another machine: it has a named token, and the host is one of the certificate.
 func (s *Server) admit(r *http.Request) (caller.Identity, *caller.Error) {
-	if !loopbackHost(r.Host) {
+	if !s.namesUs(r) {
 		return caller.Identity{}, &caller.Error{
 			Status: http.StatusForbidden, Code: "forbidden_host",
-			Message: fmt.Sprintf("the host %q is not this server: use localhost or 127.0.0.1", r.Host),
+			Message: fmt.Sprintf("the host %q is not this server: use localhost or 127.0.0.1, or over TLS a name of the certificate", r.Host),
 		}
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
@@ -49,22 +50,44 @@ func (s *Server) admit(r *http.Request) (caller.Identity, *caller.Error) {
 	if err := sameOrigin(r); err != nil {
 		return caller.Identity{}, &caller.Error{Status: http.StatusForbidden, Code: "forbidden_origin", Message: err.Error()}
 	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) == 1 {
-		return caller.OwnerIdentity, nil
+	if s.page != nil && reads && strings.HasPrefix(r.URL.Path, page.AssetPath) { // they tell nothing
+		return caller.Identity{}, nil
 	}
-	if s.page != nil && r.Header.Get("Authorization") == "" {
-		switch path := r.URL.Path; {
-		case reads && strings.HasPrefix(path, page.AssetPath): // they tell nothing
-			return caller.Identity{}, nil
-		case path != mcpPath && path != pageLinks && s.page.Admit(r): // hosts and new links want the token
-			return caller.OwnerIdentity, nil
+	if identity, ok := s.identify(r); ok && (r.TLS == nil || !identity.May(caller.Owner)) {
+		return identity, nil
+	}
+	message := "send the header 'Authorization: Bearer TOKEN' with the token of this worker's state folder, or a named one"
+	if r.TLS != nil {
+		message = "send the header 'Authorization: Bearer TOKEN' with a named token: that of the state folder does not count over TLS"
+	}
+	return caller.Identity{}, &caller.Error{Status: http.StatusUnauthorized, Code: "unauthorized", Message: message}
+}
+
+// identify returns whose token a request has, or whose cookie.
+func (s *Server) identify(r *http.Request) (caller.Identity, bool) {
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, token, _ := strings.Cut(header, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return caller.Identity{}, false
 		}
+		if subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) == 1 {
+			return caller.OwnerIdentity, true
+		}
+		return s.tokens.Find(token)
 	}
-	return caller.Identity{}, &caller.Error{
-		Status: http.StatusUnauthorized, Code: "unauthorized",
-		Message: "send the header 'Authorization: Bearer TOKEN' with the token of this worker's state folder",
+	if s.page == nil || r.URL.Path == mcpPath || r.URL.Path == pageLinks { // hosts and new links want the token
+		return caller.Identity{}, false
 	}
+	return s.page.Admit(r)
+}
+
+// namesUs reports whether a request was made for this server by a name that nobody else has
+// a say in.
+func (s *Server) namesUs(r *http.Request) bool {
+	if r.TLS != nil {
+		return s.certs.Names(hostOf(r.Host))
+	}
+	return loopbackHost(r.Host)
 }
 
 // wantsDocument reports whether a request is for a document that a browser shows.
@@ -75,14 +98,25 @@ func wantsDocument(r *http.Request) bool {
 // loopbackHost reports whether a Host header names this machine in a way that
 // no name server has a say in. The port may be that of a tunnel.
 func loopbackHost(hostport string) bool {
-	host := hostport
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
-	} else {
-		host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	}
+	host := hostOf(hostport)
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
+}
+
+// hostOf is a Host header without its port, and without the brackets of an address.
+func hostOf(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return host
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
+}
+
+// scheme is that of a request.
+func scheme(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://"
+	}
+	return "http://"
 }
 
 // sameOrigin refuses what a browser sends for a page that is not ours.
@@ -96,7 +130,7 @@ func sameOrigin(r *http.Request) error {
 		return fmt.Errorf("a %s request is refused", site)
 	}
 	for _, origin := range r.Header.Values("Origin") {
-		if !strings.EqualFold(origin, "http://"+r.Host) {
+		if !strings.EqualFold(origin, scheme(r)+r.Host) {
 			return fmt.Errorf("the origin %q is refused", origin)
 		}
 	}

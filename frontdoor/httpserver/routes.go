@@ -86,11 +86,25 @@ func (s *Server) routes() http.Handler {
 // scoped is the handler of a route, for those who have its scope.
 func (s *Server) scoped(to route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := caller.IdentityOf(r.Context()).Require(to.scope); err != nil {
+		identity := caller.IdentityOf(r.Context())
+		err := identity.Require(to.scope)
+		s.note(r, identity, to.scope, err)
+		if err != nil {
 			s.fail(w, err)
 			return
 		}
 		to.handler(w, r)
+	}
+}
+
+// note logs what somebody does, or is refused, with a named token.
+func (s *Server) note(r *http.Request, identity caller.Identity, scope caller.Scope, refused error) {
+	switch {
+	case identity.Name == "":
+	case refused != nil:
+		s.log.Warn("a named token was refused", "token", identity.Name, "scope", string(scope), "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
+	case scope != caller.Read && scope != caller.Anyone:
+		s.log.Info("a named token was used", "token", identity.Name, "scope", string(scope), "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 	}
 }
 
@@ -102,8 +116,12 @@ func (s *Server) document(w http.ResponseWriter, _ *http.Request) {
 // pageLinks is where who has a token gets a link to the page.
 const pageLinks = "/v1/page/links"
 
-func (s *Server) makePageLink(w http.ResponseWriter, _ *http.Request) {
-	url, expires := s.PageLink()
+func (s *Server) makePageLink(w http.ResponseWriter, r *http.Request) {
+	base := s.URL()
+	if r.TLS != nil {
+		base = scheme(r) + r.Host // the certificate has it
+	}
+	url, expires := s.page.Link(base, caller.IdentityOf(r.Context()).Name)
 	s.answer(w, http.StatusCreated, struct {
 		URL       string    `json:"url"`
 		ExpiresAt time.Time `json:"expiresAt"`

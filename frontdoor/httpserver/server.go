@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/httpserver/certs"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
+	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
@@ -52,6 +54,12 @@ type Options struct {
 	// error is for the caller. nil means that the worker does not explain calls.
 	Explain func(ctx context.Context, agent, tool, arg string) (any, error)
 
+	// Tokens are the named tokens; nil means there are none.
+	Tokens *tokens.File
+
+	// TLS has the server listen with TLS too; nil means it does not.
+	TLS *TLS
+
 	// MaxCalls bounds the task calls that are open at once, including those
 	// that wait for a slot; 0 means 100. More are answered "busy".
 	MaxCalls int
@@ -73,11 +81,14 @@ type Server struct {
 	agent     func(name string) (any, bool)
 	explain   func(ctx context.Context, agent, tool, arg string) (any, error)
 	token     string
+	tokens    *tokens.File
+	certs     *certs.Pair // nil means that it does not listen with TLS
 	heartbeat time.Duration
 	log       *slog.Logger
 
 	calls    *caller.Pool
 	listener net.Listener
+	secure   net.Listener // with TLS; may be nil
 	http     *http.Server
 	cancel   context.CancelFunc // ends all requests
 	done     chan struct{}      // closed when everything has ended
@@ -99,6 +110,7 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 		agent:     opts.Agent,
 		explain:   opts.Explain,
 		token:     opts.Token,
+		tokens:    opts.Tokens,
 		heartbeat: opts.Heartbeat,
 		log:       opts.Logger,
 		done:      make(chan struct{}),
@@ -116,10 +128,15 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 	if s.listener, err = listen(addr); err != nil {
 		return nil, fmt.Errorf("starting the HTTP server: %w", err)
 	}
+	if opts.TLS != nil {
+		if err := s.listenTLS(*opts.TLS); err != nil {
+			return nil, errors.Join(fmt.Errorf("starting the HTTP server with TLS: %w", err), s.listener.Close())
+		}
+	}
 	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
 	if opts.Page != nil {
 		of := *opts.Page
-		of.Sessions, of.Bus, of.Token, of.Logger, of.Explain = s.sessions, s.bus, s.token, s.log, s.explain
+		of.Sessions, of.Bus, of.Token, of.Logger, of.Explain, of.Named = s.sessions, s.bus, s.token, s.log, s.explain, s.tokens.Named
 		s.page = page.New(of)
 	}
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -138,23 +155,6 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// listen opens the socket. Others than the programs of this machine are kept
-// out: the token would travel in the clear.
-func listen(addr string) (net.Listener, error) {
-	resolved, err := net.ResolveTCPAddr("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	if !resolved.IP.IsLoopback() {
-		return nil, fmt.Errorf("%q is not a loopback address: use 127.0.0.1:PORT, and a tunnel or a proxy with TLS for other machines", addr)
-	}
-	listener, err := net.ListenTCP("tcp", resolved)
-	if err != nil {
-		return nil, fmt.Errorf("%w (another port will do: 127.0.0.1:0 is a free one)", err)
-	}
-	return listener, nil
-}
-
 // URL returns the server's address: http://127.0.0.1:7433.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
@@ -164,7 +164,7 @@ func (s *Server) PageLink() (url string, expires time.Time) {
 	if s.page == nil {
 		return "", time.Time{}
 	}
-	return s.page.Link(s.URL())
+	return s.page.Link(s.URL(), "")
 }
 
 // Wait returns when the server has ended in order, or why it ended otherwise.
@@ -176,14 +176,24 @@ func (s *Server) Wait() error {
 func (s *Server) run(ctx context.Context) {
 	defer close(s.done)
 	defer s.cancel()
-	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(s.listener) }()
+	listeners := []net.Listener{s.listener}
+	if s.secure != nil {
+		listeners = append(listeners, s.secure)
+	}
+	served := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { served <- s.http.Serve(l) }()
+	}
+	left := len(listeners)
 	select {
 	case <-ctx.Done():
 		s.err = s.shutdown()
-		<-served
 	case err := <-served:
+		left--
 		s.err = errors.Join(fmt.Errorf("serving HTTP: %w", err), s.shutdown())
+	}
+	for range left {
+		<-served
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
@@ -50,7 +51,7 @@ func (c *connection) approval(ev *event.ToolApprovalRequired) *question {
 		until:  ev.ExpiresAt,
 		over:   make(chan struct{}),
 		unseen: fmt.Sprintf("worker approvals approve %s, or deny %[1]s (%s)", id, call),
-		wants:  takesForms,
+		wants:  c.mayAnswer,
 		request: func(ctx context.Context, h hosts.Host) (mcp.InputRequest, error) {
 			a, err := c.sessions.Approval(ctx, id)
 			switch {
@@ -59,7 +60,7 @@ func (c *connection) approval(ev *event.ToolApprovalRequired) *question {
 			case !a.Pending():
 				return nil, &store.AnsweredError{Approval: a}
 			}
-			return approvalForm(a, h.Form, hasty.Load() > 0), nil
+			return approvalForm(c.offered(a), h.Form, hasty.Load() > 0), nil
 		},
 		answer: func(ctx context.Context, response mcp.InputResponse, err error, h hosts.Host, shown time.Duration) reply {
 			if err == nil {
@@ -180,6 +181,9 @@ func (c *connection) answerApproval(ctx context.Context, id string, response mcp
 	if !ok {
 		return fmt.Errorf("the host has answered a form with a %T", response)
 	}
+	if err := c.identity.Require(caller.Approve); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 	defer cancel()
 	answer := store.Answer{By: c.name()}
@@ -209,7 +213,7 @@ func (c *connection) decide(ctx context.Context, answer *store.Answer, id string
 		return err
 	}
 	decision, _ := content["decision"].(string)
-	if !slices.Contains(approvalText(a, h.Form).choices, decision) {
+	if !slices.Contains(approvalText(c.offered(a), h.Form).choices, decision) {
 		return fmt.Errorf("the host has sent the form back with the decision %q, which it does not offer", termtext.OneLine(decision, 60))
 	}
 	switch decision {

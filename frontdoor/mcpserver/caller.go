@@ -25,7 +25,7 @@ func (c *connection) caller(client *mcp.Implementation) (*session.Session, error
 	if c.root != nil && !c.root.Record().Status.Ended() {
 		return c.root, nil
 	}
-	c.client = describeClient(client)
+	c.client = c.identity.By(describeClient(client))
 	var model session.Model
 	if c.hostModel != nil {
 		model = c.hostModel(c.sample)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/transport"
 	"github.com/agentworker/worker/internal/termtext"
@@ -20,6 +21,7 @@ import (
 // connection is one host and the root session that stands for it.
 type connection struct {
 	*Server
+	identity caller.Identity // of the host
 	shared   bool            // by clients that know each other's sessions by nothing but their ids
 	ctx      context.Context // ends with the connection, and all of its children with it
 	cancel   context.CancelFunc
@@ -51,6 +53,7 @@ type connection struct {
 func newConnection(ctx context.Context, s *Server) *connection {
 	c := &connection{
 		Server:   s,
+		identity: caller.OwnerIdentity,
 		progress: newProgressTracker(),
 		children: make(map[string]*child),
 		rounds:   make(map[string]round),

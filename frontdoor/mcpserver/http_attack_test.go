@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 )
 
@@ -235,7 +236,9 @@ func TestHTTPSlowReader(t *testing.T) {
 	e := newEnv(t, modelFunc(echo), 0, nil)
 	door := e.server.HTTP(&mcpserver.HTTPOptions{Grace: time.Millisecond})
 	listener := pipes{make(chan net.Conn)}
-	server := &http.Server{Handler: door}
+	server := &http.Server{Handler: door, BaseContext: func(net.Listener) context.Context {
+		return caller.WithIdentity(t.Context(), caller.OwnerIdentity)
+	}}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 

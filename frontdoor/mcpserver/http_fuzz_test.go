@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 )
 
@@ -24,7 +25,7 @@ func FuzzHTTP(f *testing.F) {
 		r.Header.Set("Mcp-Protocol-Version", version)
 		r.Header.Set("Mcp-Session-Id", session)
 		w := httptest.NewRecorder()
-		door.ServeHTTP(w, r)
+		door.ServeHTTP(w, r.WithContext(caller.WithIdentity(r.Context(), caller.OwnerIdentity)))
 		return w
 	}
 	const begin = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`

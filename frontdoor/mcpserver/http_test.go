@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/frontdoor/httpserver"
+	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/model"
 )
@@ -343,7 +344,7 @@ func TestHTTPEndsTogether(t *testing.T) {
 			r.Header.Set("Mcp-Session-Id", id)
 		}
 		w := httptest.NewRecorder()
-		door.ServeHTTP(w, r)
+		door.ServeHTTP(w, r.WithContext(caller.WithIdentity(r.Context(), caller.OwnerIdentity)))
 		return w
 	}
 	const begin = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`

@@ -135,7 +135,7 @@ func (c *connection) cancelTask(ctx context.Context, _ *mcp.ServerSession, p *ex
 		return exttask.NewAck(), nil
 	}
 	var over *store.EndedError
-	if _, err := c.sessions.Stop(ctx, r.ID, "the MCP host"); err != nil && !errors.As(err, &over) {
+	if _, err := c.sessions.Stop(ctx, r.ID, c.identity.By("the MCP host")); err != nil && !errors.As(err, &over) {
 		return nil, err
 	}
 	return exttask.NewAck(), nil

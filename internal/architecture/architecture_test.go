@@ -45,9 +45,11 @@ var mayImport = map[string][]string{
 	"taskt":     {"agentdefs", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
 
-	"frontdoor/httpserver":      {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor", "frontdoor/httpserver/openapi", "frontdoor/httpserver/page", "frontdoor/httpserver/problem"},
+	"frontdoor/httpserver":      {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor", "frontdoor/httpserver/certs", "frontdoor/httpserver/openapi", "frontdoor/httpserver/page", "frontdoor/httpserver/problem", "frontdoor/httpserver/tokens"},
 	"frontdoor/httpserver/page": {"session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor", "frontdoor/httpserver/problem"},
 
+	"frontdoor/httpserver/certs":   nil,           // a certificate as its files have it now
+	"frontdoor/httpserver/tokens":  {"frontdoor"}, // the file of named tokens, for the door and the command that edits it
 	"frontdoor/httpserver/openapi": nil,           // the description of the door, apart from its handlers
 	"frontdoor/httpserver/problem": {"frontdoor"}, // errors in the form of RFC 9457, for the door and its page
 

@@ -135,12 +135,16 @@ func (p *Page) answerApproval(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, err)
 		return
 	}
-	answer := store.Answer{Feedback: in.Feedback, By: by}
+	answer := store.Answer{Feedback: in.Feedback, By: caller.IdentityOf(r.Context()).By(by)}
 	switch in.Answer {
 	case "once":
 		answer.Verdict = store.ApproveOnce
 	case "always":
 		answer.Verdict = store.ApproveAlways
+		if err := caller.IdentityOf(r.Context()).Require(caller.Owner); err != nil {
+			p.fail(w, err)
+			return
+		}
 		a, err := p.opts.Sessions.Approval(r.Context(), in.ApprovalID)
 		if err == nil && len(newCard(a).Always) == 0 {
 			err = caller.BadRequest(store.ErrNoAlways)

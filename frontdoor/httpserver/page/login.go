@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/agentworker/worker/frontdoor/internal/caller"
 )
 
 const (
@@ -34,14 +36,15 @@ type links struct {
 
 type link struct {
 	code    string
+	name    string // of who logs in by it: see [caller.Identity]
 	expires time.Time
 }
 
-// make returns a new link's code, of 256 random bits.
-func (l *links) make(now time.Time) link {
+// make returns a new link, with a code of 256 random bits.
+func (l *links) make(name string, now time.Time) link {
 	raw := make([]byte, 32)
 	rand.Read(raw) // never fails
-	made := link{base64.RawURLEncoding.EncodeToString(raw), now.Add(linkTime)}
+	made := link{base64.RawURLEncoding.EncodeToString(raw), name, now.Add(linkTime)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open = append(l.open, made); len(l.open) > maxLinks {
@@ -50,9 +53,9 @@ func (l *links) make(now time.Time) link {
 	return made
 }
 
-// use reports whether a code is that of a link, which no longer counts then. How long
+// use returns the link of a code, which no longer counts then. How long
 // it takes does not depend on how much of the code is right.
-func (l *links) use(code string, now time.Time) bool {
+func (l *links) use(code string, now time.Time) (used link, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	found := -1
@@ -62,13 +65,16 @@ func (l *links) use(code string, now time.Time) bool {
 		}
 	}
 	if found < 0 {
-		return false
+		return link{}, false
 	}
+	used = l.open[found]
 	l.open = slices.Delete(l.open, found, found+1)
-	return true
+	return used, true
 }
 
-// signer makes and checks the values of cookies: "EXPIRES.NONCE.MAC".
+// signer makes and checks the values of cookies: "EXPIRES.NONCE.NAME.MAC". The name is that
+// of a token, empty for the owner. The MAC also covers a secret of the token, so that a
+// cookie ends with it.
 type signer struct{ key []byte }
 
 func newSigner(token string) signer {
@@ -77,25 +83,45 @@ func newSigner(token string) signer {
 	return signer{mac.Sum(nil)}
 }
 
-func (s signer) value(now time.Time) string {
-	body := strconv.FormatInt(now.Add(cookieTime).Unix(), 10) + "." + rand.Text()
-	return body + "." + s.sum(body)
+func (s signer) value(now time.Time, name, secret string) string {
+	body := strconv.FormatInt(now.Add(cookieTime).Unix(), 10) + "." + rand.Text() + "." + name
+	return body + "." + s.sum(body, secret)
 }
 
-func (s signer) sum(body string) string {
+func (s signer) sum(body, secret string) string {
 	mac := hmac.New(sha256.New, s.key)
-	mac.Write([]byte(body))
+	mac.Write([]byte(body + "\n" + secret))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func (s signer) valid(value string, now time.Time) bool {
-	at := strings.LastIndexByte(value, '.')
-	if at < 0 || !hmac.Equal([]byte(value[at+1:]), []byte(s.sum(value[:at]))) {
-		return false
+// valid returns who a value is of that is genuine and not too old. named is [Page.named].
+func (s signer) valid(value string, now time.Time, named func(name string) (caller.Identity, string, bool)) (caller.Identity, bool) {
+	parts := strings.Split(value, ".")
+	if len(parts) != 4 {
+		return caller.Identity{}, false
 	}
-	text, _, _ := strings.Cut(value, ".")
-	expires, err := strconv.ParseInt(text, 10, 64)
-	return err == nil && now.Unix() < expires
+	identity, secret, ok := named(parts[2])
+	body := value[:len(value)-len(parts[3])-1]
+	if !ok || !hmac.Equal([]byte(parts[3]), []byte(s.sum(body, secret))) {
+		return caller.Identity{}, false
+	}
+	expires, err := strconv.ParseInt(parts[0], 10, 64)
+	if err != nil || now.Unix() >= expires {
+		return caller.Identity{}, false
+	}
+	return identity, true
+}
+
+// named returns who a name is, and what cookies depend on besides the key; false: it has no
+// token. The empty name is the owner's.
+func (p *Page) named(name string) (identity caller.Identity, secret string, ok bool) {
+	switch {
+	case name == "":
+		return caller.OwnerIdentity, "", true
+	case p.opts.Named == nil:
+		return caller.Identity{}, "", false
+	}
+	return p.opts.Named(name)
 }
 
 // cookieName is the name of the cookie of the page at a host. Browsers keep cookies by
@@ -109,18 +135,21 @@ func cookieName(host string) string {
 	return "agentworker-" + port
 }
 
-// Admit reports whether a request has the cookie of somebody who has logged in. One that
+// Admit returns who has logged in with the cookie of a request. One that
 // may change something must also say that it comes from the page itself, as browsers do:
 // what says nothing is refused.
-func (p *Page) Admit(r *http.Request) bool {
+func (p *Page) Admit(r *http.Request) (caller.Identity, bool) {
 	cookie, err := r.Cookie(cookieName(r.Host))
-	if err != nil || !p.signer.valid(cookie.Value, p.now()) {
-		return false
+	if err != nil {
+		return caller.Identity{}, false
 	}
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return true
+	identity, ok := p.signer.valid(cookie.Value, p.now(), p.named)
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	says := r.Header.Get("Sec-Fetch-Site") == "same-origin" || r.Header.Get("Origin") != "" // which the server has compared
+	if !ok || !reads && !says {
+		return caller.Identity{}, false
 	}
-	return r.Header.Get("Sec-Fetch-Site") == "same-origin" || r.Header.Get("Origin") != "" // which the server has compared
+	return identity, true
 }
 
 // login makes a link a cookie. The answer is a document that leads on, and no redirect:
@@ -128,12 +157,14 @@ func (p *Page) Admit(r *http.Request) bool {
 // clicked in another page.
 func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w)
-	if !p.links.use(r.URL.Query().Get("link"), p.now()) {
+	used, ok := p.links.use(r.URL.Query().Get("link"), p.now())
+	_, secret, known := p.named(used.name)
+	if !ok || !known {
 		p.turnAway(w, "This link was used already, or is too old.")
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName(r.Host), Value: p.signer.value(p.now()), Path: "/",
+		Name: cookieName(r.Host), Value: p.signer.value(p.now(), used.name, secret), Path: "/",
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 	})
 	p.html(w, http.StatusOK, "login.html", nil)
@@ -150,8 +181,9 @@ func (p *Page) turnAway(w http.ResponseWriter, why string) {
 }
 
 // Link returns an address that logs a browser in, once, and until when it can be used.
-// base is that of the server: http://127.0.0.1:7433.
-func (p *Page) Link(base string) (url string, expires time.Time) {
-	made := p.links.make(p.now())
+// base is that of the server: http://127.0.0.1:7433. Who logs in has the rights of a name's
+// token; the empty name is the owner's.
+func (p *Page) Link(base, name string) (url string, expires time.Time) {
+	made := p.links.make(name, p.now())
 	return base + "/login?link=" + made.code, made.expires
 }

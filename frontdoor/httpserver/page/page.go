@@ -34,6 +34,7 @@ type Options struct {
 	Sessions *store.Store
 	Bus      *eventbus.Bus
 	Token    string
+	Named    func(name string) (identity caller.Identity, secret string, ok bool) // whose named tokens count now
 	Logger   *slog.Logger
 }
 

@@ -1,0 +1,60 @@
+package httpserver
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/agentworker/worker/frontdoor/httpserver/certs"
+)
+
+// TLS says where a server listens with TLS, and with which certificate. Whoever reaches the
+// address may connect; only named tokens count there.
+type TLS struct {
+	Addr     string // with a port; 0 is any free one
+	CertFile string // PEM, with the certificates between it and the root
+	KeyFile  string // PEM
+}
+
+// listen opens the socket. Others than the programs of this machine are kept
+// out: the token would travel in the clear.
+func listen(addr string) (net.Listener, error) {
+	resolved, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if !resolved.IP.IsLoopback() {
+		return nil, fmt.Errorf("%q is not a loopback address: use 127.0.0.1:PORT, and a tunnel or a proxy with TLS for other machines", addr)
+	}
+	listener, err := net.ListenTCP("tcp", resolved)
+	if err != nil {
+		return nil, fmt.Errorf("%w (another port will do: 127.0.0.1:0 is a free one)", err)
+	}
+	return listener, nil
+}
+
+// listenTLS opens the socket for other machines.
+func (s *Server) listenTLS(at TLS) error {
+	if s.tokens.Len() == 0 {
+		return errors.New("there is no named token, and no other counts there: 'worker tokens add NAME --scope read' makes one")
+	}
+	pair, err := certs.Open(at.CertFile, at.KeyFile, s.log)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", at.Addr)
+	if err != nil {
+		return err
+	}
+	s.certs, s.secure = pair, tls.NewListener(listener, pair.Config())
+	return nil
+}
+
+// SecureURL returns the address with TLS: https://[::]:7434. Without one it is empty.
+func (s *Server) SecureURL() string {
+	if s.secure == nil {
+		return ""
+	}
+	return "https://" + s.secure.Addr().String()
+}
