@@ -130,9 +130,10 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		if s.model, s.record.Warnings, err = m.models.Pick(spec.Agent, spec.Models, spec.callersModel()); err != nil {
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
+		passedOver := len(s.record.Warnings) >= len(spec.Models) // all that are named
 		s.record.Warnings = append(s.record.Warnings, spec.Warnings...)
 		s.record.Model = s.model.Name()
-		if len(spec.Models) == 0 && spec.Fork == nil && spec.Resumes == nil {
+		if passedOver && spec.Fork == nil && spec.Resumes == nil {
 			s.router = spec.Router
 		}
 		switch {

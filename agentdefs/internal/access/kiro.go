@@ -11,7 +11,7 @@ import (
 
 // PreapprovedID names Kiro's allowedTools, which are not asked about, beside its
 // tools, which are all that there are.
-const PreapprovedID = "allowedTools"
+const PreapprovedID = ExactID
 
 // Preapprove tells Kiro's allowedTools from another spelling of tools.
 func (p *Reader) Preapprove(in []agentfile.Entry) {

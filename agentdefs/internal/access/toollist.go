@@ -8,8 +8,28 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/agentfile"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
+	"github.com/agentworker/worker/agentdefs/internal/spelling"
+	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/permission"
 )
+
+// ExactID is the spelling of tools of which every name has to be a tool.
+const ExactID = "allowedTools"
+
+// exact refuses a file whose allowedTools name what is no tool anywhere. Those of an MCP
+// server are known by the form of their names, since the server may come later.
+func (p *Reader) exact(e agentfile.Entry, specs []toolSpec) {
+	if e.Key != ExactID || p.Dialect.Asks {
+		return
+	}
+	for _, s := range specs {
+		if _, kind := dialect.LookUp(s.name); s.name == "*" || kind != dialect.UnknownTool {
+			continue
+		}
+		p.Refuse(diag.PermissionInvalid, s.at.Line, s.at.Column, "use "+strings.Join(dialect.OwnTools, ", ")+", or mcp__server__tool; tools takes other names, and passes over them",
+			"%s: there is no tool %q%s, and nothing of this file is served", e.Key, spelling.Short(s.text), suggest.DidYouMean(s.name, dialect.OwnTools))
+	}
+}
 
 // tools turns a list of tools into an allow-list: deny all, then allow each.
 func (p *Reader) tools(e agentfile.Entry) []Clause {
@@ -20,6 +40,7 @@ func (p *Reader) tools(e agentfile.Entry) []Clause {
 	if !ok {
 		return nil
 	}
+	p.exact(e, specs)
 	clauses := []Clause{{p.rule(&yaml.Node{Line: e.Line, Column: e.Column}, "*", permission.Deny)}}
 	var unknown []toolSpec
 	for _, s := range specs {

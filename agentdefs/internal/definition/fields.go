@@ -289,7 +289,7 @@ var fields = []*field{
 				p.Report(diag.BodyFromField, e.Line, e.Column, "write it below the frontmatter", "%s is taken as the agent's prompt", e.Key)
 			}
 		}},
-	{agentfile.Field{ID: "tools", Spellings: []string{"tools"}, Mistaken: []string{"allowedtools", "allowtools", "tool"}, Near: []string{"tools", "allowedtools"}, Restricts: true, Line: "tools|allowed-?[tT]ools"},
+	{agentfile.Field{ID: "tools", Spellings: []string{"tools", access.ExactID}, Mistaken: []string{"allowedtools", "allowtools", "tool"}, Near: []string{"tools", "allowedtools"}, Restricts: true, Line: "tools|allowed-?[tT]ools"},
 		"The tools that the agent may use, and no others: names, also those of other programs; or a mapping of tools to true and false.", toolsSchema, nil,
 		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Tools = &e }},
 	{agentfile.Field{ID: "disallowedTools", Spellings: []string{"disallowedTools"},

@@ -10,8 +10,9 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/spelling"
 )
 
-// model returns the model e names: the first one, of a list, that is known.
-// "inherit" is the caller's.
+// model returns the model e names: the first one, of a list, that is known. If none is,
+// it is the first one all the same: who opens a session finds that it can't be had, and
+// says so there. "inherit" is the caller's.
 func (p *parser) model(e agentfile.Entry) string {
 	var names []string
 	if e.Node != nil && e.Node.Kind == yaml.SequenceNode {
@@ -29,6 +30,7 @@ func (p *parser) model(e agentfile.Entry) string {
 	}
 	if len(names) > 0 {
 		p.Report(diag.ModelUnknown, e.Line, e.Column, "name a configured model or alias, or inherit", "the model %q is not known here, or lacks its key; the caller's is used", spelling.Short(names[0]))
+		return names[0]
 	}
 	return ""
 }

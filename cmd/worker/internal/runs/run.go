@@ -115,7 +115,7 @@ func (p commands) prompt(ctx context.Context, name, prompt string, opts runOptio
 	if err != nil {
 		return nil, nil, exit.Usage(err)
 	}
-	if _, err := p.Models().Get(def.Model); err != nil {
+	if _, err := p.model(def.Model); err != nil {
 		return nil, nil, err
 	}
 	root, err := a.Tasks.OpenPrimary(ctx, def, firstWords(prompt))

@@ -107,7 +107,7 @@ func (c *talker) choose(ctx context.Context, name, resume string) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	_, err = c.p.Models().Get(c.def.Model)
+	_, err = c.p.model(c.def.Model)
 	return err
 }
 

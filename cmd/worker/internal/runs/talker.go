@@ -200,7 +200,7 @@ func (c *talker) Model() string {
 	if c.root != nil {
 		return c.root.Record().Model
 	}
-	m, err := c.p.Models().Get(cmp.Or(c.model, c.def.Model))
+	m, err := c.p.model(cmp.Or(c.model, c.def.Model))
 	if err != nil {
 		return "no model: " + errtext.Of(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
@@ -58,6 +59,18 @@ type oneTask struct {
 	run    func(ctx context.Context, root *session.Session) *taskt.Result
 }
 
+// model returns the model of a name, as an agent's file has it, or the default, which stands
+// in for one that can't be had: the session warns of that.
+func (p commands) model(name string) (model.Model, error) {
+	m, err := p.Models().Get(name)
+	if err != nil {
+		if stands, none := p.Models().Get(""); none == nil {
+			return stands, nil
+		}
+	}
+	return m, err
+}
+
 // newTask returns the task that an agent does.
 func (p commands) newTask(a *app.Worker, in taskt.Input) (*oneTask, error) {
 	def, err := a.Tasks.Find(in.AgentType)
@@ -65,10 +78,8 @@ func (p commands) newTask(a *app.Worker, in taskt.Input) (*oneTask, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.Models().Get(def.Model); err != nil {
-		if _, none := p.Models().Get(""); none != nil { // else the default stands in, with a warning
-			return nil, err
-		}
+	if _, err := p.model(def.Model); err != nil {
+		return nil, err
 	}
 	return &oneTask{"worker task " + in.AgentType, func(ctx context.Context, root *session.Session) *taskt.Result {
 		return a.Tasks.Call(ctx, root, in)
