@@ -53,6 +53,7 @@ func (s *Service) PrimaryChanges(ctx context.Context) iter.Seq[struct{}] {
 // Conversation says how the session of a primary agent is opened. The zero value: for
 // one prompt.
 type Conversation struct {
+	ID          string        // as in [session.Spec]; ignored with Resumes
 	Description string        // the task in a few words
 	Model       string        // in place of the agent's; empty means that one
 	Lasting     bool          // as in [session.Spec]
@@ -75,6 +76,7 @@ func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definitio
 	if err != nil {
 		return nil, err
 	}
+	spec.ID = c.ID
 	if c.Resumes != nil {
 		if err := s.goOnWith(ctx, &spec, c.Resumes); err != nil {
 			return nil, err

@@ -20,6 +20,9 @@ const pageScript = `
 {"match": {"user": "mkdir one"}, "text": "Made one."}
 {"match": {"user": "mkdir two"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "mkdir two"}}]}
 {"match": {"user": "mkdir two"}, "text": "Made two."}
+{"match": {"user": "good morning"}, "text": "Good morning to you.", "repeat": true}
+{"match": {"user": "how are you"}, "text": "I am well.", "repeat": true}
+{"match": {"user": "still there"}, "text": "I am here again.", "repeat": true}
 `
 
 // TestPageApprovals: a call is approved by a click, one denied by keys, with what the model
@@ -106,4 +109,36 @@ func TestPageRestart(t *testing.T) {
 	b.see(".session .pill", "thinks")
 	b.click(".session-head button", "Stop")
 	b.see(".session .pill", "cancelled")
+}
+
+// TestPageConversation: a conversation with a primary agent is begun, goes on in its session,
+// and in the next run of it where the worker was killed.
+func TestPageConversation(t *testing.T) {
+	w := startPageWorker(t, pageScript, nil)
+	b := openBrowser(t)
+	b.open(w.link())
+	b.see("#connection", "live")
+	b.click("nav a", "Agents")
+	b.fill("form.start [name=kind]", "talk")
+	js[bool](b, "document.querySelector('form.start [name=kind]').dispatchEvent(new Event('change'))")
+	b.see("form.start [name=agent] option", "primary")
+	b.fill("form.start [name=prompt]", "good morning")
+	b.click("form.start button", "Start")
+	b.see(".block.assistant", "Good morning to you.")
+	b.see(".session .pill", "idle")
+	address := js[string](b, "location.pathname")
+	b.fill(".sending textarea", "how are you")
+	b.click(".sending button", "Send")
+	b.see(".block.assistant", "I am well.")
+	b.see(".session .pill", "idle")
+
+	w.end(os.Kill)
+	b.see("#connection", "reconnecting")
+	w.start()
+	b.see(".session .pill", "interrupted")
+	b.fill(".sending textarea", "still there")
+	b.click(".sending button", "Send")
+	b.until("location.pathname.startsWith('/sessions/') && location.pathname !== '" + address + "'")
+	b.see(".block.assistant", "I am here again.")
+	b.see(".block.assistant", "I am well.")
 }

@@ -103,12 +103,12 @@ func TestPageAgents(t *testing.T) {
 	b.click(".agent summary", "fixer")
 	b.shoot("page-agents", 1280, 900, "light")
 
-	b.fill("form select[name=agent]", "general")
+	b.fill("form.start select[name=agent]", "general")
 	b.fill("[name=prompt]", "stay with it")
 	b.click("button.good", "Start")
 	b.see(".session .pill", "thinks")
 	b.see(".block.assistant", "Still at it")
-	b.fill(".sending input", "go on")
+	b.fill(".sending textarea", "go on")
 	b.click(".sending button", "Send")
 	b.see("[role=status]", "before its next step")
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/internal/atomicfile"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/taskt/conversation"
 )
 
 // pageFile is the file, in the state folder, that says where the page is.
@@ -183,6 +184,7 @@ func (p *program) pageOptions(a *app.Worker) *page.Options {
 		Workspace: filepath.Base(a.Workspace.Root),
 		RulesFile: app.RulesFile(a.Workspace),
 		Agents:    func() any { return agentdoc.NewSnapshot(a.Agents.Snapshot()) },
+		Talks:     conversation.NewDesk(a.Tasks, a.Agents, a.Sessions.Store(), p.Logger()),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/conversation"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -80,6 +82,9 @@ func newEnvOf(t testing.TB, m modelFunc, limits taskt.Limits, opts httpserver.Op
 	storeDir := t.TempDir()
 	w := doortest.Open(t, "ws", eventbus.Options{StoreDir: storeDir}, m, limits)
 	opts.Bus, opts.Tasks, opts.Sessions, opts.Token = w.Bus, w.Tasks, w.Sessions.Store(), token
+	if opts.Page != nil {
+		opts.Page.Talks = conversation.NewDesk(w.Tasks, w.Agents, opts.Sessions, slog.New(slog.DiscardHandler))
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	server, err := httpserver.Start(ctx, "127.0.0.1:0", opts)
 	if err != nil {

@@ -61,6 +61,7 @@ var mayImport = map[string][]string{
 	"session/lifetime":   nil,
 	"session/models":     {"model"},
 	"session/store":      {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
+	"taskt/conversation": {"agentdefs", "taskt", "session", "session/store"},       // a person's
 	"taskt/instructions": nil,
 	"taskt/memory":       {"permission", "tool"},
 	"taskt/planexit":     {"permission", "tool"},

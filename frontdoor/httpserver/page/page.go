@@ -29,6 +29,9 @@ type Options struct {
 	// moment, in the form of "worker agents list --json".
 	Agents func() any
 
+	// Talks has the conversations with primary agents. The page closes it.
+	Talks Talks
+
 	// The server fills these in.
 	Explain  func(ctx context.Context, agent, tool, arg string) (any, error) // as in its own options
 	Sessions *store.Store
@@ -36,6 +39,14 @@ type Options struct {
 	Token    string
 	Named    func(name string) (identity caller.Identity, secret string, ok bool) // whose named tokens count now
 	Logger   *slog.Logger
+}
+
+// Talks has the conversations of people with primary agents. The ids are those of
+// sessions; see [github.com/agentworker/worker/taskt/conversation.Desk].
+type Talks interface {
+	Start(ctx context.Context, agent, prompt string) (id string, err error)
+	Say(ctx context.Context, id, text string) (newID string, err error)
+	Close() error
 }
 
 // Page serves the page. Close it.
@@ -78,7 +89,15 @@ func New(opts Options) *Page {
 }
 
 // Close ends what the page has started, and waits for it.
-func (p *Page) Close() { p.hub.close() }
+func (p *Page) Close() {
+	p.hub.close()
+	if p.opts.Talks == nil {
+		return
+	}
+	if err := p.opts.Talks.Close(); err != nil {
+		p.log.Error("ending the conversations", "err", err)
+	}
+}
 
 //go:embed assets
 var files embed.FS
@@ -131,6 +150,8 @@ func (p *Page) Routes() []Route {
 		{get, "/page/agents", caller.Read, p.agents},
 		{post, "/page/explain", caller.Read, p.explain},
 		{post, "/page/approvals", caller.Approve, p.answerApproval},
+		{post, "/page/conversations", caller.Run, p.startTalk},
+		{post, "/page/conversations/{id}", caller.Run, p.say},
 	}
 }
 

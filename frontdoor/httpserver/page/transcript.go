@@ -85,7 +85,8 @@ func (p *Page) transcript(ctx context.Context, id, after string) (*Transcript, e
 	if rec.Status.Ended() {
 		messages, err = p.opts.Sessions.Messages(ctx, rec.ID)
 	} else if state, err = p.opts.Sessions.State(ctx, rec.Path); err == nil {
-		messages = state.Messages
+		messages, err = p.before(ctx, rec)
+		messages = append(messages, state.Messages...)
 	}
 	if err != nil {
 		return nil, err
@@ -115,6 +116,19 @@ func (p *Page) transcript(ctx context.Context, id, after string) (*Transcript, e
 		t.Final = p.final(rec, answer)
 	}
 	return t, nil
+}
+
+// before returns the messages of the runs before that of a record, as far as they are still
+// stored.
+func (p *Page) before(ctx context.Context, rec *store.Record) ([]*store.Message, error) {
+	if rec.Resumes == "" {
+		return nil, nil
+	}
+	messages, err := p.opts.Sessions.Messages(ctx, rec.Resumes)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return messages, err
 }
 
 // holds reports whether a message has the block of a key.

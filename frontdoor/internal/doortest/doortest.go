@@ -23,7 +23,7 @@ type Worker struct {
 	Sessions *session.Manager
 	Tasks    *taskt.Service
 
-	agents *agentdefs.Registry
+	Agents *agentdefs.Registry
 }
 
 // Open returns the worker of a workspace. All is allowed but touch, which is asked
@@ -36,7 +36,7 @@ func Open(t testing.TB, workspace string, store eventbus.Options, m model.Model,
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	if w.agents, err = agentdefs.Open(t.Context(), root, nil); err != nil {
+	if w.Agents, err = agentdefs.Open(t.Context(), root, nil); err != nil {
 		t.Fatal(err)
 	}
 	if w.Sessions, err = session.OpenManager(t.Context(), session.Options{
@@ -45,7 +45,7 @@ func Open(t testing.TB, workspace string, store eventbus.Options, m model.Model,
 		t.Fatal(err)
 	}
 	if w.Tasks, err = taskt.New(taskt.Options{
-		Sessions: w.Sessions, Agents: w.agents, Root: root, Tools: []tool.Tool{touch{}}, Limits: limits,
+		Sessions: w.Sessions, Agents: w.Agents, Root: root, Tools: []tool.Tool{touch{}}, Limits: limits,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func Open(t testing.TB, workspace string, store eventbus.Options, m model.Model,
 
 // Close closes what Open has opened but for the sessions' manager.
 func (w *Worker) Close() error {
-	defer w.agents.Close()
+	defer w.Agents.Close()
 	return w.Bus.Close()
 }
 

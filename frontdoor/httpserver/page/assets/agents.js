@@ -1,9 +1,9 @@
 // The agents of the workspace: their rules, where they are from, what is wrong with their
-// files; a task to start, and what the rules make of a call.
+// files; a task or a conversation to start, and what the rules make of a call.
 
 import { h, keyed, setText } from './dom.js';
 import { go } from './main.js';
-import { get, post, start } from './api.js';
+import { get, post, start, startTalk } from './api.js';
 import { live, onChange } from './live.js';
 
 const tools = ['read_file', 'write_file', 'edit_file', 'list_dir', 'glob', 'grep', 'shell_exec', 'task', 'network'];
@@ -12,6 +12,8 @@ export function agents() {
   const list = h('div', { class: 'list' });
   const findings = h('section', { class: 'panel', 'aria-label': 'Findings', hidden: true });
   const which = h('select', { name: 'agent', 'aria-label': 'Agent' });
+  const kind = h('select', { name: 'kind', 'aria-label': 'What to start', onchange: () => offer() }, h('option', { value: 'task' }, 'Task for'), h('option', { value: 'talk' }, 'Conversation with'));
+  let served = [];
   const whose = h('select', { name: 'agent', 'aria-label': 'Agent of the call' });
   const count = h('span', { class: 'totals' });
   let closed = false;
@@ -28,21 +30,24 @@ export function agents() {
   }
 
   function show(doc) {
-    const served = doc.agents ?? [];
+    served = doc.agents ?? [];
     const all = [...served, ...(doc.unserved ?? []).map((u) => ({ ...u, source: u.file, unserved: true }))];
     setText(count, `${served.length} agents${doc.folder ? ` · ${doc.folder}` : ''}`);
     keyed(list, all, (a) => a.name + a.source, agentElement, fillAgent);
-    const options = (select, names, first) => {
-      const chosen = select.value;
-      select.replaceChildren(...(first ? [h('option', { value: '' }, first)] : []), ...names.map((n) => h('option', { value: n, selected: n === chosen }, n)));
-    };
-    options(which, served.filter((a) => a.mode !== 'primary').map((a) => a.name));
+    offer();
     options(whose, served.map((a) => a.name), 'no agent: permissions.jsonc alone');
     const found = doc.diagnostics ?? [];
     findings.hidden = !found.length;
     findings.replaceChildren(h('h2', {}, `${found.length} finding${found.length > 1 ? 's' : ''}`), ...found.map((d) =>
       h('div', { class: `finding ${d.severity}` }, h('div', {}, h('b', { class: 'severity' }, d.severity), ` ${d.message}`),
         d.fix ? h('div', {}, d.fix) : null, h('div', { class: 'place' }, `${d.file}${d.line ? `:${d.line}:${d.column}` : ''} · ${d.code}`))));
+  }
+
+  // offer lists the agents that may get a task, or be talked with.
+  function offer() {
+    const names = (but) => served.filter((a) => a.mode !== but).map((a) => a.name);
+    if (kind.value === 'task') options(which, names('primary'));
+    else options(which, names('subagent'), 'primary');
   }
 
   const end = onChange((change) => {
@@ -53,7 +58,7 @@ export function agents() {
     element: h('div', { class: 'agents' },
       h('div', { class: 'bar-top' }, h('h1', {}, 'Agents'), count),
       h('div', { class: 'columns' }, h('section', { class: 'panel', 'aria-label': 'Agents' }, list),
-        h('div', {}, findings, startPanel(which), explainPanel(whose)))),
+        h('div', {}, findings, startPanel(kind, which), explainPanel(whose)))),
     title: 'Agents',
     up: () => '/',
     close() {
@@ -91,24 +96,30 @@ function fillAgent(el, agent) {
     h('details', {}, h('summary', {}, 'Prompt'), h('pre', {}, agent.prompt || 'none')));
 }
 
-function startPanel(which) {
+// options makes the options of a select those of names, first first, whose value is empty.
+function options(select, names, first) {
+  const chosen = select.value;
+  select.replaceChildren(...(first ? [h('option', { value: '' }, first)] : []), ...names.map((n) => h('option', { value: n, selected: n === chosen }, n)));
+}
+
+function startPanel(kind, which) {
   const prompt = h('textarea', { name: 'prompt', rows: '3', placeholder: 'What is to be done?', 'aria-label': 'Prompt', required: true });
   const said = h('p', { class: 'label', role: 'status' });
   const button = h('button', { class: 'good' }, 'Start');
-  const form = h('form', {}, h('div', { class: 'line' }, which), prompt, h('div', {}, button), said);
+  const form = h('form', { class: 'start' }, h('div', { class: 'line' }, kind, which), prompt, h('div', {}, button), said);
   form.addEventListener('submit', async (ev) => {
     ev.preventDefault();
     button.disabled = true;
     setText(said, '');
     try {
-      const answer = await start(which.value, prompt.value);
+      const answer = await (kind.value === 'task' ? start : startTalk)(which.value, prompt.value);
       go(`/sessions/${encodeURIComponent(answer.sessionId)}`);
     } catch (e) {
       setText(said, e.message);
     }
     button.disabled = false;
   });
-  return h('section', { class: 'panel', 'aria-label': 'Start a task' }, h('h2', {}, 'Start a task'), form);
+  return h('section', { class: 'panel', 'aria-label': 'Start' }, h('h2', {}, 'Start a task, or a conversation'), form);
 }
 
 function explainPanel(whose) {

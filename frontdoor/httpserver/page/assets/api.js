@@ -24,3 +24,5 @@ export const stop = (id) => request('DELETE', `/v1/sessions/${encodeURIComponent
 export const send = (sessionId, message) => post('/v1/tasks/send', { sessionId, message });
 export const background = (sessionId) => post('/v1/tasks/background', { sessionId });
 export const start = (agentType, prompt) => post('/v1/tasks', { description: prompt.slice(0, 60), prompt, agentType, background: true });
+export const startTalk = (agent, prompt) => post('/page/conversations', { agent, prompt });
+export const say = (id, message) => post(`/page/conversations/${encodeURIComponent(id)}`, { message });

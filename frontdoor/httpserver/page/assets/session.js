@@ -4,7 +4,7 @@ import { h, setText, setClass } from './dom.js';
 import { go } from './main.js';
 import { live, onChange, path } from './live.js';
 import { age, cost, tokens, state, title, clock } from './format.js';
-import { background, send, stop } from './api.js';
+import { background, say, send, stop } from './api.js';
 import { Tree } from './tree.js';
 import { transcript } from './transcript.js';
 import { timeline } from './timeline.js';
@@ -21,8 +21,13 @@ export function session(id) {
   const stopButton = h('button', { type: 'button', class: 'danger', onclick: () => attempt(stopButton, () => stop(id)) }, 'Stop');
   const besideButton = h('button', { type: 'button', title: 'Its caller goes on, and is told when it has ended', onclick: () => attempt(besideButton, () => background(id)) }, 'To the background');
   const said = h('p', { class: 'label', role: 'status' });
-  const message = h('input', { type: 'text', placeholder: 'A message that it reads before its next step', 'aria-label': 'Message to the session', autocomplete: 'off' });
+  const message = h('textarea', { rows: '1', 'aria-label': 'Message to the session' });
   const sendForm = h('form', { class: 'sending' }, message, h('button', {}, 'Send'));
+  message.addEventListener('keydown', (ev) => {
+    if (ev.key !== 'Enter' || ev.shiftKey || ev.isComposing) return;
+    ev.preventDefault();
+    sendForm.requestSubmit();
+  });
   const below = new Tree({ top: id, open: (child) => go(link(child)), label: 'Subagents' });
   below.element.classList.add('alone');
   const subagents = h('section', { 'aria-label': 'Subagents', hidden: true }, below.element);
@@ -59,11 +64,14 @@ export function session(id) {
     const text = message.value.trim();
     if (!text) return;
     attempt(sendForm.lastChild, async () => {
-      await send(id, text);
+      const to = talks() ? await say(id, text) : await send(id, text);
       message.value = '';
-      setText(said, 'It reads this before its next step.');
+      if (to.sessionId !== id) go(link(to.sessionId));
+      else setText(said, !talks() || row.doing !== 'idle' ? 'It reads this before its next step.' : '');
     });
   });
+  // talks says that the session is a conversation with a person.
+  const talks = () => Boolean(row?.agent && !row.parentId);
 
   const fact = (label, value) => (value ? h('span', {}, `${label} `, h('b', {}, value)) : null);
   let row = null;
@@ -88,6 +96,7 @@ export function session(id) {
     stopButton.hidden = Boolean(row.endedAt);
     besideButton.hidden = Boolean(row.endedAt || row.background || !row.parentId);
     sendForm.hidden = !row.agent;
+    message.placeholder = !talks() ? 'A message that it reads before its next step' : row.endedAt ? 'Say something, and the conversation goes on' : row.doing === 'idle' ? 'Say something' : 'A message that it reads before its next step';
     problem.hidden = !row.error && !row.warnings?.length;
     setText(problem, [row.error, ...(row.warnings ?? [])].filter(Boolean).join('\n'));
     const b = row.budget;

@@ -1,0 +1,235 @@
+// Package conversation is what a person has with a primary agent: prompt after prompt, in
+// one session for as long as that lives. Where it has ended, as for another model, the
+// next prompt opens the next run of it.
+package conversation
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt"
+)
+
+// Options configures a [Conversation]. Tasks, Agents and Agent are required.
+type Options struct {
+	Tasks  *taskt.Service
+	Agents taskt.Agents
+	Agent  *agentdefs.Definition // with whom it begins
+
+	ID      string        // of its first session; empty means a new one
+	Resumes *store.Record // of the session that it goes on with, which has ended; nil means it begins anew
+
+	// Opened is called with each of its sessions, before that is prompted. It must not
+	// call the conversation. It may be nil.
+	Opened func(*session.Session)
+}
+
+// Conversation is a conversation with a primary agent. It is safe for concurrent use, but
+// for Prompt: one turn at a time.
+type Conversation struct {
+	opts  Options
+	ctx   context.Context
+	turns sync.WaitGroup
+
+	mu      sync.Mutex
+	over    bool
+	agent   *agentdefs.Definition
+	model   string           // in place of the agent's; empty means that one
+	stale   bool             // the next prompt is one for another run
+	root    *session.Session // nil means there is none at the moment
+	as      *agentdefs.Definition
+	titled  func()        // waits for the title of root
+	resumes *store.Record // that the next root goes on with; nil means nothing
+}
+
+// Answer is how a turn has ended.
+type Answer struct {
+	session.Outcome
+
+	// Seq is the number of the event that says so, behind all others of the turn. It is 0
+	// where the session has ended with the turn, or there was none.
+	Seq uint64
+}
+
+// New returns a conversation, whose sessions end with ctx. It opens the first one when it
+// is prompted. End it.
+func New(ctx context.Context, opts Options) *Conversation {
+	return &Conversation{opts: opts, ctx: ctx, agent: opts.Agent, resumes: opts.Resumes}
+}
+
+// Prompt makes a turn. What stops it by ctx leaves the conversation open.
+func (c *Conversation) Prompt(ctx context.Context, text string) Answer {
+	root, err := c.begin(text)
+	if err != nil {
+		return failed(err)
+	}
+	defer c.turns.Done()
+	answer := Answer{Outcome: root.Prompt(ctx, text)}
+	c.opts.Tasks.Look(root, &answer.Outcome)
+	if errors.As(answer.Err, new(*session.StoppedError)) { // it ends
+		answer.Err = errors.Join(answer.Err, c.leave(answer.Status, answer.Err))
+		return answer
+	}
+	if answer.Seq, err = root.Settle(c.ctx); err != nil { // the store has failed it, or it has ended meanwhile
+		answer.Status = store.Failed
+		answer.Err = errors.Join(answer.Err, c.leave(store.Failed, err))
+	}
+	return answer
+}
+
+func failed(err error) Answer {
+	return Answer{Outcome: session.Outcome{Status: store.Failed, Err: err}}
+}
+
+// begin returns the session for a turn, which it counts.
+func (c *Conversation) begin(prompt string) (*session.Session, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return nil, errors.New("the conversation has ended")
+	}
+	if c.root != nil && (c.stale || c.root.Record().Status.Ended()) {
+		if err := c.end(store.Completed, nil); err != nil {
+			return nil, err
+		}
+	}
+	if c.root == nil {
+		if err := c.open(prompt); err != nil {
+			return nil, err
+		}
+	}
+	c.turns.Add(1)
+	return c.root, nil
+}
+
+// open opens a session. c.mu is held.
+func (c *Conversation) open(prompt string) error {
+	as := taskt.Conversation{ID: c.opts.ID, Description: FirstWords(prompt), Model: c.model, Lasting: true, Resumes: c.resumes}
+	if c.resumes != nil {
+		as.ID, as.Description = "", c.resumes.Description
+	}
+	root, err := c.opts.Tasks.OpenConversation(c.ctx, c.agent, as)
+	if err != nil {
+		return err
+	}
+	c.titled = func() {}
+	if c.resumes == nil {
+		c.titled = c.opts.Tasks.Entitle(c.ctx, root, prompt)
+	}
+	c.root, c.as, c.stale = root, c.agent, false
+	if c.opts.Opened != nil {
+		c.opts.Opened(root)
+	}
+	return nil
+}
+
+// leave ends the session, which the next prompt goes on with.
+func (c *Conversation) leave(status store.Status, why error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.end(status, why)
+}
+
+// end is leave with c.mu held.
+func (c *Conversation) end(status store.Status, why error) error {
+	if c.root == nil {
+		return nil
+	}
+	c.titled()
+	err := c.root.End(status, why)
+	if errors.Is(err, store.ErrEnded) { // who has stopped it has ended it
+		<-c.root.Done()
+		err = nil
+	}
+	record := c.root.Record()
+	if c.agent == c.as && record.Agent != c.as.Name { // it had gone on as another agent
+		if def, err := Find(c.opts.Agents.Snapshot(), record.Agent); err == nil {
+			c.agent = def
+		}
+	}
+	c.resumes, c.root = &record, nil
+	return err
+}
+
+// Send sends the agent a message while it works.
+func (c *Conversation) Send(text string) error {
+	c.mu.Lock()
+	root := c.root
+	c.mu.Unlock()
+	if root == nil {
+		return errors.New("nothing runs")
+	}
+	return root.Send(store.SendRequest{SessionID: root.ID(), MessageID: store.NewID("msg"), Text: text})
+}
+
+// SetModel has the next prompt go to another model; empty means that of the agent.
+func (c *Conversation) SetModel(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stale = c.stale || name != c.model
+	c.model = name
+}
+
+// SetAgent has the next prompt go to another agent. What has been said is held to the
+// rules of those before, too.
+func (c *Conversation) SetAgent(def *agentdefs.Definition) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stale = c.stale || def != c.agent
+	c.agent = def
+}
+
+// Agent returns the agent of the next prompt.
+func (c *Conversation) Agent() *agentdefs.Definition {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.agent
+}
+
+// Model returns the model that was set; empty means that of the agent. live is the name
+// of the one that the session runs on; empty means the next prompt opens another one.
+func (c *Conversation) Model() (set, live string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.root != nil && !c.stale {
+		live = c.root.Record().Model
+	}
+	return c.model, live
+}
+
+// End ends the conversation when its turn has ended.
+func (c *Conversation) End() error {
+	status, why := store.Completed, error(nil)
+	if c.ctx.Err() != nil {
+		status, why = store.Cancelled, context.Cause(c.ctx)
+	}
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
+	c.turns.Wait()
+	return c.leave(status, why)
+}
+
+// Last returns the id of the newest session that has ended; empty means none has.
+func (c *Conversation) Last() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.resumes == nil {
+		return ""
+	}
+	return c.resumes.ID
+}
+
+// FirstWords describes a prompt in a few words.
+func FirstWords(prompt string) string {
+	words := strings.Fields(prompt)
+	if len(words) <= 8 {
+		return strings.Join(words, " ")
+	}
+	return strings.Join(words[:8], " ") + " …"
+}
