@@ -53,6 +53,7 @@ func (p *program) mcp(ctx context.Context, page string) error {
 	defer signal.Stop(ignored)
 
 	return p.Serving(ctx, func(a *app.Worker) (err error) {
+		where := func() string { return "" }
 		if page != "" {
 			ctx, shut := context.WithCancel(ctx)
 			web, failed := p.startPage(ctx, a, page)
@@ -64,6 +65,7 @@ func (p *program) mcp(ctx context.Context, page string) error {
 				shut()
 				err = errors.Join(err, web.Wait())
 			}()
+			where = web.URL
 		}
 		if p.StdinTTY {
 			fmt.Fprintln(p.Stderr, "worker: this is an MCP server, which a host starts; it waits for its messages on stdin (Ctrl-D ends it)")
@@ -72,16 +74,17 @@ func (p *program) mcp(ctx context.Context, page string) error {
 		if !ok {
 			in = io.NopCloser(p.Stdin)
 		}
-		return p.mcpServer(a).Serve(ctx, &mcpserver.Stdio{In: in, Out: p.Stdout, Logger: p.Logger()})
+		return p.mcpServer(a, where).Serve(ctx, &mcpserver.Stdio{In: in, Out: p.Stdout, Logger: p.Logger()})
 	})
 }
 
-// mcpServer returns the MCP server of a worker, for one host or for many.
-func (p *program) mcpServer(a *app.Worker) *mcpserver.Server {
+// mcpServer returns the MCP server of a worker, for one host or for many. page is the
+// address of the page, empty as long as there is none.
+func (p *program) mcpServer(a *app.Worker, page func() string) *mcpserver.Server {
 	m := p.Settings.MCP
 	return mcpserver.New(mcpserver.Options{
 		Tasks: a.Tasks, Bus: a.Bus, Sessions: a.Sessions.Store(), Logger: p.Logger(),
-		CallLimit: m.CallLimit, ResultLimit: m.ResultLimit, ReadOnly: m.ReadOnly, ToolPerAgent: m.PerAgent, HostModel: p.ofHost(),
+		CallLimit: m.CallLimit, ResultLimit: m.ResultLimit, ReadOnly: m.ReadOnly, ToolPerAgent: m.PerAgent, Page: page, HostModel: p.ofHost(),
 		CancelGrace: m.CancelGrace, Kept: p.Settings.Retained().Age,
 	})
 }

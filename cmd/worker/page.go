@@ -269,8 +269,14 @@ func lockPage(stateDir string) (*flock.Flock, error) {
 	return lock, nil
 }
 
+// pageServer is a door with a page.
+type pageServer interface {
+	door
+	URL() string
+}
+
 // startPage serves the page beside an MCP server on stdio, until ctx ends.
-func (p *program) startPage(ctx context.Context, a *app.Worker, addr string) (door, error) {
+func (p *program) startPage(ctx context.Context, a *app.Worker, addr string) (pageServer, error) {
 	token, err := httpserver.OpenToken(filepath.Join(a.Workspace.StateDir, tokenFile))
 	if err != nil {
 		return nil, err

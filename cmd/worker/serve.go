@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -113,17 +114,19 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 	if err != nil {
 		return nil, err
 	}
+	var page atomic.Value // its address, once there is one
 	opts := p.webOptions(a, token)
 	if opts.TLS, err = at.tls(); err != nil {
 		return nil, err
 	}
-	mcp := p.mcpServer(a).HTTP(nil)
+	mcp := p.mcpServer(a, func() string { url, _ := page.Load().(string); return url }).HTTP(nil)
 	opts.MCP = mcp
 	web, err := httpserver.Start(ctx, at.plain, opts)
 	if err != nil {
 		mcp.Close()
 		return nil, fmt.Errorf("--listen %s: %w", at.plain, err)
 	}
+	page.Store(web.URL())
 	fmt.Fprintf(p.Stderr, "worker: %s is served on %s (token in %s)\n", a.Workspace.Root, web.URL(), path)
 	if url := web.SecureURL(); url != "" {
 		fmt.Fprintf(p.Stderr, "worker: and on %s for named tokens\n", url)

@@ -52,7 +52,7 @@ func (c *connection) approval(ev *event.ToolApprovalRequired) *question {
 		over:   make(chan struct{}),
 		unseen: fmt.Sprintf("worker approvals approve %s, or deny %[1]s (%s)", id, call),
 		wants:  c.mayAnswer,
-		request: func(ctx context.Context, h hosts.Host) (mcp.InputRequest, error) {
+		request: func(ctx context.Context, p peer) (mcp.InputRequest, error) {
 			a, err := c.sessions.Approval(ctx, id)
 			switch {
 			case err != nil:
@@ -60,11 +60,17 @@ func (c *connection) approval(ev *event.ToolApprovalRequired) *question {
 			case !a.Pending():
 				return nil, &store.AnsweredError{Approval: a}
 			}
-			return approvalForm(c.offered(a), h.Form, hasty.Load() > 0), nil
+			if c.opensPage(p.caps) {
+				return c.approvalLink(a), nil
+			}
+			return approvalForm(c.offered(a), p.Form, hasty.Load() > 0), nil
 		},
-		answer: func(ctx context.Context, response mcp.InputResponse, err error, h hosts.Host, shown time.Duration) reply {
+		answer: func(ctx context.Context, response mcp.InputResponse, err error, p peer, shown time.Duration) reply {
+			if err == nil && c.opensPage(p.caps) {
+				return c.opened(id, response)
+			}
 			if err == nil {
-				err = c.answerApproval(ctx, id, response, h, shown > c.reflex)
+				err = c.answerApproval(ctx, id, response, p.Host, shown > c.reflex)
 			}
 			var answered *store.AnsweredError
 			switch {

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 )
 
 // maxRounds is how often one call is answered with questions. Clients give up
@@ -29,7 +27,7 @@ type elicitation struct {
 	cancel  context.CancelFunc
 	conn    *connection
 	session *mcp.ServerSession
-	host    hosts.Host
+	host    peer
 	caps    *mcp.ClientCapabilities
 	way     way
 	asked   map[string]bool
@@ -43,7 +41,7 @@ type elicitation struct {
 
 func (c *connection) newElicitation(ctx context.Context, req *mcp.CallToolRequest, w wait) *elicitation {
 	a := &elicitation{
-		conn: c, session: req.Session, host: c.host(req.ClientInfo()), caps: req.ClientCapabilities(), way: wayOf(req),
+		conn: c, session: req.Session, host: peer{c.host(req.ClientInfo()), req.ClientCapabilities()}, caps: req.ClientCapabilities(), way: wayOf(req),
 		asked: w.asked, round: w.round, news: make(chan struct{}, 1), unseen: w.unseen,
 	}
 	if a.asked == nil {

@@ -29,12 +29,18 @@ type question struct {
 
 	// request is what the client gets to see: an [mcp.ElicitParams] or an
 	// [mcp.CreateMessageWithToolsParams].
-	request func(ctx context.Context, h hosts.Host) (mcp.InputRequest, error)
+	request func(ctx context.Context, p peer) (mcp.InputRequest, error)
 
 	// answer takes the client's response, or the error instead of one, and how long
 	// the question was shown. It may be called twice: two calls may wait for the
 	// same child.
-	answer func(ctx context.Context, response mcp.InputResponse, err error, h hosts.Host, shown time.Duration) reply
+	answer func(ctx context.Context, response mcp.InputResponse, err error, p peer, shown time.Duration) reply
+}
+
+// peer is a client that is asked.
+type peer struct {
+	hosts.Host
+	caps *mcp.ClientCapabilities
 }
 
 // reply is the outcome of a question that a client was asked.

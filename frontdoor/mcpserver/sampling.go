@@ -9,7 +9,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/errtext"
 )
 
@@ -36,8 +35,8 @@ func (c *connection) sample(ctx context.Context, path []string, params *mcp.Crea
 		over:    make(chan struct{}),
 		only:    true,
 		wants:   takesTools,
-		request: func(context.Context, hosts.Host) (mcp.InputRequest, error) { return params, nil },
-		answer: func(_ context.Context, response mcp.InputResponse, err error, _ hosts.Host, _ time.Duration) reply {
+		request: func(context.Context, peer) (mcp.InputRequest, error) { return params, nil },
+		answer: func(_ context.Context, response mcp.InputResponse, err error, _ peer, _ time.Duration) reply {
 			select {
 			case answered <- outcome{response, err}:
 			default: // the first one counts

@@ -47,7 +47,7 @@ func scopeOf(method string, req mcp.Request) caller.Scope {
 
 // mayAnswer reports whether the host is asked about approvals.
 func (c *connection) mayAnswer(caps *mcp.ClientCapabilities) bool {
-	return c.identity.May(caller.Approve) && takesForms(caps)
+	return c.identity.May(caller.Approve) && (takesForms(caps) || c.opensPage(caps))
 }
 
 // offered is an approval as the host is asked about it: only the owner may add a rule.

@@ -42,6 +42,10 @@ type Options struct {
 	// read-only tools side by side know which those are.
 	ToolPerAgent bool
 
+	// Page returns the address of the live page, empty as long as there is none; nil means
+	// there is none. Clients that open addresses are sent there with approvals.
+	Page func() string
+
 	// HostModel makes the model that a host brings along, on which the agents run
 	// that name none; nil means they run on the worker's.
 	HostModel func(Sampler) session.Model
@@ -88,6 +92,7 @@ type Server struct {
 	resultLimit int
 	readOnly    bool
 	perAgent    bool
+	page        func() string
 	hostModel   func(Sampler) session.Model
 }
 
@@ -96,7 +101,7 @@ func New(opts Options) *Server {
 	s := &Server{
 		tasks: opts.Tasks, bus: opts.Bus, version: opts.Version, silence: opts.Silence, reflex: opts.Reflex, log: opts.Logger,
 		unseen: opts.Unseen, grace: opts.CancelGrace, kept: opts.Kept,
-		sessions: opts.Sessions, callLimit: opts.CallLimit, resultLimit: opts.ResultLimit, readOnly: opts.ReadOnly, perAgent: opts.ToolPerAgent,
+		sessions: opts.Sessions, callLimit: opts.CallLimit, resultLimit: opts.ResultLimit, readOnly: opts.ReadOnly, perAgent: opts.ToolPerAgent, page: opts.Page,
 		hostModel: opts.HostModel,
 	}
 	if s.version == "" {

@@ -48,7 +48,7 @@ func (c *connection) askFor(ctx context.Context, task *exttask.Task, by asker) e
 			}
 			continue
 		}
-		request, err := q.request(ctx, c.host(by.client))
+		request, err := q.request(ctx, peer{c.host(by.client), by.caps})
 		if err != nil {
 			continue // it was answered meanwhile
 		}
@@ -128,7 +128,7 @@ func (c *connection) updateTask(ctx context.Context, host *mcp.ServerSession, p 
 	if err != nil {
 		return nil, err
 	}
-	h := c.host((&mcp.ServerRequest[*exttask.UpdateParams]{Session: host, Params: p}).ClientInfo())
+	by := askerOf(&mcp.ServerRequest[*exttask.UpdateParams]{Session: host, Params: p})
 	for _, q := range questions {
 		response, was, err := c.takeResponse(q, p)
 		if err != nil {
@@ -137,7 +137,7 @@ func (c *connection) updateTask(ctx context.Context, host *mcp.ServerSession, p 
 		if response == nil {
 			continue
 		}
-		became := q.answer(ctx, response, nil, h, time.Since(was.shown))
+		became := q.answer(ctx, response, nil, peer{c.host(by.client), by.caps}, time.Since(was.shown))
 		if became == again && was.n < maxHasty {
 			c.putAgain(q.id, was.n+1)
 		}

@@ -104,7 +104,7 @@ func (c *connection) resume(ctx context.Context, req *mcp.CallToolRequest) *mcp.
 	if !ok {
 		return refusal(errNoRound)
 	}
-	h := c.host(req.ClientInfo())
+	h := peer{c.host(req.ClientInfo()), req.ClientCapabilities()}
 	shown := c.shown(r.at, len(req.Params.InputResponses))
 	for _, q := range r.questions {
 		became := unseen
