@@ -87,7 +87,7 @@ func (s *Session) reserve(ctx context.Context, m model.Model, req *model.Request
 	}
 	resume := s.HoldTime()
 	r, err := s.budget.Reserve(ctx, ExpectedCall{
-		Model: m.Name(), Input: s.estimate(req), Output: cmp.Or(int64(req.MaxOutputTokens), defaultOutput),
+		Model: m.Name(), Input: s.counted.Estimate(req), Output: cmp.Or(int64(req.MaxOutputTokens), defaultOutput),
 	}, s.askBudget)
 	resume()
 	if err != nil {
@@ -117,40 +117,6 @@ func (s *Session) settle(r *Reservation, used model.Usage, err error) {
 	default:
 		s.budget.Settle(r, used)
 	}
-}
-
-// counted is how many tokens the first messages of the conversation have, with the
-// system prompt and the tools. 0 means it is not known.
-type counted struct {
-	messages int
-	tokens   int64
-}
-
-// estimate returns about how many tokens the prompt of a call has, rather too many:
-// what the provider has counted, and one for every two bytes besides.
-func (s *Session) estimate(req *model.Request) int64 {
-	tokens, from := s.counted.tokens, s.counted.messages
-	if tokens == 0 || from > len(req.Messages) {
-		bytes := len(req.System)
-		for _, t := range req.Tools {
-			bytes += len(t.Name) + len(t.Description) + len(t.InputSchema)
-		}
-		tokens, from = int64(bytes/2+64), 0
-	}
-	for _, m := range req.Messages[from:] {
-		bytes := len(m.Text)
-		for _, r := range m.Reasoning {
-			bytes += len(r.Text) + len(r.Signature) + len(r.Redacted)
-		}
-		for _, c := range m.ToolCalls {
-			bytes += len(c.Name) + len(c.Arguments)
-		}
-		for _, r := range m.ToolResults {
-			bytes += len(r.Text) + 32
-		}
-		tokens += int64(bytes/2 + 16)
-	}
-	return tokens
 }
 
 // askBudget implements [AskBudget].

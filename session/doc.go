@@ -21,7 +21,7 @@
 // log, when the next process opens the store: a session that ran becomes
 // interrupted, and every stream gets its one session_end.
 //
-// What is stored of sessions, and can be asked without running one, is in
-// package store below, and how processes see that others live in package lease. The
-// files left here share the state of [Session].
+// The files here share the state of [Session]. What does not is in packages below: what is
+// stored of sessions, and can be asked without running one, in store; how processes see
+// that others live in lease; what the gate judges by in gate; docs/architecture.md has all.
 package session

@@ -2,11 +2,11 @@ package session
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -69,20 +69,10 @@ func (s *Session) succeed(step int) {
 	s.system, s.params, s.accept, s.checks = spec.System, spec.Params, spec.Accept, spec.Checks
 	s.tools, s.inherited = spec.ToolSet.Only(s.allowed), nil
 	s.maxSteps = step + max(1, spec.MaxSteps)
-	s.window, s.counted = 0, counted{}
+	s.window, s.counted = 0, conversation.Counted{}
 	if before.Name() != s.model.Name() {
-		s.messages = withoutReasoning(s.messages)
+		s.messages = conversation.WithoutReasoning(s.messages)
 	}
-}
-
-// withoutReasoning returns a copy of messages without what a model has thought: a
-// provider takes back only its own.
-func withoutReasoning(messages []model.Message) []model.Message {
-	messages = slices.Clone(messages)
-	for i := range messages {
-		messages[i].Reasoning = nil
-	}
-	return messages
 }
 
 // Parent returns the session above; nil means it is a root.

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/lifetime"
+	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -273,7 +274,7 @@ func (t *Turn) askModel(ctx context.Context, a *answer) error {
 		return err
 	}
 	err := t.callModel(ctx, a)
-	if err == nil || !overflows(err) {
+	if err == nil || !models.Overflows(err) {
 		return err
 	}
 	if made, failed := t.compact(ctx, true); !made || failed != nil {

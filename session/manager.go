@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/models"
+	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -33,7 +34,7 @@ type Manager struct {
 	bootID     string
 	keeper     *lease.Keeper
 	index      *store.Index
-	requests   *requests
+	requests   *requests.Listener
 	recovering sync.Mutex  // held while the sessions of others are ended
 	cleans     atomic.Bool // this process has begun a session that is deleted once its result was delivered
 	adoption
@@ -82,7 +83,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	if m.keeper, err = startKeeper(ctx, m); err != nil {
 		return nil, errors.Join(err, m.index.Close(ctx))
 	}
-	if m.requests, err = startRequests(m); err != nil {
+	if m.requests, err = requests.Listen(m.bus.Conn(), m.store, m.bootID, requested{m}, m.log); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
@@ -93,7 +94,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 // Without Close that happens after [lease.Time].
 func (m *Manager) Close() error {
 	if m.requests != nil {
-		m.requests.close()
+		m.requests.Close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), store.WriteTimeout)
 	defer cancel()

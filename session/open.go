@@ -80,9 +80,9 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, tools: spec.ToolSet.Only(allowed), allowed: allowed,
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, stall: spec.Stall, approver: spec.Approver, paths: m.paths,
 		},
-		conversation: conversation{callIDs: make(map[string]bool), compaction: spec.Compaction},
-		beside:       beside{news: make(chan struct{}, 1)},
-		lifecycle:    lifecycle{lasting: spec.Lasting, caller: ctx, background: context.WithoutCancel(ctx), done: make(chan struct{}), mover: spec.Mover},
+		dialogue:  dialogue{callIDs: make(map[string]bool), compaction: spec.Compaction},
+		beside:    beside{news: make(chan struct{}, 1)},
+		lifecycle: lifecycle{lasting: spec.Lasting, caller: ctx, background: context.WithoutCancel(ctx), done: make(chan struct{}), mover: spec.Mover},
 	}
 	if s.approver == nil {
 		s.approver = m.approver

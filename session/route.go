@@ -48,15 +48,3 @@ func (t *Turn) route() error {
 		return nil
 	})
 }
-
-// askHelper has a helper answer, on its own model alone, and counts what that has used.
-func (s *Session) askHelper(ctx context.Context, h *Helper, prompt string) (string, error) {
-	if _, err := s.m.models.For(s.Agent(), h.Model); err != nil {
-		return "", err
-	}
-	answer, usage, err := s.consult(ctx, h, prompt)
-	if err != nil {
-		return "", err
-	}
-	return answer, s.used(usage)
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/store"
@@ -24,7 +25,7 @@ type Session struct {
 	m *Manager
 	identity
 	behavior
-	conversation
+	dialogue
 	lifecycle
 	progress
 	questions
@@ -59,8 +60,8 @@ type behavior struct {
 	stall     time.Duration        // how long nothing may happen; 0 means as long as it may
 }
 
-// conversation is what the model is sent. The running turn alone touches it.
-type conversation struct {
+// dialogue is what the model is sent. The running turn alone touches it.
+type dialogue struct {
 	messages []model.Message
 	promptID string // of the first prompt; empty means a new one
 	callIDs  map[string]bool
@@ -72,7 +73,7 @@ type conversation struct {
 	window       int64            // tokens of the model's context window; 0 means not asked for yet, below: not known
 	asked        []model.ToolSpec // what the last call told of tools
 	inherited    []model.ToolSpec // the same in each call; nil means what there is at the time
-	counted      counted
+	counted      conversation.Counted
 }
 
 // lifecycle says until when the session works.

@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":   {"session/audit", "session/gate", "session/lease", "session/lifetime", "session/models", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
+	"session":   {"session/audit", "session/conversation", "session/gate", "session/lease", "session/lifetime", "session/models", "session/notes", "session/requests", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
 	"taskt":     {"agentdefs", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
 
@@ -55,20 +55,23 @@ var mayImport = map[string][]string{
 
 	"frontdoor/internal/doortest": {"agentdefs", "taskt", "session", "eventbus", "model", "permission", "tool"}, // for tests of the doors
 
-	"session/audit":      {"eventbus/event", "permission"},
-	"session/gate":       {"session/store", "eventbus/event", "model", "permission", "permission/shell", "tool"},
-	"session/lease":      {"eventbus"},
-	"session/lifetime":   nil,
-	"session/models":     {"model"},
-	"session/store":      {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
-	"taskt/conversation": {"agentdefs", "taskt", "session", "session/store"},       // a person's
-	"taskt/instructions": nil,
-	"taskt/memory":       {"permission", "tool"},
-	"taskt/planexit":     {"permission", "tool"},
-	"taskt/route":        {"session"},
-	"taskt/budget":       {"session", "session/store", "eventbus/event", "model", "internal/spendlimit"},
-	"taskt/control":      {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
-	"taskt/report":       {"session/store", "eventbus/event"},
+	"session/audit":        {"eventbus/event", "permission"},
+	"session/conversation": {"model"},
+	"session/gate":         {"session/store", "eventbus/event", "model", "permission", "permission/shell", "tool"},
+	"session/lease":        {"eventbus"},
+	"session/lifetime":     nil,
+	"session/models":       {"model"},
+	"session/notes":        {"session/store", "eventbus/event", "permission", "tool"},
+	"session/requests":     {"session/store"},
+	"session/store":        {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
+	"taskt/conversation":   {"agentdefs", "taskt", "session", "session/store"},       // a person's
+	"taskt/instructions":   nil,
+	"taskt/memory":         {"permission", "tool"},
+	"taskt/planexit":       {"permission", "tool"},
+	"taskt/route":          {"session"},
+	"taskt/budget":         {"session", "session/store", "eventbus/event", "model", "internal/spendlimit"},
+	"taskt/control":        {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
+	"taskt/report":         {"session/store", "eventbus/event"},
 
 	"eventbus/internal/natsstore":           {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events
 	"eventbus/internal/embedded":            {"eventbus/internal/oncelog", "eventbus/internal/storefiles"},

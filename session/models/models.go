@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/agentworker/worker/internal/errtext"
@@ -145,4 +146,13 @@ func (m *Models) Answer(ctx context.Context, by model.Model, req *model.Request)
 		return "", usage, errors.New("the model gave no answer")
 	}
 	return text.String(), usage, nil
+}
+
+// tooLong matches how providers say that a request does not fit into the context window.
+var tooLong = regexp.MustCompile(`(?i)prompt is too long|context[_ ](length|window|size)|maximum context|too many tokens`)
+
+// Overflows reports whether a model has refused a request as too long for it.
+func Overflows(err error) bool {
+	e, ok := errors.AsType[*model.Error](err)
+	return ok && e.Kind == model.ErrInvalid && tooLong.MatchString(e.Message)
 }

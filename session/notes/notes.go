@@ -1,4 +1,5 @@
-package session
+// Package notes has the tools by which a session notes what it has to do.
+package notes
 
 import (
 	"context"
@@ -21,35 +22,40 @@ const (
 	maxPlanBytes = 16 << 10
 )
 
-// Notes are the tools by which a session notes what it has to do: todo and plan.
-// They change nothing but that, so that nobody is asked about them; rules that deny
-// them hold.
-func (m *Manager) Notes() []tool.Tool {
+// Session takes what a session notes.
+type Session interface {
+	NoteTodo(todo event.Todo)
+	NotePlan(plan event.Plan)
+}
+
+// Tools returns todo and plan. They change nothing but what is noted, so that nobody is
+// asked about them; rules that deny them hold. live returns a session that runs.
+func Tools(live func(sessionID string) (Session, bool)) []tool.Tool {
 	return []tool.Tool{
 		&noteTool[event.Todo]{
-			m: m, name: "todo",
+			live: live, name: "todo",
 			description: "Keeps your list of what is to be done, for work of several steps. Each call gives the whole list anew: " +
 				"set an item to in_progress before you begin it, and to done once it is. Who called you sees it.",
 			schema: fmt.Sprintf(`{"type":"object","properties":{"items":{"type":"array","maxItems":%d,"items":{"type":"object",`+
 				`"properties":{"text":{"type":"string","minLength":1,"maxLength":%d},"status":{"type":"string","enum":["pending","in_progress","done"]}},`+
 				`"required":["text","status"],"additionalProperties":false}}},"required":["items"],"additionalProperties":false}`, maxTodos, maxTodoBytes),
-			check: checkTodo, note: (*Session).setTodo,
+			check: checkTodo, note: noteTodo,
 		},
 		&noteTool[event.Plan]{
-			m: m, name: "plan",
+			live: live, name: "plan",
 			description: "Keeps your plan: how you go about the task, in Markdown. Each call gives the whole plan anew. Who called you sees it.",
 			schema:      `{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}`,
-			check:       checkPlan, note: (*Session).setPlan,
+			check:       checkPlan, note: notePlan,
 		},
 	}
 }
 
 // noteTool is a tool whose arguments are the event that it publishes.
 type noteTool[E event.Event] struct {
-	m                         *Manager
+	live                      func(sessionID string) (Session, bool)
 	name, description, schema string
 	check                     func(E) error
-	note                      func(*Session, E) string
+	note                      func(Session, E) string
 }
 
 // Spec implements [tool.Tool].
@@ -76,7 +82,7 @@ func (t *noteTool[E]) Run(_ context.Context, call *tool.Call) (tool.Result, erro
 	if err != nil {
 		return tool.Result{}, err
 	}
-	s, ok := t.m.Live(call.SessionID)
+	s, ok := t.live(call.SessionID)
 	if !ok {
 		return tool.Result{}, fmt.Errorf("session %s does not run here", call.SessionID)
 	}
@@ -110,38 +116,32 @@ func checkPlan(plan event.Plan) error {
 	return nil
 }
 
-func (s *Session) setTodo(todo event.Todo) string {
-	progress := store.ProgressOf(todo)
-	s.noted(todo, func(r *store.Record) {
-		s.todo = todo
-		r.Todo = progress
-	})
-	if progress == nil {
-		return "The list is empty now."
-	}
-	return "Noted: " + progress.String()
-}
-
-func (s *Session) setPlan(plan event.Plan) string {
-	s.noted(plan, func(*store.Record) { s.plan = plan })
-	return "Noted."
-}
-
-// StateText is what the session has noted for itself, as a model reads it: its plan
-// and its list of what is to be done. Empty means nothing.
-func (s *Session) StateText() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// Text is what a session has noted, as a model reads it: its plan and its list of what is
+// to be done. Empty means nothing.
+func Text(plan event.Plan, todo event.Todo) string {
 	var b strings.Builder
-	if s.plan.Text != "" {
-		fmt.Fprintf(&b, "The plan:\n%s\n", strings.TrimSpace(s.plan.Text))
+	if plan.Text != "" {
+		fmt.Fprintf(&b, "The plan:\n%s\n", strings.TrimSpace(plan.Text))
 	}
-	if len(s.todo.Items) > 0 {
+	if len(todo.Items) > 0 {
 		b.WriteString("What is to be done:\n")
 	}
 	marks := map[string]string{event.TodoPending: " ", event.TodoInProgress: ">", event.TodoDone: "x"}
-	for _, item := range s.todo.Items {
+	for _, item := range todo.Items {
 		fmt.Fprintf(&b, "- [%s] %s\n", marks[item.Status], termtext.OneLine(item.Text, maxTodoBytes))
 	}
 	return b.String()
+}
+
+func noteTodo(s Session, todo event.Todo) string {
+	s.NoteTodo(todo)
+	if progress := store.ProgressOf(todo); progress != nil {
+		return "Noted: " + progress.String()
+	}
+	return "The list is empty now."
+}
+
+func notePlan(s Session, plan event.Plan) string {
+	s.NotePlan(plan)
+	return "Noted."
 }

@@ -1,0 +1,35 @@
+package conversation
+
+import (
+	"slices"
+
+	"github.com/agentworker/worker/model"
+)
+
+// AllTurns is the number of turns of a whole conversation.
+const AllTurns = -1
+
+// From returns where the last turns of a conversation begin.
+func From(messages []model.Message, turns int) int {
+	if turns == AllTurns {
+		return 0
+	}
+	for i, m := range slices.Backward(messages) {
+		if m.Role == model.User && len(m.ToolResults) == 0 {
+			if turns--; turns == 0 {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// WithoutReasoning returns a copy of messages without what a model has thought: a
+// provider takes back only its own.
+func WithoutReasoning(messages []model.Message) []model.Message {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		messages[i].Reasoning = nil
+	}
+	return messages
+}
