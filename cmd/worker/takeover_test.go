@@ -115,6 +115,31 @@ func (p *servedProcess) post(path, body string) string {
 	return string(text)
 }
 
+// stores returns when an event of a type is stored of a session.
+func (p *servedProcess) stores(ctx context.Context, dir, sessionID, eventType string) {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	follow := exec.CommandContext(ctx, p.cmd.Path, "events", sessionID, "--json", "--dir", dir, "--state-dir", p.state)
+	follow.Env = p.cmd.Env
+	out, err := follow.StdoutPipe()
+	if err == nil {
+		err = follow.Start()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), `{"type":"`+eventType+`"`) {
+			cancel()
+			_ = follow.Wait() // it was killed
+			return
+		}
+	}
+	p.t.Fatalf("no %s is stored: %v", eventType, follow.Wait())
+}
+
 // TestTakeover: the worker of a subagent in the background is killed during a model call,
 // and two that start then race for it. One goes on, once, from where the log ends; the
 // caller waits for the same session at either.
@@ -138,6 +163,7 @@ func TestTakeover(t *testing.T) {
 	if err := hanging.Await(ctx, 2); err != nil {
 		t.Fatal(err)
 	}
+	first.stores(ctx, dir, accepted.SessionID, "tool_call_end") // the call of the model does not wait for that
 	first.kill()
 
 	second, third := startServing(t, dir, model.URL), startServing(t, dir, model.URL)
