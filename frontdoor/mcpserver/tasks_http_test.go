@@ -69,3 +69,34 @@ func (p *posted) message(t testing.TB) (msg taskMessage) {
 	}
 	return msg
 }
+
+// TestHandle: a client that sends the handle which it was given has a session of its own,
+// with what is below it; one that was not given out is refused.
+func TestHandle(t *testing.T) {
+	w := newEnv(t, modelFunc(echo), 0, nil).web(t, nil)
+	with := func(handle string) string {
+		return strings.Replace(modernMeta, `"_meta":{`, fmt.Sprintf(`"_meta":{"agentworker/handle":%q,`, handle), 1)
+	}
+	const task = `"name":"task","arguments":{"description":"d","prompt":"p","agentType":"general"},`
+	var handles []string
+	for range 2 {
+		handle, _ := w.ask(t, "server/discover", "", modernMeta).message(t).Result.Meta["agentworker/handle"].(string)
+		handles = append(handles, handle)
+		if got := w.ask(t, "tools/call", "task", task+with(handle)).message(t); len(got.Result.Content) != 1 {
+			t.Fatalf("with the handle %q: %+v", handle, got)
+		}
+	}
+	if handles[0] == handles[1] || len(handles[0]) < 26 {
+		t.Fatalf("the handles %q", handles)
+	}
+	w.ask(t, "tools/call", "task", task+with(handles[1])).message(t)
+	for handle, want := range map[string]int{handles[0]: 1, handles[1]: 2} {
+		got := w.ask(t, "tools/call", "task_list", `"name":"task_list","arguments":{},`+with(handle)).message(t)
+		if len(got.Result.Content) != 1 || strings.Count(got.Result.Content[0].Text, "ses_") != want {
+			t.Errorf("of %s: %+v, want %d", handle, got.Result, want)
+		}
+	}
+	if refused := w.ask(t, "tools/call", "task", task+with("mine")); refused.message(t).Error.Code != -32602 || refused.StatusCode != http.StatusBadRequest {
+		t.Errorf("one that was not given out: %s", refused.Status)
+	}
+}

@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,7 +55,11 @@ func (h *Handler) counted(client *client) mcp.Middleware {
 			if call, ok := req.(*mcp.CallToolRequest); ok {
 				defer h.callRuns(client, call)()
 			}
-			return next(ctx, method, req)
+			res, err := next(ctx, method, req)
+			if err == nil {
+				h.handles.give(res)
+			}
+			return res, err
 		}
 	}
 }
@@ -161,7 +166,7 @@ func (h *Handler) made(key string, busy int) (*client, error) {
 		}
 		h.stopSoon(oldest)
 	}
-	client := h.newClient(key != "")
+	client := h.newClient(strings.HasPrefix(key, sharedKey))
 	h.clients[client] = true
 	if key != "" {
 		client.key = key

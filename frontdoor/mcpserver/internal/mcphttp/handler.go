@@ -75,8 +75,9 @@ func (opts *Options) withDefaults() Options {
 // been idle for [Options.Idle]. A broken connection ends nothing: a client that
 // comes back with the id of the last event it saw gets the rest.
 //
-// From 2026-07-28 on there are no sessions. All clients with the same name and
-// version share a root session, which ends when it has been idle. A client
+// From 2026-07-28 on there are no sessions. A client whose requests have the handle that
+// the server has given it with the answer to server/discover has a root session of its
+// own. All others with the same name and version share one. Both end when they have been idle. A client
 // reaches another one's call (to wait for it, read it, cancel it) only by its
 // session id, which it is not told. A request that its client breaks off is
 // cancelled, as the protocol says.
@@ -90,6 +91,8 @@ type Handler struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	ending sync.WaitGroup // clients that end, and the loop that ends idle ones
+
+	handles handles
 
 	mu      sync.Mutex
 	shut    bool
@@ -208,7 +211,7 @@ func (h *Handler) serveSessionless(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	if err := head.checkName(r.Header); err != nil {
+	if err := errors.Join(head.checkName(r.Header), h.handles.check(head)); err != nil {
 		refuse(w, err)
 		return
 	}
@@ -242,14 +245,21 @@ type head struct {
 		TaskID string `json:"taskId"`
 		Meta   struct {
 			ClientInfo mcp.Implementation `json:"io.modelcontextprotocol/clientInfo"`
+			Handle     string             `json:"agentworker/handle"`
 		} `json:"_meta"`
 	} `json:"params"`
 }
 
+// sharedKey begins the keys of clients that share a root session.
+const sharedKey = "sessionless "
+
 // sessionlessKey returns the key of a client without a session. It contains a
 // space, so it never equals a session id.
 func (h *Handler) sessionlessKey(of head) string {
-	return "sessionless " + h.backend.ClientName(&of.Params.Meta.ClientInfo)
+	if of.Params.Meta.Handle != "" {
+		return "handle " + of.Params.Meta.Handle
+	}
+	return sharedKey + h.backend.ClientName(&of.Params.Meta.ClientInfo)
 }
 
 // peek reads a request's body and puts it back. The SDK refuses a body that is not
