@@ -1,12 +1,16 @@
 package permission
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Layer names the place a decision comes from.
 type Layer string
 
 // The layers. LayerDefault: no rule matched.
 const (
+	LayerPolicy  Layer = "policy"
 	LayerAgent   Layer = "agent"
 	LayerStatic  Layer = "static"
 	LayerRuntime Layer = "runtime"
@@ -15,6 +19,11 @@ const (
 
 // Layers holds the rules that judge the calls of one session.
 type Layers struct {
+	// Policies are the rulesets of an administrator. Each is judged alone, before all
+	// others, and only narrows: what one denies is denied, what one asks about is
+	// asked about at least, and what one allows is left to the other layers.
+	Policies []*Ruleset
+
 	// Agents are the rulesets of the session and of those it descends from:
 	// the root's first, its own last. The most restrictive counts, so nothing
 	// below can give back what one above has denied. nil entries are skipped;
@@ -29,6 +38,17 @@ type Layers struct {
 	Held bool
 }
 
+// All returns the rulesets of all layers, in the order in which they are judged.
+func (l *Layers) All() []*Ruleset {
+	return slices.Concat(l.Policies, l.Agents, []*Ruleset{l.Static, l.Runtime})
+}
+
+// DeniesAll reports whether a policy or an agent's ruleset denies every value of the tool.
+func (l *Layers) DeniesAll(tool string) bool {
+	denies := func(r *Ruleset) bool { return r.DeniesAll(tool) }
+	return slices.ContainsFunc(l.Policies, denies) || slices.ContainsFunc(l.Agents, denies)
+}
+
 // Decision is the answer to a call.
 type Decision struct {
 	Action Action
@@ -39,8 +59,8 @@ type Decision struct {
 
 // Decide judges the values of one call.
 //
-// First the agent layer alone: a value whose last matching rule in one of the
-// agent rulesets denies it is denied, and nothing changes that. Then, for each
+// First the policies and then the agent layer, each alone: a value whose last matching
+// rule in one of these rulesets denies it is denied, and nothing changes that. Then, for each
 // agent ruleset, that one, the static and the runtime rules together, in this
 // order: the last match counts, and no match is Ask. Of all values and agent
 // rulesets the most restrictive outcome wins; of equals the first.
@@ -68,7 +88,7 @@ func (l *Layers) judge(values []Value, each func(v *Value, d Decision)) Decision
 		if d.Action > worst.Action {
 			d.Value = values[i]
 			worst = d
-			if each == nil && d.Action == Deny && d.Layer == LayerAgent {
+			if each == nil && d.final() {
 				break
 			}
 		}
@@ -80,6 +100,12 @@ func (l *Layers) judge(values []Value, each func(v *Value, d Decision)) Decision
 		}
 	}
 	return worst
+}
+
+// final reports whether nothing can change the decision: no other layer, and nobody's
+// answer.
+func (d Decision) final() bool {
+	return d.Action == Deny && (d.Layer == LayerAgent || d.Layer == LayerPolicy)
 }
 
 // decide judges one value. The zero Decision: it has no say.
@@ -111,12 +137,19 @@ func (l *Layers) judged(v *Value) *Value {
 
 // decideCertain judges a value that the call does want.
 func (l *Layers) decideCertain(v *Value) Decision {
+	policy := l.policy(v)
+	if policy.Action == Deny {
+		return policy
+	}
 	for _, a := range l.Agents {
 		if c := a.last(v); c != nil && c.Action == Deny {
 			return Decision{Action: Deny, Layer: LayerAgent, Rule: &c.Rule}
 		}
 	}
 	d := l.combined(v)
+	if policy.Action > d.Action {
+		d = policy
+	}
 	switch {
 	case v.OnlyDenies() && d.Action != Deny:
 		return Decision{}
@@ -124,6 +157,18 @@ func (l *Layers) decideCertain(v *Value) Decision {
 		return Decision{Action: Ask, Layer: LayerDefault}
 	}
 	return d
+}
+
+// policy is what the policies say of v: the most restrictive of them, and nothing where
+// they ask or deny nothing.
+func (l *Layers) policy(v *Value) Decision {
+	worst := Decision{}
+	for _, p := range l.Policies {
+		if c := p.last(v); c != nil && c.Action > max(Allow, worst.Action) {
+			worst = c.decision(v, LayerPolicy)
+		}
+	}
+	return worst
 }
 
 // combined judges v by agent, static and runtime rules together.
@@ -171,6 +216,11 @@ func (c *compiled) means(v *Value) bool {
 // suspect judges a value whose beginning alone is known, and which is
 // there to be denied: Ask if it might be.
 func (l *Layers) suspect(v *Value) Decision {
+	for _, p := range l.Policies {
+		if c, _ := p.mayDeny(v); c != nil {
+			return Decision{Action: Ask, Layer: LayerPolicy, Rule: &c.Rule}
+		}
+	}
 	for _, a := range l.Agents {
 		if c, _ := a.mayDeny(v); c != nil {
 			return Decision{Action: Ask, Layer: LayerAgent, Rule: &c.Rule}
@@ -218,8 +268,11 @@ func (d Decision) Reason() string {
 		reason += " (" + s + ")"
 	}
 	reason += "."
-	if d.Action == Deny && d.Layer == LayerAgent {
+	switch {
+	case d.Action == Deny && d.Layer == LayerAgent:
 		reason += " It is a rule of the agent: nobody can approve the call."
+	case d.Action == Deny && d.Layer == LayerPolicy:
+		reason += " It is a rule of the policy of this machine: nobody can approve the call."
 	}
 	return reason
 }

@@ -165,7 +165,7 @@ var (
 	})
 	genValues = rapid.SliceOfN(genValue, 0, 4)
 	genLayers = rapid.Custom(func(t *rapid.T) Layers {
-		return Layers{Agents: rapid.SliceOfN(genSet, 0, 3).Draw(t, "agents"), Static: genSet.Draw(t, "static"), Runtime: genSet.Draw(t, "runtime"), Held: rapid.Bool().Draw(t, "held")}
+		return Layers{Policies: rapid.SliceOfN(genSet, 0, 2).Draw(t, "policies"), Agents: rapid.SliceOfN(genSet, 0, 3).Draw(t, "agents"), Static: genSet.Draw(t, "static"), Runtime: genSet.Draw(t, "runtime"), Held: rapid.Bool().Draw(t, "held")}
 	})
 )
 
@@ -261,6 +261,14 @@ func TestDecideAgainstPlainReading(t *testing.T) {
 				w = Deny
 			}
 			want = max(want, w)
+		}
+		for _, p := range l.Policies {
+			for r := range p.Rules() { // one that matches: then the last of these counts
+				if MustRuleset(r).last(&v) != nil {
+					want = max(want, last(p))
+					break
+				}
+			}
 		}
 		if v.OnlyDenies() && want != Deny { // no say
 			want = Ask

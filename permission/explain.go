@@ -22,7 +22,7 @@ type ValueExplanation struct {
 // Match is a rule that is about a value.
 type Match struct {
 	Layer Layer
-	Agent int // of [Layers.Agents] the index, for a rule of the agent layer
+	Agent int // the index of the ruleset in [Layers.Agents] or [Layers.Policies], for a rule of these
 	Rule  Rule
 	Wins  bool // it decided on the value
 }
@@ -54,6 +54,9 @@ func (l *Layers) matches(v *Value, winner *Rule) []Match {
 				all = append(all, Match{Layer: layer, Agent: agent, Rule: c.Rule, Wins: &c.Rule == winner})
 			}
 		}
+	}
+	for i, r := range l.Policies {
+		add(LayerPolicy, i, r)
 	}
 	for i, r := range l.Agents {
 		add(LayerAgent, i, r)

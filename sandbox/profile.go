@@ -122,6 +122,9 @@ func NewProfile(in Input) *Profile {
 			p.Rules = append(p.Rules, rules)
 		}
 	}
+	for _, rules := range p.layers.Policies {
+		add(permission.LayerPolicy, rules)
+	}
 	for _, a := range p.layers.Agents {
 		add(permission.LayerAgent, a)
 	}
@@ -177,6 +180,9 @@ func (p *Profile) mayAsk(tool string) bool {
 
 func (p *Profile) hasRule(tool string, action permission.Action) bool {
 	for _, layer := range p.Rules {
+		if layer.Layer == permission.LayerPolicy { // it grants nothing
+			continue
+		}
 		for _, r := range layer.Rules {
 			if r.Action == action && about(r, tool) {
 				return true
@@ -187,7 +193,7 @@ func (p *Profile) hasRule(tool string, action permission.Action) bool {
 }
 
 func (p *Profile) deniesAll(tool string) bool {
-	return slices.ContainsFunc(p.layers.Agents, func(a *permission.Ruleset) bool { return a.DeniesAll(tool) })
+	return p.layers.DeniesAll(tool)
 }
 
 // Shown returns path as it is told to who works in the workspace: relative to
@@ -204,6 +210,9 @@ func (p *Profile) Shown(path string) string {
 func (p *Profile) outside() []Folder {
 	var out []Folder
 	for _, layer := range p.Rules {
+		if layer.Layer == permission.LayerPolicy { // it grants nothing
+			continue
+		}
 		for _, r := range layer.Rules {
 			dir, ok := strings.CutSuffix(r.Pattern, "/**")
 			if !ok || !strings.HasPrefix(dir, "/") || strings.ContainsAny(dir, `*?[]{}()!+@|\"$^`) || path.Clean(dir) != dir ||

@@ -62,7 +62,7 @@ func (p *Profile) SeatbeltProfile(tmp, proxy string) (string, error) {
 }
 
 // seatbeltRules writes the rules of a tool in the order in which they count:
-// later ones win there, too. What every agent's layer denies comes last, since
+// later ones win there, too. What a policy or an agent's layer refuses comes last, since
 // nothing changes that.
 func (p *Profile) seatbeltRules(line func(string, ...any), operation, tool string, any bool) error {
 	if !any {
@@ -71,6 +71,9 @@ func (p *Profile) seatbeltRules(line func(string, ...any), operation, tool strin
 	}
 	agents := 0
 	for _, layer := range p.Rules {
+		if layer.Layer == permission.LayerPolicy { // it grants nothing
+			continue
+		}
 		if layer.Layer == permission.LayerAgent {
 			agents++
 		}
@@ -90,19 +93,22 @@ func (p *Profile) seatbeltRules(line func(string, ...any), operation, tool strin
 	return p.seatbeltDenies(line, operation, tool)
 }
 
-// seatbeltDenies writes what the agents' layers deny of a tool, exceptions that
-// come later in the same layer left in force.
+// seatbeltDenies writes what the policies and the agents' layers refuse of a tool,
+// exceptions that come later in the same layer left in force.
 func (p *Profile) seatbeltDenies(line func(string, ...any), operation, tool string) error {
 	for _, layer := range p.Rules {
-		if layer.Layer != permission.LayerAgent {
+		if layer.Layer != permission.LayerAgent && layer.Layer != permission.LayerPolicy {
 			continue
 		}
+		refuses := func(r permission.Rule) bool {
+			return r.Action == permission.Deny || layer.Layer == permission.LayerPolicy && !p.may(r.Action)
+		}
 		for i, r := range layer.Rules {
-			if r.Action != permission.Deny || !about(r, tool) {
+			if !refuses(r) || !about(r, tool) {
 				continue
 			}
 			if slices.ContainsFunc(layer.Rules[i+1:], func(later permission.Rule) bool {
-				return about(later, tool) && later.Action != permission.Deny && later.Pattern == "*"
+				return about(later, tool) && !refuses(later) && later.Pattern == "*"
 			}) {
 				continue // overruled
 			}

@@ -78,7 +78,7 @@ func (s *Session) admit(ctx context.Context, inv *invocation, wait bool) {
 		return
 	}
 	// A tool that is denied whatever its arguments gets no better hint.
-	if name := gate.RuledAs(inv.tool.Spec()); gate.DeniesAll(layers.Agents, name) {
+	if name := gate.RuledAs(inv.tool.Spec()); layers.DeniesAll(name) {
 		whole := []permission.Value{{Tool: name, Text: name}}
 		decision := layers.Decide(whole)
 		s.m.audit.Note(s.auditEntry(inv.ToolCall, whole, decision))
@@ -189,7 +189,7 @@ func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation
 		return verdict{allowed: true, layers: rules}
 	case s.approver == nil && s.m.unattended:
 		s.m.audit.Note(entry.Answered(event.Denied, "nobody"))
-		return refused("%s Nobody can answer here, so the call is refused.%s", rules.Reason(decision), s.m.policy.Hint(decision.Value))
+		return refused("%s Nobody can answer here, so the call is refused.%s", rules.Reason(decision), s.m.policy.Hint(decision))
 	case ctx.Err() != nil:
 		s.m.audit.Note(entry.Answered(event.Cancelled, ""))
 		return refused("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))
@@ -253,7 +253,7 @@ func (s *Session) unapproved(ctx context.Context, call model.ToolCall, decision 
 	case answered.Outcome == event.Cancelled:
 		return refuse("%s was not approved: %s", call.Name, cmp.Or(answered.Feedback, "the question was cancelled"))
 	case answered.Outcome == event.Expired:
-		return refuse("%s was not approved: nobody has answered within %s.%s", call.Name, errtext.Duration(s.m.limits.Approval), s.m.policy.Hint(decision.Value))
+		return refuse("%s was not approved: nobody has answered within %s.%s", call.Name, errtext.Duration(s.m.limits.Approval), s.m.policy.Hint(decision))
 	case answered.Feedback != "":
 		return refuse("The user denied %s: %s", call.Name, answered.Feedback)
 	default:

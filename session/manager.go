@@ -65,7 +65,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		bus:        opts.Bus,
 		store:      sessions,
 		paths:      opts.Workspace,
-		policy:     gate.Policy{Static: opts.Static, File: opts.RulesFile, Log: log},
+		policy:     gate.Policy{Above: opts.Policy, Static: opts.Static, File: opts.RulesFile, Log: log},
 		models:     models.Models{Named: opts.Model, Own: opts.Own, Prices: opts.Prices},
 		window:     opts.Window,
 		approver:   opts.Approver,

@@ -72,6 +72,10 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
 	}
+	above, err := m.policy.Current()
+	if err != nil {
+		return nil, fmt.Errorf("opening a session: %w", err)
+	}
 	allowed := spec.allowedTools()
 	s := &Session{
 		m:        m,
@@ -104,6 +108,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		Detached:        spec.Detached,
 		Cleanup:         spec.Cleanup,
 		Nested:          spec.Nested,
+		Policy:          above.Hash(),
 	}
 	if p := spec.Parent; p != nil {
 		s.behavior.paths = p.behavior.paths

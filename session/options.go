@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
@@ -19,7 +20,8 @@ type Options struct {
 	Bus       *eventbus.Bus
 	Workspace permission.Workspace
 	Static    gate.StaticRules
-	RulesFile string // where Static is stored, for people
+	RulesFile string        // where Static is stored, for people
+	Policy    *policy.Store // what an administrator forbids; nil means nothing
 
 	// Model returns the model of a name; the empty name is the default's.
 	Model func(name string) (model.Model, error)

@@ -172,7 +172,7 @@ func deniesOutside(rules *permission.Layers, tool string) bool {
 	if rules == nil {
 		return false
 	}
-	return slices.ContainsFunc(slices.Concat(rules.Agents, []*permission.Ruleset{rules.Static, rules.Runtime}), func(set *permission.Ruleset) bool {
+	return slices.ContainsFunc(rules.All(), func(set *permission.Ruleset) bool {
 		return set.DeniesAbsolute(tool) || set.DeniesAbsolute("read_file")
 	})
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -12,6 +14,8 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -25,7 +29,8 @@ func (p *program) doctorCommand() *cobra.Command {
 		Short: "Check the store, and make the index of sessions anew",
 		Long: `Shows what the event store holds, compares the index of sessions with their logs, and
 says what the store has lost by damage, which sessions that is about, and what to do. The
-exit status is 6 if anything is wrong.
+exit status is 6 if anything is wrong. Of the policy above the repository it shows the files,
+their hash and what they narrow.
 
 For large events whose content is gone it looks at the newest 100,000 messages, and with
 --full, or where the store has lost something, at all.
@@ -35,6 +40,7 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			above, broken := p.policyOf()
 			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				if rebuild {
 					changed, err := sessions.Rebuild(ctx)
@@ -51,7 +57,7 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 				if err != nil {
 					return err
 				}
-				return p.printCheck(check, asJSON)
+				return errors.Join(p.printCheck(check, above, asJSON), broken)
 			})
 		},
 	}
@@ -61,10 +67,49 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 	return cmd
 }
 
+// policyDocument is the policy that holds, as doctor shows it.
+type policyDocument struct {
+	Hash    string        `json:"hash"`
+	Files   []policy.File `json:"files"`
+	Narrows []string      `json:"narrows"`
+}
+
+// policyOf returns the policy that holds; nil means there is none. What is wrong with it
+// stops every command that would run something.
+func (p *program) policyOf() (*policyDocument, error) {
+	above, err := p.OpenPolicy()
+	if err != nil {
+		return nil, err
+	}
+	now, err := above.Current()
+	if now == nil {
+		return nil, err
+	}
+	return &policyDocument{Hash: now.Hash(), Files: now.Files(), Narrows: now.Narrows()}, nil
+}
+
+// print shows the policy to people.
+func (d *policyDocument) print(w io.Writer) {
+	if d == nil {
+		return
+	}
+	fmt.Fprintf(w, "\npolicy: %s\n", d.Hash)
+	for _, f := range d.Files {
+		fmt.Fprintf(w, "  %s\n", termtext.OneLine(f.Path, 500))
+	}
+	for _, line := range d.Narrows {
+		fmt.Fprintf(w, "  - %s\n", termtext.OneLine(line, 500))
+	}
+}
+
 // printCheck prints what was found in the store. What is wrong is an error.
-func (p *program) printCheck(check *store.Check, asJSON bool) error {
+func (p *program) printCheck(check *store.Check, above *policyDocument, asJSON bool) error {
 	if asJSON {
-		if err := p.PrintJSON(check, true); err != nil {
+		doc := struct {
+			*store.Check
+			Policy *policyDocument `json:"policy,omitempty"`
+		}{check, above}
+		if err := p.PrintJSON(doc, true); err != nil {
 			return err
 		}
 	} else {
@@ -76,6 +121,7 @@ func (p *program) printCheck(check *store.Check, asJSON bool) error {
 			return err
 		}
 		fmt.Fprintf(p.Stdout, "\nsessions: %d with a log, %d in the index\n", check.Logs, check.Records)
+		above.print(p.Stdout)
 		if check.Unread > 0 {
 			fmt.Fprintf(p.Stdout, "not read: the oldest %d messages of %s; --full reads all\n", check.Unread, eventbus.Stream)
 		}

@@ -17,6 +17,7 @@ type SessionStart struct {
 	Depth           int    `json:"depth"`                 // 0 means a root
 	Resumes         string `json:"resumes,omitempty"`     // the session that has ended, and that this one goes on with
 	Traceparent     string `json:"traceparent,omitempty"` // of the caller's trace, as W3C Trace Context has it
+	Policy          string `json:"policy,omitempty"`      // the hash of the policy that it began under; empty means there was none
 }
 
 // SessionResumed says that the process of a session was gone, and that another one goes

@@ -24,6 +24,7 @@ var leaves = []string{"internal/atomicfile", "internal/chromium", "internal/errt
 var mayImport = map[string][]string{
 	"permission":       {"permission/glob"},
 	"permission/glob":  nil,
+	"policy":           {"permission"},
 	"permission/shell": {"permission", "permission/glob", "permission/internal/program", "permission/internal/gitindex"},
 
 	"permission/internal/program":  nil, // what is known of programs, apart from what an analysis makes of it
@@ -41,7 +42,7 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":   {"session/audit", "session/conversation", "session/gate", "session/lease", "session/lifetime", "session/models", "session/notes", "session/requests", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "model", "tool"},
+	"session":   {"session/audit", "session/conversation", "session/gate", "session/lease", "session/lifetime", "session/models", "session/notes", "session/requests", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
 	"taskt":     {"agentdefs", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
 
@@ -57,7 +58,7 @@ var mayImport = map[string][]string{
 
 	"session/audit":        {"eventbus/event", "permission"},
 	"session/conversation": {"model"},
-	"session/gate":         {"session/store", "eventbus/event", "model", "permission", "permission/shell", "tool"},
+	"session/gate":         {"session/store", "eventbus/event", "model", "permission", "permission/shell", "policy", "tool"},
 	"session/lease":        {"eventbus"},
 	"session/lifetime":     nil,
 	"session/models":       {"model"},

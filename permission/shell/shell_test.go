@@ -96,7 +96,25 @@ func (v gateVector) decide(t *testing.T, held bool) permission.Decision {
 	if err != nil {
 		return permission.Decision{Action: permission.Deny}
 	}
-	return (&permission.Layers{Agents: []*permission.Ruleset{r}, Held: held}).Decide(values)
+	l := &permission.Layers{Agents: []*permission.Ruleset{r}, Held: held}
+	d := l.Decide(values)
+	if policy := v.underPolicy(r, held).Decide(values); policy.Action < d.Action {
+		t.Errorf("%v as the rules of a policy, %v as an agent's: %s", policy.Action, d.Action, v.Args)
+	}
+	return d
+}
+
+// underPolicy has the rules as those of a policy, and everything else allowed.
+func (v gateVector) underPolicy(r *permission.Ruleset, held bool) *permission.Layers {
+	list := []permission.Rule{{Tool: "*", Pattern: "*", Action: permission.Ask}} // what no rule matches
+	for rule := range r.Rules() {
+		list = append(list, rule)
+	}
+	everything := permission.MustRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow}, permission.Rule{Tool: "*", Pattern: "/**", Action: permission.Allow})
+	return &permission.Layers{
+		Policies: []*permission.Ruleset{permission.MustRuleset(list...)},
+		Agents:   []*permission.Ruleset{everything}, Static: everything, Runtime: everything, Held: held,
+	}
 }
 
 func TestNoWayRound(t *testing.T) {

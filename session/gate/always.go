@@ -12,6 +12,9 @@ import (
 // would be asked about in spite of them, as one is whose redirection or unknown
 // part is what the rules ask about.
 func (l *Layers) AlwaysPatterns(name string, values []permission.Value) []string {
+	if l.lasting != nil {
+		return nil
+	}
 	patterns := shell.AlwaysPatterns(name, values)
 	rules, err := allowRules(l.Static, name, patterns)
 	if err != nil {

@@ -13,6 +13,7 @@ type Layers struct {
 	permission.Layers
 	sandboxed bool   // the tool starts programs
 	notHeld   string // why no sandbox holds these to all of the rules; empty means one does
+	lasting   error  // why no answer may add a rule that lasts; nil means it may
 }
 
 // Judge judges the values of a call.
@@ -40,6 +41,9 @@ func (l *Layers) Reason(d permission.Decision) string {
 	text := d.Reason()
 	if d.Action == permission.Ask && l.notHeld != "" {
 		text += " No sandbox holds the command: " + l.notHeld + "."
+	}
+	if d.Action == permission.Ask && l.lasting != nil {
+		text += " It can be allowed for this time alone: " + l.lasting.Error() + "."
 	}
 	return text
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/shell"
+	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -22,11 +23,12 @@ type StaticRules interface {
 	Allow(tool string, patterns []string) error
 }
 
-// Policy is what the rules of a process say: those of its user, and who is told that they
-// have changed. Its fields do not change. It is safe for concurrent use.
+// Policy is what the rules of a process say: those of its administrator and of its user,
+// and who is told that they have changed. Its fields do not change. It is safe for concurrent use.
 type Policy struct {
 	Static StaticRules
-	File   string // where Static is stored, for people
+	File   string        // where Static is stored, for people
+	Above  *policy.Store // what an administrator forbids; nil means nothing
 	Log    *slog.Logger
 
 	rechecks rechecks
@@ -70,16 +72,29 @@ func DeniesAll(rulesets []*permission.Ruleset, name string) bool {
 	return slices.ContainsFunc(rulesets, func(r *permission.Ruleset) bool { return r.DeniesAll(name) })
 }
 
+// Current returns what an administrator forbids now; nil means nothing. With an error
+// nothing is allowed.
+func (p *Policy) Current() (*policy.Policy, error) {
+	if p.Above == nil {
+		return nil, nil
+	}
+	return p.Above.Current()
+}
+
 // Layers returns the rulesets that judge calls of t in a session now. nil means what they
 // judge starts no program.
 func (p *Policy) Layers(r *Rules, sessionID string, t tool.Tool) (*Layers, error) {
+	above, err := p.Current()
+	if err != nil {
+		return nil, err
+	}
 	static, err := p.Static.Rules()
 	if static == nil && err != nil {
 		return nil, err
 	}
 	p.tell(err)
 	r.mu.Lock()
-	l := &Layers{Layers: permission.Layers{Agents: r.agents, Static: static, Runtime: r.runtime}}
+	l := &Layers{Layers: permission.Layers{Policies: above.Rules(), Agents: r.agents, Static: static, Runtime: r.runtime}, lasting: above.Lasting()}
 	r.mu.Unlock()
 	if sandboxed, ok := t.(tool.Sandboxed); ok {
 		l.sandboxed = true
@@ -114,9 +129,10 @@ const RuleHint = " To allow it, add to"
 
 // Hint says which rule would allow a value that nobody could be asked
 // about; nothing where no rule can.
-func (p *Policy) Hint(value permission.Value) string {
+func (p *Policy) Hint(d permission.Decision) string {
+	value := d.Value
 	patterns := shell.AlwaysPatterns(value.Tool, []permission.Value{value})
-	if len(patterns) == 0 {
+	if len(patterns) == 0 || d.Layer == permission.LayerPolicy {
 		return ""
 	}
 	return fmt.Sprintf(RuleHint+" %s: %q: {%q: \"allow\"}", p.File, value.Tool, patterns[0])
@@ -126,6 +142,13 @@ func (p *Policy) Hint(value permission.Value) string {
 // static ones. Calls that wait are judged again.
 func (p *Policy) AllowAlways(r *Rules, name string, patterns []string) error {
 	defer p.rechecks.tell()
+	above, err := p.Current()
+	if err == nil {
+		err = above.Lasting()
+	}
+	if err != nil {
+		return err
+	}
 	static, err := p.Static.Rules()
 	if static == nil && err != nil {
 		return err

@@ -25,7 +25,7 @@ func (p *Policy) pathJudge(r *Rules, workspace permission.Workspace, name string
 		return func(string) bool { return false }
 	}
 	judged := []string{"read_file"}
-	if slices.ContainsFunc(slices.Concat(rules.Agents, []*permission.Ruleset{rules.Static}), func(r *permission.Ruleset) bool { return r.DeniesSome(name) }) {
+	if slices.ContainsFunc(rules.All(), func(r *permission.Ruleset) bool { return r.DeniesSome(name) }) {
 		judged = append(judged, name)
 	}
 	found := &foundPaths{workspace: workspace, plain: make(map[string]bool)}

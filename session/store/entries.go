@@ -134,7 +134,7 @@ func (r *Record) EndedEntry() LogEntry {
 func (r *Record) StartEvent() event.SessionStart {
 	return event.SessionStart{
 		SessionID: r.ID, AgentType: r.Agent, ParentID: r.ParentID, ParentMessageID: r.ParentMessageID,
-		Description: r.Description, Model: r.Model, Depth: r.Depth, Resumes: r.Resumes, Traceparent: r.Traceparent,
+		Description: r.Description, Model: r.Model, Depth: r.Depth, Resumes: r.Resumes, Traceparent: r.Traceparent, Policy: r.Policy,
 	}
 }
 

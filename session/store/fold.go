@@ -246,7 +246,7 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 		f.Started = true
 		r.ID, r.Agent, r.ParentID, r.ParentMessageID = ev.SessionID, ev.AgentType, ev.ParentID, ev.ParentMessageID
 		r.Description, r.Model, r.Depth, r.Resumes = ev.Description, ev.Model, ev.Depth, ev.Resumes
-		r.Traceparent = ev.Traceparent
+		r.Traceparent, r.Policy = ev.Traceparent, ev.Policy
 		if r.CreatedAt.IsZero() {
 			r.CreatedAt = at
 		}

@@ -78,6 +78,7 @@ type Record struct {
 	Cleanup         bool            `json:"cleanup,omitempty"`      // it is deleted once its result was delivered: see [Store.CleanUp]
 	Background      bool            `json:"background,omitempty"`   // its parent is told of its end by a message
 	Resumes         string          `json:"resumes,omitempty"`      // the session whose conversation this one goes on with
+	Policy          string          `json:"policy,omitempty"`       // the hash of the policy that it began under; empty means there was none
 	Resident        string          `json:"residentFile,omitempty"` // stands before its prompt: relative to the workspace, or absolute
 	Todo            *Progress       `json:"todo,omitempty"`         // by its own list; nil means it keeps none
 	Work            Work            `json:"work,omitzero"`          // zero means nothing was done, or a worker of before it was noted

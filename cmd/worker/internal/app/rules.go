@@ -21,7 +21,7 @@ func RulesFile(ws *workspace.Workspace) string {
 // OwnRules are the rules that stand behind every agent's own: no file can lift
 // them.
 func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
-	rules := ownFolders(ws, p.SharedAgents(ws)...)
+	rules := ownFolders(ws, p.SharedAgents(ws), p.policyFiles())
 	for _, pattern := range below(p.Settings.KeyFiles()...) {
 		rules = append(rules, permission.Rule{
 			Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "the API key's file"}, Own: true,
@@ -35,8 +35,8 @@ func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
 //
 // The same for git's own folder, where a file can be a program that the user's
 // next git command runs: no file tool writes there. And for agentsDirs, the
-// further folders of agent files, which serve other workspaces too.
-func ownFolders(ws *workspace.Workspace, agentsDirs ...string) []permission.Rule {
+// further folders of agent files, which serve other workspaces too; and for policyFiles.
+func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles []string) []permission.Rule {
 	var rules []permission.Rule
 	deny := func(source string, patterns []string, tools ...string) {
 		for _, name := range tools {
@@ -49,6 +49,7 @@ func ownFolders(ws *workspace.Workspace, agentsDirs ...string) []permission.Rule
 	}
 	deny("git's own folder", []string{".git", ".git/**", "**/.git", "**/.git/**"}, "write_file", "edit_file")
 	deny("the agent files of --agents-dir", below(agentsDirs...), "write_file", "edit_file")
+	deny("the policy", below(policyFiles...), "write_file", "edit_file")
 	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
 	return rules
 }
@@ -80,7 +81,7 @@ func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
 		Sandbox: tool.SandboxOptions{
 			Mode:      p.Settings.Sandbox.Mode,
 			Folders:   p.Settings.Sandbox.Folders,
-			Protected: folders,
+			Protected: slices.Concat(folders, p.policyFiles()),
 			Hidden:    slices.Concat([]string{ws.StateDir, ws.StateHome, ws.ConfigDir}, p.Settings.KeyFiles()),
 		},
 	}

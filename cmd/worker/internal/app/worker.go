@@ -42,6 +42,10 @@ type Worker struct {
 // use that, and the answer is worth waiting for. stays says that the worker does not end
 // with a task: it goes on with subagents of workers that were killed.
 func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attended, stays bool) (_ *Worker, err error) {
+	above, err := p.OpenPolicy()
+	if err != nil {
+		return nil, err
+	}
 	s, err := p.OpenStorage(ctx)
 	if err != nil {
 		return nil, err
@@ -86,6 +90,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 		Bus:        s.Bus,
 		Workspace:  permission.Workspace{Root: ws.Root, Home: ws.Home},
 		Static:     rules,
+		Policy:     above,
 		RulesFile:  RulesFile(ws),
 		Model:      p.Models().Get,
 		Own:        p.Models().Own,

@@ -13,7 +13,8 @@ import (
 // evalCall is one call, in JSON. Keys that it does not know, such as what
 // a test expects, are left to who wrote them.
 type evalCall struct {
-	Agent   json.RawMessage // one ruleset; null: no agent layer
+	Policy  json.RawMessage // one ruleset; null: no policy
+	Agent   json.RawMessage // likewise
 	Static  json.RawMessage
 	Rules   json.RawMessage // another name of Static
 	Runtime [][]string      // pairs of a tool and a pattern that "always" has allowed
@@ -90,6 +91,13 @@ func (j *Judge) evalLayers(call *evalCall) (*permission.Layers, error) {
 		call.Static = call.Rules
 	}
 	opts := &permission.ParseOptions{Home: j.ws.Home}
+	if given(call.Policy) {
+		rules, err := permission.ParseJSON(call.Policy, "policy", opts)
+		if err != nil {
+			return nil, err
+		}
+		layers.Policies = []*permission.Ruleset{rules}
+	}
 	if given(call.Agent) {
 		agent, err := permission.ParseJSON(call.Agent, "agent", opts)
 		if err != nil {

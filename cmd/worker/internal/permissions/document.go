@@ -79,12 +79,26 @@ func (doc *explainDocument) fill(e permission.Explanation) {
 				Layer: m.Layer, Wins: m.Wins,
 			}
 			if m.Layer == permission.LayerAgent {
-				match.Agent = doc.Layers[m.Agent].Agent // agents come first
+				match.Agent = doc.agent(m.Agent)
 			}
 			value.Matches = append(value.Matches, match)
 		}
 		doc.Values = append(doc.Values, value)
 	}
+}
+
+// agent returns the name of the agent whose layer is the nth of those.
+func (doc *explainDocument) agent(n int) string {
+	for _, l := range doc.Layers {
+		if l.Layer != permission.LayerAgent {
+			continue
+		}
+		if n == 0 {
+			return l.Agent
+		}
+		n--
+	}
+	return ""
 }
 
 // printSandbox shows what holds a command, for people.

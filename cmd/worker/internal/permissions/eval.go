@@ -23,9 +23,10 @@ func (p commands) evalCommand() *cobra.Command {
 		Long: `eval reads JSON lines from stdin and writes a line for each, as soon as it has it:
 
   {"agent": RULES|null, "static": RULES, "runtime": [[TOOL, PATTERN]...],
-   "tool": NAME, "args": {...}}
-  {"action": "allow|ask|deny", "layer": "agent|static|runtime|default|tool",
-   "rule": {...}|null, "values": [...]}
+   "policy": RULES|null, "tool": NAME, "args": {...}}
+  {"action": "allow|ask|deny",
+   "layer": "policy|agent|static|runtime|default|tool", "rule": {...}|null,
+   "values": [...]}
 
 RULES are in the form of permissions.jsonc, or an ordered list of pairs. "values"
 in place of "args" are the texts to judge; args become values as the tool itself

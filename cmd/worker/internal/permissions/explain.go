@@ -39,7 +39,7 @@ a tool that is not built in it is the value itself, "*" (the call as such) if
 left out. --json-args gives all arguments instead.
 
 The layers are those of a new session of --agent; given twice, the second is
-called by the first. Without --agent only permissions.jsonc is asked. The exit
+called by the first. Without --agent only the policy and permissions.jsonc are asked. The exit
 status is 0 whatever the answer; with --expect it is 1 if the answer differs.`,
 		Args: usage.Args(cobra.RangeArgs(1, 2)),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -134,6 +134,21 @@ func (p commands) explanation(args []string, opts explainOptions, agents func() 
 func (p commands) explainLayers(ws *workspace.Workspace, names []string, agents func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, error) {
 	doc.Layers = []layerDocument{}
 	layers := &permission.Layers{}
+	above, err := p.OpenPolicy()
+	if err != nil {
+		return nil, err
+	}
+	now, err := above.Current()
+	if err != nil {
+		return nil, err
+	}
+	for _, rules := range now.Rules() {
+		layers.Policies = append(layers.Policies, rules)
+		for rule := range rules.Rules() {
+			doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerPolicy, Source: rule.Source.File, Rules: rules.Len()})
+			break
+		}
+	}
 	if len(names) > 0 {
 		snapshot, err := agents()
 		if err != nil {

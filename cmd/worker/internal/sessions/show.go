@@ -57,6 +57,7 @@ func (p commands) showSession(ctx context.Context, sessions *store.Store, id str
 		{"description", r.Description},
 		{"role", r.Role},
 		{"parent", r.ParentID},
+		{"policy", r.Policy},
 		{"steps", fmt.Sprint(r.Steps)},
 		{"tokens", fmt.Sprintf("%d in, %d out, %d cached", r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CacheReadTokens)},
 		{"cost", r.Usage.ShowCost()},

@@ -77,6 +77,7 @@ type Settings struct {
 	Budget budget // of a caller's task, or of a primary agent, with all below it
 
 	Sandbox Sandbox
+	Policy  file // a further policy; empty means the machine's alone
 
 	retention
 	storeSync
@@ -139,6 +140,8 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.DurationVar(&s.StallTimeout, "stall-timeout", 0, "after what time without an event an agent is said to have stalled, and after what time more it is stopped, 1s to 24h (default: never)")
 	flags.Var(&s.Budget, "budget", "what a task may use with all that it starts, such as tokens=200k,cost=1.50,modelCalls=40,toolCalls=100,time=10m,then=ask (default: no limit)")
 	flags.DurationVar(&s.ApprovalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
+
+	flags.Var(&s.Policy, "policy", "a file that forbids more than the machine's policy does, in its form (default: the machine's policy alone)")
 
 	s.Sandbox.register(s.group("The sandbox"))
 	flags = s.group("What is kept")

@@ -1,0 +1,4 @@
+package policy
+
+// Dir is the folder of the machine's policy.
+const Dir = "/Library/Application Support/agentworker"

@@ -1,0 +1,120 @@
+package policy
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/agentworker/worker/internal/suggest"
+	"github.com/agentworker/worker/permission"
+)
+
+// reader reads one file into a policy.
+type reader struct {
+	policy *Policy
+	file   string
+	text   []byte
+}
+
+// keys are the keys of a policy file.
+var keys = map[string]func(r *reader, v *hujson.Value) error{
+	"rules":  (*reader).rules,
+	"always": (*reader).always,
+}
+
+// add adds what a file says.
+func (p *Policy) add(f *File) error {
+	r := &reader{policy: p, file: f.Path, text: bytes.TrimPrefix(f.text, []byte("\uFEFF"))}
+	root, err := hujson.Parse(r.text)
+	if err != nil { // the parser of rules tells the same, with its place
+		if _, err := permission.ParseJSON(f.text, f.Path, nil); err != nil {
+			return err
+		}
+		return &permission.SyntaxError{Source: permission.Source{File: f.Path}, Reason: err.Error(), Err: err}
+	}
+	object, ok := root.Value.(*hujson.Object)
+	if !ok {
+		return r.refuse(&root, "want an object with the keys %s", strings.Join(known(), ", "))
+	}
+	seen := make(map[string]bool)
+	for i := range object.Members {
+		m := &object.Members[i]
+		name := m.Name.Value.(hujson.Literal).String()
+		read := keys[name]
+		switch {
+		case read == nil:
+			return r.refuse(&m.Name, "unknown key %q%s (known: %s)", name, suggest.DidYouMean(name, known()), strings.Join(known(), ", "))
+		case seen[name]:
+			return r.refuse(&m.Name, "%q is given twice: write it once", name)
+		}
+		seen[name] = true
+		if err := read(r, &m.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func known() []string { return slices.Sorted(maps.Keys(keys)) }
+
+// at returns where a value is.
+func (r *reader) at(v *hujson.Value) permission.Source {
+	before := r.text[:min(v.StartOffset, len(r.text))]
+	return permission.Source{File: r.file, Line: 1 + bytes.Count(before, []byte("\n")), Column: len(before) - bytes.LastIndexByte(before, '\n')}
+}
+
+func (r *reader) refuse(v *hujson.Value, format string, args ...any) error {
+	return &permission.SyntaxError{Source: r.at(v), Reason: fmt.Sprintf(format, args...)}
+}
+
+// rules reads rules in the form of permissions.jsonc.
+func (r *reader) rules(v *hujson.Value) error {
+	// What stands before and behind is blanked: places stay what they are in the file.
+	text := slices.Clone(r.text[:min(v.EndOffset, len(r.text))])
+	for i := range text[:v.StartOffset] {
+		if text[i] != '\n' {
+			text[i] = ' '
+		}
+	}
+	home, err := homeFolder()
+	if err != nil && (bytes.Contains(text, []byte("~/")) || bytes.Contains(text, []byte("$HOME/"))) {
+		return r.refuse(v, "the home folder of this user is not known (%v): write absolute paths", err)
+	}
+	rules, err := permission.ParseJSON(text, r.file, &permission.ParseOptions{Home: home})
+	if err != nil {
+		return err
+	}
+	if rules.Len() > 0 {
+		r.policy.rules = append(r.policy.rules, rules)
+	}
+	return nil
+}
+
+// homeFolder returns the home folder as the system knows it: a variable of the environment
+// must not say which files a rule is about.
+func homeFolder() (string, error) {
+	u, err := user.LookupId(strconv.Itoa(os.Geteuid()))
+	if err != nil || u.HomeDir == "" {
+		return "/nonexistent", fmt.Errorf("no entry of the user %d: %w", os.Geteuid(), err)
+	}
+	return u.HomeDir, nil
+}
+
+// always reads whether an answer may add a rule that lasts.
+func (r *reader) always(v *hujson.Value) error {
+	switch v.Value.Kind() {
+	case 't':
+	case 'f':
+		r.policy.noRules = r.at(v)
+	default:
+		return r.refuse(v, "always: want true or false")
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+// Package policy has what an administrator lays down for all workers of a machine, above
+// repositories, their users and their agents. A policy only narrows: nothing in it grants
+// anything.
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/agentworker/worker/permission"
+)
+
+// Policy is what the files of a policy say together: what one of them forbids is
+// forbidden. It is immutable. A nil *Policy forbids nothing.
+type Policy struct {
+	files   []File
+	hash    string
+	rules   []*permission.Ruleset
+	noRules permission.Source // where "always" is forbidden; no file means it is not
+}
+
+// File is one file of a policy.
+type File struct {
+	Path string `json:"path"`
+	Hash string `json:"hash"` // of its text: "sha256:" and 64 hex digits
+	text []byte
+}
+
+// New returns the policy of these texts, in the order of the files. Errors are
+// [*permission.SyntaxError].
+func New(files ...File) (*Policy, error) {
+	p := &Policy{}
+	all := sha256.New()
+	for _, f := range files {
+		if err := p.add(&f); err != nil {
+			return nil, err
+		}
+		f.Hash = hashOf(f.text)
+		p.files = append(p.files, f)
+		fmt.Fprintf(all, "%s %s\n", f.Hash, f.Path)
+	}
+	p.hash = "sha256:" + hex.EncodeToString(all.Sum(nil))
+	return p, nil
+}
+
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Files returns the files of the policy, in the order in which they are read.
+func (p *Policy) Files() []File {
+	if p == nil {
+		return nil
+	}
+	return p.files
+}
+
+// Hash tells policies apart: "sha256:" and the hex digits of a hash of all files, with
+// their paths. Empty means there is no policy.
+func (p *Policy) Hash() string {
+	if p == nil {
+		return ""
+	}
+	return p.hash
+}
+
+// Rules returns the rules of each file that has any, for [permission.Layers].
+func (p *Policy) Rules() []*permission.Ruleset {
+	if p == nil {
+		return nil
+	}
+	return p.rules
+}
+
+// Narrows says for people what the policy narrows, a line for each thing.
+func (p *Policy) Narrows() []string {
+	lines := []string{}
+	if p == nil {
+		return lines
+	}
+	for _, rules := range p.rules {
+		for rule := range rules.Rules() {
+			if rule.Action != permission.Allow {
+				lines = append(lines, fmt.Sprintf("%v (%s)", rule, rule.Source))
+			}
+		}
+	}
+	if p.noRules.File != "" {
+		lines = append(lines, fmt.Sprintf("\"always\" is not offered (%s)", p.noRules))
+	}
+	return lines
+}
+
+// Lasting returns an error that names the file if answers may add no rule that lasts.
+func (p *Policy) Lasting() error {
+	if p == nil || p.noRules.File == "" {
+		return nil
+	}
+	return fmt.Errorf("the policy forbids rules that last (%s)", p.noRules)
+}

@@ -1,0 +1,181 @@
+//go:build unix
+
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentworker/worker/permission"
+)
+
+// write writes a file that others may not write, whatever the umask is.
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// place is a folder that others may not write, whatever the umask is.
+func place(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "etc")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{dir, filepath.Dir(dir), filepath.Dir(filepath.Dir(dir))} {
+		if err := os.Chmod(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func says(t *testing.T, s *Store, want string) {
+	t.Helper()
+	if _, err := s.Current(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+func decides(t *testing.T, s *Store, text string) permission.Action {
+	t.Helper()
+	p, err := s.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := permission.Layers{Policies: p.Rules(), Static: permission.MustRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})}
+	return l.Decide([]permission.Value{{Tool: "shell_exec", Text: text}}).Action
+}
+
+// A change counts for the next decision; what is broken, gone or open to others stops
+// everything until it is put right.
+func TestStoreIsReadEachTime(t *testing.T) {
+	dir := place(t)
+	file := write(t, filepath.Join(dir, "p.jsonc"), `{"rules": {"shell_exec": {"rm *": "deny"}}}`)
+	s, err := open(filepath.Join(dir, "none"), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := s.Current()
+	if again, _ := s.Current(); again != first {
+		t.Error("the same text is compiled twice")
+	}
+	if decides(t, s, "rm x") != permission.Deny || decides(t, s, "ls") != permission.Allow {
+		t.Error("the rules are not those of the file")
+	}
+	write(t, file, `{"rules": {"shell_exec": {"ls": "deny"}}, "always": false}`)
+	if decides(t, s, "ls") != permission.Deny {
+		t.Error("a change does not count")
+	}
+	if now, _ := s.Current(); now.Hash() == first.Hash() || now.Lasting() == nil || !strings.Contains(now.Lasting().Error(), "p.jsonc:1") {
+		t.Errorf("hash %s, lasting %v", now.Hash(), now.Lasting())
+	}
+	write(t, file, `{"rules": {"shell_exec": {"ls": "de`)
+	says(t, s, "p.jsonc:1")
+	write(t, file, ``)
+	says(t, s, "p.jsonc")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	says(t, s, "no such file")
+	write(t, file, `{"rules": {"shell_exec": {"rm *": "deny"}}}`)
+	if decides(t, s, "rm x") != permission.Deny {
+		t.Error("put back, it does not hold")
+	}
+	for _, path := range []string{file, dir} {
+		before, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, before.Mode().Perm()|0o020); err != nil {
+			t.Fatal(err)
+		}
+		says(t, s, path+" may be written by others")
+		if err := os.Chmod(path, before.Mode().Perm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A link leads on to what has to be an administrator's, too.
+	elsewhere := write(t, filepath.Join(dir, "open", "p.jsonc"), `{}`)
+	if err := os.Chmod(filepath.Dir(elsewhere), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link.jsonc")
+	if err := os.Symlink("open/p.jsonc", link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(filepath.Join(dir, "none"), link); err == nil || !strings.Contains(err.Error(), "open may be written by others") {
+		t.Errorf("a link to where others write: %v", err)
+	}
+	if s, err := open(filepath.Join(dir, "none"), ""); err != nil {
+		t.Error(err)
+	} else if p, err := s.Current(); p != nil || err != nil || p.Hash() != "" || p.Rules() != nil || p.Lasting() != nil {
+		t.Errorf("without a policy: %v, %v", p, err)
+	}
+}
+
+// The machine's own files: the main one first, then the drop-ins by name. Who runs this is
+// root or not: then the files are refused.
+func TestStoreOfTheMachine(t *testing.T) {
+	dir := place(t)
+	write(t, filepath.Join(dir, "policy.jsonc"), `{"rules": {"shell_exec": {"*": "ask"}}}`)
+	second := write(t, filepath.Join(dir, "policy.d", "20.jsonc"), `{"rules": {"shell_exec": {"*": "allow"}}}`)
+	write(t, filepath.Join(dir, "policy.d", "10.jsonc"), `{"rules": {"shell_exec": {"rm *": "deny"}}}`)
+	if err := os.Chmod(filepath.Join(dir, "policy.d"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(dir, "")
+	if os.Geteuid() != 0 {
+		if err == nil || !strings.Contains(err.Error(), "chown root") {
+			t.Errorf("files of somebody else: %v", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := s.Current()
+	var names []string
+	for _, f := range p.Files() {
+		names = append(names, filepath.Base(f.Path))
+	}
+	if got := strings.Join(names, " "); got != "policy.jsonc 10.jsonc 20.jsonc" {
+		t.Error(got)
+	}
+	if decides(t, s, "rm x") != permission.Deny || decides(t, s, "ls") != permission.Ask {
+		t.Error("a later file lifts what an earlier one forbids")
+	}
+	if err := os.Remove(second); err != nil {
+		t.Fatal(err)
+	}
+	says(t, s, "20.jsonc has held, and is gone")
+	write(t, second, `{}`)
+	write(t, filepath.Join(dir, "policy.d", "30.json"), `{}`)
+	says(t, s, "30.json is not read")
+}
+
+func TestErrorsHavePlaces(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n  \"rule\": {}\n}":             `p:2:3: unknown key "rule" (did you mean "rules"?)`,
+		"{\"rules\": {},\n \"rules\": {}}": `p:2:2: "rules" is given twice`,
+		"[]":                               `p:1:1: want an object`,
+		"{\n \"rules\": {\n  \"a\": {\n   \"x\": \"denny\"}}}": `p:4:9: unknown action "denny"`,
+		"{\"always\": 1}":  `p:1:12: always: want true or false`,
+		"{\"rules\": []\n": `p:2:1: `,
+	} {
+		if _, err := New(File{Path: "p", text: []byte(text)}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+}
