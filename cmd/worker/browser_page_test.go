@@ -20,6 +20,8 @@ const pageScript = `
 {"match": {"user": "mkdir one"}, "text": "Made one."}
 {"match": {"user": "mkdir two"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "mkdir two"}}]}
 {"match": {"user": "mkdir two"}, "text": "Made two."}
+{"match": {"user": "plan it"}, "toolCalls": [{"name": "plan_exit", "arguments": {"plan": "1. Tidy.\\n2. Rest."}}]}
+{"match": {"user": "plan it"}, "text": "Carried out."}
 {"match": {"user": "good morning"}, "text": "Good morning to you.", "repeat": true}
 {"match": {"user": "how are you"}, "text": "I am well.", "repeat": true}
 {"match": {"user": "still there"}, "text": "I am here again.", "repeat": true}
@@ -114,7 +116,10 @@ func TestPageRestart(t *testing.T) {
 // TestPageConversation: a conversation with a primary agent is begun, goes on in its session,
 // and in the next run of it where the worker was killed.
 func TestPageConversation(t *testing.T) {
-	w := startPageWorker(t, pageScript, nil)
+	w := startPageWorker(t, pageScript, map[string]string{
+		".agents/agents/plan.md":  "---\ndescription: Plans.\nmode: primary\nplanExit: build\npermission:\n  \"*\": deny\n  plan_exit: allow\n---\nPlan.\n",
+		".agents/agents/build.md": "---\ndescription: Builds.\nmode: primary\n---\nBuild.\n",
+	})
 	b := openBrowser(t)
 	b.open(w.link())
 	b.see("#connection", "live")
@@ -141,4 +146,16 @@ func TestPageConversation(t *testing.T) {
 	b.until("location.pathname.startsWith('/sessions/') && location.pathname !== '" + address + "'")
 	b.see(".block.assistant", "I am here again.")
 	b.see(".block.assistant", "I am well.")
+
+	b.click("nav a", "Agents")
+	b.fill("form.start [name=kind]", "talk")
+	js[bool](b, "document.querySelector('form.start [name=kind]').dispatchEvent(new Event('change'))")
+	b.see("form.start [name=agent] option", "plan")
+	b.fill("form.start [name=agent]", "plan")
+	b.fill("form.start [name=prompt]", "plan it")
+	b.click("form.start button", "Start")
+	b.see(".card header", "puts its plan to you")
+	b.see(".card .arguments", "2. Rest.")
+	b.click(".card [data-answer=once]", "Carry it out")
+	b.see(".block.assistant", "Carried out.")
 }

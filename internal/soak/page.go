@@ -79,7 +79,7 @@ func page(r *run) error {
 	if err != nil {
 		return err
 	}
-	child, err := m.running(w.url, lead.SessionID)
+	child, err := m.running(w.url, lead.SessionID) // the newest come first
 	if err != nil {
 		return err
 	}

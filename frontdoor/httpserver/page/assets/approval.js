@@ -10,10 +10,20 @@ const settle = 500;
 
 const rulesFile = document.querySelector('meta[name=rules-file]').content;
 
+// Questions that are no calls which a model has made: what is asked, and what the answers are called.
+const questions = {
+  plan_exit: { asks: 'puts its plan to you', once: 'Carry it out', deny: 'Go on planning…', why: 'What is wrong with it? The model reads it. (Enter sends)' },
+  budget: { asks: 'has used up its budget', once: 'Let it use as much again', deny: 'No more…', why: 'Why not? (Enter sends)' },
+};
+
+// asks says in a few words what a card is about.
+export const asks = (card) => questions[card.tool]?.asks ?? `asks to call ${card.tool}`;
+
 export function approvalCard(card) {
+  const question = questions[card.tool];
   const status = h('p', { class: 'status', role: 'status' });
-  const reason = h('input', { type: 'text', name: 'reason', placeholder: 'Why not? The model reads it. (Enter sends)', 'aria-label': 'Reason, which the model reads', autocomplete: 'off' });
-  const why = h('form', { class: 'feedback', hidden: true }, reason, h('button', { class: 'danger' }, 'Deny'));
+  const reason = h('input', { type: 'text', name: 'reason', placeholder: question?.why ?? 'Why not? The model reads it. (Enter sends)', 'aria-label': 'Reason, which the model reads', autocomplete: 'off' });
+  const why = h('form', { class: 'feedback', hidden: true }, reason, h('button', { class: 'danger' }, question ? 'Send' : 'Deny'));
   const buttons = [];
   const button = (answer, label, key, kind) => {
     const el = h('button', { type: 'button', class: kind, 'data-answer': answer, disabled: true, onclick: () => choose(answer) }, label, ' ', h('kbd', {}, key));
@@ -48,16 +58,16 @@ export function approvalCard(card) {
   });
   const crumbs = names.flatMap((a, i) => (i ? [' › ', a] : [a]));
   const expires = h('span', { class: 'expires' });
-  const el = h('article', { class: 'card approval', tabIndex: 0, 'aria-label': `${card.agent || 'A caller'} asks to call ${card.tool}` },
-    h('header', {}, h('span', { class: 'who' }, crumbs), ' asks to call ', h('code', {}, card.tool), h('span', { class: 'grow' }), expires),
+  const el = h('article', { class: 'card approval', tabIndex: 0, 'aria-label': `${card.agent || 'A caller'} ${asks(card)}` },
+    h('header', {}, h('span', { class: 'who' }, crumbs), question ? ` ${question.asks}` : [' asks to call ', h('code', {}, card.tool)], h('span', { class: 'grow' }), expires),
     h('p', { class: 'reason' }, card.reason),
     h('dl', { class: 'arguments' }, card.arguments.map((a) => [h('dt', {}, a.name), h('dd', {}, h('pre', { tabIndex: 0 }, pieces(a.text)))])),
     seen(card),
-    always(card),
+    question && card.whole ? null : always(card),
     h('div', { class: 'answers' },
-      button('once', 'Approve once', 'a', 'good'),
-      card.always.length ? button('always', 'Always', 'A', '') : null,
-      button('deny', 'Deny…', 'd', 'danger'), status),
+      button('once', question?.once ?? 'Approve once', 'a', 'good'),
+      card.always.length && !question ? button('always', 'Always', 'A', '') : null,
+      button('deny', question?.deny ?? 'Deny…', 'd', 'danger'), status),
     why);
   setTimeout(() => {
     for (const b of buttons) b.disabled = false;

@@ -3,7 +3,7 @@
 
 import { h, keyed, setText } from './dom.js';
 import { live, onChange } from './live.js';
-import { approvalCard } from './approval.js';
+import { approvalCard, asks } from './approval.js';
 import { title, age } from './format.js';
 import { stop } from './api.js';
 
@@ -77,7 +77,7 @@ class Needs {
     const fresh = items.filter((item) => !this.#told.has(item.key));
     this.#told = new Set(items.map((item) => item.key));
     if (!fresh.length) return;
-    const text = fresh.map((item) => (item.card ? `${item.card.agent || 'a caller'} asks to call ${item.card.tool}` : `${title(item.row)} is ${item.why}`)).join('; ');
+    const text = fresh.map((item) => (item.card ? `${item.card.agent || 'a caller'} ${asks(item.card)}` : `${title(item.row)} is ${item.why}`)).join('; ');
     setText(document.getElementById('announce'), text);
     if (document.hidden && globalThis.Notification?.permission === 'granted') new Notification('agentworker', { body: text, tag: 'agentworker' });
   }

@@ -28,7 +28,7 @@ export function session(id) {
     ev.preventDefault();
     sendForm.requestSubmit();
   });
-  const below = new Tree({ top: id, open: (child) => go(link(child)), label: 'Subagents' });
+  const below = new Tree({ top: id, open: (child) => go(link(child)), label: 'Subagents', most: 12 });
   below.element.classList.add('alone');
   const subagents = h('section', { 'aria-label': 'Subagents', hidden: true }, below.element);
 

@@ -9,9 +9,12 @@ const narrow = matchMedia('(max-width: 720px)');
 const folded = new Set();
 
 export class Tree {
-  // top is the session whose descendants are shown; '': all sessions.
-  constructor({ top = '', open, label }) {
+  // top is the session whose descendants are shown; '': all sessions. most is how many rows
+  // there are at first; a button shows the rest.
+  constructor({ top = '', open, label, most = Infinity }) {
     this.top = top;
+    this.most = most;
+    this.rest = h('button', { type: 'button', class: 'quiet rest', hidden: true, onclick: () => { this.most = Infinity; this.layout(); } });
     this.open = open;
     this.list = []; // {id, depth, more}
     this.elements = new Map();
@@ -20,7 +23,7 @@ export class Tree {
     this.running = false;
     this.body = h('div', { class: 'rows', role: 'tree', tabIndex: 0, 'aria-label': label });
     this.empty = h('p', { class: 'empty' });
-    this.element = h('div', { class: 'tree' }, this.body, this.empty);
+    this.element = h('div', { class: 'tree' }, this.body, this.rest, this.empty);
     this.stop = [onChange((change) => this.#change(change))];
     const draw = () => this.draw();
     for (const name of ['scroll', 'resize']) {
@@ -66,7 +69,7 @@ export class Tree {
     const wanted = this.#wanted();
     const walk = (parent, depth) => {
       const ids = live.children.get(parent) ?? [];
-      for (const id of parent === '' ? [...ids].reverse() : ids) {
+      for (const id of parent === this.top ? [...ids].reverse() : ids) { // the newest first
         if (wanted && !wanted.has(id)) continue;
         const more = (live.children.get(id) ?? []).length > 0;
         this.list.push({ id, depth, more });
@@ -74,6 +77,12 @@ export class Tree {
       }
     };
     walk(this.top, 0);
+    const more = this.list.length - this.most;
+    this.rest.hidden = more <= 0;
+    if (more > 0) {
+      setText(this.rest, `Show ${more} more`);
+      this.list.length = this.most;
+    }
     this.body.style.height = `${this.list.length * this.height()}px`;
     this.empty.hidden = this.list.length > 0;
     const none = this.filter || this.running ? 'No session is like that.' : 'No sessions yet: start a task on the page Agents, or call one from a host.';
