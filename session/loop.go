@@ -47,6 +47,12 @@ type Outcome struct {
 	// Partial is what the model has said last, if the turn has not completed; empty means
 	// nothing.
 	Partial string
+
+	// Stop says why the model's last answer ended; empty means it has given none.
+	Stop model.StopReason
+
+	// OutOfSteps says that the model had to conclude, as its steps were used up.
+	OutOfSteps bool
 }
 
 // Prompt gives the session a prompt and runs the loop until the model has
@@ -71,9 +77,11 @@ type Turn struct {
 	next   string          // the id of the next message of the model
 	below  func() bool     // takes the turn out of the context that it began in; nil means it can't be
 
-	corrections int    // answers that were not accepted
-	said        string // by the model, last
-	repairs     int    // answers whose checks failed
+	corrections int              // answers that were not accepted
+	said        string           // by the model, last
+	stop        model.StopReason // of its last answer
+	final       bool             // which was the one that its steps were used up for
+	repairs     int              // answers whose checks failed
 }
 
 // Begin returns a turn that is to be run, or released.
@@ -154,10 +162,11 @@ func (t *Turn) Run() Outcome {
 
 // outcome tells how the turn has ended.
 func (t *Turn) outcome(text string, err error) Outcome {
+	out := Outcome{Status: store.Completed, Text: text, Stop: t.stop, OutOfSteps: t.final}
 	if err == nil {
-		return Outcome{Status: store.Completed, Text: text}
+		return out
 	}
-	out := Outcome{Status: store.Failed, Err: err}
+	out.Status, out.Text, out.Err = store.Failed, "", err
 	var limit *lifetime.TimeLimitError
 	if t.Context().Err() != nil {
 		out.Err = context.Cause(t.Context())
@@ -174,7 +183,7 @@ func (t *Turn) outcome(text string, err error) Outcome {
 		}
 	}
 	if broken := t.s.brokenBy(); broken != nil {
-		out = Outcome{Status: store.Failed, Err: broken}
+		out.Status, out.Err = store.Failed, broken
 	}
 	out.Partial = t.said
 	return out
@@ -225,6 +234,7 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 		}
 		return "", false, err
 	}
+	t.stop, t.final = a.stop, a.final
 	if len(a.message.ToolCalls) == 0 || a.final {
 		if !a.final && a.stop != model.StopRefusal {
 			if more, err := t.await(); more || err != nil {

@@ -44,15 +44,7 @@ to --approval-timeout (10m), and is then refused with the rule that would allow 
 }
 
 func (p *program) mcp(ctx context.Context, page string) error {
-	// No signal kills this process before its children have ended: neither that
-	// of a host that has gone, which is a write that fails, nor a further one to
-	// end, as where ^C in a terminal reaches the host and this process, and the
-	// host then ends what it has started.
-	ignored := make(chan os.Signal, 1)
-	signal.Notify(ignored, syscall.SIGPIPE, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(ignored)
-
-	return p.Serving(ctx, func(a *app.Worker) (err error) {
+	return p.onStdio(ctx, "an MCP server, which a host starts", true, func(a *app.Worker, in io.ReadCloser) (err error) {
 		where := func() string { return "" }
 		if page != "" {
 			ctx, shut := context.WithCancel(ctx)
@@ -67,14 +59,30 @@ func (p *program) mcp(ctx context.Context, page string) error {
 			}()
 			where = web.URL
 		}
+		return p.mcpServer(a, where).Serve(ctx, &mcpserver.Stdio{In: in, Out: p.Stdout, Logger: p.Logger()})
+	})
+}
+
+// onStdio serves one client on stdin and stdout. what says what this is, to who starts it
+// in a terminal; stays is as in [app.Program.OpenWorker].
+func (p *program) onStdio(ctx context.Context, what string, stays bool, do func(*app.Worker, io.ReadCloser) error) error {
+	// No signal kills this process before its children have ended: neither that
+	// of a host that has gone, which is a write that fails, nor a further one to
+	// end, as where ^C in a terminal reaches the host and this process, and the
+	// host then ends what it has started.
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGPIPE, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(ignored)
+
+	return p.Serving(ctx, stays, func(a *app.Worker) error {
 		if p.StdinTTY {
-			fmt.Fprintln(p.Stderr, "worker: this is an MCP server, which a host starts; it waits for its messages on stdin (Ctrl-D ends it)")
+			fmt.Fprintf(p.Stderr, "worker: this is %s; it waits for its messages on stdin (Ctrl-D ends it)\n", what)
 		}
 		in, ok := p.Stdin.(io.ReadCloser)
 		if !ok {
 			in = io.NopCloser(p.Stdin)
 		}
-		return p.mcpServer(a, where).Serve(ctx, &mcpserver.Stdio{In: in, Out: p.Stdout, Logger: p.Logger()})
+		return do(a, in)
 	})
 }
 

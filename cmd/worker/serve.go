@@ -85,7 +85,7 @@ func (p *program) serve(ctx context.Context, at listening) error {
 	if _, err := at.tls(); err != nil {
 		return err
 	}
-	return p.Serving(ctx, func(a *app.Worker) error {
+	return p.Serving(ctx, true, func(a *app.Worker) error {
 		// The end of one door shuts the others: half a server is none.
 		ctx, shut := context.WithCancel(ctx)
 		defer shut()

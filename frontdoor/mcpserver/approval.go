@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -123,7 +122,7 @@ type formText struct {
 // the first line: some hosts show the first rows alone. A rule is added by who
 // has seen all of the message, and a call let through by who was sent all of it.
 func approvalText(a *store.Approval, f hosts.Form) formText {
-	call, arguments := callText(a)
+	call, arguments := caller.CallText(a)
 	first, whole := termtext.Visible(call, maxShown)
 	lines := []string{fmt.Sprintf("%s: %s %s", termtext.OneLine(a.Agent, 40), termtext.OneLine(a.Tool, 60), first)}
 	arguments, all := termtext.Visible(arguments, maxShown)
@@ -148,16 +147,6 @@ func approvalText(a *store.Approval, f hosts.Form) formText {
 		text.note = "Not all of it may be shown: see 'worker approvals list --json'. " + text.note
 	}
 	return text
-}
-
-// callText returns what is to be decided on: a shell's command, or what another
-// tool's call wants as the rules see it, and its arguments.
-func callText(a *store.Approval) (call, arguments string) {
-	var args struct{ Command string }
-	if a.Tool == "shell_exec" && json.Unmarshal([]byte(a.Arguments), &args) == nil && args.Command != "" {
-		return args.Command, ""
-	}
-	return strings.Join(a.Patterns, ", "), a.Arguments
 }
 
 // shows reports whether the user of a form sees all of these lines.

@@ -46,6 +46,8 @@ var mayImport = map[string][]string{
 	"taskt":     {"agentdefs", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
 
+	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
+
 	"frontdoor/httpserver":      {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor", "frontdoor/httpserver/certs", "frontdoor/httpserver/openapi", "frontdoor/httpserver/page", "frontdoor/httpserver/problem", "frontdoor/httpserver/tokens"},
 	"frontdoor/httpserver/page": {"session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor", "frontdoor/httpserver/problem"},
 
@@ -65,7 +67,7 @@ var mayImport = map[string][]string{
 	"session/notes":        {"session/store", "eventbus/event", "permission", "tool"},
 	"session/requests":     {"session/store"},
 	"session/store":        {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
-	"taskt/conversation":   {"agentdefs", "taskt", "session", "session/store"},       // a person's
+	"taskt/conversation":   {"agentdefs", "taskt", "session", "session/store"},       // a person's, by 'worker run -i', the page and ACP
 	"taskt/instructions":   nil,
 	"taskt/memory":         {"permission", "tool"},
 	"taskt/planexit":       {"permission", "tool"},

@@ -39,6 +39,12 @@ func NextRun(id string) string {
 	return first + "-" + strconv.Itoa(run+1)
 }
 
+// FirstRun returns the id of the first run of a session.
+func FirstRun(id string) string {
+	first, _ := parseRun(id)
+	return first
+}
+
 // SameRuns reports whether the sessions of two ids are runs of the same one.
 func SameRuns(a, b string) bool {
 	a, _ = parseRun(a)

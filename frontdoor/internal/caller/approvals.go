@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/agentworker/worker/session/store"
 )
@@ -59,4 +60,14 @@ func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by 
 		return nil, BadRequest(err)
 	}
 	return approval, err
+}
+
+// CallText returns what is to be decided on: a shell's command, or what another
+// tool's call wants as the rules see it, and its arguments.
+func CallText(a *store.Approval) (call, arguments string) {
+	var args struct{ Command string }
+	if a.Tool == "shell_exec" && json.Unmarshal([]byte(a.Arguments), &args) == nil && args.Command != "" {
+		return args.Command, ""
+	}
+	return strings.Join(a.Patterns, ", "), a.Arguments
 }

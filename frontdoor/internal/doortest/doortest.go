@@ -5,6 +5,7 @@ package doortest
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"testing"
 
 	"github.com/agentworker/worker/agentdefs"
@@ -22,8 +23,8 @@ type Worker struct {
 	Bus      *eventbus.Bus
 	Sessions *session.Manager
 	Tasks    *taskt.Service
-
-	Agents *agentdefs.Registry
+	Agents   *agentdefs.Registry
+	Root     string // the workspace's folder
 }
 
 // Open returns the worker of a workspace. All is allowed but touch, which is asked
@@ -31,11 +32,14 @@ type Worker struct {
 func Open(t testing.TB, workspace string, store eventbus.Options, m model.Model, limits taskt.Limits) *Worker {
 	t.Helper()
 	w := new(Worker)
-	var err error
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Root = root
 	if w.Bus, err = eventbus.Open(t.Context(), workspace, &store); err != nil {
 		t.Fatal(err)
 	}
-	root := t.TempDir()
 	if w.Agents, err = agentdefs.Open(t.Context(), root, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -59,3 +59,8 @@ func Advice(err error, set *settings.Settings, getenv func(string) string) []str
 	}
 	return nil
 }
+
+// Advised says what has gone wrong, and what to do about it.
+func (p *Program) Advised(err error) string {
+	return strings.Join(append([]string{errtext.Of(err)}, Advice(err, &p.Settings, p.Getenv)...), "\n")
+}

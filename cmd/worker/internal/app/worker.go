@@ -181,14 +181,14 @@ func (a *Worker) isolate(ctx context.Context, from, id string) (*taskt.Place, er
 }
 
 // Serving opens what a server needs, with a log, and says what is wrong with the
-// agent files. It closes all of it when do returns.
-func (p *Program) Serving(ctx context.Context, do func(*Worker) error) (err error) {
+// agent files. It closes all of it when do returns. stays is as in [Program.OpenWorker].
+func (p *Program) Serving(ctx context.Context, stays bool, do func(*Worker) error) (err error) {
 	endLog, err := p.KeepLog()
 	if err != nil {
 		return err
 	}
 	defer endLog()
-	a, err := p.OpenWorker(ctx, nil, true, true)
+	a, err := p.OpenWorker(ctx, nil, true, stays)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // it was told to end before it had begun

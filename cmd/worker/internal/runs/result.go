@@ -71,12 +71,3 @@ func endedBy(ctx context.Context) store.Status {
 	}
 	return store.Failed
 }
-
-// firstWords describes a prompt in a few words.
-func firstWords(prompt string) string {
-	words := strings.Fields(prompt)
-	if len(words) <= 8 {
-		return strings.Join(words, " ")
-	}
-	return strings.Join(words[:8], " ") + " …"
-}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,9 +13,9 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
+	"github.com/agentworker/worker/taskt/conversation"
 )
 
 func (p commands) runCommand() *cobra.Command {
@@ -58,22 +57,12 @@ is asked there. /help lists its commands. It is one session: --resume goes on wi
 	return cmd
 }
 
-// primary is the agent of "worker run" where none is named. It has no rules of
-// its own: what it may do is what permissions.jsonc says.
-var primary = &agentdefs.Definition{
-	Name:     "primary",
-	Mode:     agentdefs.Primary,
-	MaxSteps: 50,
-	Prompt: "Answer the user's prompt. Give parts of the work that can be done apart to subagents with the task tool, " +
-		"several in one turn where they do not depend on each other, and put what they report together in your answer.",
-}
-
 // runPrimary runs a primary agent. Whatever goes wrong, --json and --events get
 // a document that says so.
 func (p commands) runPrimary(ctx context.Context, name, prompt string, opts runOptions) error {
 	doc, refused, err := p.prompt(ctx, name, prompt, opts)
 	if doc == nil {
-		doc = &taskt.Document{Type: "run_error", Agent: cmp.Or(name, primary.Name), Status: endedBy(ctx), Error: errtext.Of(err)}
+		doc = &taskt.Document{Type: "run_error", Agent: cmp.Or(name, conversation.Default.Name), Status: endedBy(ctx), Error: errtext.Of(err)}
 	}
 	if err := p.printResult(*doc, doc.Text, opts); err != nil {
 		return err
@@ -110,7 +99,7 @@ func (p commands) prompt(ctx context.Context, name, prompt string, opts runOptio
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	def, err := primaryAgent(a.Agents.Snapshot(), name)
+	def, err := conversation.Find(a.Agents.Snapshot(), name)
 	p.ReportAgent(a.Agents.Snapshot(), def, name)
 	if err != nil {
 		return nil, nil, exit.Usage(err)
@@ -118,7 +107,7 @@ func (p commands) prompt(ctx context.Context, name, prompt string, opts runOptio
 	if _, err := p.model(def.Model); err != nil {
 		return nil, nil, err
 	}
-	root, err := a.Tasks.OpenPrimary(ctx, def, firstWords(prompt))
+	root, err := a.Tasks.OpenPrimary(ctx, def, conversation.FirstWords(prompt))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,25 +130,4 @@ func (p commands) prompt(ctx context.Context, name, prompt string, opts runOptio
 		doc.Type, doc.Error = "run_error", errtext.Of(outcome.Err)
 	}
 	return &doc, watching.refused(), outcome.Err
-}
-
-func primaryAgent(snapshot *agentdefs.Snapshot, name string) (*agentdefs.Definition, error) {
-	if name == "" {
-		return primary, nil
-	}
-	def, candidates := snapshot.Resolve(name)
-	if len(candidates) > 0 {
-		return nil, fmt.Errorf("the agent %q could be any of %s: write it in the same case", name, strings.Join(candidates, ", "))
-	}
-	if def == nil || def.Mode == agentdefs.Subagent {
-		var names []string
-		for _, d := range snapshot.Agents() {
-			if d.Mode != agentdefs.Subagent {
-				names = append(names, d.Name)
-			}
-		}
-		return nil, fmt.Errorf("there is no primary agent %q%s; there are: %s (an agent file becomes one by 'mode: primary' or 'mode: all')",
-			name, suggest.DidYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
-	}
-	return def, nil
 }

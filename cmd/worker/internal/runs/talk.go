@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/conversation"
 )
 
 // talkOptions are the flags of a conversation.
@@ -66,13 +69,14 @@ func (p commands) talk(ctx context.Context, name, prompt string, talk talkOption
 		}
 		defer func() { err = errors.Join(err, c.a.Close()) }()
 		defer func() { err = errors.Join(err, c.end()); last = c.last() }()
-		if err := c.choose(ctx, name, talk.resume); err != nil {
+		resumes, err := c.choose(ctx, name, talk.resume)
+		if err != nil {
 			return err
 		}
 		var closed context.CancelFunc
 		c.screen, closed = context.WithCancel(ctx)
 		defer closed()
-		screen := chat.New(ctx, c, p.OutTerm, time.Now, c.greeting(ctx), strings.TrimSpace(prompt))
+		screen := chat.New(ctx, c, p.OutTerm, time.Now, c.greeting(ctx, resumes), strings.TrimSpace(prompt))
 		return terminal.Run(ctx, screen, c.feed, tea.WithEnvironment(p.Environ))
 	})
 	if last != "" {
@@ -82,8 +86,9 @@ func (p commands) talk(ctx context.Context, name, prompt string, talk talkOption
 }
 
 // choose finds the agent, and the session to go on with.
-func (c *talker) choose(ctx context.Context, name, resume string) error {
+func (c *talker) choose(ctx context.Context, name, resume string) (*store.Record, error) {
 	snapshot := c.a.Agents.Snapshot()
+	var resumes *store.Record
 	if resume != "" {
 		r, err := c.a.Records.Get(ctx, resume)
 		if err == nil {
@@ -91,34 +96,37 @@ func (c *talker) choose(ctx context.Context, name, resume string) error {
 		}
 		switch {
 		case err != nil:
-			return app.Meant(ctx, c.a.Records, err)
+			return nil, app.Meant(ctx, c.a.Records, err)
 		case !r.Status.Ended():
-			return fmt.Errorf("session %s has not ended: 'worker sessions send %s MESSAGE' sends it a message", r.ID, r.ID)
+			return nil, fmt.Errorf("session %s has not ended: 'worker sessions send %s MESSAGE' sends it a message", r.ID, r.ID)
 		case r.ParentID != "" || r.Agent == "":
-			return exit.Usage(fmt.Errorf("session %s is no conversation: 'worker sessions resume' has a subagent go on", r.ID))
-		case name == "" && r.Agent != primary.Name:
-			name = r.Agent
+			return nil, exit.Usage(fmt.Errorf("session %s is no conversation: 'worker sessions resume' has a subagent go on", r.ID))
 		}
-		c.resumes = r
+		name = cmp.Or(name, r.Agent)
+		resumes = r
 	}
-	var err error
-	c.def, err = primaryAgent(snapshot, name)
-	c.p.ReportAgent(snapshot, c.def, name)
+	def, err := conversation.Find(snapshot, name)
+	c.p.ReportAgent(snapshot, def, name)
 	if err != nil {
-		return exit.Usage(err)
+		return nil, exit.Usage(err)
 	}
-	_, err = c.p.model(c.def.Model)
-	return err
+	if _, err = c.p.model(def.Model); err != nil {
+		return nil, err
+	}
+	c.Conversation = conversation.New(c.ctx, conversation.Options{
+		Tasks: c.a.Tasks, Agents: c.a.Agents, Agent: def, Resumes: resumes, Opened: c.opened,
+	})
+	return resumes, nil
 }
 
 // greeting is what a conversation begins with.
-func (c *talker) greeting(ctx context.Context) string {
-	text := fmt.Sprintf("%s on %s. /help lists the commands, ctrl+d ends.", c.def.Name, c.Model())
-	if c.resumes == nil {
+func (c *talker) greeting(ctx context.Context, resumes *store.Record) string {
+	text := fmt.Sprintf("%s on %s. /help lists the commands, ctrl+d ends.", c.Agent().Name, c.Model())
+	if resumes == nil {
 		return text
 	}
-	text += "\nIt goes on with session " + c.resumes.ID + "."
-	messages, err := c.a.Records.Conversation(ctx, c.resumes.ID)
+	text += "\nIt goes on with session " + resumes.ID + "."
+	messages, err := c.a.Records.Conversation(ctx, resumes.ID)
 	if err != nil {
 		return text + "\n" + errtext.Of(err) // the first prompt fails by it
 	}
@@ -132,7 +140,7 @@ func (c *talker) greeting(ctx context.Context) string {
 
 // Agents implements [chat.Agent].
 func (c *talker) Agents() []string {
-	lines := []string{c.def.Name + "  you talk with it"}
+	lines := []string{c.Agent().Name + "  you talk with it"}
 	for _, d := range c.a.Agents.Snapshot().Agents() {
 		if d.Mode != agentdefs.Primary && !d.Hidden {
 			lines = append(lines, termtext.OneLine(d.Name, 60)+"  "+termtext.OneLine(strings.TrimSpace(d.Description), 200))

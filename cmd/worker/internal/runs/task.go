@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
+	"github.com/agentworker/worker/taskt/conversation"
 )
 
 func (p commands) taskCommand() *cobra.Command {
@@ -40,7 +41,7 @@ Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 			if err := cmp.Or(opts.check(), err); err != nil {
 				return err
 			}
-			in := taskt.Input{Description: firstWords(prompt), Prompt: prompt, AgentType: args[0], Background: new(bool), Checks: checks.all(), Cleanup: cleanup}
+			in := taskt.Input{Description: conversation.FirstWords(prompt), Prompt: prompt, AgentType: args[0], Background: new(bool), Checks: checks.all(), Cleanup: cleanup}
 			if err := cmp.Or(agentdefs.CheckAll(in.Checks), taskt.CheckCleanup(cleanup)); err != nil {
 				return exit.Usage(err)
 			}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/settings"
+	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/frontdoor/acpserver"
+	"github.com/agentworker/worker/taskt/conversation"
+)
+
+// acpOptions are the flags of acp.
+type acpOptions struct {
+	agent     string
+	ignoreMCP bool
+}
+
+func (p *program) acpCommand() *cobra.Command {
+	var opts acpOptions
+	cmd := &cobra.Command{
+		Use:   "acp",
+		Short: "Serve primary agents to an editor over ACP, on stdin and stdout",
+		Long: `Serves the primary agents of this workspace over ACP, the Agent Client Protocol, on
+stdin and stdout. An editor starts this command, in the folder of a project:
+docs/guide/editors.md says how each is told to. It ends with its stdin, or when it gets
+SIGTERM, and what its sessions run ends with it.
+
+What the permission rules ask about is put to the editor's user, also for subagents. It
+waits for an answer there or by 'worker approvals' in a terminal, for up to
+--approval-timeout (10m), and is then refused.`,
+		Example:           "  worker acp\n  worker acp --agent build --model sonnet",
+		Args:              usage.Args(cobra.NoArgs),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return p.acp(cmd.Context(), opts) },
+	}
+	cmd.Flags().StringVar(&opts.agent, "agent", "", "the primary agent with whom sessions begin (default: a general one)")
+	// It fails for a flag that is not there or has a function.
+	_ = cmd.RegisterFlagCompletionFunc("agent", p.CompleteAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Subagent }))
+	cmd.Flags().BoolVar(&opts.ignoreMCP, "ignore-mcp-servers", false, "open sessions for which the editor names MCP servers, without these")
+	return cmd
+}
+
+func (p *program) acp(ctx context.Context, opts acpOptions) error {
+	if p.ofHost() != nil {
+		return exit.Usage(errors.New("--model host: an editor brings no model along; name another one"))
+	}
+	return p.onStdio(ctx, "an ACP agent, which an editor starts", false, func(a *app.Worker, in io.ReadCloser) error {
+		if _, err := conversation.Find(a.Agents.Snapshot(), opts.agent); err != nil {
+			return exit.Usage(err)
+		}
+		return acpserver.New(acpserver.Options{
+			Tasks: a.Tasks, Agents: a.Agents, Sessions: a.Sessions.Store(), Bus: a.Bus, Root: a.Workspace.Root, Logger: p.Logger(),
+			Agent: opts.agent, Version: app.Version(), IgnoreMCP: opts.ignoreMCP, Explain: p.Advised,
+			Models: p.modelChoices(),
+			CheckModel: func(name string) error {
+				_, err := p.Models().Get(name)
+				return err
+			},
+		}).Serve(ctx, in, p.Stdout)
+	})
+}
+
+// modelChoices are the names of models that a user may choose from: those that can be had.
+func (p *program) modelChoices() []string {
+	var names []string
+	for _, aliases := range []map[string]string{p.Settings.ModelAliases, settings.BuiltinAliases} {
+		for _, name := range slices.Sorted(maps.Keys(aliases)) {
+			if _, err := p.Models().Get(name); err == nil && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

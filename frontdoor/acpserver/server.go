@@ -1,0 +1,79 @@
+package acpserver
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt"
+)
+
+// Options configures a [Server]. Tasks, Agents, Sessions, Bus and Root are required.
+type Options struct {
+	Tasks    *taskt.Service
+	Agents   taskt.Agents
+	Sessions *store.Store
+	Bus      *eventbus.Bus
+	Root     string // the workspace's folder
+
+	Agent   string // with whom sessions begin; empty means the default
+	Version string // the worker's, as clients show it; empty means "dev"
+
+	// Models are the names of models that a client's user may choose from; CheckModel
+	// says why one can't be had. nil means there is no choice.
+	Models     []string
+	CheckModel func(name string) error
+
+	// IgnoreMCP opens sessions for which the client names MCP servers, without them.
+	// false: such sessions are refused.
+	IgnoreMCP bool
+
+	// Explain says what has gone wrong and what to do about it; nil means what has gone
+	// wrong.
+	Explain func(error) string
+
+	// Grace is how long a client may take to read the last messages. 0 means 5 s.
+	Grace time.Duration
+
+	Logger *slog.Logger // nil discards them
+}
+
+// Server serves primary agents over ACP. It is safe for concurrent use.
+type Server struct {
+	opts Options
+	log  *slog.Logger
+}
+
+// New returns a server.
+func New(opts Options) *Server {
+	s := &Server{opts: opts, log: opts.Logger}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.opts.Version == "" {
+		s.opts.Version = "dev"
+	}
+	if s.opts.Grace == 0 {
+		s.opts.Grace = 5 * time.Second
+	}
+	if s.opts.Explain == nil {
+		s.opts.Explain = errtext.Of
+	}
+	return s
+}
+
+// Serve serves one client, which writes to in and reads from out, until in or ctx ends;
+// neither is an error. It returns when the client's sessions have ended, and closes in.
+func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
+	c := newConnection(ctx, s, out)
+	c.start(in)
+	select {
+	case <-ctx.Done():
+	case <-c.peer.Done():
+	}
+	return c.close(in)
+}

@@ -1,0 +1,191 @@
+package acpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/conversation"
+)
+
+// errMCP is the error of a session for which the client names MCP servers.
+var errMCP = errors.New("the worker connects its agents to no MCP servers of an editor, and would leave them out without a word: " +
+	"take them out of what the editor passes to this agent, or start 'worker acp --ignore-mcp-servers' to go on without them")
+
+// place says why a session can't be where the client wants it. cwd may be a folder of the
+// workspace: agents work in all of it.
+func (c *connection) place(cwd string, further []string, servers []acp.McpServer) error {
+	switch {
+	case len(servers) > 0 && !c.opts.IgnoreMCP:
+		return invalid(errMCP)
+	case len(further) > 0:
+		return invalid(errors.New("additionalDirectories: a worker serves one workspace, " + c.opts.Root))
+	case !filepath.IsAbs(cwd):
+		return invalid(fmt.Errorf("cwd %q is not absolute", cwd))
+	}
+	real, err := filepath.EvalSymlinks(cwd)
+	if err != nil {
+		return invalid(fmt.Errorf("cwd: %s", errtext.Of(err)))
+	}
+	rel, err := filepath.Rel(c.opts.Root, real)
+	if err != nil || !filepath.IsLocal(rel) {
+		return invalid(fmt.Errorf("cwd %q is outside of the workspace %s: start the worker there, or with --dir", cwd, c.opts.Root))
+	}
+	return nil
+}
+
+func (c *connection) newSession(_ context.Context, p acp.NewSessionRequest) (any, error) {
+	if err := c.place(p.Cwd, p.AdditionalDirectories, p.McpServers); err != nil {
+		return nil, err
+	}
+	t, err := c.open(store.NewID("ses"), c.opts.Agent, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &acp.NewSessionResponse{SessionId: acp.SessionId(t.id), ConfigOptions: t.options(), Modes: t.modes()}, nil
+}
+
+// open begins a conversation, which takes the place of one with the same id.
+func (c *connection) open(id, agent string, resumes *store.Record) (*talk, error) {
+	def, err := conversation.Find(c.opts.Agents.Snapshot(), agent)
+	if err != nil {
+		return nil, err
+	}
+	t := &talk{connection: c, id: id}
+	t.Conversation = conversation.New(c.life, conversation.Options{
+		Tasks: c.opts.Tasks, Agents: c.opts.Agents, Agent: def, ID: id, Resumes: resumes, Opened: t.opened,
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errClosed
+	}
+	c.talks[id] = t
+	return t, nil
+}
+
+// loadSession goes on with a conversation whose sessions have ended, and shows all of it.
+func (c *connection) loadSession(ctx context.Context, p acp.LoadSessionRequest) (any, error) {
+	t, newest, err := c.goOn(ctx, p.SessionId, p.Cwd, p.AdditionalDirectories, p.McpServers)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.replay(ctx, newest); err != nil {
+		return nil, err
+	}
+	return &acp.LoadSessionResponse{ConfigOptions: t.options(), Modes: t.modes()}, nil
+}
+
+// resumeSession is loadSession, and shows nothing.
+func (c *connection) resumeSession(ctx context.Context, p acp.ResumeSessionRequest) (any, error) {
+	t, _, err := c.goOn(ctx, p.SessionId, p.Cwd, p.AdditionalDirectories, p.McpServers)
+	if err != nil {
+		return nil, err
+	}
+	return &acp.ResumeSessionResponse{ConfigOptions: t.options(), Modes: t.modes()}, nil
+}
+
+// goOn returns a conversation that is stored, and the newest of its sessions. One that
+// this client has open ends first.
+func (c *connection) goOn(ctx context.Context, id acp.SessionId, cwd string, further []string, servers []acp.McpServer) (*talk, *store.Record, error) {
+	if err := c.place(cwd, further, servers); err != nil {
+		return nil, nil, err
+	}
+	if _, err := c.closeSession(ctx, acp.CloseSessionRequest{SessionId: id}); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, nil, err
+	}
+	r, err := c.opts.Sessions.Get(ctx, string(id))
+	if errors.Is(err, store.ErrAmbiguous) || err == nil && r.ID != string(id) {
+		err = &store.NotFoundError{What: "session", ID: string(id)}
+	}
+	if err == nil {
+		r, err = c.opts.Sessions.NewestRun(ctx, r)
+	}
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case r.ParentID != "" || r.Agent == "":
+		return nil, nil, invalid(fmt.Errorf("session %s is no conversation", r.ID))
+	case !r.Status.Ended():
+		return nil, nil, invalid(fmt.Errorf("session %s has not ended: another process runs it, which 'worker sessions stop %s' ends", r.ID, r.ID))
+	}
+	t, err := c.open(string(id), r.Agent, r)
+	return t, r, err
+}
+
+// talkOf returns a conversation that the client has open.
+func (c *connection) talkOf(id acp.SessionId) (*talk, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.talks[string(id)]; t != nil {
+		return t, nil
+	}
+	return nil, &store.NotFoundError{What: "session", ID: termtext.OneLine(string(id), 100)}
+}
+
+// closeSession ends a conversation, with its turn.
+func (c *connection) closeSession(_ context.Context, p acp.CloseSessionRequest) (*acp.CloseSessionResponse, error) {
+	t, err := c.talkOf(p.SessionId)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	delete(c.talks, t.id)
+	c.mu.Unlock()
+	t.stop()
+	return &acp.CloseSessionResponse{}, t.End()
+}
+
+// listSessions lists the conversations of the workspace, a page at a time.
+func (c *connection) listSessions(ctx context.Context, p acp.ListSessionsRequest) (any, error) {
+	if p.Cwd != nil {
+		if err := c.place(*p.Cwd, nil, nil); err != nil {
+			return nil, err
+		}
+	}
+	opts := store.ListOptions{}
+	if p.Cursor != nil {
+		opts.Cursor = *p.Cursor
+	}
+	page, err := c.opts.Sessions.Page(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	list := &acp.ListSessionsResponse{Sessions: []acp.SessionInfo{}}
+	if page.Next != "" {
+		list.NextCursor = &page.Next
+	}
+	for _, r := range page.Sessions {
+		if r.ParentID != "" || r.Agent == "" {
+			continue
+		}
+		if next, err := c.opts.Sessions.Next(ctx, r.ID); err != nil {
+			return nil, err
+		} else if next != nil { // that one is listed
+			continue
+		}
+		list.Sessions = append(list.Sessions, acp.SessionInfo{
+			SessionId: acp.SessionId(store.FirstRun(r.ID)), Cwd: c.opts.Root,
+			Title:     acp.Ptr(termtext.OneLine(strings.TrimSpace(r.Description), 200)),
+			UpdatedAt: acp.Ptr(latest(r).UTC().Format(time.RFC3339)),
+		})
+	}
+	return list, nil
+}
+
+func latest(r *store.Record) time.Time {
+	for _, at := range []time.Time{r.EndedAt, r.StartedAt} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return r.CreatedAt
+}

@@ -1,0 +1,169 @@
+package acpserver
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
+)
+
+// shown is a session as a client sees it.
+type shown struct {
+	dir string // what its paths are relative to
+
+	todo bool            // it keeps a list, which is its plan
+	kept map[string]bool // calls that are shown as a plan, by their ids
+}
+
+// kinds are those of the tools. Others are of the kind "other".
+var kinds = map[string]acp.ToolKind{
+	"read_file":  acp.ToolKindRead,
+	"list_dir":   acp.ToolKindRead,
+	"glob":       acp.ToolKindSearch,
+	"grep":       acp.ToolKindSearch,
+	"write_file": acp.ToolKindEdit,
+	"edit_file":  acp.ToolKindEdit,
+	"remember":   acp.ToolKindEdit,
+	"shell_exec": acp.ToolKindExecute,
+	"task":       acp.ToolKindThink,
+	"plan_exit":  acp.ToolKindSwitchMode,
+}
+
+func kindOf(tool string) acp.ToolKind {
+	if k, ok := kinds[tool]; ok {
+		return k
+	}
+	return acp.ToolKindOther
+}
+
+// updates are what the client is shown of an event of the session.
+func (s *shown) updates(ev event.Event) []acp.SessionUpdate {
+	switch ev := ev.(type) {
+	case event.ContentDelta:
+		return []acp.SessionUpdate{acp.UpdateAgentMessageText(ev.Delta)}
+	case event.ReasoningDelta:
+		return []acp.SessionUpdate{acp.UpdateAgentThoughtText(ev.Delta)}
+	case event.ToolCallStart:
+		return s.start(ev)
+	case event.ToolCallEnd:
+		return s.end(ev)
+	case event.Todo:
+		s.todo = true
+		return []acp.SessionUpdate{todoPlan(ev)}
+	case event.Plan:
+		if !s.todo {
+			return []acp.SessionUpdate{textPlan(ev)}
+		}
+	}
+	return nil
+}
+
+func (s *shown) start(ev event.ToolCallStart) []acp.SessionUpdate {
+	if ev.ToolName == "todo" || ev.ToolName == "plan" {
+		if s.kept == nil {
+			s.kept = make(map[string]bool)
+		}
+		s.kept[ev.ToolCallID] = true
+		return nil
+	}
+	args := argumentsOf(ev.Arguments)
+	return []acp.SessionUpdate{acp.StartToolCall(acp.ToolCallId(ev.ToolCallID), ev.Summary(), func(c *acp.SessionUpdateToolCall) {
+		c.Kind, c.Status, c.RawInput = kindOf(ev.ToolName), acp.ToolCallStatusInProgress, rawOf(ev.Arguments)
+		c.Locations = s.locations(args)
+		c.Content = s.diff(ev.ToolName, args)
+	})}
+}
+
+// end shows an outcome. An edit that was made keeps its difference as content.
+func (s *shown) end(ev event.ToolCallEnd) []acp.SessionUpdate {
+	if s.kept[ev.ToolCallID] {
+		delete(s.kept, ev.ToolCallID)
+		return nil
+	}
+	opts := []acp.ToolCallUpdateOpt{acp.WithUpdateStatus(statusOf(ev))}
+	if ev.IsError || ev.ToolName != "write_file" && ev.ToolName != "edit_file" {
+		opts = append(opts, acp.WithUpdateContent([]acp.ToolCallContent{block(fenced(termtext.Printable(ev.Result)))}))
+	}
+	return []acp.SessionUpdate{acp.UpdateToolCall(acp.ToolCallId(ev.ToolCallID), opts...)}
+}
+
+func statusOf(ev event.ToolCallEnd) acp.ToolCallStatus {
+	if ev.IsError {
+		return acp.ToolCallStatusFailed
+	}
+	return acp.ToolCallStatusCompleted
+}
+
+// arguments are those of calls that are shown in a way of their own.
+type arguments struct {
+	Path             string
+	Offset           int
+	OldText, NewText string
+	Content          string
+}
+
+func argumentsOf(raw string) arguments {
+	var args arguments
+	_ = json.Unmarshal([]byte(raw), &args) // what can't be read is not shown
+	return args
+}
+
+// rawOf is the input of a call as the protocol has it.
+func rawOf(raw string) any {
+	if json.Valid([]byte(raw)) {
+		return json.RawMessage(raw)
+	}
+	return raw
+}
+
+// locations are the files that a call is about.
+func (s *shown) locations(args arguments) []acp.ToolCallLocation {
+	if args.Path == "" {
+		return nil
+	}
+	at := acp.ToolCallLocation{Path: s.abs(args.Path)}
+	if args.Offset > 0 {
+		at.Line = &args.Offset
+	}
+	return []acp.ToolCallLocation{at}
+}
+
+func (s *shown) abs(path string) string {
+	path = filepath.FromSlash(path)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(s.dir, path)
+}
+
+// diff is what an edit changes, as its tool is told; nil of other calls.
+func (s *shown) diff(tool string, args arguments) []acp.ToolCallContent {
+	switch {
+	case args.Path == "":
+		return nil
+	case tool == "edit_file":
+		return []acp.ToolCallContent{acp.ToolDiffContent(s.abs(args.Path), args.NewText, args.OldText)}
+	case tool == "write_file":
+		return []acp.ToolCallContent{acp.ToolDiffContent(s.abs(args.Path), args.Content)}
+	}
+	return nil
+}
+
+func block(text string) acp.ToolCallContent { return acp.ToolContent(acp.TextBlock(text)) }
+
+var fences = regexp.MustCompile("`+")
+
+// fenced shows a text in Markdown as it is: no line of it ends the fence.
+func fenced(text string) string {
+	longest := 2
+	for _, run := range fences.FindAllString(text, -1) {
+		longest = max(longest, len(run))
+	}
+	fence := strings.Repeat("`", longest+1)
+	return fence + "\n" + strings.TrimRight(text, "\n") + "\n" + fence
+}
