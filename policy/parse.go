@@ -25,8 +25,10 @@ type reader struct {
 
 // keys are the keys of a policy file.
 var keys = map[string]func(r *reader, v *hujson.Value) error{
-	"rules":  (*reader).rules,
-	"always": (*reader).always,
+	"rules":   (*reader).rules,
+	"always":  (*reader).always,
+	"limits":  (*reader).limits,
+	"sandbox": (*reader).sandboxed,
 }
 
 // add adds what a file says.

@@ -17,6 +17,8 @@ type Policy struct {
 	files   []File
 	hash    string
 	rules   []*permission.Ruleset
+	bounds  map[string]Bound  // by the keys of settings
+	sandbox permission.Source // where one is required; no file means none is
 	noRules permission.Source // where "always" is forbidden; no file means it is not
 }
 
@@ -90,7 +92,7 @@ func (p *Policy) Narrows() []string {
 	if p.noRules.File != "" {
 		lines = append(lines, fmt.Sprintf("\"always\" is not offered (%s)", p.noRules))
 	}
-	return lines
+	return append(lines, p.boundLines()...)
 }
 
 // Lasting returns an error that names the file if answers may add no rule that lasts.

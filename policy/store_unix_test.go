@@ -165,14 +165,32 @@ func TestStoreOfTheMachine(t *testing.T) {
 	says(t, s, "30.json is not read")
 }
 
+// The least bound of all files counts.
+func TestBounds(t *testing.T) {
+	p, err := New(File{Path: "a", text: []byte(`{"limits": {"maxDepth": 2, "maxChildren": 4}}`)},
+		File{Path: "b", text: []byte(`{"limits": {"maxDepth": 3, "maxChildren": 3}, "sandbox": "required"}`)}, File{Path: "c", text: []byte(`{}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if depth, children := p.Bound("maxDepth"), p.Bound("maxChildren"); depth.Most != 2 || depth.Source.File != "a" || children.Most != 3 || children.Source.File != "b" {
+		t.Errorf("%+v, %+v", depth, children)
+	}
+	if p.Sandboxed().File != "b" || p.Bound("maxPerParent").Most != 0 || (*Policy)(nil).Bound("maxDepth").Most != 0 || len(p.Narrows()) != 3 {
+		t.Errorf("%q", p.Narrows())
+	}
+}
+
 func TestErrorsHavePlaces(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"rule\": {}\n}":             `p:2:3: unknown key "rule" (did you mean "rules"?)`,
 		"{\"rules\": {},\n \"rules\": {}}": `p:2:2: "rules" is given twice`,
 		"[]":                               `p:1:1: want an object`,
 		"{\n \"rules\": {\n  \"a\": {\n   \"x\": \"denny\"}}}": `p:4:9: unknown action "denny"`,
-		"{\"always\": 1}":  `p:1:12: always: want true or false`,
-		"{\"rules\": []\n": `p:2:1: `,
+		`{"limits": {"maxdepth": 1}}`:                          `p:1:13: limits: unknown key "maxdepth"`,
+		`{"limits": {"maxDepth": 0}}`:                          `p:1:25: limits: maxDepth: want a whole number from 1`,
+		`{"sandbox": "off"}`:                                   `p:1:13: sandbox: want "required"`,
+		"{\"always\": 1}":                                      `p:1:12: always: want true or false`,
+		"{\"rules\": []\n":                                     `p:2:1: `,
 	} {
 		if _, err := New(File{Path: "p", text: []byte(text)}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)

@@ -60,6 +60,9 @@ func (p *Program) OpenJudge() (*workspace.Workspace, *judge.Judge, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if _, err := p.OpenPolicy(); err != nil {
+		return nil, nil, err
+	}
 	j, err := judge.Open(ws, p.ToolOptions(ws))
 	return ws, j, err
 }

@@ -1,0 +1,88 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/agentworker/worker/permission"
+)
+
+// Bound is the most that a setting may be. The zero Bound bounds nothing.
+type Bound struct {
+	Most   int
+	Source permission.Source
+}
+
+// bounded are the settings that "limits" may bound, by their keys.
+var bounded = []string{"maxDepth", "maxChildren", "maxPerParent", "maxToolCalls"}
+
+// Bound returns the least bound that the files have for a setting, by its key.
+func (p *Policy) Bound(key string) Bound {
+	if p == nil {
+		return Bound{}
+	}
+	return p.bounds[key]
+}
+
+// Sandboxed returns where the policy requires a sandbox for commands. Without a file it
+// does not.
+func (p *Policy) Sandboxed() permission.Source {
+	if p == nil {
+		return permission.Source{}
+	}
+	return p.sandbox
+}
+
+// limits reads bounds of settings.
+func (r *reader) limits(v *hujson.Value) error {
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return r.refuse(v, "limits: want an object with the keys %s", strings.Join(bounded, ", "))
+	}
+	for i := range object.Members {
+		m := &object.Members[i]
+		key := m.Name.Value.(hujson.Literal).String()
+		if !slices.Contains(bounded, key) {
+			return r.refuse(&m.Name, "limits: unknown key %q (known: %s)", key, strings.Join(bounded, ", "))
+		}
+		text, _ := m.Value.Value.(hujson.Literal)
+		n, err := strconv.Atoi(string(text))
+		if err != nil || n < 1 {
+			return r.refuse(&m.Value, "limits: %s: want a whole number from 1", key)
+		}
+		if before := r.policy.bounds[key]; before.Most == 0 || n < before.Most {
+			if r.policy.bounds == nil {
+				r.policy.bounds = make(map[string]Bound)
+			}
+			r.policy.bounds[key] = Bound{Most: n, Source: r.at(&m.Value)}
+		}
+	}
+	return nil
+}
+
+// sandboxed reads whether commands need a sandbox.
+func (r *reader) sandboxed(v *hujson.Value) error {
+	if text, ok := v.Value.(hujson.Literal); !ok || text.Kind() != '"' || text.String() != "required" {
+		return r.refuse(v, `sandbox: want "required"`)
+	}
+	r.policy.sandbox = r.at(v)
+	return nil
+}
+
+// boundLines says for people what is bounded, a line for each setting.
+func (p *Policy) boundLines() []string {
+	var lines []string
+	for _, key := range bounded {
+		if b := p.bounds[key]; b.Most > 0 {
+			lines = append(lines, fmt.Sprintf("%s: at most %d (%s)", key, b.Most, b.Source))
+		}
+	}
+	if p.sandbox.File != "" {
+		lines = append(lines, fmt.Sprintf("sandbox: required (%s)", p.sandbox))
+	}
+	return lines
+}
