@@ -131,6 +131,7 @@ func (s *Session) complete(a *answer) error {
 
 // used notes a model call and what it has used.
 func (s *Session) used(u model.Usage) error {
+	s.m.totals.add(u)
 	s.publish(event.Usage(u))
 	return s.change(func(r *store.Record) error {
 		r.Steps++

@@ -39,6 +39,8 @@ type Manager struct {
 	cleans     atomic.Bool // this process has begun a session that is deleted once its result was delivered
 	adoption
 
+	totals totals
+
 	mu   sync.Mutex
 	live map[string]*Session
 	lost map[string]*eventbus.Publisher // see Manager.sweep

@@ -145,6 +145,7 @@ func (s *Session) publishEnd(inv *invocation) {
 	if c := inv.res.Change; c != nil {
 		ev.Change = &event.FileChange{Path: c.Path, Before: c.Before, After: c.After}
 	}
+	s.m.totals.toolCalls.Add(1)
 	s.worked(ev, func(w store.Work) store.Work { return w.Add(ev) })
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/agentworker/worker/session"
 )
 
 // Load counts the children of a worker.
@@ -16,6 +18,13 @@ type Load struct {
 
 // Load returns how busy the service is now.
 func (s *Service) Load() Load { return s.slots.load() }
+
+// Totals returns what the sessions of this process have used.
+func (s *Service) Totals() session.Totals { return s.sessions.Totals() }
+
+// Running returns how many sessions run in this process, by their agents: see
+// [session.Manager.Running].
+func (s *Service) Running() map[string]int { return s.sessions.Running() }
 
 func (p *slots) load() Load {
 	p.mu.Lock()

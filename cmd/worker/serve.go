@@ -53,6 +53,7 @@ What the permission rules ask about waits for 'worker approvals', for up to
 	flags.StringVar(&at.secure, "listen-tls", "", "any address and port for HTTP with TLS, where named tokens alone count")
 	flags.StringVar(&at.cert, "tls-cert", "", "file of the certificate for --listen-tls (PEM, with those between it and the root)")
 	flags.StringVar(&at.key, "tls-key", "", "file of its key (PEM)")
+	flags.BoolVar(&at.pprof, "pprof", false, "serve profiles of this process below /debug/pprof/, for the token of the state folder")
 	return cmd
 }
 
@@ -62,6 +63,7 @@ type listening struct {
 	secure string // with TLS; empty means nowhere
 	cert   string
 	key    string
+	pprof  bool
 }
 
 // tls returns where it listens with TLS; nil means nowhere.
@@ -119,6 +121,7 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 	if opts.TLS, err = at.tls(); err != nil {
 		return nil, err
 	}
+	opts.Profiles = at.pprof
 	mcp := p.mcpServer(a, func() string { url, _ := page.Load().(string); return url }).HTTP(nil)
 	opts.MCP = mcp
 	web, err := httpserver.Start(ctx, at.plain, opts)

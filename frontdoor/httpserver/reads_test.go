@@ -103,6 +103,8 @@ func TestReads(t *testing.T) {
 		{"GET", "/healthz", "", 200, `{"status":"ok"}`},
 		{"GET", "/readyz", "", 200, `{"status":"ready"}`},
 		{"GET", "/v1/openapi.yaml", "", 200, "openapi: 3.1.0"},
+		{"GET", "/metrics", "", 200, `worker_http_requests_total{code="200",method="GET",route="/v1/openapi.yaml"} 1`},
+		{"GET", "/debug/pprof/", "", 404, "there is no"},
 		{"GET", "/v1/agents/nobody", "", 404, "no such agent"},
 		{"GET", "/v1/approvals/apr_none", "", 404, "no such approval"},
 		{"POST", "/v1/explain", `{"tool":"shell_exec","arg":"ls"}`, 200, `"reason":"ls"`},

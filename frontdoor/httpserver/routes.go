@@ -36,6 +36,10 @@ func (s *Server) table() []route {
 		{get, "/v1/openapi.yaml", caller.Read, s.document},
 		{get, "/healthz", caller.Read, s.healthy},
 		{get, "/readyz", caller.Read, s.ready},
+		{get, "/metrics", caller.Read, s.measure},
+	}
+	if s.profiles {
+		table = append(table, route{get, "/debug/pprof/{profile...}", caller.Owner, s.profile})
 	}
 	for _, op := range control.Operations {
 		scope := caller.Run
@@ -86,6 +90,9 @@ func (s *Server) routes() http.Handler {
 // scoped is the handler of a route, for those who have its scope.
 func (s *Server) scoped(to route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := w.(*counted); ok {
+			c.route = to.path
+		}
 		identity := caller.IdentityOf(r.Context())
 		err := identity.Require(to.scope)
 		s.note(r, identity, to.scope, err)

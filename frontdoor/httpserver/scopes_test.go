@@ -43,7 +43,7 @@ func (e *env) with(token, method, path, body string) *http.Request {
 func TestScopes(t *testing.T) {
 	file, texts := named(t)
 	log := slog.New(slog.DiscardHandler)
-	e := newEnv(t, answer("x"), httpserver.Options{Tokens: tokens.Open(file, log), Page: &page.Options{}})
+	e := newEnv(t, answer("x"), httpserver.Options{Tokens: tokens.Open(file, log), Page: &page.Options{}, Profiles: true})
 	for _, tt := range []struct{ method, path, body, scope string }{
 		{"GET", "/v1/sessions", "", "read"},
 		{"GET", "/v1/approvals", "", "read"},
@@ -64,7 +64,18 @@ func TestScopes(t *testing.T) {
 			}
 		}
 	}
+	for _, text := range texts {
+		if resp, _ := e.do(e.with(text, "GET", "/debug/pprof/cmdline", "")); resp.StatusCode != http.StatusForbidden {
+			t.Errorf("pprof with a named token: status %d", resp.StatusCode)
+		}
+	}
+	if resp, body := e.do(e.request("GET", "/debug/pprof/cmdline", "")); resp.StatusCode != http.StatusOK || len(body) == 0 {
+		t.Errorf("pprof: status %d", resp.StatusCode)
+	}
 	_, body := e.do(e.with(texts["run"], "POST", "/v1/tasks", call))
+	if _, text := e.do(e.request("GET", "/metrics", "")); !bytes.Contains(text, []byte("worker_model_calls_total 2\n")) || !bytes.Contains(text, []byte("worker_store_up 1\n")) {
+		t.Errorf("the metrics of two tasks: %s", text)
+	}
 	if r := e.await(decode[taskt.Document](t, body).ParentID); r.Description != `HTTP task explore with the token "run"` {
 		t.Errorf("the caller's session is %q", r.Description)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/httpserver/certs"
+	"github.com/agentworker/worker/frontdoor/httpserver/metrics"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
@@ -60,6 +61,9 @@ type Options struct {
 	// TLS has the server listen with TLS too; nil means it does not.
 	TLS *TLS
 
+	// Profiles has the server answer what pprof asks, for the owner on loopback addresses.
+	Profiles bool
+
 	// MaxCalls bounds the task calls that are open at once, including those
 	// that wait for a slot; 0 means 100. More are answered "busy".
 	MaxCalls int
@@ -82,6 +86,8 @@ type Server struct {
 	explain   func(ctx context.Context, agent, tool, arg string) (any, error)
 	token     string
 	tokens    *tokens.File
+	metrics   *metrics.Metrics
+	profiles  bool
 	certs     *certs.Pair // nil means that it does not listen with TLS
 	heartbeat time.Duration
 	log       *slog.Logger
@@ -111,6 +117,7 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 		explain:   opts.Explain,
 		token:     opts.Token,
 		tokens:    opts.Tokens,
+		profiles:  opts.Profiles,
 		heartbeat: opts.Heartbeat,
 		log:       opts.Logger,
 		done:      make(chan struct{}),
@@ -133,6 +140,7 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 			return nil, errors.Join(fmt.Errorf("starting the HTTP server with TLS: %w", err), s.listener.Close())
 		}
 	}
+	s.metrics = metrics.New(s.snapshot, s.log)
 	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
 	if opts.Page != nil {
 		of := *opts.Page
@@ -142,7 +150,7 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	s.http = &http.Server{
-		Handler:           s.guard(s.routes()),
+		Handler:           s.count(s.guard(s.routes())),
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       requestTimeout, // handlers that take longer lift it
