@@ -2,6 +2,7 @@ package eventbus
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 
@@ -31,7 +32,9 @@ func (p *Publisher) AppendOnce(ctx context.Context, kind string, data json.RawMe
 }
 
 func (p *Publisher) once(ctx context.Context, subject string, data []byte) error {
-	_, err := p.writer.store.JetStream().PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, jetstream.WithExpectLastSequencePerSubject(0))
+	id := p.sessionID + "." + rand.Text()[:8] + ".1" // the only one of a publisher of its own
+	_, err := p.writer.store.JetStream().PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data},
+		jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithMsgID(id))
 	if err != nil && !IsConflict(err) { // else it is there: of another process, or of this one, and the acknowledgement was lost
 		return fmt.Errorf("storing %s of session %s: %w", subject[len(subject)-min(len(subject), 40):], p.sessionID, err)
 	}
