@@ -96,8 +96,8 @@ func (p *program) tokensRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a token",
-		Long: `Removes a token. Requests with it are refused from then on, and browsers that were logged
-in by it are logged out. A stream that is open goes on to its end.`,
+		Long: `Removes a token. Requests with it are refused from then on, browsers that were logged in
+by it are logged out, and streams that are open with it end within two seconds.`,
 		Args: usage.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := p.tokensPath()

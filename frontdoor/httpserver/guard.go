@@ -1,12 +1,15 @@
 package httpserver
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
@@ -14,15 +17,18 @@ import (
 
 // guard lets through what comes from a program on this machine that knows the token, or
 // from the page of somebody who has logged in.
-func (s *Server) guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (s *Server) guard(next http.Handler) func(w *counted, r *http.Request) {
+	return func(w *counted, r *http.Request) {
 		header := w.Header()
 		header.Set("Cache-Control", "no-store")
 		header.Set("X-Content-Type-Options", "nosniff")
 		identity, err := s.admit(r)
+		if err != nil && err.Status == http.StatusUnauthorized {
+			err = cmp.Or(s.wrong(header, r), err)
+		}
 		switch {
 		case err == nil:
-			next.ServeHTTP(w, r.WithContext(caller.WithIdentity(r.Context(), identity)))
+			s.whileAdmitted(next, w, r, identity)
 		case err.Status == http.StatusUnauthorized && s.page != nil && wantsDocument(r):
 			s.page.TurnAway(w)
 		default:
@@ -31,7 +37,29 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			}
 			s.fail(w, err)
 		}
-	})
+	}
+}
+
+// wrong counts a request that is not let in, if it has a token or a cookie. After too many
+// from an address those that follow are told to wait; right tokens count all the same.
+func (s *Server) wrong(header http.Header, r *http.Request) *caller.Error {
+	_, noCookie := r.Cookie(page.CookieName(r.Host))
+	if r.Header.Get("Authorization") == "" && noCookie != nil {
+		return nil
+	}
+	wait, first := s.attempts.Wrong(r.RemoteAddr, time.Now())
+	if wait == 0 {
+		return nil
+	}
+	if first {
+		s.log.Warn("too many wrong tokens came from an address", "from", r.RemoteAddr)
+	}
+	seconds := int(wait/time.Second) + 1
+	header.Set("Retry-After", strconv.Itoa(seconds))
+	return &caller.Error{
+		Status: http.StatusTooManyRequests, Code: "too_many_attempts",
+		Message: fmt.Sprintf("too many wrong tokens came from this address: try again in %d s, or with a right one at once", seconds),
+	}
 }
 
 // admit returns who makes a request; the zero Identity is anyone. What comes over TLS may

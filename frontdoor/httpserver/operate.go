@@ -2,8 +2,10 @@ package httpserver
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/pprof"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentworker/worker/frontdoor/httpserver/metrics"
@@ -55,9 +57,13 @@ func (s *Server) profile(w http.ResponseWriter, r *http.Request) {
 // counted is an answer whose status is noted.
 type counted struct {
 	http.ResponseWriter
-	route  string // that it was answered by; empty means none
-	status int
+	route   string // that it was answered by; empty means none
+	status  int
+	revoked atomic.Bool // its caller may not have the rest of it
 }
+
+// errRevoked is the error of writing more to somebody whose token was removed.
+var errRevoked = errors.New("the token does not count any more")
 
 // WriteHeader implements [http.ResponseWriter].
 func (c *counted) WriteHeader(status int) {
@@ -69,6 +75,9 @@ func (c *counted) WriteHeader(status int) {
 
 // Write implements [http.ResponseWriter].
 func (c *counted) Write(data []byte) (int, error) {
+	if c.revoked.Load() {
+		return 0, errRevoked
+	}
 	if c.status == 0 {
 		c.status = http.StatusOK
 	}
@@ -79,7 +88,7 @@ func (c *counted) Write(data []byte) (int, error) {
 func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // count counts the requests that next answers.
-func (s *Server) count(next http.Handler) http.Handler {
+func (s *Server) count(next func(w *counted, r *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &counted{ResponseWriter: w}
 		defer func() {
@@ -88,6 +97,6 @@ func (s *Server) count(next http.Handler) http.Handler {
 			}
 			s.metrics.Request(c.route, r.Method, c.status)
 		}()
-		next.ServeHTTP(c, r)
+		next(c, r)
 	})
 }

@@ -86,6 +86,7 @@ type Server struct {
 	explain   func(ctx context.Context, agent, tool, arg string) (any, error)
 	token     string
 	tokens    *tokens.File
+	attempts  tokens.Attempts
 	metrics   *metrics.Metrics
 	profiles  bool
 	certs     *certs.Pair // nil means that it does not listen with TLS

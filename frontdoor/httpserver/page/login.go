@@ -124,10 +124,10 @@ func (p *Page) named(name string) (identity caller.Identity, secret string, ok b
 	return p.opts.Named(name)
 }
 
-// cookieName is the name of the cookie of the page at a host. Browsers keep cookies by
+// CookieName is the name of the cookie of the page at a host. Browsers keep cookies by
 // host, whatever the port: without that in the name, the pages of two workspaces would
 // log each other out.
-func cookieName(host string) string {
+func CookieName(host string) string {
 	_, port, err := net.SplitHostPort(host)
 	if err != nil {
 		port = "default"
@@ -139,7 +139,7 @@ func cookieName(host string) string {
 // may change something must also say that it comes from the page itself, as browsers do:
 // what says nothing is refused.
 func (p *Page) Admit(r *http.Request) (caller.Identity, bool) {
-	cookie, err := r.Cookie(cookieName(r.Host))
+	cookie, err := r.Cookie(CookieName(r.Host))
 	if err != nil {
 		return caller.Identity{}, false
 	}
@@ -164,7 +164,7 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName(r.Host), Value: p.signer.value(p.now(), used.name, secret), Path: "/",
+		Name: CookieName(r.Host), Value: p.signer.value(p.now(), used.name, secret), Path: "/",
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 	})
 	p.html(w, http.StatusOK, "login.html", nil)

@@ -1,0 +1,53 @@
+package httpserver
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+)
+
+// recheck is how often it is looked whether the token of an open request still counts.
+const recheck = time.Second
+
+// whileAdmitted answers a request until it is answered, or who makes it is not let in any
+// more as they were: the token was removed, or replaced by another of its name, or the
+// cookie is too old. Then the request ends as if its client had gone. The token of the
+// state folder counts as long as the server runs.
+func (s *Server) whileAdmitted(next http.Handler, out *counted, r *http.Request, identity caller.Identity) {
+	ctx := caller.WithIdentity(r.Context(), identity)
+	if identity.Name == "" {
+		next.ServeHTTP(out, r.WithContext(ctx))
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	again := r.Clone(ctx) // the handler may change what r has
+	again.Body = nil
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		tick := time.NewTicker(recheck)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if now, ok := s.identify(again); !ok || now.Name != identity.Name || !slices.Equal(now.Scopes, identity.Scopes) {
+				s.log.Info("an open request ends: its token does not count any more", "token", identity.Name, "method", again.Method, "path", again.URL.Path, "from", again.RemoteAddr)
+				out.revoked.Store(true)
+				cancel()
+				return
+			}
+		}
+	})
+	defer watching.Wait()
+	defer cancel()
+	next.ServeHTTP(out, r.WithContext(ctx))
+	if out.revoked.Load() {
+		panic(http.ErrAbortHandler) // what was written is not the whole answer
+	}
+}
