@@ -36,7 +36,7 @@ func (p *Program) OpenStorage(ctx context.Context) (_ *Storage, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.endStop = handOverAtStops(s.Bus, p.Logger())
+	s.endStop = handOverAtStops(s.Bus, p.Live, p.Logger())
 	if s.Records, err = store.Open(ctx, s.Bus); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

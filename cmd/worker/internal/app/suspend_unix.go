@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/eventbus"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // handOverAtStops has the process hand the store over before Ctrl-Z (SIGTSTP) stops it,
 // and take part again when it is continued, until end is called.
-func handOverAtStops(bus *eventbus.Bus, log *slog.Logger) (end func()) {
+func handOverAtStops(bus *eventbus.Bus, live *terminal.Screen, log *slog.Logger) (end func()) {
 	if signal.Ignored(syscall.SIGTSTP) || !bus.Embedded() {
 		return func() {}
 	}
@@ -38,7 +39,7 @@ func handOverAtStops(bus *eventbus.Bus, log *slog.Logger) (end func()) {
 		for {
 			select {
 			case <-stops:
-				stopWithoutStore(ctx, bus, log)
+				stopWithoutStore(ctx, bus, live, log)
 			case <-ctx.Done():
 				return
 			}
@@ -53,7 +54,11 @@ func handOverAtStops(bus *eventbus.Bus, log *slog.Logger) (end func()) {
 
 // stopWithoutStore hands the store over, stops the process as the signal would have
 // done, and returns when it has been continued.
-func stopWithoutStore(ctx context.Context, bus *eventbus.Bus, log *slog.Logger) {
+func stopWithoutStore(ctx context.Context, bus *eventbus.Bus, live *terminal.Screen, log *slog.Logger) {
+	if live != nil { // what the shell says is not to stand among the live lines
+		live.Hide()
+		defer live.Unhide()
+	}
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -243,4 +244,15 @@ func Short(d time.Duration) string {
 		return fmt.Sprintf("%dh", int(d.Hours()))
 	}
 	return fmt.Sprintf("%dd", min(999, int(d.Hours()/24)))
+}
+
+// Count is a number in at most six characters: 950, 12.5k, 3.1M.
+func Count(n int64) string {
+	switch {
+	case n < 10_000:
+		return strconv.FormatInt(n, 10)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1fk", float64(n/100)/10)
+	}
+	return fmt.Sprintf("%.1fM", float64(n/100_000)/10)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/cmd/worker/internal/live"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
@@ -15,12 +16,15 @@ import (
 type activity struct {
 	session string // empty means the root
 	agent   string
+	label   string // what it is to do, in a few words
 	model   string
+	depth   int   // how many sessions are above it, below the root
+	tokens  int64 // that it has used
 	status  event.Status
 	since   time.Time // the status is that; by our own clock
 	retry   *event.Retry
 	told    time.Time // of retry
-	text    string    // the end of what the model has said in this call
+	said    string    // the end of what the model has said in this call
 	chars   int       // all that it has said in this call
 	calls   []call    // that run, without those of task
 }
@@ -31,14 +35,19 @@ type call struct {
 	since    time.Time
 }
 
-// tail is how much of a model's text is kept for the live line, in bytes.
-const tail = 2000
+const (
+	tail    = 2000 // how much of a model's text is kept for the live lines, in bytes
+	longest = 200  // bounds each other text of a session, in characters
+)
 
 // note keeps account of what the sessions do.
-func (p *Progress) note(agent, session string, ev event.Event, now time.Time) {
+func (p *Progress) note(depth int, session string, ev event.Event, now time.Time) {
 	i := slices.IndexFunc(p.active, func(a *activity) bool { return a.session == session })
 	if start, ok := ev.(event.SessionStart); ok && i < 0 && start.AgentType != "" {
-		p.active = append(p.active, &activity{session: session, agent: start.AgentType, model: start.Model, since: now})
+		p.active = append(p.active, &activity{
+			session: session, agent: termtext.OneLine(start.AgentType, longest), label: termtext.OneLine(start.Description, longest),
+			model: termtext.OneLine(start.Model, longest), depth: depth, since: now,
+		})
 		return
 	}
 	if i < 0 {
@@ -51,27 +60,30 @@ func (p *Progress) note(agent, session string, ev event.Event, now time.Time) {
 			a.retry, a.told = ev.Retry, now
 			return
 		}
-		a.status, a.since, a.retry, a.text, a.chars = ev.Status, now, nil, "", 0
+		a.status, a.since, a.retry, a.said, a.chars = ev.Status, now, nil, "", 0
 	case event.ContentDelta:
-		a.said(ev.Delta)
+		a.says(ev.Delta)
 	case event.ReasoningDelta:
-		a.said(ev.Delta)
+		a.says(ev.Delta)
 	case event.ToolCallStart:
 		if ev.ToolName != "task" {
-			a.calls = append(a.calls, call{ev.ToolCallID, ev.Summary(), ev.Step, now})
+			a.calls = append(a.calls, call{ev.ToolCallID, termtext.OneLine(ev.Summary(), longest), ev.Step, now})
 		}
 	case event.ToolCallEnd:
 		a.calls = slices.DeleteFunc(a.calls, func(c call) bool { return c.id == ev.ToolCallID })
+	case event.Usage:
+		a.tokens += ev.InputTokens + ev.OutputTokens
+		p.tokens += ev.InputTokens + ev.OutputTokens
 	case event.SessionEnd:
 		p.active = slices.Delete(p.active, i, i+1)
 	}
 }
 
-func (a *activity) said(text string) {
+func (a *activity) says(text string) {
 	a.retry = nil
 	a.chars += len([]rune(text))
-	if a.text += text; len(a.text) > tail {
-		a.text = strings.ToValidUTF8(a.text[len(a.text)-tail:], "")
+	if a.said += text; len(a.said) > tail {
+		a.said = strings.ToValidUTF8(a.said[len(a.said)-tail:], "")
 	}
 }
 
@@ -94,60 +106,43 @@ func (a *activity) doing(now time.Time) string {
 		return "paused  " + age(now, a.since)
 	case event.StatusStreaming:
 		if a.retry != nil {
-			return fmt.Sprintf("%s  %s", age(now, a.since), a.retry.SummaryAfter(now.Sub(a.told)))
+			return fmt.Sprintf("%s  %s", age(now, a.since), termtext.OneLine(a.retry.SummaryAfter(now.Sub(a.told)), longest))
 		}
 		return fmt.Sprintf("%s  %s", a.model, age(now, a.since))
 	}
 	return ""
 }
 
-// age is how long ago something was, in whole seconds.
-func age(now, then time.Time) string {
-	return fmt.Sprintf("%d s", max(0, int(now.Sub(then).Seconds())))
-}
+// age is how long ago something was, in at most four characters.
+func age(now, then time.Time) string { return live.Short(max(0, now.Sub(then))) }
 
-// Tick shows what goes on: on the live line, else in a line when nothing has
-// been said for a while.
+// Tick shows what goes on: on the live lines, else in a line when nothing has been said
+// for a while.
 func (p *Progress) Tick(now time.Time) {
-	var doing []string
-	var one *activity
+	if p.live != nil {
+		p.live.Show(p.lines(now)...)
+		return
+	}
+	if now.Sub(p.last) < quiet {
+		return
+	}
 	for _, a := range p.active {
-		if text := a.doing(now); text != "" {
-			doing, one = append(doing, a.agent+"  "+text), a
+		text := a.doing(now)
+		if text == "" {
+			continue
 		}
-	}
-	at := stamp(now.Sub(p.begun(now)))
-	switch {
-	case p.live != nil && len(doing) == 0:
-		p.live.Show("")
-	case p.live != nil && len(doing) == 1:
-		p.live.Show(withText(at+" "+doing[0], one, p.live.Columns()-1))
-	case p.live != nil:
-		p.live.Show(fmt.Sprintf("%s %d at work: %s", at, len(doing), strings.Join(doing, " | ")))
-	case now.Sub(p.last) >= quiet && len(doing) > 0:
+		if a.chars > 0 && len(a.calls) == 0 {
+			text += fmt.Sprintf(", %d characters so far", a.chars)
+		}
 		p.last = now
-		if len(doing) == 1 && one.chars > 0 {
-			doing[0] += fmt.Sprintf(", %d characters so far", one.chars)
-		}
-		for _, text := range doing {
-			fmt.Fprintf(p.w, "%s %s\n", p.on.Paint(terminal.Dim, at), text)
-		}
+		fmt.Fprintf(p.w, "%s %s  %s\n", p.on.Paint(terminal.Dim, stamp(p.elapsed(now))), a.agent, text)
 	}
 }
 
-// begun is the start of the stream by our own clock, near enough.
-func (p *Progress) begun(now time.Time) time.Time {
+// elapsed is how long the stream goes on, by our own clock, near enough.
+func (p *Progress) elapsed(now time.Time) time.Duration {
 	if p.start.IsZero() {
-		return now
+		return 0
 	}
-	return p.start
-}
-
-// withText adds the end of what the model says, as far as there is room.
-func withText(line string, a *activity, columns int) string {
-	room := columns - terminal.Cells(line) - 2
-	if a.text == "" || len(a.calls) > 0 || room < 10 {
-		return line
-	}
-	return line + "  " + terminal.FitEnd(strings.TrimSpace(termtext.OneLine(a.text, tail)), room)
+	return now.Sub(p.start)
 }

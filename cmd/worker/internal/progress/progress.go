@@ -18,11 +18,11 @@ import (
 
 // Progress shows a stream to a person: a line for each tool call that ended and
 // for each session that began or ended. What goes on at the moment is on the
-// live line of a terminal, and elsewhere in a line every 10 s.
+// live lines of a terminal, and elsewhere in a line every 10 s.
 type Progress struct {
 	w    io.Writer
 	on   terminal.Output  // w
-	live *terminal.Screen // nil means no live line
+	live *terminal.Screen // nil means no live lines
 
 	// Answered says that approvals are asked for on this terminal, or given
 	// without asking: no command is needed to give one.
@@ -32,17 +32,18 @@ type Progress struct {
 	last     time.Time                      // of the latest line, by our own
 	calls    map[string]event.ToolCallStart // running, by session and call
 	active   []*activity                    // in the order in which they began
+	tokens   int64                          // that all of them have used, ended ones too
 	refusals []Refusal
 }
 
 // maxReason bounds what is shown of why a call was refused, in characters.
 const maxReason = 4000
 
-// quiet is the longest silence where there is no live line.
+// quiet is the longest silence where there are no live lines.
 const quiet = 10 * time.Second
 
-// New returns a progress that writes to w, and to the live line of a terminal; nil means
-// there is no live line. on says what w can show.
+// New returns a progress that writes to w, and to the live lines of a terminal; nil means
+// there are none. on says what w can show.
 func New(w io.Writer, on terminal.Output, live *terminal.Screen) *Progress {
 	if live != nil && !live.Redraws {
 		live = nil
@@ -62,13 +63,13 @@ func (p *Progress) Show(d eventbus.Delivery, now time.Time) {
 	}
 	agent, session := "", ""
 	if n := len(around); n > 0 {
-		agent, session = around[n-1].AgentType, around[n-1].SessionID
+		agent, session = termtext.OneLine(around[n-1].AgentType, longest), around[n-1].SessionID
 	}
 	if p.start.IsZero() {
 		p.start = d.Time
 		p.last = now
 	}
-	p.note(agent, session, ev, now)
+	p.note(len(around), session, ev, now)
 	p.event(d.Time, now, agent, session, ev)
 }
 
@@ -78,7 +79,7 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 	switch ev := ev.(type) {
 	case event.SessionStart:
 		if ev.AgentType != "" {
-			p.line(at.Sub(p.start), now, ev.AgentType, fmt.Sprintf("started as %s on %s", ev.SessionID, ev.Model))
+			p.line(at.Sub(p.start), now, termtext.OneLine(ev.AgentType, longest), fmt.Sprintf("started as %s on %s", ev.SessionID, termtext.OneLine(ev.Model, longest)))
 		} else {
 			line("session " + ev.SessionID)
 		}

@@ -22,7 +22,7 @@ type watcher struct {
 	ticking  sync.WaitGroup
 }
 
-// redraw is how often the live line is drawn.
+// redraw is how often the live lines are drawn.
 const redraw = 200 * time.Millisecond
 
 // settle is how long the last events may take, one after the other.
@@ -55,7 +55,7 @@ func (p commands) watch(ctx context.Context, bus *eventbus.Bus, path event.Path,
 		stop()
 		w.ticking.Wait()
 		if p.Live != nil {
-			p.Live.Show("")
+			p.Live.Show()
 		}
 		w.done <- err
 	}()

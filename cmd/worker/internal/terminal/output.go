@@ -13,23 +13,41 @@ type Output struct {
 	Redraws bool // escapes are understood
 	Colors  bool
 	Columns func() int // 80 where it is not known; nil means no terminal
+	Rows    func() int // 24 where it is not known; nil means no terminal
 }
 
-// Of looks at an output and the environment. NO_COLOR (no-color.org)
-// takes the colours, TERM=dumb all escapes.
+// Of looks at an output and the environment. TERM=dumb takes all escapes from a terminal.
+// Colours are for terminals, unless the environment says otherwise: see [colored].
 func Of(f *os.File, getenv func(string) string) Output {
-	if f == nil || !term.IsTerminal(int(f.Fd())) {
-		return Output{}
-	}
-	t := Output{Columns: func() int {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
-			return n
+	var t Output
+	if f != nil && term.IsTerminal(int(f.Fd())) {
+		size := func() (columns, rows int) {
+			columns, rows, err := term.GetSize(int(f.Fd()))
+			if err != nil || columns <= 0 || rows <= 0 {
+				return 80, 24
+			}
+			return columns, rows
 		}
-		return 80
-	}}
-	t.Redraws = getenv("TERM") != "dumb" && getenv("TERM") != ""
-	t.Colors = t.Redraws && getenv("NO_COLOR") == ""
+		t.Columns = func() int { columns, _ := size(); return columns }
+		t.Rows = func() int { _, rows := size(); return rows }
+		t.Redraws = getenv("TERM") != "dumb" && getenv("TERM") != ""
+	}
+	t.Colors = colored(t.Redraws, getenv)
 	return t
+}
+
+// colored reports whether there are colours on an output. NO_COLOR (no-color.org) takes
+// them, whatever its value; CLICOLOR_FORCE (bixense.com/clicolors) has them in a pipe and
+// a dumb terminal too, and CLICOLOR=0 on none.
+func colored(redraws bool, getenv func(string) string) bool {
+	forced := getenv("CLICOLOR_FORCE")
+	switch {
+	case getenv("NO_COLOR") != "":
+		return false
+	case forced != "" && forced != "0":
+		return true
+	}
+	return redraws && getenv("CLICOLOR") != "0"
 }
 
 // Same reports whether two outputs lead to the same place.

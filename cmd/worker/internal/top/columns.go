@@ -1,7 +1,6 @@
 package top
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +29,7 @@ var columns = []column{
 	{head: "AGE", width: 4, right: true, text: func(r *live.Row, now time.Time) string { return live.Short(r.Age(now)) }},
 	{head: "STEPS", width: 5, right: true, text: func(r *live.Row, _ time.Time) string { return strconv.Itoa(r.Steps) }},
 	{head: "TOKENS", width: 6, right: true, text: func(r *live.Row, _ time.Time) string {
-		return short(r.Usage.InputTokens + r.Usage.OutputTokens)
+		return live.Count(r.Usage.InputTokens + r.Usage.OutputTokens)
 	}},
 	{head: "COST", width: 8, right: true, text: func(r *live.Row, _ time.Time) string { return r.Usage.ShowCost() }},
 }
@@ -100,16 +99,4 @@ func modelName(model string) string {
 		return name
 	}
 	return model
-}
-
-// short is a number in at most six characters.
-func short(n int64) string {
-	switch {
-	case n < 10_000:
-		return strconv.FormatInt(n, 10)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1fk", float64(n/100)/10)
-	default:
-		return fmt.Sprintf("%.1fM", float64(n/100_000)/10)
-	}
 }

@@ -132,7 +132,7 @@ func (m *Model) detail(now time.Time) []string {
 	lines := make([]string, 3)
 	if r := m.row(); r != nil {
 		lines = []string{
-			joined(m.width, r.ID, r.Usage.ShowCost(), short(r.Usage.InputTokens)+" in "+short(r.Usage.OutputTokens)+" out",
+			joined(m.width, r.ID, r.Usage.ShowCost(), live.Count(r.Usage.InputTokens)+" in "+live.Count(r.Usage.OutputTokens)+" out",
 				termtext.Plural(r.Steps, "step"), live.Short(r.Elapsed(now)), r.State()),
 			r.Doing(),
 			strings.TrimSpace(r.Model + "  " + r.Name()),
