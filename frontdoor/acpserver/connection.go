@@ -48,7 +48,7 @@ func newConnection(ctx context.Context, s *Server, out io.Writer) *connection {
 }
 
 func (c *connection) start(in io.Reader) {
-	c.peer = acp.NewConnection(c.handle, c.out, in)
+	c.peer = acp.NewConnection(c.handle, c.out, newInput(c, in))
 	c.peer.SetLogger(c.log)
 	close(c.ready)
 }
@@ -130,9 +130,6 @@ func invalid(err error) error {
 // handle answers a request, or takes a notification.
 func (c *connection) handle(ctx context.Context, method string, raw json.RawMessage) (any, *acp.RequestError) {
 	<-c.ready
-	if method != acp.AgentMethodSessionCancel {
-		c.out.expect()
-	}
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()

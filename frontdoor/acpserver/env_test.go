@@ -80,8 +80,9 @@ type editor struct {
 	acp.Client // what no test makes use of
 	t          *testing.T
 	root       string
-	answer     func(acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error)
+	answer     func(acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) // nil means the user never does
 	end        func()
+	several    bool // updates are noted with their session
 
 	reads sync.Mutex // held by a client that reads nothing
 
@@ -102,8 +103,14 @@ func (e *env) editor(opts acpserver.Options) *editor {
 	return c
 }
 
-func (c *editor) RequestPermission(_ context.Context, req acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	return c.answer(req)
+func (c *editor) RequestPermission(ctx context.Context, req acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	if c.answer != nil {
+		return c.answer(req)
+	}
+	c.note("asked")
+	<-ctx.Done()
+	c.note("withdrawn")
+	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil
 }
 
 // reader reads while it may.
@@ -123,14 +130,22 @@ func (r *reader) Read(p []byte) (int, error) {
 var ids = regexp.MustCompile(`(ses|msg|apr|call)_[0-9a-z]{6,}(-\d+)?`)
 
 func (c *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	line := ids.ReplaceAllString(show(n.Update), "${1}_")
+	if c.several {
+		line = string(n.SessionId) + " " + line
+	}
+	c.note(line)
+	return nil
+}
+
+func (c *editor) note(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.said = append(c.said, ids.ReplaceAllString(show(n.Update), "${1}_"))
+	c.said = append(c.said, line)
 	select {
 	case c.news <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // show is an update in a line.

@@ -30,41 +30,52 @@ const maxShown = 4000
 // answerTime bounds the storing of an answer.
 const answerTime = 10 * time.Second
 
-// ask puts a call that waits to the client's user, until it is answered.
+// ask puts a call that waits to the client's user, until it is answered. That of a
+// subagent is shown to the client first, which knows nothing of it.
 func (v *view) ask(around []event.SubagentEvent, ev event.ToolApprovalRequired) {
-	ctx, withdraw := context.WithDeadline(v.ctx, ev.ExpiresAt)
-	v.questions[ev.ApprovalID] = withdraw
-	id := callID(around, ev.ToolCallID)
-	v.asked[id] = len(around) > 0
-	dir := v.opts.Root
-	if len(around) > 0 {
+	id, dir, child := callID(around, ev.ToolCallID), v.opts.Root, len(around) > 0
+	if child {
 		dir = v.dirOf(ev.SessionID)
 	}
+	a, err := v.opts.Sessions.Approval(v.ctx, ev.ApprovalID)
+	switch {
+	case err != nil:
+		v.cannotAsk(id, ev.ApprovalID, err)
+		return
+	case !a.Pending():
+		return
+	}
+	request := questionOf(a, dir, child)
+	request.SessionId, request.ToolCall.ToolCallId = acp.SessionId(v.id), acp.ToolCallId(id)
+	if child {
+		v.asked[id] = true
+		call := request.ToolCall
+		v.update(v.id, acp.StartToolCall(acp.ToolCallId(id), *call.Title, acp.WithStartKind(*call.Kind), acp.WithStartStatus(*call.Status),
+			acp.WithStartContent(call.Content), acp.WithStartLocations(call.Locations), acp.WithStartRawInput(call.RawInput)))
+	}
+	ctx, withdraw := context.WithDeadline(v.ctx, ev.ExpiresAt)
+	v.questions[ev.ApprovalID] = withdraw
 	v.below.Go(func() {
 		defer withdraw()
-		err := v.question(ctx, id, dir, len(around) > 0, ev.ApprovalID)
+		err := v.question(ctx, request, ev.ApprovalID)
 		if err == nil || ctx.Err() != nil || errors.As(err, new(*store.AnsweredError)) {
 			return
 		}
-		v.log.Warn("the editor's user was not asked: 'worker approvals' can answer", "approval", ev.ApprovalID, "err", err)
-		v.update(v.id, acp.UpdateToolCall(acp.ToolCallId(id), acp.WithUpdateContent([]acp.ToolCallContent{
-			block(fmt.Sprintf("It waits for an answer, which this editor can't give: `worker approvals approve %s`, or `deny`.", ev.ApprovalID)),
-		})))
+		v.cannotAsk(id, ev.ApprovalID, err)
 	})
+}
+
+// cannotAsk says who else can answer.
+func (v *view) cannotAsk(id, approvalID string, err error) {
+	v.log.Warn("the editor's user was not asked: 'worker approvals' can answer", "approval", approvalID, "err", err)
+	v.update(v.id, acp.UpdateToolCall(acp.ToolCallId(id), acp.WithUpdateContent([]acp.ToolCallContent{
+		block(fmt.Sprintf("It waits for an answer, which this editor can't give: `worker approvals approve %s`, or `deny`.", approvalID)),
+	})))
 }
 
 // question asks the client, and stores what it answers. An error is that of a client that
 // can't be asked.
-func (v *view) question(ctx context.Context, id, dir string, names bool, approvalID string) error {
-	a, err := v.opts.Sessions.Approval(ctx, approvalID)
-	if err != nil {
-		return err
-	}
-	if !a.Pending() {
-		return nil
-	}
-	request := questionOf(a, dir, names)
-	request.SessionId, request.ToolCall.ToolCallId = acp.SessionId(v.id), acp.ToolCallId(id)
+func (v *view) question(ctx context.Context, request acp.RequestPermissionRequest, approvalID string) error {
 	response, err := acp.SendRequest[acp.RequestPermissionResponse](v.peer, ctx, acp.ClientMethodSessionRequestPermission, request)
 	if err != nil {
 		return err

@@ -80,7 +80,8 @@ func (v *view) subagent(around []event.SubagentEvent, ev event.Event) {
 		state = "idle"
 		delete(v.children, child.SessionID)
 	}
-	if state != "" {
+	if state != "" && state != s.state {
+		s.state = state
 		v.announce(parent, subagentUpdate{SessionID: child.SessionID, State: &subagentState{state}})
 	}
 }

@@ -2,6 +2,7 @@ package acpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 
@@ -19,10 +20,11 @@ type talk struct {
 	*conversation.Conversation
 	id string
 
-	mu     sync.Mutex
-	cancel context.CancelFunc // of the turn that runs; nil means none does
-	stream *stream            // of the session that is open, or was last; nil means none was
-	as     string             // the agent that the session has gone on as; empty means the one that it began with
+	mu      sync.Mutex
+	request *json.RawMessage   // the id of the newest prompt; nil means there was none
+	cancel  context.CancelFunc // of the turn that runs; nil means none does
+	stream  *stream            // of the session that is open, or was last; nil means none was
+	as      string             // the agent that the session has gone on as; empty means the one that it began with
 }
 
 // agent is the name of the agent of the next prompt, or of that which works.

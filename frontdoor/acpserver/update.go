@@ -14,7 +14,8 @@ import (
 
 // shown is a session as a client sees it.
 type shown struct {
-	dir string // what its paths are relative to
+	dir   string // what its paths are relative to
+	state string // of a subagent, as its client was told last
 
 	todo bool            // it keeps a list, which is its plan
 	kept map[string]bool // calls that are shown as a plan, by their ids
