@@ -63,7 +63,7 @@ func TestPageTranscript(t *testing.T) {
 	b.click("[role=tab]", "Timeline")
 	b.until("document.querySelectorAll('.lane svg path').length > 1")
 	for format, want := range map[string]string{"md": "# Session", "jsonl": `"type":"session_end"`} {
-		if text := js[string](b, `fetch('/page/sessions/`+id+`/export?format=`+format+`').then((r) => r.text())`); !strings.Contains(text, want) {
+		if text := js[string](b, `fetch('/v1/sessions/`+id+`/export?format=`+format+`').then((r) => r.text())`); !strings.Contains(text, want) {
 			t.Errorf("the export as %s lacks %s:\n%s", format, want, text)
 		}
 	}

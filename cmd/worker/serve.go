@@ -142,7 +142,7 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 		return []door{withPage}, nil // nobody could reach a service within the process
 	}
 	service, err := natsservice.Start(ctx, natsservice.Options{
-		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Logger: p.Logger(),
+		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Upkeep: a.Upkeep(), Logger: p.Logger(),
 	})
 	if err != nil {
 		return []door{withPage}, err

@@ -3,8 +3,10 @@ package httpserver
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 // controlPath is where an operation is: task_wait at /v1/tasks/wait.
@@ -25,6 +27,23 @@ func (s *Server) control(op *control.Operation) http.HandlerFunc {
 			s.fail(w, err)
 			return
 		}
+		s.answer(w, http.StatusOK, answer)
+	}
+}
+
+// keep returns the handler of an operation on a session that has ended.
+func (s *Server) keep(op *upkeep.Operation) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		err := http.NewResponseController(w).SetReadDeadline(time.Time{}) // it may take long
+		var answer any
+		if err == nil {
+			answer, err = op.Do(r.Context(), s.upkeep, r.PathValue("id"))
+		}
+		if err != nil {
+			s.fail(w, err)
+			return
+		}
+		s.log.Info("done with a session", "operation", op.Name, "session", r.PathValue("id"), "by", by(r))
 		s.answer(w, http.StatusOK, answer)
 	}
 }

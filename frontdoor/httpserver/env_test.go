@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,11 +19,13 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
+	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/conversation"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,6 +71,7 @@ type env struct {
 	tasks    *taskt.Service
 	sessions *store.Store
 	server   *httpserver.Server
+	trees    *worktree.Store
 	stop     context.CancelFunc
 	client   *http.Client
 }
@@ -82,6 +86,7 @@ func newEnvOf(t testing.TB, m modelFunc, limits taskt.Limits, opts httpserver.Op
 	storeDir := t.TempDir()
 	w := doortest.Open(t, "ws", eventbus.Options{StoreDir: storeDir}, m, limits)
 	opts.Bus, opts.Tasks, opts.Sessions, opts.Token = w.Bus, w.Tasks, w.Sessions.Store(), token
+	opts.Upkeep = &upkeep.Upkeep{Sessions: opts.Sessions, Worktrees: worktree.Open(filepath.Join(storeDir, "worktrees")), Summarise: w.Tasks.Summarise}
 	if opts.Page != nil {
 		opts.Page.Talks = conversation.NewDesk(w.Tasks, w.Agents, opts.Sessions, slog.New(slog.DiscardHandler))
 	}
@@ -98,7 +103,7 @@ func newEnvOf(t testing.TB, m modelFunc, limits taskt.Limits, opts httpserver.Op
 		}
 		transport.CloseIdleConnections()
 	})
-	return &env{t, storeDir, w.Bus, w.Tasks, w.Sessions.Store(), server, stop, &http.Client{Transport: transport}}
+	return &env{t, storeDir, w.Bus, w.Tasks, w.Sessions.Store(), server, opts.Upkeep.Worktrees, stop, &http.Client{Transport: transport}}
 }
 
 // request returns a request as a well-behaved client sends it.

@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver/openapi"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 // route is what a method and a path are answered by, for callers with a scope.
@@ -29,6 +30,7 @@ func (s *Server) table() []route {
 		{get, "/v1/sessions/{id}", caller.Read, s.showSession},
 		{http.MethodDelete, "/v1/sessions/{id}", caller.Run, s.stopSession},
 		{get, "/v1/sessions/{id}/events", caller.Read, s.events},
+		{get, "/v1/sessions/{id}/export", caller.Read, s.export},
 		{get, "/v1/approvals", caller.Read, s.listApprovals},
 		{get, "/v1/approvals/{id}", caller.Read, s.showApproval},
 		{post, "/v1/approvals", caller.Approve, s.answerApproval},
@@ -47,6 +49,15 @@ func (s *Server) table() []route {
 			scope = caller.Read
 		}
 		table = append(table, route{post, controlPath(op), scope, s.control(op)})
+	}
+	if s.upkeep != nil {
+		for _, op := range upkeep.Operations {
+			scope := caller.Run
+			if op.Owner {
+				scope = caller.Owner
+			}
+			table = append(table, route{post, "/v1/sessions/{id}/" + op.Name, scope, s.keep(op)})
+		}
 	}
 	if s.mcp != nil {
 		table = append(table, route{"", mcpPath, caller.Read, s.serveMCP}) // it looks at the scopes of each call

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/problem"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 // TestDescribedRoutes: the description has the routes of the server, each with its scope,
@@ -49,7 +50,7 @@ func TestDescribedRoutes(t *testing.T) {
 			}
 		}
 	}
-	s := &Server{page: page.New(page.Options{Logger: slog.New(slog.DiscardHandler)}), mcp: noMCP{}, profiles: true}
+	s := &Server{page: page.New(page.Options{Logger: slog.New(slog.DiscardHandler)}), mcp: noMCP{}, profiles: true, upkeep: new(upkeep.Upkeep)}
 	for _, r := range s.table() {
 		methods := []string{r.method}
 		if r.method == "" {

@@ -54,6 +54,10 @@ func TestScopes(t *testing.T) {
 		{"POST", "/v1/tasks", call, "run"},
 		{"POST", "/v1/tasks/stop", "{}", "run"},
 		{"DELETE", "/v1/sessions/ses_none", "", "run"},
+		{"GET", "/v1/sessions/ses_none/export?format=md", "", "read"},
+		{"POST", "/v1/sessions/ses_none/apply", "", "run"},
+		{"POST", "/v1/sessions/ses_none/discard", "", "run"},
+		{"POST", "/v1/sessions/ses_none/summary", "", "run"},
 		{"POST", "/v1/approvals", `{"approvalId":"apr_none","approve":true}`, "approve"},
 		{"POST", "/page/approvals", `{"approvalId":"apr_none","answer":"once"}`, "approve"},
 	} {
@@ -120,6 +124,9 @@ func TestPageScopes(t *testing.T) {
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		resp, _ := e.do(r)
 		return resp.StatusCode
+	}
+	if _, body := e.do(e.bare("GET", "/")); !bytes.Contains(body, []byte(`<meta name="scopes" content="read">`)) || !bytes.Contains(body, []byte("read may read<")) {
+		t.Errorf("the page does not say what its user may do: %s", body)
 	}
 	if got := status("GET", "/v1/sessions", ""); got != http.StatusOK {
 		t.Errorf("reading: %d", got)

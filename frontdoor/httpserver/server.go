@@ -18,6 +18,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 const (
@@ -55,6 +56,9 @@ type Options struct {
 	// error is for the caller. nil means that the worker does not explain calls.
 	Explain func(ctx context.Context, agent, tool, arg string) (any, error)
 
+	// Upkeep is what is done with sessions that have ended; nil means that it is not offered.
+	Upkeep *upkeep.Upkeep
+
 	// Tokens are the named tokens; nil means there are none.
 	Tokens *tokens.File
 
@@ -84,6 +88,7 @@ type Server struct {
 	page      *page.Page // may be nil
 	agent     func(name string) (any, bool)
 	explain   func(ctx context.Context, agent, tool, arg string) (any, error)
+	upkeep    *upkeep.Upkeep // may be nil
 	token     string
 	tokens    *tokens.File
 	attempts  tokens.Attempts
@@ -116,6 +121,7 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 		mcp:       opts.MCP,
 		agent:     opts.Agent,
 		explain:   opts.Explain,
+		upkeep:    opts.Upkeep,
 		token:     opts.Token,
 		tokens:    opts.Tokens,
 		profiles:  opts.Profiles,

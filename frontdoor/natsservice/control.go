@@ -1,16 +1,65 @@
 package natsservice
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 
 	"github.com/nats-io/nats.go/micro"
 
+	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
-// control makes a call of an operation. The library hands over one request at a
-// time, so that it happens elsewhere.
+// control makes a call of an operation.
 func (s *Service) control(op *control.Operation, from micro.Request) {
+	s.beside(from, "ask for a part of it with offset and limit", func(ctx context.Context, body []byte) (any, error) {
+		return s.calls.Control(ctx, op, body, "a NATS client")
+	})
+}
+
+// keep makes a call of an operation on a session that has ended.
+func (s *Service) keep(op *upkeep.Operation, from micro.Request) {
+	s.beside(from, "'worker sessions' has it whole", func(ctx context.Context, body []byte) (any, error) {
+		id, err := readSession(body)
+		if err != nil {
+			return nil, caller.BadRequest(err)
+		}
+		answer, err := op.Do(ctx, s.upkeep, id)
+		if err == nil {
+			s.log.Info("done with a session", "operation", op.Name, "session", id, "by", "a NATS client")
+		}
+		return answer, err
+	})
+}
+
+// readSession reads a request about one session.
+func readSession(body []byte) (id string, err error) {
+	var in struct {
+		SessionID string `json:"sessionId"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&in); err != nil {
+		return "", fmt.Errorf("reading the request: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return "", errors.New("reading the request: there is something after the JSON object")
+	}
+	if in.SessionID == "" {
+		return "", errors.New("sessionId is missing")
+	}
+	return in.SessionID, nil
+}
+
+// beside answers a request with what do returns; instead says what to do where that is too
+// long for the server. The library hands over one request at a time, so that it happens
+// elsewhere.
+func (s *Service) beside(from micro.Request, instead string, do func(ctx context.Context, body []byte) (any, error)) {
 	req := newRequest(from)
 	if !answerable(req.reply) {
 		return
@@ -22,11 +71,11 @@ func (s *Service) control(op *control.Operation, from micro.Request) {
 	}
 	go func() { // the pool waits for it
 		defer call.Done()
-		answer, err := s.calls.Control(call.Context(), op, req.data, "a NATS client")
+		answer, err := do(call.Context(), req.data)
 		if err != nil {
 			s.refuse(req, err)
 			return
 		}
-		s.answer(req, answer, "ask for a part of it with offset and limit")
+		s.answer(req, answer, instead)
 	}()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 // The keys of an endpoint's metadata.
@@ -21,6 +22,9 @@ const (
 // answerSchema is that of a [caller.Answer].
 const answerSchema = `{"type":"object","properties":{"approvalId":{"type":"string","minLength":1},"approve":{"type":"boolean"},` +
 	`"feedback":{"type":"string","description":"of a denial, for the model"}},"required":["approvalId","approve"],"additionalProperties":false}`
+
+// sessionSchema is that of a request about one session.
+const sessionSchema = `{"type":"object","properties":{"sessionId":{"type":"string","minLength":1}},"required":["sessionId"],"additionalProperties":false}`
 
 // endpoint is what one subject of the service answers.
 type endpoint struct {
@@ -40,6 +44,13 @@ func (s *Service) endpoints() []endpoint {
 		all = append(all, endpoint{
 			op.Name, op.Title, op.InputSchema, op.OutputSchema(), func(from micro.Request) { s.control(op, from) },
 		})
+	}
+	if s.upkeep != nil {
+		for _, op := range upkeep.Operations {
+			all = append(all, endpoint{
+				"session_" + op.Name, op.Title, json.RawMessage(sessionSchema), op.Answer, func(from micro.Request) { s.keep(op, from) },
+			})
+		}
 	}
 	nothing := json.RawMessage(`{"type":"object"}`)
 	return append(all,

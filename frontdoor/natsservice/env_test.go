@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,10 +18,12 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
+	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -90,6 +93,7 @@ func newWorkerOf(t testing.TB, workspace, url string, m modelFunc, limits taskt.
 	t.Helper()
 	w := doortest.Open(t, workspace, eventbus.Options{URL: url}, m, limits)
 	opts.Bus, opts.Tasks, opts.Sessions = w.Bus, w.Tasks, w.Sessions.Store()
+	opts.Upkeep = &upkeep.Upkeep{Sessions: opts.Sessions, Worktrees: worktree.Open(filepath.Join(t.TempDir(), "worktrees")), Summarise: w.Tasks.Summarise}
 	ctx, stop := context.WithCancel(context.Background())
 	service, err := natsservice.Start(ctx, opts)
 	if err != nil {

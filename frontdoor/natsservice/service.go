@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 // Name is the service's name among NATS micro services.
@@ -31,6 +32,9 @@ type Options struct {
 	Sessions *store.Store
 	Bus      *eventbus.Bus
 
+	// Upkeep is what is done with sessions that have ended; nil means that it is not offered.
+	Upkeep *upkeep.Upkeep
+
 	// MaxCalls bounds the task calls that are open at once, those that wait
 	// for a slot to run among them; 0 means 100. More are answered "busy".
 	MaxCalls int
@@ -43,6 +47,7 @@ type Service struct {
 	tasks    *taskt.Service
 	sessions *store.Store
 	bus      *eventbus.Bus
+	upkeep   *upkeep.Upkeep // may be nil
 	conn     *nats.Conn
 	log      *slog.Logger
 	calls    *caller.Pool
@@ -61,6 +66,7 @@ func Start(ctx context.Context, opts Options) (*Service, error) {
 		tasks:    opts.Tasks,
 		sessions: opts.Sessions,
 		bus:      opts.Bus,
+		upkeep:   opts.Upkeep,
 		conn:     opts.Bus.Conn(),
 		log:      opts.Logger,
 		done:     make(chan struct{}),

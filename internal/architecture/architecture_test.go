@@ -44,11 +44,11 @@ var mayImport = map[string][]string{
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":   {"session/audit", "session/conversation", "session/gate", "session/lease", "session/lifetime", "session/models", "session/notes", "session/requests", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
 	"taskt":     {"agentdefs", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
-	"frontdoor": {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
+	"frontdoor": {"taskt", "taskt/control", "taskt/upkeep", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
 
 	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
 
-	"frontdoor/httpserver":      {"taskt", "taskt/control", "session", "session/store", "eventbus", "eventbus/event", "frontdoor", "model", "frontdoor/httpserver/certs", "frontdoor/httpserver/metrics", "frontdoor/httpserver/openapi", "frontdoor/httpserver/page", "frontdoor/httpserver/problem", "frontdoor/httpserver/tokens"},
+	"frontdoor/httpserver":      {"taskt", "taskt/control", "taskt/upkeep", "session", "session/store", "eventbus", "eventbus/event", "frontdoor", "model", "frontdoor/httpserver/certs", "frontdoor/httpserver/metrics", "frontdoor/httpserver/openapi", "frontdoor/httpserver/page", "frontdoor/httpserver/problem", "frontdoor/httpserver/tokens"},
 	"frontdoor/httpserver/page": {"session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor", "frontdoor/httpserver/problem"},
 
 	"frontdoor/httpserver/metrics": nil,           // what Prometheus scrapes, and the only one that imports its client
@@ -75,6 +75,7 @@ var mayImport = map[string][]string{
 	"taskt/route":          {"session"},
 	"taskt/budget":         {"session", "session/store", "eventbus/event", "model", "internal/spendlimit"},
 	"taskt/control":        {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
+	"taskt/upkeep":         {"session", "session/store", "internal/worktree", "taskt/control"},
 	"taskt/report":         {"session/store", "eventbus/event"},
 
 	"eventbus/internal/natsstore":           {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events

@@ -146,7 +146,6 @@ func (p *Page) Routes() []Route {
 		{get, "/page/events", caller.Read, p.events},
 		{get, "/page/sessions/{id}", caller.Read, p.session},
 		{get, "/page/sessions/{id}/timeline", caller.Read, p.timeline},
-		{get, "/page/sessions/{id}/export", caller.Read, p.export},
 		{get, "/page/agents", caller.Read, p.agents},
 		{post, "/page/explain", caller.Read, p.explain},
 		{post, "/page/approvals", caller.Approve, p.answerApproval},
@@ -163,9 +162,18 @@ const (
 
 // document answers with the page itself. What it shows depends on its address, which its
 // scripts look at.
-func (p *Page) document(w http.ResponseWriter, _ *http.Request) {
+func (p *Page) document(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w)
-	p.html(w, http.StatusOK, "index.html", struct{ Workspace, RulesFile string }{p.opts.Workspace, p.opts.RulesFile})
+	who := caller.IdentityOf(r.Context())
+	var scopes []string
+	for _, scope := range who.Scopes {
+		scopes = append(scopes, string(scope))
+	}
+	shown := struct{ Workspace, RulesFile, Scopes, May string }{p.opts.Workspace, p.opts.RulesFile, strings.Join(scopes, " "), ""}
+	if !who.May(caller.Owner) {
+		shown.May = who.Name + " may " + strings.Join(scopes, ", ")
+	}
+	p.html(w, http.StatusOK, "index.html", shown)
 }
 
 func (p *Page) html(w http.ResponseWriter, status int, name string, data any) {

@@ -57,6 +57,7 @@ var kinds = map[string]kind{
 	"internal":               {"Something went wrong within the worker", "The worker's log says what."},
 	"lost":                   {"The worker that has the call does not answer", "Look for the session in the list: it may run."},
 	"method_not_allowed":     {"The address does not take this method", "The header Allow has those that it takes."},
+	"not_done":               {"It cannot be done with this session", "The message says why. What was there is there still."},
 	"not_found":              {"There is no such thing here", "Look at the list of which it is a part, or at /v1/openapi.yaml."},
 	"not_moved":              {"The session cannot be moved to the background", "Only one whose caller waits for it can be."},
 	"not_ready":              {"The worker can take no calls now", "Try again later."},

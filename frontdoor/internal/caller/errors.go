@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 // Error says why a call has no result, as its caller sees it. Its JSON is
@@ -57,7 +58,7 @@ func Explain(err error, log *slog.Logger) *Error {
 		return known
 	case errors.As(err, &input):
 		return &Error{http.StatusBadRequest, "bad_request", errtext.Of(err)}
-	case errors.Is(err, control.ErrRunning):
+	case errors.Is(err, control.ErrRunning) || errors.Is(err, store.ErrRunning):
 		return &Error{http.StatusConflict, "running", err.Error()}
 	case errors.As(err, &unknown):
 		return &Error{http.StatusUnprocessableEntity, "unknown_agent", err.Error()}
@@ -77,6 +78,8 @@ func Explain(err error, log *slog.Logger) *Error {
 		return &Error{http.StatusConflict, "ended", err.Error()}
 	case errors.Is(err, store.ErrConcludes):
 		return &Error{http.StatusConflict, "concludes", err.Error()}
+	case errors.As(err, new(*upkeep.RefusedError)):
+		return &Error{http.StatusConflict, "not_done", errtext.Of(err)}
 	case errors.As(err, new(*store.RefusedError)):
 		return &Error{http.StatusConflict, "not_moved", err.Error()}
 	case errors.Is(err, store.ErrNotSent):

@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 func TestExplain(t *testing.T) {
@@ -34,6 +35,8 @@ func TestExplain(t *testing.T) {
 		{&store.RefusedError{SessionID: "x", Why: "no call waits"}, 409, "not_moved"},
 		{&control.InputError{Operation: "task_wait", Err: errors.New("what?")}, 400, "bad_request"},
 		{fmt.Errorf("session x: %w", control.ErrRunning), 409, "running"},
+		{fmt.Errorf("session x: %w", store.ErrRunning), 409, "running"},
+		{&upkeep.RefusedError{Err: errors.New("a merge is under way")}, 409, "not_done"},
 		{&control.ResumeError{SessionID: "x", Err: store.ErrResumed}, 409, "not_resumed"},
 		{&control.ResumeError{SessionID: "x", Err: caller.ErrBusy}, 429, "busy"},
 		{fmt.Errorf("%w: ses_x", store.ErrNotFound), 404, "not_found"},

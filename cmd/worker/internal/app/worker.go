@@ -23,6 +23,7 @@ import (
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/route"
+	"github.com/agentworker/worker/taskt/upkeep"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -162,6 +163,11 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 // Worktrees returns the worktrees of a workspace's sessions.
 func Worktrees(ws *workspace.Workspace) *worktree.Store {
 	return worktree.Open(filepath.Join(ws.StateDir, "worktrees"))
+}
+
+// Upkeep returns what is done with sessions that have ended.
+func (a *Worker) Upkeep() *upkeep.Upkeep {
+	return &upkeep.Upkeep{Sessions: a.Sessions.Store(), Worktrees: Worktrees(a.Workspace), Summarise: a.Tasks.Summarise}
 }
 
 // isolate makes a git worktree for a session, and tools that work in it.

@@ -18,6 +18,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 func (p commands) applyCommand() *cobra.Command {
@@ -38,9 +39,7 @@ Exit status: 0 applied, 1 there are conflicts, no such worktree, or its session 
 		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeWorktrees,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withWorktree(cmd.Context(), args[0], func(ctx context.Context, w *worktree.Worktree) error {
-				return p.applyWorktree(ctx, w, asJSON)
-			})
+			return p.applyWorktree(cmd.Context(), args[0], asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as one JSON document")
@@ -58,67 +57,38 @@ that its agent has done there. The session itself stays.`,
 		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeWorktrees,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withWorktree(cmd.Context(), args[0], func(ctx context.Context, w *worktree.Worktree) error {
-				return p.discardWorktree(ctx, w, asJSON)
-			})
+			return p.discardWorktree(cmd.Context(), args[0], asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as one JSON document")
 	return cmd
 }
 
-// withWorktree has f work on the worktree of a session that has ended.
-func (p commands) withWorktree(ctx context.Context, id string, f func(context.Context, *worktree.Worktree) error) error {
+// onWorktree does something with the worktree of a session that has ended.
+func (p commands) onWorktree(ctx context.Context, do func(u *upkeep.Upkeep) (*upkeep.Done, error)) (done *upkeep.Done, err error) {
 	ws, err := p.Workspace()
 	if err != nil {
-		return err
-	}
-	w, err := app.Worktrees(ws).Get(id)
-	if err != nil {
-		return fmt.Errorf("%w: 'worker sessions list --worktrees' shows what is kept", err)
+		return nil, err
 	}
 	err = p.WithStorage(ctx, func(s *app.Storage) error {
 		if err := s.Recover(ctx); err != nil { // what a killed worker left has ended
 			return err
 		}
-		r, err := s.Records.Get(ctx, w.ID)
+		done, err = do(&upkeep.Upkeep{Sessions: s.Records, Worktrees: app.Worktrees(ws)})
 		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return nil // deleted; the worktree is kept
-		case err == nil && !r.Status.Ended():
-			return fmt.Errorf("session %s is %s: wait for its end, or stop it with 'worker sessions stop %s'", r.ID, r.Status, r.ID)
+		case errors.Is(err, worktree.ErrNotFound):
+			return fmt.Errorf("%w: 'worker sessions list --worktrees' shows what is kept", err)
+		case errors.Is(err, store.ErrRunning):
+			return fmt.Errorf("%w: wait for its end, or stop it with 'worker sessions stop'", err)
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return f(ctx, w)
+	return done, err
 }
 
-// worktreeDone is what was done with a worktree, as programs read it.
-type worktreeDone struct {
-	SessionID  string              `json:"sessionId"`
-	Status     string              `json:"status"` // applied, discarded, conflicts
-	Path       string              `json:"path"`
-	Branch     string              `json:"branch"`
-	Diffstat   string              `json:"diffstat,omitempty"`
-	Files      []worktree.Change   `json:"files"`
-	Kept       string              `json:"kept,omitempty"`       // why the worktree is still there
-	KeptBranch bool                `json:"keptBranch,omitempty"` // the branch is still there
-	Conflicts  []worktree.Conflict `json:"conflicts,omitempty"`
-}
-
-func doneWith(w *worktree.Worktree, status string) worktreeDone {
-	return worktreeDone{SessionID: w.ID, Status: status, Path: w.Path, Branch: w.Branch, Files: []worktree.Change{}}
-}
-
-func (p commands) applyWorktree(ctx context.Context, w *worktree.Worktree, asJSON bool) error {
-	applied, err := w.Apply(ctx)
-	var conflict *worktree.ConflictError
-	if errors.As(err, &conflict) && asJSON {
-		done := doneWith(w, "conflicts")
-		done.Kept, done.KeptBranch, done.Conflicts = "there are conflicts", true, conflict.Conflicts
+func (p commands) applyWorktree(ctx context.Context, id string, asJSON bool) error {
+	done, err := p.onWorktree(ctx, func(u *upkeep.Upkeep) (*upkeep.Done, error) { return u.Apply(ctx, id) })
+	if errors.As(err, new(*worktree.ConflictError)) && asJSON {
 		if err := p.PrintJSON(done, true); err != nil {
 			return err
 		}
@@ -129,32 +99,30 @@ func (p commands) applyWorktree(ctx context.Context, w *worktree.Worktree, asJSO
 		return err
 	}
 	if asJSON {
-		done := doneWith(w, "applied")
-		done.Diffstat, done.Kept, done.KeptBranch = applied.Diffstat(), applied.Kept, applied.Branch != ""
-		done.Files = append(done.Files, applied.Files...)
 		return p.PrintJSON(done, true)
 	}
-	for _, f := range applied.Files {
+	for _, f := range done.Files {
 		fmt.Fprintf(p.Stdout, "%s %s\n", f.Kind, termtext.OneLine(f.Path, 1000))
 	}
-	fmt.Fprintf(p.Stderr, "%s is applied to %s: %s\n", w.ID, w.Repo, applied.Diffstat())
-	if applied.Branch != "" {
-		fmt.Fprintf(p.Stderr, "its commits stay on the branch %s\n", applied.Branch)
+	fmt.Fprintf(p.Stderr, "%s is applied to %s: %s\n", done.SessionID, done.Repo, done.Diffstat)
+	if done.KeptBranch {
+		fmt.Fprintf(p.Stderr, "its commits stay on the branch %s\n", done.Branch)
 	}
-	if applied.Kept != "" {
-		fmt.Fprintf(p.Stderr, "the worktree %s is kept: %s\n", w.Path, termtext.Printable(applied.Kept))
+	if done.Kept != "" {
+		fmt.Fprintf(p.Stderr, "the worktree %s is kept: %s\n", done.Path, termtext.Printable(done.Kept))
 	}
 	return nil
 }
 
-func (p commands) discardWorktree(ctx context.Context, w *worktree.Worktree, asJSON bool) error {
-	if err := w.Discard(ctx); err != nil {
+func (p commands) discardWorktree(ctx context.Context, id string, asJSON bool) error {
+	done, err := p.onWorktree(ctx, func(u *upkeep.Upkeep) (*upkeep.Done, error) { return u.Discard(ctx, id) })
+	if err != nil {
 		return err
 	}
 	if asJSON {
-		return p.PrintJSON(doneWith(w, "discarded"), true)
+		return p.PrintJSON(done, true)
 	}
-	fmt.Fprintf(p.Stderr, "%s is discarded: its worktree and the branch %s are gone\n", w.ID, w.Branch)
+	fmt.Fprintf(p.Stderr, "%s is discarded: its worktree and the branch %s are gone\n", done.SessionID, done.Branch)
 	return nil
 }
 

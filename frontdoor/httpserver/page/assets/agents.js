@@ -3,7 +3,7 @@
 
 import { h, keyed, setText } from './dom.js';
 import { go } from './main.js';
-import { get, post, start, startTalk } from './api.js';
+import { get, may, post, start, startTalk } from './api.js';
 import { live, onChange } from './live.js';
 
 const tools = ['read_file', 'write_file', 'edit_file', 'list_dir', 'glob', 'grep', 'shell_exec', 'task', 'network'];
@@ -58,7 +58,7 @@ export function agents() {
     element: h('div', { class: 'agents' },
       h('div', { class: 'bar-top' }, h('h1', {}, 'Agents'), count),
       h('div', { class: 'columns' }, h('section', { class: 'panel', 'aria-label': 'Agents' }, list),
-        h('div', {}, findings, startPanel(kind, which), explainPanel(whose)))),
+        h('div', {}, findings, may('run') ? startPanel(kind, which) : null, explainPanel(whose)))),
     title: 'Agents',
     up: () => '/',
     close() {

@@ -12,6 +12,12 @@ async function request(method, path, body) {
   return answer;
 }
 
+const scopes = document.querySelector('meta[name=scopes]').content.split(' ');
+
+// may says whether who has logged in may do what takes a scope: run, approve or owner. The
+// server looks at each request by itself.
+export const may = (scope) => scopes.includes('owner') || scopes.includes(scope);
+
 // pace is how long to wait before something is asked for again: at least so many ms, and more
 // where the answer has taken long since it was asked for.
 export const pace = (least, begun) => Math.max(least, 4 * (performance.now() - begun));
@@ -24,5 +30,8 @@ export const stop = (id) => request('DELETE', `/v1/sessions/${encodeURIComponent
 export const send = (sessionId, message) => post('/v1/tasks/send', { sessionId, message });
 export const background = (sessionId) => post('/v1/tasks/background', { sessionId });
 export const start = (agentType, prompt) => post('/v1/tasks', { description: prompt.slice(0, 60), prompt, agentType, background: true });
+export const apply = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/apply`);
+export const discard = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/discard`);
+export const summarise = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/summary`);
 export const startTalk = (agent, prompt) => post('/page/conversations', { agent, prompt });
 export const say = (id, message) => post(`/page/conversations/${encodeURIComponent(id)}`, { message });

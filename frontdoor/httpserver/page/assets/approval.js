@@ -1,7 +1,7 @@
 // A tool call that waits for an answer: all of it, and what "always" would mean.
 
 import { h, pieces, setText } from './dom.js';
-import { answerApproval } from './api.js';
+import { answerApproval, may } from './api.js';
 import { live } from './live.js';
 import { age } from './format.js';
 
@@ -63,11 +63,11 @@ export function approvalCard(card) {
     h('p', { class: 'reason' }, card.reason),
     h('dl', { class: 'arguments' }, card.arguments.map((a) => [h('dt', {}, a.name), h('dd', {}, h('pre', { tabIndex: 0 }, pieces(a.text)))])),
     seen(card),
-    question && card.whole ? null : always(card),
-    h('div', { class: 'answers' },
+    question && card.whole || !may('owner') ? null : always(card),
+    may('approve') ? h('div', { class: 'answers' },
       button('once', question?.once ?? 'Approve once', 'a', 'good'),
-      card.always.length && !question ? button('always', 'Always', 'A', '') : null,
-      button('deny', question?.deny ?? 'Deny…', 'd', 'danger'), status),
+      card.always.length && !question && may('owner') ? button('always', 'Always', 'A', '') : null,
+      button('deny', question?.deny ?? 'Deny…', 'd', 'danger'), status) : h('p', { class: 'label' }, 'Somebody else answers this: your login has not the scope “approve”.'),
     why);
   setTimeout(() => {
     for (const b of buttons) b.disabled = false;

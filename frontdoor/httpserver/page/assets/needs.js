@@ -5,7 +5,7 @@ import { h, keyed, setText } from './dom.js';
 import { live, onChange } from './live.js';
 import { approvalCard, asks } from './approval.js';
 import { title, age } from './format.js';
-import { stop } from './api.js';
+import { may, stop } from './api.js';
 
 const recent = 10 * 60 * 1000; // how long a session that has ended over its budget is shown
 
@@ -68,7 +68,7 @@ class Needs {
     const button = h('button', { type: 'button', class: 'danger', onclick: () => stop(row.id).catch((e) => alert(e.message)) }, 'Stop');
     return h('article', { class: 'card note', tabIndex: 0, 'aria-label': `${title(row)} is ${why}` },
       h('header', {}, h('a', { class: 'who', href: `/sessions/${row.id}` }, title(row)), ' ', h('span', { class: 'why' }, why),
-        h('span', { class: 'grow' }), row.endedAt ? null : button),
+        h('span', { class: 'grow' }), row.endedAt || !may('run') ? null : button),
       h('p', { class: 'detail' }));
   }
 

@@ -4,7 +4,7 @@ import { h, setText, setClass } from './dom.js';
 import { go } from './main.js';
 import { live, onChange, path } from './live.js';
 import { age, cost, tokens, state, title, clock } from './format.js';
-import { background, say, send, stop } from './api.js';
+import { apply, background, discard, may, say, send, stop, summarise } from './api.js';
 import { Tree } from './tree.js';
 import { transcript } from './transcript.js';
 import { timeline } from './timeline.js';
@@ -20,6 +20,9 @@ export function session(id) {
   const problem = h('p', { class: 'problem', hidden: true });
   const stopButton = h('button', { type: 'button', class: 'danger', onclick: () => attempt(stopButton, () => stop(id)) }, 'Stop');
   const besideButton = h('button', { type: 'button', title: 'Its caller goes on, and is told when it has ended', onclick: () => attempt(besideButton, () => background(id)) }, 'To the background');
+  const applyButton = h('button', { type: 'button', title: 'Its changes are brought to the files of the workspace', onclick: () => attempt(applyButton, async () => told(await apply(id))) }, 'Apply its changes');
+  const discardButton = h('button', { type: 'button', class: 'danger', onclick: () => confirm('Throw away all that it has changed in its worktree?') && attempt(discardButton, async () => told(await discard(id))) }, 'Discard them');
+  const summaryButton = h('button', { type: 'button', title: 'In a few sentences, by one call of a model', onclick: () => attempt(summaryButton, async () => setText(said, (await summarise(id)).text)) }, 'Summary');
   const said = h('p', { class: 'label', role: 'status' });
   const message = h('textarea', { rows: '1', 'aria-label': 'Message to the session' });
   const sendForm = h('form', { class: 'sending' }, message, h('button', {}, 'Send'));
@@ -37,7 +40,7 @@ export function session(id) {
   const tab = (text, make, hash) => h('button', { type: 'button', role: 'tab', 'aria-selected': 'false', onclick: (ev) => { history.replaceState(null, '', location.pathname + hash); show(ev.currentTarget, make); } }, text);
   const first = tab('Transcript', transcript, '');
   const second = tab('Timeline', timeline, '#timeline');
-  const file = (format, text) => h('a', { href: `/page/sessions/${encodeURIComponent(id)}/export?format=${format}`, download: '' }, text);
+  const file = (format, text) => h('a', { href: `/v1/sessions/${encodeURIComponent(id)}/export?format=${format}`, download: '' }, text);
   const tabs = h('div', { class: 'tabs' }, h('div', { role: 'tablist' }, first, second),
     h('span', { class: 'links' }, h('a', { href: '#error', onclick: (ev) => { ev.preventDefault(); error(); } }, 'first error'), file('md', 'Markdown'), file('jsonl', 'JSONL')));
 
@@ -48,6 +51,12 @@ export function session(id) {
     panel.replaceChildren(view.element);
   }
   const error = () => view.firstError?.() || setText(said, 'No call has failed.');
+
+  // told says what was done with the worktree.
+  function told(done) {
+    const conflicts = (done.conflicts ?? []).map((c) => `${c.path} (${c.reason})`).join(', ');
+    setText(said, conflicts ? `Nothing was changed, there are conflicts: ${conflicts}` : [done.status, done.diffstat, done.kept].filter(Boolean).join(': '));
+  }
 
   async function attempt(button, action) {
     button.disabled = true;
@@ -93,9 +102,11 @@ export function session(id) {
     setText(task, row.label ?? '');
     setText(pill, now.text);
     setClass(pill, `pill ${now.name}`);
-    stopButton.hidden = Boolean(row.endedAt);
-    besideButton.hidden = Boolean(row.endedAt || row.background || !row.parentId);
-    sendForm.hidden = !row.agent;
+    stopButton.hidden = Boolean(row.endedAt) || !may('run');
+    besideButton.hidden = Boolean(row.endedAt || row.background || !row.parentId) || !may('run');
+    applyButton.hidden = discardButton.hidden = !row.endedAt || !row.worktree || !may('run');
+    summaryButton.hidden = !row.endedAt || !row.agent || !may('run');
+    sendForm.hidden = !row.agent || !may('run');
     message.placeholder = !talks() ? 'A message that it reads before its next step' : row.endedAt ? 'Say something, and the conversation goes on' : row.doing === 'idle' ? 'Say something' : 'A message that it reads before its next step';
     problem.hidden = !row.error && !row.warnings?.length;
     setText(problem, [row.error, ...(row.warnings ?? [])].filter(Boolean).join('\n'));
@@ -135,7 +146,7 @@ export function session(id) {
   else show(first, transcript);
 
   return {
-    element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), besideButton, stopButton),
+    element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), summaryButton, applyButton, discardButton, besideButton, stopButton),
       facts, problem, subagents, tabs, panel, sendForm, said),
     title: 'Session',
     up: () => (row?.parentId ? link(row.parentId) : '/'),

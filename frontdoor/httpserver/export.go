@@ -1,4 +1,4 @@
-package page
+package httpserver
 
 import (
 	"bytes"
@@ -15,40 +15,38 @@ import (
 
 // export answers with a session as a file: its transcript as Markdown, or all events as
 // lines of JSON in the form of "worker events --json".
-func (p *Page) export(w http.ResponseWriter, r *http.Request) {
-	rec, err := p.record(r.Context(), r.PathValue("id"))
+func (s *Server) export(w http.ResponseWriter, r *http.Request) {
+	rec, err := s.record(r)
 	if err != nil {
-		p.fail(w, err)
+		s.fail(w, err)
 		return
 	}
-	setHeaders(w)
 	header := w.Header()
 	switch format := r.URL.Query().Get("format"); format {
 	case "md":
-		messages, err := p.opts.Sessions.Messages(r.Context(), rec.ID)
+		messages, err := s.sessions.Messages(r.Context(), rec.ID)
 		if err != nil {
-			p.fail(w, err)
+			s.fail(w, err)
 			return
 		}
-		header.Set("Content-Type", "text/markdown; charset=utf-8")
 		header.Set("Content-Disposition", `attachment; filename="`+rec.ID+`.md"`)
-		p.write(w, http.StatusOK, []byte(store.Markdown(rec, messages)))
+		s.write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(store.Markdown(rec, messages)))
 	case "jsonl":
 		header.Set("Content-Type", "application/jsonl")
 		header.Set("Content-Disposition", `attachment; filename="`+rec.ID+`.jsonl"`)
-		if err := p.writeEvents(w, r, rec); err != nil {
-			p.log.Debug("exporting a session", "session", rec.ID, "err", err)
-			panic(http.ErrAbortHandler) // the browser sees that the file is not whole
+		if err := s.writeEvents(w, r, rec); err != nil {
+			s.log.Debug("exporting a session", "session", rec.ID, "err", err)
+			panic(http.ErrAbortHandler) // the client sees that the file is not whole
 		}
 	default:
-		p.fail(w, caller.BadRequest(fmt.Errorf("format=%.20q is neither \"md\" nor \"jsonl\"", format)))
+		s.fail(w, caller.BadRequest(fmt.Errorf("format=%.20q is neither \"md\" nor \"jsonl\"", format)))
 	}
 }
 
 // writeEvents writes the stored events of a session, piece by piece.
-func (p *Page) writeEvents(w http.ResponseWriter, r *http.Request, rec *store.Record) error {
+func (s *Server) writeEvents(w http.ResponseWriter, r *http.Request, rec *store.Record) error {
 	out := http.NewResponseController(w)
-	for d, err := range p.opts.Bus.Follow(r.Context(), rec.Path, nil) {
+	for d, err := range s.bus.Follow(r.Context(), rec.Path, nil) {
 		if err != nil {
 			return err
 		}
