@@ -53,7 +53,19 @@ func (r *Result) XML() string {
 	case r.Status == Accepted:
 		element = "task_accepted"
 	}
-	return XML(element, r.Agent, r.Record.Worktree.Below(r.Text, r.SessionID))
+	return XML(element, r.Agent, r.text())
+}
+
+// text is what was said, with where the changes are.
+func (r *Result) text() string { return r.Record.Worktree.Below(r.Text, r.SessionID) }
+
+// Answer is what stands in the element of a task that has completed; empty means it has
+// not.
+func (r *Result) Answer() string {
+	if r.Err != nil || r.Status == Accepted {
+		return ""
+	}
+	return r.text()
 }
 
 // Assess returns the answer in sections, nil where it is no report, and what does not

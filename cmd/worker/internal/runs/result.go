@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/markdown"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
@@ -19,11 +20,13 @@ type runOptions struct {
 	json   bool
 	events bool
 	yes    bool
+	raw    bool
 }
 
 func (o *runOptions) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the result as one JSON document")
 	cmd.Flags().BoolVar(&o.events, "events", false, "print each event of the stream as a line of JSON, the result last")
+	cmd.Flags().BoolVar(&o.raw, "raw", false, "print the answer as it is on a terminal, too, and not as formatted Markdown")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "answer yes to what the permission rules ask; what they deny stays denied")
 }
 
@@ -49,15 +52,17 @@ func (p commands) readPrompt(ctx context.Context, arg string) (string, error) {
 	return prompt, nil
 }
 
-// printResult writes the result to stdout: text, or the document as JSON.
-func (p commands) printResult(doc taskt.Document, text string, opts runOptions) error {
-	if opts.json || opts.events {
+// printResult writes the result to stdout: text, or the document as JSON. A person at a
+// terminal gets the answer, which is Markdown, formatted; it is empty where there is none.
+func (p commands) printResult(doc taskt.Document, text, answer string, opts runOptions) error {
+	switch {
+	case opts.json || opts.events:
 		return p.PrintJSON(doc, opts.json)
-	}
-	if text == "" {
+	case answer != "" && p.OutTerm.Redraws && !opts.raw:
+		text = markdown.Render(answer, p.OutTerm)
+	case text == "":
 		return nil
-	}
-	if p.OutTerm.IsTerminal() {
+	case p.OutTerm.IsTerminal():
 		text = termtext.Printable(text)
 	}
 	_, err := fmt.Fprintln(p.Stdout, text)

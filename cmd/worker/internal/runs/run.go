@@ -64,7 +64,7 @@ func (p commands) runPrimary(ctx context.Context, name, prompt string, opts runO
 	if doc == nil {
 		doc = &taskt.Document{Type: "run_error", Agent: cmp.Or(name, conversation.Default.Name), Status: endedBy(ctx), Error: errtext.Of(err)}
 	}
-	if err := p.printResult(*doc, doc.Text, opts); err != nil {
+	if err := p.printResult(*doc, doc.Text, doc.Text, opts); err != nil {
 		return err
 	}
 	progress.WriteRefusals(p.Stderr, p.ErrTerm, refused)

@@ -28,7 +28,8 @@ func (p commands) taskCommand() *cobra.Command {
 		Use:   "task AGENT PROMPT",
 		Short: "Run one subagent and print its <task_result>",
 		Long: `Runs AGENT as a subagent with PROMPT ("-": read from stdin), shows what it does on
-stderr, and prints its <task_result>, or a <task_error>, on stdout.
+stderr, and prints its <task_result>, or a <task_error>, on stdout. On a terminal that is
+the answer alone, as formatted Markdown, unless --raw is given.
 
 Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 4 over budget, 6 a check failed, 130 interrupted.`,
@@ -96,7 +97,7 @@ func (p commands) task(ctx context.Context, agent string, opts runOptions, find 
 	} else if err != nil { // the answer is there; what went wrong besides is said
 		p.Complain(err)
 	}
-	if err := p.printResult(result.Document(), result.XML(), opts); err != nil {
+	if err := p.printResult(result.Document(), result.XML(), result.Answer(), opts); err != nil {
 		return err
 	}
 	progress.WriteRefusals(p.Stderr, p.ErrTerm, refused)
