@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -83,6 +84,26 @@ func BenchmarkPublish(b *testing.B) {
 		}
 		<-p.js.PublishAsyncComplete()
 	})
+}
+
+// BenchmarkBurst measures what a session does before a tool: it publishes a few events
+// and waits until they are stored.
+func BenchmarkBurst(b *testing.B) {
+	for _, n := range []int{1, 2, 8} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			p := publisher(b, openBus(b, b.TempDir()), event.Path{{SessionID: "ses_burst"}})
+			for b.Loop() {
+				for range n {
+					if err := p.Publish(b.Context(), event.StatusChange{Status: "streaming"}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := p.Flush(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 // BenchmarkSync measures one event that is waited for, with the store's default and

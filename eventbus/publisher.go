@@ -143,6 +143,9 @@ func (p *Publisher) wait(ctx context.Context) error {
 	w := p.writer
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if p.stored < p.count && !w.away() {
+		w.pump()
+	}
 	for number := p.count; p.stored < number; {
 		if p.err != nil {
 			return p.err

@@ -40,6 +40,7 @@ type writer struct {
 
 	ctx     context.Context // ends with the bus
 	running sync.WaitGroup  // what it has started
+	nudged  chan struct{}   // has a value if the sender is to look at the queue
 
 	mu       sync.Mutex
 	closed   bool
@@ -81,7 +82,9 @@ func newWriter(ctx context.Context, reader reader, events jetstream.Stream, filt
 	w.limit = natsstore.AckTimeout(store.Embedded())
 	info := events.CachedInfo()
 	w.batches, w.acked = info.Config.AllowBatchPublish, info.State.LastSeq
+	w.nudged = make(chan struct{}, 1)
 	w.fences, w.cluster = w.batches || store.ChecksOtherSubjects(), info.Cluster != nil && info.Cluster.Name != ""
+	w.running.Go(w.sender)
 	return w
 }
 
@@ -97,7 +100,7 @@ func (w *writer) wait() {
 	w.running.Wait()
 }
 
-// put queues an entry, and sends it if nothing is on its way. It waits while the
+// put queues an entry, which is sent soon if nothing is on its way. It waits while the
 // store is away, or too much is queued.
 func (w *writer) put(ctx context.Context, e entry) error {
 	p := e.p
@@ -124,8 +127,37 @@ func (w *writer) put(ctx context.Context, e entry) error {
 	}
 	defer w.mu.Unlock()
 	w.queued(e)
-	w.pump()
+	if !e.last { // whose caller sends it, since it waits at once
+		w.nudge()
+	}
 	return nil
+}
+
+// nudge has the sender send what is queued. It does so once a processor is free or the
+// caller waits, so that what a session says in one go is one batch: half the time to
+// the acknowledgement of eight entries.
+func (w *writer) nudge() {
+	if w.sending || w.flight != nil {
+		return // whoever sends, or takes the answer, sends this too
+	}
+	select {
+	case w.nudged <- struct{}{}:
+	default:
+	}
+}
+
+// sender sends what was queued by callers who don't wait for it.
+func (w *writer) sender() {
+	for {
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-w.nudged:
+			w.mu.Lock()
+			w.pump()
+			w.mu.Unlock()
+		}
+	}
 }
 
 // queued adds an entry to the queue, or to the delta before it.
