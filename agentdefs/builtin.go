@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/agentworker/worker/agentdefs/internal/definition"
 )
@@ -22,11 +21,7 @@ func builtins(opts *Options) ([]served, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading built-in agent %s: %w", name, err)
 		}
-		text, err := fillBuiltin(string(data), opts.Tools)
-		if err != nil {
-			return nil, fmt.Errorf("reading built-in agent %s: %w", name, err)
-		}
-		res := definition.Parse(name+".md", []byte(text), opts.files())
+		res := definition.Parse(name+".md", []byte(fillBuiltin(string(data), opts.Tools)), opts.files())
 		if res.Def == nil || len(res.Diagnostics) > 0 {
 			return nil, fmt.Errorf("reading built-in agent %s: %v", name, res.Diagnostics)
 		}
@@ -42,15 +37,12 @@ func builtins(opts *Options) ([]served, error) {
 }
 
 // fillBuiltin fills in what a built-in agent's text says of the tools.
-func fillBuiltin(text string, tools []string) (string, error) {
-	web := func() bool { return slices.Contains(tools, "web_fetch") || slices.Contains(tools, "web_search") }
-	t, err := template.New("").Funcs(template.FuncMap{"web": web}).Parse(text)
-	if err != nil {
-		return "", err
+func fillBuiltin(text string, tools []string) string {
+	pages := ""
+	if slices.Contains(tools, "web_fetch") || slices.Contains(tools, "web_search") {
+		pages = ", and pages on the web"
 	}
-	var b strings.Builder
-	err = t.Execute(&b, nil)
-	return b.String(), err
+	return strings.ReplaceAll(text, "{{pages}}", pages)
 }
 
 // toolsOf names those of the tools that the agent's rules do not deny whatever

@@ -73,7 +73,6 @@ its events, durable and in order, on the stream of the session that called it.`,
 		},
 	}
 	root.SetFlagErrorFunc(usage.FlagError)
-	root.SetVersionTemplate("worker {{.Version}}\n")
 	p.Settings.Register(root.PersistentFlags())
 	settings := p.Settings.Groups()
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage.Print(cmd, settings[0]) })

@@ -156,8 +156,8 @@ func refuse(req *model.Request) error {
 // decline answers a request for a change, which a search is no answer to. "":
 // the prompt asks for none.
 func decline(prompt string) string {
-	prompt = strings.TrimSpace(patterns["politeness"].ReplaceAllString(prompt, ""))
-	verb := patterns["change"].FindString(prompt)
+	prompt = strings.TrimSpace(patterns()["politeness"].ReplaceAllString(prompt, ""))
+	verb := patterns()["change"].FindString(prompt)
 	if verb == "" || matches("words", prompt) {
 		return ""
 	}

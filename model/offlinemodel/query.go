@@ -2,7 +2,6 @@ package offlinemodel
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,19 +66,19 @@ func (q *query) strong() []term {
 }
 
 var (
-	urls       = regexp.MustCompile(`\b[a-zA-Z][a-zA-Z+.-]*://\S+`)
-	rawToken   = regexp.MustCompile("[`\"“']?" + `[\p{L}\p{M}\p{N}_$@~./\\:#’'+-]+(?:\(\))?` + "[`\"”]?")
-	qualifiers = regexp.MustCompile(`\.|::|->|#|/`)
-	identifier = regexp.MustCompile(`\(\)$|^[$@]|^[\p{L}_].*(?:[_#.]|::|->|\p{Ll}\p{Lu})|^_`)
-	pathToken  = regexp.MustCompile(`^(?:\./)?([\p{L}\p{N}_.@~+()\[\]$/-]+?)(/)?(?:[:#]L?(\d{1,7})(?:[:-]\d+)?)?$`)
-	surePath   = regexp.MustCompile(`^\.\p{L}|/.*/|/[^/]*\.\p{L}[\p{L}\p{N}_-]*$`)
-	maybePath  = regexp.MustCompile(`/|\.\p{L}[\p{L}\p{N}_-]{0,11}$`)
+	urls       = compiled(`\b[a-zA-Z][a-zA-Z+.-]*://\S+`)
+	rawToken   = compiled("[`\"“']?" + `[\p{L}\p{M}\p{N}_$@~./\\:#’'+-]+(?:\(\))?` + "[`\"”]?")
+	qualifiers = compiled(`\.|::|->|#|/`)
+	identifier = compiled(`\(\)$|^[$@]|^[\p{L}_].*(?:[_#.]|::|->|\p{Ll}\p{Lu})|^_`)
+	pathToken  = compiled(`^(?:\./)?([\p{L}\p{N}_.@~+()\[\]$/-]+?)(/)?(?:[:#]L?(\d{1,7})(?:[:-]\d+)?)?$`)
+	surePath   = compiled(`^\.\p{L}|/.*/|/[^/]*\.\p{L}[\p{L}\p{N}_-]*$`)
+	maybePath  = compiled(`/|\.\p{L}[\p{L}\p{N}_-]{0,11}$`)
 )
 
 // read adds what a prompt names, each weight multiplied by factor.
 func (q *query) read(prompt string, factor float64) {
-	prompt = urls.ReplaceAllString(strings.ToValidUTF8(termtext.Head(prompt, maxPromptBytes), " "), " ")
-	for _, s := range rawToken.FindAllString(prompt, -1) {
+	prompt = urls().ReplaceAllString(strings.ToValidUTF8(termtext.Head(prompt, maxPromptBytes), " "), " ")
+	for _, s := range rawToken().FindAllString(prompt, -1) {
 		bare := strings.Trim(s, "`\"“”'")
 		q.addToken(bare, factor, bare != s)
 	}
@@ -90,7 +89,7 @@ func (q *query) read(prompt string, factor float64) {
 func (q *query) addToken(s string, factor float64, quoted bool) {
 	s = strings.TrimLeft(strings.TrimRight(s, `.:-’'\+#@`), `’':+\`)
 	s = strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
-	if p, ok := parsePath(s, quoted); ok && !products[strings.ToLower(s)] {
+	if p, ok := parsePath(s, quoted); ok && !products()[strings.ToLower(s)] {
 		if !slices.ContainsFunc(q.paths, func(o pathRef) bool { return o.path == p.path }) {
 			q.paths = append(q.paths, p)
 		}
@@ -100,8 +99,8 @@ func (q *query) addToken(s string, factor float64, quoted bool) {
 		}
 	}
 	s = strings.Trim(s, "-/~\\")
-	parts := slices.DeleteFunc(qualifiers.Split(strings.TrimSuffix(s, "()"), -1), func(p string) bool { return flat(p) == "" })
-	if len(parts) == 0 || !quoted && !identifier.MatchString(s) {
+	parts := slices.DeleteFunc(qualifiers().Split(strings.TrimSuffix(s, "()"), -1), func(p string) bool { return flat(p) == "" })
+	if len(parts) == 0 || !quoted && !identifier().MatchString(s) {
 		q.addWords(s, factor, false)
 		return
 	}
@@ -118,10 +117,10 @@ func (q *query) addWords(s string, factor float64, weak bool) {
 	for w := range strings.FieldsFuncSeq(s, isSeparator) {
 		low, size := strings.ToLower(w), len([]rune(w))
 		capitals := size > 1 && w == strings.ToUpper(w) && !unicode.IsDigit(rune(w[0]))
-		if !capitals && (stopWords[low] || size < 2 || size == 2 && same[low] == "") {
+		if !capitals && (stopWords()[low] || size < 2 || size == 2 && same()[low] == "") {
 			continue
 		}
-		t := term{text: w, words: []string{stem(low)}, weak: !capitals && (weak || weakWords[low]), weight: factor}
+		t := term{text: w, words: []string{stem(low)}, weak: !capitals && (weak || weakWords()[low]), weight: factor}
 		if t.weak {
 			t.weight *= 0.3
 		}
@@ -138,13 +137,13 @@ func (q *query) add(t term) {
 
 // parsePath reports whether a token of a prompt may be a path, and which.
 func parsePath(s string, quoted bool) (p pathRef, ok bool) {
-	m := pathToken.FindStringSubmatch(strings.ReplaceAll(s, `\`, "/"))
+	m := pathToken().FindStringSubmatch(strings.ReplaceAll(s, `\`, "/"))
 	if m == nil || strings.Trim(m[1], "./~") == "" || strings.HasSuffix(m[1], "()") {
 		return pathRef{}, false
 	}
 	p.path = m[1]
 	p.line, _ = strconv.Atoi(m[3]) // at most 7 digits
 	// A name such as main.go or res.json may be a member of something.
-	p.sure = m[2] != "" || fileNames[p.path] || surePath.MatchString(p.path) || quoted && strings.Contains(p.path, "/")
-	return p, p.sure || maybePath.MatchString(p.path)
+	p.sure = m[2] != "" || fileNames()[p.path] || surePath().MatchString(p.path) || quoted && strings.Contains(p.path, "/")
+	return p, p.sure || maybePath().MatchString(p.path)
 }

@@ -125,7 +125,7 @@ func (r *researcher) lineScore(line string, on, defined matched, strength float6
 // query.
 func (r *researcher) prior(p string) (kind string, w float64) {
 	kind, w = kindOf(p)
-	if patterns[kind] != nil && r.q.asks(kind) {
+	if patterns()[kind] != nil && r.q.asks(kind) {
 		w = 1.2
 	}
 	if kind != "test" && r.q.asks("value") && matches("defaults", p) {

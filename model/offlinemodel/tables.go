@@ -8,18 +8,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
 //go:embed tables wordlists
 var data embed.FS
 
-// What the model knows of English, languages and files stands in tables.
+// What the model knows of English, languages and files stands in tables. A table is read
+// when it is asked for first, since most programs never ask.
 var (
-	patterns    = readPatterns()
-	kinds       = readRows("kinds", "(?i)")
-	languages   = readRows("languages", "(?i)") // families of a like syntax
-	definitions = readRows("definitions", "")
+	patterns    = sync.OnceValue(readPatterns)
+	kinds       = sync.OnceValue(func() []row { return readRows("kinds", "(?i)") })
+	languages   = sync.OnceValue(func() []row { return readRows("languages", "(?i)") }) // families of a like syntax
+	definitions = sync.OnceValue(func() []row { return readRows("definitions", "") })
 )
 
 // rows yields the lines of a table: the first word and what follows it.
@@ -36,13 +38,20 @@ func rows(table string) iter.Seq2[string, string] {
 }
 
 // wordSet returns the words of a list, each as key returns it.
-func wordSet(list string, key func(string) string) map[string]bool {
-	text, _ := data.ReadFile("wordlists/" + list + ".txt") // it is embedded
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(string(text)) {
-		set[key(w)] = true
-	}
-	return set
+func wordSet(list string, key func(string) string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		text, _ := data.ReadFile("wordlists/" + list + ".txt") // it is embedded
+		set := map[string]bool{}
+		for w := range strings.FieldsSeq(string(text)) {
+			set[key(w)] = true
+		}
+		return set
+	})
+}
+
+// compiled returns an expression that is compiled when it is asked for first.
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 func readPatterns() map[string]*regexp.Regexp {
@@ -54,7 +63,7 @@ func readPatterns() map[string]*regexp.Regexp {
 }
 
 // matches reports whether the pattern of that name matches s.
-func matches(name, s string) bool { return patterns[name].MatchString(s) }
+func matches(name, s string) bool { return patterns()[name].MatchString(s) }
 
 // row is a line of a table of patterns.
 type row struct {
@@ -67,7 +76,7 @@ func readRows(table, flags string) (out []row) {
 	for name, rest := range rows(table) {
 		number, pattern, _ := strings.Cut(rest, " ")
 		share, _ := strconv.ParseFloat(number, 64) // the tests rank by it
-		pattern = flags + strings.ReplaceAll(pattern, "{m}", patterns["modifiers"].String())
+		pattern = flags + strings.ReplaceAll(pattern, "{m}", patterns()["modifiers"].String())
 		out = append(out, row{name, share, regexp.MustCompile(pattern)})
 	}
 	return out
@@ -85,12 +94,12 @@ func first(table []row, s string) row {
 // worth: private (tends to hold secrets), foreign (vendored, generated, locked,
 // logged), test, sample, document, data, or source.
 func kindOf(p string) (kind string, worth float64) {
-	k := first(kinds, p)
+	k := first(kinds(), p)
 	return k.name, k.share
 }
 
 // language returns the family of a file's syntax; "" if it is unknown.
-func language(file string) string { return first(languages, file).name }
+func language(file string) string { return first(languages(), file).name }
 
 // defines returns the name that a line in a language defines, judged by that
 // line alone, and its strength: 1 for a function, less for what holds no steps,
@@ -100,7 +109,7 @@ func defines(lang, line string) (name string, strength float64) {
 	if lang == "data" || len(line) > 400 || !text && isComment(lang, line) {
 		return "", 0
 	}
-	for _, row := range definitions {
+	for _, row := range definitions() {
 		if row.name != lang && (row.name != "*" || text) {
 			continue
 		}
@@ -122,8 +131,8 @@ var (
 	fileNames  = wordSet("names", strings.Clone)    // names of files that have no dot
 	products   = wordSet("products", strings.Clone) // names that look like those of files
 	topicStems = wordSet("topic", stem)             // they say no more than the topic of a prompt
-	endings    = readEndings()                      // by what they are: plural, suffix
-	same       = readSame()                         // for a word, the stem of the word that it is a form of: config for cfg
+	endings    = sync.OnceValue(readEndings)        // by what they are: plural, suffix
+	same       = sync.OnceValue(readSame)           // for a word, the stem of the word that it is a form of: config for cfg
 )
 
 func readSame() map[string]string {
@@ -168,15 +177,15 @@ func without(w string, endings []ending) string {
 func stem(word string) string {
 	w := strings.ToLower(word)
 	short := suffixless(w)
-	return cmp.Or(same[w], same[short], short)
+	return cmp.Or(same()[w], same()[short], short)
 }
 
 func suffixless(w string) string {
 	if len(w) < 4 || strings.ContainsFunc(w, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return w
 	}
-	w = without(w, endings["plural"])
-	short := without(w, endings["suffix"])
+	w = without(w, endings()["plural"])
+	short := without(w, endings()["suffix"])
 	if n := len(short); short != w && n > 3 && short[n-1] == short[n-2] && !strings.Contains("aeiouszl", short[n-1:]) {
 		short = short[:n-1] // running, run
 	}
@@ -197,13 +206,13 @@ func literal(stem string) string {
 // subwords splits text into the lower-case words that it and its identifiers
 // consist of: parse, yaml and file for ParseYAML_file.
 func subwords(text string) []string {
-	text = humps.ReplaceAllString(acronyms.ReplaceAllString(text, "$1 $2"), "$1 $2")
+	text = humps().ReplaceAllString(acronyms().ReplaceAllString(text, "$1 $2"), "$1 $2")
 	return strings.FieldsFunc(strings.ToLower(text), isSeparator)
 }
 
 var (
-	acronyms = regexp.MustCompile(`(\p{Lu})(\p{Lu}\p{Ll})`)
-	humps    = regexp.MustCompile(`([\p{Ll}\p{N}])(\p{Lu})`)
+	acronyms = compiled(`(\p{Lu})(\p{Lu}\p{Ll})`)
+	humps    = compiled(`([\p{Ll}\p{N}])(\p{Lu})`)
 )
 
 func isSeparator(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // topic is something that people ask of any repository, and where repositories
@@ -22,7 +23,7 @@ type topic struct {
 type topicSource struct{ files, find *regexp.Regexp }
 
 // topics in the order in which they are tried.
-var topics = readTopics()
+var topics = sync.OnceValue(readTopics)
 
 func readTopics() (out []topic) {
 	files, last := map[string]string{}, &topic{}
@@ -53,8 +54,8 @@ func readTopics() (out []topic) {
 
 // topicOf returns what a prompt asks of the repository as such, if anything.
 func topicOf(prompt string) topic {
-	if i := slices.IndexFunc(topics, func(t topic) bool { return t.asked.MatchString(prompt) }); i >= 0 {
-		return topics[i]
+	if i := slices.IndexFunc(topics(), func(t topic) bool { return t.asked.MatchString(prompt) }); i >= 0 {
+		return topics()[i]
 	}
 	return topic{}
 }
@@ -66,7 +67,7 @@ func (r *researcher) setTopic() {
 		inPath := slices.ContainsFunc(r.q.paths, func(p pathRef) bool {
 			return strings.Contains(flat(p.path), flat(x.text)) && (p.sure || r.ev.resolve(p.path) != "")
 		})
-		return inPath || t.name != "" && (t.asked.MatchString(x.text) || x.name == r.own || topicStems[x.name])
+		return inPath || t.name != "" && (t.asked.MatchString(x.text) || x.name == r.own || topicStems()[x.name])
 	})
 	if !t.alone || len(r.beside) == 0 {
 		r.topic = t

@@ -1,6 +1,7 @@
 // Package openaimodel is the adapter for OpenAI's Chat Completions API, and for
-// the many servers that speak it (DeepSeek, Ollama, vLLM, OpenRouter, …), on
-// OpenAI's own SDK.
+// the many servers that speak it (DeepSeek, Ollama, vLLM, OpenRouter, …). Of OpenAI's
+// SDK it takes what reads events. The rest of the SDK would add 20 MB to a program, since
+// it registers the types of the whole API, and has no types for what other servers do.
 //
 // Nothing is read from the process environment: key and base URL are those of
 // [Options], whatever OPENAI_… variables are set. Redirects are not followed,
@@ -34,8 +35,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/agentworker/worker/model"
@@ -70,11 +69,11 @@ var _ model.Model = (*Model)(nil)
 
 // Model is a model behind a Chat Completions API.
 type Model struct {
-	name        string // there
-	at          endpoint.Endpoint
-	official    bool // OpenAI or Azure
-	retries     endpoint.Retries
-	completions openai.ChatCompletionService
+	name     string // there
+	at       endpoint.Endpoint
+	official bool // OpenAI or Azure
+	retries  endpoint.Retries
+	client   *http.Client
 }
 
 // New returns the model that the server calls name. Nil options are the zero
@@ -94,17 +93,7 @@ func New(name string, opts *Options) *Model {
 	}
 	m.official = isOfficial(m.at.Base)
 	m.retries = endpoint.NewRetries(o.MaxRetries, o.MaxRetryWait)
-	// A service, unlike a client, reads nothing from the environment.
-	requestOptions := []option.RequestOption{
-		option.WithBaseURL(m.at.Base),
-		option.WithHTTPClient(endpoint.WithoutRedirects(o.HTTPClient)),
-		option.WithMaxRetries(m.retries.Max),
-		option.WithMaxRetryDelay(m.retries.MaxWait),
-	}
-	if m.at.Key != "" {
-		requestOptions = append(requestOptions, option.WithAPIKey(m.at.Key))
-	}
-	m.completions = openai.NewChatCompletionService(requestOptions...)
+	m.client = endpoint.WithoutRedirects(o.HTTPClient)
 	return m
 }
 
@@ -127,7 +116,7 @@ func (m *Model) Account() string { return m.at.Account() }
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
 	return func(yield func(model.Part, error) bool) {
-		params, err := m.params(req)
+		body, err := m.body(req)
 		if err != nil {
 			yield(nil, m.at.Errorf(model.ErrInvalid, err))
 			return
@@ -135,18 +124,21 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		callCtx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		tell, left := endpoint.Telling(yield, cancel)
-		var res *http.Response
-		stream := m.completions.NewStreaming(callCtx, params, option.WithResponseInto(&res), option.WithMiddleware(m.retries.Middleware(tell)))
-		defer func() { _ = stream.Close() }() // what was read counts, not how it closes
+		header := http.Header{"Accept": {"text/event-stream"}}
+		if m.at.Key != "" {
+			header.Set("Authorization", "Bearer "+m.at.Key)
+		}
+		res, err := m.retries.Post(callCtx, m.client, m.at.Base+"/chat/completions", header, body, tell)
+		if res != nil {
+			defer func() { _ = res.Body.Close() }() // what was read counts, not how it closes
+		}
 		if left() {
 			return
 		}
-		if err := stream.Err(); err != nil || !endpoint.IsStream(res) {
+		if err != nil || !endpoint.IsStream(res) {
 			yield(nil, m.at.Refused(ctx, res, err))
 			return
 		}
-		// The chunks are decoded here: the SDK's types cannot tell a missing
-		// index from 0, and take "error": null for an error.
 		events := ssestream.NewDecoder(res)
 		var got answer
 		for !got.done && events.Next() {

@@ -8,88 +8,110 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/agentworker/worker/model"
 )
 
-// params returns the API's form of a request.
-func (m *Model) params(req *model.Request) (openai.ChatCompletionNewParams, error) {
-	params := openai.ChatCompletionNewParams{
-		Model:         m.name,
-		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)},
-	}
-	if req.MaxOutputTokens > 0 {
-		limit := openai.Int(int64(req.MaxOutputTokens))
-		if m.official {
-			params.MaxCompletionTokens = limit
-		} else {
-			params.MaxTokens = limit
-		}
-	}
-	m.sampling(&params, req)
-	for _, spec := range req.Tools {
-		tool, err := toolParam(spec)
-		if err != nil {
-			return params, err
-		}
-		params.Tools = append(params.Tools, tool)
-	}
-	if req.NoToolCalls && len(params.Tools) > 0 {
-		params.ToolChoice.OfAuto = openai.String("none")
-	}
-	var messages []openai.ChatCompletionMessageParamUnion
-	thinks := !m.official && slices.ContainsFunc(req.Messages, func(msg model.Message) bool { return reasoning(msg) != "" })
-	for _, msg := range req.Messages {
-		if msg.Role == model.Assistant {
-			messages = append(messages, assistant(msg, thinks)...)
-		} else {
-			messages = append(messages, user(msg)...)
-		}
-	}
-	if len(messages) == 0 {
-		return params, errors.New("the request has no message with any content")
-	}
-	if req.System != "" {
-		params.Messages = append(params.Messages, openai.SystemMessage(req.System))
-	}
-	params.Messages = append(params.Messages, messages...)
-	return params, nil
+// completion is a request as the API takes it: https://platform.openai.com/docs/api-reference/chat/create
+type completion struct {
+	Model               string        `json:"model"`
+	Messages            []message     `json:"messages"`
+	Tools               []tool        `json:"tools,omitempty"`
+	ToolChoice          string        `json:"tool_choice,omitempty"`
+	MaxTokens           int           `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int           `json:"max_completion_tokens,omitempty"`
+	Temperature         *float64      `json:"temperature,omitempty"`
+	TopP                *float64      `json:"top_p,omitempty"`
+	ReasoningEffort     string        `json:"reasoning_effort,omitempty"`
+	Stream              bool          `json:"stream"`
+	StreamOptions       streamOptions `json:"stream_options"`
 }
 
-// function is a function as the API takes it. The SDK's type would put the
-// schema's properties into another order, which is the one in which the model
-// writes them.
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+// message is a message of any role.
+type message struct {
+	Role             string     `json:"role"`
+	Content          *string    `json:"content"` // null beside tool calls: DeepSeek wants the field
+	ReasoningContent *string    `json:"reasoning_content,omitempty"`
+	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
+	ToolCallID       *string    `json:"tool_call_id,omitempty"`
+}
+
+type toolCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function functionCall `json:"function"`
+}
+
+type functionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+// function is a function that the model may call. The schema is handed over as it is: the
+// order of its properties is the order in which the model writes them.
 type function struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 }
 
-func toolParam(spec model.ToolSpec) (openai.ChatCompletionToolUnionParam, error) {
-	if len(spec.InputSchema) > 0 && !json.Valid(spec.InputSchema) {
-		return openai.ChatCompletionToolUnionParam{}, fmt.Errorf("the input schema of tool %s is not valid JSON", spec.Name)
+// body returns the API's form of a request.
+func (m *Model) body(req *model.Request) ([]byte, error) {
+	params := completion{Model: m.name, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
+	if m.official {
+		params.MaxCompletionTokens = max(0, req.MaxOutputTokens)
+	} else {
+		params.MaxTokens = max(0, req.MaxOutputTokens)
 	}
-	return openai.ChatCompletionFunctionTool(param.Override[shared.FunctionDefinitionParam](
-		function{Name: spec.Name, Description: spec.Description, Parameters: spec.InputSchema},
-	)), nil
+	m.sampling(&params, req)
+	for _, spec := range req.Tools {
+		if len(spec.InputSchema) > 0 && !json.Valid(spec.InputSchema) {
+			return nil, fmt.Errorf("the input schema of tool %s is not valid JSON", spec.Name)
+		}
+		params.Tools = append(params.Tools, tool{"function", function{spec.Name, spec.Description, spec.InputSchema}})
+	}
+	if req.NoToolCalls && len(params.Tools) > 0 {
+		params.ToolChoice = "none"
+	}
+	if req.System != "" {
+		params.Messages = append(params.Messages, message{Role: "system", Content: &req.System})
+	}
+	system := len(params.Messages)
+	thinks := !m.official && slices.ContainsFunc(req.Messages, func(msg model.Message) bool { return reasoning(msg) != "" })
+	for _, msg := range req.Messages {
+		if msg.Role == model.Assistant {
+			params.Messages = append(params.Messages, assistant(msg, thinks)...)
+		} else {
+			params.Messages = append(params.Messages, user(msg)...)
+		}
+	}
+	if len(params.Messages) == system {
+		return nil, errors.New("the request has no message with any content")
+	}
+	return json.Marshal(params)
 }
 
 // user returns the messages of one of ours: a message for each tool result,
 // then the text.
-func user(msg model.Message) []openai.ChatCompletionMessageParamUnion {
-	var messages []openai.ChatCompletionMessageParamUnion
+func user(msg model.Message) []message {
+	var messages []message
 	for _, result := range msg.ToolResults {
 		text := result.Text
 		if result.IsError && !strings.HasPrefix(strings.ToLower(text), "error") {
 			text = "Error: " + text
 		}
-		messages = append(messages, openai.ToolMessage(text, result.ToolCallID))
+		messages = append(messages, message{Role: "tool", Content: &text, ToolCallID: &result.ToolCallID})
 	}
 	if msg.Text != "" {
-		messages = append(messages, openai.UserMessage(msg.Text))
+		messages = append(messages, message{Role: "user", Content: &msg.Text})
 	}
 	return messages
 }
@@ -97,30 +119,22 @@ func user(msg model.Message) []openai.ChatCompletionMessageParamUnion {
 // assistant returns the message of one of ours, or none for an empty one, which
 // the API refuses. thinks says that the conversation is one with reasoning:
 // DeepSeek then wants the field beside tool calls even where it is empty.
-func assistant(msg model.Message, thinks bool) []openai.ChatCompletionMessageParamUnion {
+func assistant(msg model.Message, thinks bool) []message {
 	if msg.Text == "" && len(msg.ToolCalls) == 0 {
 		return nil
 	}
-	var out openai.ChatCompletionAssistantMessageParam
-	out.Content.OfString = param.Null[string]() // DeepSeek wants the field
+	out := message{Role: "assistant"}
 	if msg.Text != "" {
-		out.Content.OfString = openai.String(msg.Text)
+		out.Content = &msg.Text
 	}
 	for _, call := range msg.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
-			OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-				ID: call.ID,
-				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name: call.Name, Arguments: arguments(call.Arguments),
-				},
-			},
-		})
+		out.ToolCalls = append(out.ToolCalls, toolCall{call.ID, "function", functionCall{call.Name, arguments(call.Arguments)}})
 	}
 	thought := reasoning(msg)
 	if thinks && (thought != "" || len(msg.ToolCalls) > 0) {
-		out.SetExtraFields(map[string]any{"reasoning_content": thought})
+		out.ReasoningContent = &thought
 	}
-	return []openai.ChatCompletionMessageParamUnion{{OfAssistant: &out}}
+	return []message{out}
 }
 
 // reasoning returns the reasoning of a message that this adapter has made:

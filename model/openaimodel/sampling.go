@@ -5,9 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/agentworker/worker/model"
 )
 
@@ -20,29 +17,28 @@ import (
 //     Responses API alone
 //
 // Other servers get all of it.
-func (m *Model) sampling(params *openai.ChatCompletionNewParams, req *model.Request) {
+func (m *Model) sampling(params *completion, req *model.Request) {
 	version, alwaysReasons := generation(m.name)
 	effort := effort(req.Effort)
 	if m.official && version >= 504 && len(req.Tools) > 0 {
 		effort = ""
 	}
 	params.ReasoningEffort = effort
-	if m.official && (alwaysReasons || effort != "" && effort != shared.ReasoningEffortNone) {
+	if m.official && (alwaysReasons || effort != "" && effort != "none") {
 		return
 	}
 	if req.Temperature != nil {
-		params.Temperature = openai.Float(*req.Temperature)
+		params.Temperature = req.Temperature
 	}
 	if req.TopP != nil {
-		params.TopP = openai.Float(*req.TopP)
+		params.TopP = req.TopP
 	}
 }
 
 // effort returns the API's word for an effort.
-func effort(word string) shared.ReasoningEffort {
-	switch e := shared.ReasoningEffort(strings.ToLower(strings.TrimSpace(word))); e {
-	case shared.ReasoningEffortNone, shared.ReasoningEffortMinimal, shared.ReasoningEffortLow, shared.ReasoningEffortMedium,
-		shared.ReasoningEffortHigh, shared.ReasoningEffortXhigh, shared.ReasoningEffortMax:
+func effort(word string) string {
+	switch e := strings.ToLower(strings.TrimSpace(word)); e {
+	case "none", "minimal", "low", "medium", "high", "xhigh", "max":
 		return e
 	default:
 		return ""

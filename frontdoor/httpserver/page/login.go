@@ -167,7 +167,7 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 		Name: CookieName(r.Host), Value: p.signer.value(p.now(), used.name, secret), Path: "/",
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 	})
-	p.html(w, http.StatusOK, "login.html", nil)
+	p.html(w, http.StatusOK, "login.html")
 }
 
 // TurnAway answers somebody who has not logged in with what to do about it.
@@ -177,7 +177,11 @@ func (p *Page) TurnAway(w http.ResponseWriter) {
 }
 
 func (p *Page) turnAway(w http.ResponseWriter, why string) {
-	p.html(w, http.StatusUnauthorized, "denied.html", struct{ Why, Workspace string }{why, p.opts.Workspace})
+	title := "agentworker"
+	if p.opts.Workspace != "" {
+		title += " · " + p.opts.Workspace
+	}
+	p.html(w, http.StatusUnauthorized, "denied.html", "Title", title, "Why", why)
 }
 
 // Link returns an address that logs a browser in, once, and until when it can be used.

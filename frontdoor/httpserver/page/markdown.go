@@ -3,7 +3,7 @@ package page
 import (
 	"bytes"
 	"crypto/sha256"
-	"html/template"
+	"html"
 	"sync"
 	"unicode/utf8"
 
@@ -12,7 +12,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer"
-	"github.com/yuin/goldmark/renderer/html"
+	goldhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
 
 	"github.com/agentworker/worker/internal/termtext"
@@ -44,12 +44,12 @@ func markdown(text string) string {
 		text, rest = text[:at], termtext.CutBytes(text[at:], maxPlain)
 	}
 	var b bytes.Buffer
-	if err := converter.Convert([]byte(text), &b); err != nil {
+	if err := converter().Convert([]byte(text), &b); err != nil {
 		return "" // writing to memory does not fail
 	}
-	made := allowed.Sanitize(b.String())
+	made := allowed().Sanitize(b.String())
 	if rest != "" {
-		made += "<pre>" + template.HTMLEscapeString(rest) + "</pre>"
+		made += "<pre>" + html.EscapeString(rest) + "</pre>"
 	}
 	return made
 }
@@ -81,10 +81,12 @@ func (k *kept) markdown(text string) string {
 	return made
 }
 
-var converter = goldmark.New(
-	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
-	goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(withoutImages{}, 1))),
-)
+var converter = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
+		goldmark.WithRendererOptions(goldhtml.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(withoutImages{}, 1))),
+	)
+})
 
 // withoutImages renders an image as its text: nothing is loaded for an answer.
 type withoutImages struct{}
@@ -101,7 +103,7 @@ func (withoutImages) RegisterFuncs(register renderer.NodeRendererFuncRegisterer)
 }
 
 // allowed is the second wall: what the converter makes, and no more.
-var allowed = func() *bluemonday.Policy {
+var allowed = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "strong", "em", "del",
 		"code", "pre", "blockquote", "table", "thead", "tbody", "tr", "th", "td")
@@ -111,4 +113,4 @@ var allowed = func() *bluemonday.Policy {
 	p.RequireParseableURLs(true)
 	p.AllowRelativeURLs(false)
 	return p
-}()
+})

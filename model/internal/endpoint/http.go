@@ -4,6 +4,9 @@
 package endpoint
 
 import (
+	"bytes"
+	"context"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -24,10 +27,11 @@ func WithoutRedirects(base *http.Client) *http.Client {
 	return &client
 }
 
-// Middleware is one of either SDK.
+// Middleware is one of Anthropic's SDK.
 type Middleware = func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error)
 
-// Retries is how a call is tried again, by an SDK that counts the tries itself.
+// Retries is how a call is tried again: by [Retries.Post], or by an SDK that counts the
+// tries itself.
 type Retries struct {
 	Max     int           // how often
 	MaxWait time.Duration // the longest Retry-After that is waited for
@@ -47,7 +51,7 @@ func NewRetries(most *int, maxWait time.Duration) Retries {
 }
 
 // Telling returns a tell for [Retries.Middleware] that yields each further try,
-// on the goroutine of the call, on which the SDKs make their tries. Where the
+// on the goroutine of the call, on which the tries are made. Where the
 // range was left it cancels the call, and left reports so.
 func Telling(yield func(model.Part, error) bool, cancel func()) (tell func(model.Retry) bool, left func() bool) {
 	gone := false
@@ -98,7 +102,39 @@ func (r Retries) Middleware(tell func(model.Retry) bool) Middleware {
 	}
 }
 
-// retried reports whether the SDKs make a call again that res answers.
+// Post sends a JSON document, as often as the retries say, and returns the last answer, or
+// the error of the last try. Close the body of the answer. For tell see
+// [Retries.Middleware].
+func (r Retries) Post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte, tell func(model.Retry) bool) (*http.Response, error) {
+	around := r.Middleware(tell)
+	for tries := 1; ; tries++ {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(req.Header, header)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Stainless-Retry-Count", strconv.Itoa(tries-1)) // as the SDKs say it
+		res, err := around(req, client.Do)
+		if tries > r.Max || ctx.Err() != nil || err == nil && !retried(res) {
+			return res, err
+		}
+		wait := backoff(tries)
+		if err == nil {
+			if named, ok := retryAfter(res.Header); ok {
+				wait = named
+			}
+			_ = res.Body.Close() // another answer counts
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// retried reports whether a call is made again that res answers.
 func retried(res *http.Response) bool {
 	switch res.Header.Get("X-Should-Retry") {
 	case "true":
