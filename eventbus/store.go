@@ -47,6 +47,10 @@ var (
 // changed in the meantime.
 func IsConflict(err error) bool { return natsstore.IsConflict(err) }
 
+// IsTransient reports whether what has failed with err may succeed when it is repeated.
+// It may have been carried out.
+func IsTransient(err error) bool { return natsstore.Transient(err) }
+
 // Losses returns what the embedded store is known to have lost, until somebody
 // removes the file that says so.
 func (b *Bus) Losses() ([]Loss, error) { return b.store.Losses() }

@@ -1,12 +1,8 @@
 package session_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +14,6 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
@@ -259,58 +254,4 @@ func TestApproverLearns(t *testing.T) {
 	}
 	<-left
 	e.end(s, <-out)
-}
-
-func TestAudit(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	log, err := audit.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := turns{calls(
-		call("1", "touch", "free"), call("2", "touch", "never"), call("3", "touch", "perhaps"),
-		model.ToolCall{ID: "4", Name: "touch", Arguments: `{}`},
-	), say("ok")}
-	approver := &answers{answer: store.Answer{Verdict: store.ApproveOnce, By: "somebody"}}
-	e := newEnv(t, m, func(o *session.Options) { o.Approver, o.Audit = approver, log })
-	e.static.rules = permission.MustRuleset(rule("touch", "free", permission.Allow), rule("touch", "never", permission.Deny))
-	s := e.open(session.Spec{Tools: []tool.Tool{echo("touch")}})
-	e.end(s, s.Prompt(t.Context(), "go"))
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	got := make(map[string]string)
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var entry audit.Entry
-		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
-			t.Fatalf("%s: %v", lines.Text(), err)
-		}
-		if entry.Time.IsZero() || entry.SessionID != s.ID() || entry.Agent != "agent" || entry.Tool != "touch" {
-			t.Errorf("line %s", lines.Text())
-		}
-		value := ""
-		if len(entry.Values) > 0 {
-			value = entry.Values[0].Text
-		}
-		got[entry.ToolCallID] = strings.Join([]string{value, entry.Action.String(), string(entry.Layer), entry.Source, string(entry.Outcome), entry.AnsweredBy}, "|")
-	}
-	want := map[string]string{
-		"1": "free|allow|static|rules:1||",
-		"2": "never|deny|static|rules:1||",
-		"3": "perhaps|ask|default||approved|somebody",
-		"4": "|deny|default|||",
-	}
-	for id, line := range want {
-		if got[id] != line {
-			t.Errorf("call %s: %q, want %q", id, got[id], line)
-		}
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v, want 0600", info.Mode(), err)
-	}
 }

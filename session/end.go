@@ -126,6 +126,7 @@ func (s *Session) endAs(status store.Status, why error) error {
 	if err != nil {
 		return err
 	}
+	s.noteEnd(why)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record.Closed = true

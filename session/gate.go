@@ -15,7 +15,6 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
@@ -81,7 +80,7 @@ func (s *Session) admit(ctx context.Context, inv *invocation, wait bool) {
 	if name := gate.RuledAs(inv.tool.Spec()); layers.DeniesAll(name) {
 		whole := []permission.Value{{Tool: name, Text: name}}
 		decision := layers.Decide(whole)
-		s.m.audit.Note(s.auditEntry(inv.ToolCall, whole, decision))
+		s.m.note(s.auditRecord(inv.ToolCall, whole, decision, layers))
 		inv.end(refuse("%s", decision.Reason()))
 		return
 	}
@@ -171,27 +170,26 @@ type verdict struct {
 	layers   *gate.Layers // by which it was judged last
 }
 
-// judge decides by the rules on a call, which need not be one of a tool.
+// judge decides by the rules on a call, which need not be one of a tool. What the audit
+// log does not take is refused.
 func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation, values []permission.Value) verdict {
 	call := inv.ToolCall
 	decision := rules.Judge(values)
-	entry := s.auditEntry(call, values, decision)
+	record := s.auditRecord(call, values, decision, rules)
 	refused := func(format string, args ...any) verdict { return verdict{refusal: refuse(format, args...)} }
 	switch {
 	case decision.Action == permission.Allow:
-		s.m.audit.Note(entry)
-		return verdict{allowed: true, layers: rules}
+		return s.recorded(ctx, inv, record, verdict{allowed: true, layers: rules})
 	case decision.Action != permission.Ask:
-		s.m.audit.Note(entry)
+		s.m.note(record)
 		return refused("%s", rules.Reason(decision))
 	case inv.tool != nil && inv.tool.Spec().Follows != "":
-		s.m.audit.Note(entry.Answered(event.Approved, "the call of "+inv.tool.Spec().Follows))
-		return verdict{allowed: true, layers: rules}
+		return s.recorded(ctx, inv, record.Answered(event.Approved, "the call of "+inv.tool.Spec().Follows), verdict{allowed: true, layers: rules})
 	case s.approver == nil && s.m.unattended:
-		s.m.audit.Note(entry.Answered(event.Denied, "nobody"))
+		s.m.note(record.Answered(event.Denied, "nobody"))
 		return refused("%s Nobody can answer here, so the call is refused.%s", rules.Reason(decision), s.m.policy.Hint(decision))
 	case ctx.Err() != nil:
-		s.m.audit.Note(entry.Answered(event.Cancelled, ""))
+		s.m.note(record.Answered(event.Cancelled, ""))
 		return refused("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))
 	}
 	allowed := func() bool {
@@ -210,12 +208,20 @@ func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation
 		AlwaysPatterns: rules.AlwaysPatterns(call.Name, values),
 	}, allowed)
 	if err != nil {
-		s.m.audit.Note(entry.Answered(event.Cancelled, ""))
+		s.m.note(record.Answered(event.Cancelled, ""))
 		return refused("%s was not approved: %v", call.Name, err)
 	}
-	s.m.audit.Note(entry.Answered(answered.Outcome, answered.AnsweredBy))
+	record = record.Answered(answered.Outcome, answered.AnsweredBy)
+	if record.Time = time.Now(); answered.Always {
+		record.Always = gate.AlwaysRules(answered.AlwaysPatterns)
+	}
 	if answered.Outcome != event.Approved {
+		s.m.note(record)
 		return verdict{refusal: s.unapproved(ctx, call, decision, answered)}
+	}
+	v := s.recorded(ctx, inv, record, verdict{allowed: true, approved: answered.AnsweredBy != gate.ByRules})
+	if !v.allowed {
+		return v
 	}
 	// What happened while the call waited counts: an end, what its paths lead to
 	// by now, and a deny, which no answer lifts.
@@ -233,7 +239,7 @@ func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation
 	}
 	for _, values := range [][]permission.Value{values, now} {
 		if decision := rules.Judge(values); decision.Action == permission.Deny {
-			s.m.audit.Note(s.auditEntry(call, values, decision))
+			s.m.note(s.auditRecord(call, values, decision, rules))
 			return refused("%s", rules.Reason(decision))
 		}
 	}
@@ -242,7 +248,8 @@ func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation
 			s.m.log.Error("the rule for \"always\" was not stored", "session", s.id, "err", err)
 		}
 	}
-	return verdict{allowed: true, approved: answered.AnsweredBy != gate.ByRules, layers: rules}
+	v.layers = rules
+	return v
 }
 
 // unapproved refuses a call that was asked about, and says why.
@@ -292,25 +299,6 @@ type toolTimeout time.Duration
 
 func (t toolTimeout) Error() string {
 	return fmt.Sprintf("its time limit of %s has passed", errtext.Duration(time.Duration(t)))
-}
-
-// auditEntry makes the line of a decision; an empty one where nobody sees it.
-func (s *Session) auditEntry(call model.ToolCall, values []permission.Value, d permission.Decision) audit.Entry {
-	if !s.m.audit.Records() {
-		return audit.Entry{}
-	}
-	return audit.Entry{
-		Time: time.Now().UTC(), SessionID: s.id, Agent: s.Agent(), ToolCallID: call.ID, Tool: call.Name,
-	}.Decided(values, d)
-}
-
-// refuseUnjudged refuses a call that no rule was asked about.
-func (s *Session) refuseUnjudged(call model.ToolCall, format string, args ...any) CallResult {
-	res := refuse(format, args...)
-	e := s.auditEntry(call, nil, permission.Decision{Action: permission.Deny, Layer: permission.LayerDefault})
-	e.Reason = res.Text
-	s.m.audit.Note(e)
-	return res
 }
 
 func refuse(format string, args ...any) CallResult {

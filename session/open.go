@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 )
@@ -45,6 +46,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 		spec.Budget.Own(s.id, s)
 	}
 	s.publish(s.record.StartEvent())
+	s.noteStart(audit.SessionStart)
 	s.status(event.StatusQueued)
 	for _, text := range s.record.Warnings {
 		s.publish(event.Warning{Message: text})

@@ -42,7 +42,8 @@ type Options struct {
 	// call that the rules ask about is refused at once.
 	Unattended bool
 
-	// Audit takes every decision of the gate; nil means only the log does.
+	// Audit takes every decision of the gate, and the start and end of every session.
+	// What it can't take is refused. nil means only the log has decisions.
 	Audit *audit.Log
 
 	// TakesOver says that this process goes on with sessions whose process has gone

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/store"
 )
@@ -70,6 +71,7 @@ func (m *Manager) GoOn(ctx context.Context, spec Spec, t *store.Taken, task int)
 		m.models.Pause(s.model, models.Pause{Until: p.Until, Why: p.Reason})
 	}
 	m.enlist(s)
+	s.noteStart(audit.SessionResumed)
 	if spec.Budget != nil {
 		spec.Budget.Own(s.id, s)
 	}

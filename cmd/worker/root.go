@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/agents"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/audits"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 	"github.com/agentworker/worker/cmd/worker/internal/runs"
@@ -87,6 +88,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		agents.Commands(p.Program),
 		permissions.Commands(p.Program),
 		p.approvalsCommand(),
+		audits.Commands(p.Program),
 		sessions.Commands(p.Program),
 		p.topCommand(),
 		p.workersCommand(),

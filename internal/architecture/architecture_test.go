@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 
 	"frontdoor/internal/doortest": {"agentdefs", "taskt", "session", "eventbus", "model", "permission", "tool"}, // for tests of the doors
 
-	"session/audit":        {"eventbus/event", "permission"},
+	"session/audit":        {"eventbus", "eventbus/event", "permission"},
 	"session/conversation": {"model"},
 	"session/gate":         {"session/store", "eventbus/event", "model", "permission", "permission/shell", "policy", "tool"},
 	"session/lease":        {"eventbus"},

@@ -1,142 +1,263 @@
 package audit
 
 import (
-	"encoding/json"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"strconv"
+	"log/slog"
 	"sync"
+	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
 )
 
-// The bounds of the audit log.
 const (
-	maxFile  = 16 << 20 // bytes of a file, exceeded by one line at most
-	oldFiles = 4        // rotated files that are kept
+	// linger is how long records wait for others that go with them, unless somebody
+	// waits for them.
+	linger = 20 * time.Millisecond
+
+	// retryAfter is when records are tried again that could not be stored.
+	retryAfter = time.Second
+
+	// maxPending is how many records wait at most for a store that does not take them.
+	maxPending = 10_000
+
+	// closeTimeout bounds the storing of what is left when the log is closed.
+	closeTimeout = 10 * time.Second
 )
 
-// Log is a file of audit lines, one JSON object each, and the files before
-// it: PATH.1 is the last one that was full, PATH.4 the oldest one kept. It is safe
-// for concurrent use, also by several processes: none of them loses a line where
-// another begins the next file.
-type Log struct {
-	path string
-	max  int64
+// ErrClosed is returned by a log after [Log.Close].
+var ErrClosed = errors.New("the audit log is closed")
 
-	mu   sync.Mutex
-	lock *flock.Flock // shared by those who write, alone for who begins a file
-	file *os.File     // nil means closed
+// errFull is returned while the store has not taken [maxPending] records.
+var errFull = fmt.Errorf("%d records wait to be stored", maxPending)
+
+// Options configures a [Log]. The zero value is ready to use.
+type Options struct {
+	User     string        // who runs this process, for records; may be empty
+	MaxBytes uint64        // how much is kept: older records are taken out; 0 means all
+	MaxAge   time.Duration // how long a record is kept; 0 means for ever
+
+	Logger *slog.Logger // nil discards what is wrong with the log
 }
 
-// Open opens the file at path to add to it. A missing file is made,
-// readable by the user alone. The log must be closed.
-func Open(path string) (*Log, error) {
-	l := &Log{path: path, max: maxFile, lock: flock.New(path+".lock", flock.SetPermissions(0o600))}
-	if err := l.open(); err != nil {
+// Log is the audit log of a workspace. Any number of processes may write it: there is
+// one chain. It is safe for concurrent use.
+type Log struct {
+	bus     *eventbus.Bus
+	stream  jetstream.Stream
+	subject string
+	options Options
+	log     *slog.Logger
+
+	chain chain // of the goroutine that stores
+
+	mu      sync.Mutex
+	pending []Record // not stored yet, the oldest first
+	next    *round   // that will store what is pending
+	now     *round   // that stores; nil means nothing is on its way
+	failed  error    // of the last round
+	closed  bool
+	begun   chan struct{} // has a value once something is pending
+	urgent  chan struct{} // has a value once somebody waits for what is pending
+	stop    chan struct{} // closed by Close
+	done    chan struct{} // closed once nothing is stored any more
+}
+
+// round is one attempt to store what was pending.
+type round struct {
+	done chan struct{}
+	err  error
+}
+
+func newRound() *round { return &round{done: make(chan struct{})} }
+
+// StreamName returns the name of the stream that has the log of a workspace.
+func StreamName(workspace string) string { return "AGENT_AUDIT_" + workspace }
+
+// Open opens the log of the bus's workspace, and makes its stream if it does not exist.
+// The caller closes the log before the bus.
+func Open(ctx context.Context, bus *eventbus.Bus, opts Options) (*Log, error) {
+	l := &Log{
+		bus: bus, subject: "agents.v1." + bus.Workspace() + ".audit", options: opts, log: opts.Logger, next: newRound(),
+		begun: make(chan struct{}, 1), urgent: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	l.stream, err = bus.EnsureStream(ctx, jetstream.StreamConfig{
+		Name:        StreamName(bus.Workspace()),
+		Description: "audit log of agent sessions: a chain of hashes",
+		Subjects:    []string{l.subject},
+		Storage:     jetstream.FileStorage,
+		DenyDelete:  true,
+		AllowDirect: true,
+	})
+	if err != nil {
 		return nil, fmt.Errorf("opening the audit log: %w", err)
 	}
+	go l.run()
 	return l, nil
 }
 
-func (l *Log) open() (err error) {
-	l.file, err = os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	return err
-}
-
-// Add writes a line.
-func (l *Log) Add(e Entry) error {
-	line, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("writing the audit log: %w", err)
+// Add adds a record, which is stored behind those that were added before: within some
+// 20 ms, or when [Log.Flush] returns. An error means that it will not be.
+func (l *Log) Add(r Record) error {
+	if r.Time.IsZero() {
+		r.Time = time.Now()
 	}
+	r.Time = r.Time.UTC().Round(0)
+	r.User = l.options.User
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.file == nil {
-		return fmt.Errorf("writing the audit log: %w", os.ErrClosed)
+	switch {
+	case l.closed:
+		return ErrClosed
+	case len(l.pending) >= maxPending:
+		return errors.Join(errFull, l.failed)
 	}
-	full, err := l.write(append(line, '\n'))
-	if err == nil && full {
-		err = l.turn()
-	}
-	if err != nil {
-		return fmt.Errorf("writing the audit log: %w", err)
+	l.pending = append(l.pending, r)
+	if len(l.pending) == 1 {
+		wake(l.begun)
 	}
 	return nil
 }
 
-// write adds to the file of the moment, and reports whether that is full.
-func (l *Log) write(line []byte) (full bool, err error) {
-	if err := l.lock.RLock(); err != nil {
-		return false, err
+// Flush returns when all that was added before is stored, or with the error for which it
+// is not: then it is tried again later.
+func (l *Log) Flush(ctx context.Context) error {
+	l.mu.Lock()
+	r := l.now
+	if len(l.pending) > 0 {
+		r = l.next
+		wake(l.urgent)
 	}
-	defer func() { err = errors.Join(err, l.lock.Unlock()) }()
-	if err := l.current(); err != nil {
-		return false, err
-	}
-	if _, err := l.file.Write(line); err != nil { // one write: lines of processes don't mix
-		return false, err
-	}
-	info, err := l.file.Stat()
-	return err == nil && info.Size() >= l.max, err
-}
-
-// current opens the file anew where another process has begun the next one, or
-// somebody has moved it away. The lock is held.
-func (l *Log) current() error {
-	own, err := l.file.Stat()
-	if err != nil {
-		return err
-	}
-	there, err := os.Stat(l.path)
-	if err == nil && os.SameFile(own, there) {
+	l.mu.Unlock()
+	if r == nil {
 		return nil
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	select {
+	case <-r.done:
+		return r.err
+	case <-l.done:
+		return l.left()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	before := l.file
-	if err := l.open(); err != nil {
-		l.file = before
-		return err
-	}
-	return before.Close()
 }
 
-// turn begins the next file, unless another process has.
-func (l *Log) turn() (err error) {
-	if err := l.lock.Lock(); err != nil {
-		return err
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
-	defer func() { err = errors.Join(err, l.lock.Unlock()) }()
-	if err := l.current(); err != nil {
-		return err
-	}
-	if info, err := l.file.Stat(); err != nil || info.Size() < l.max {
-		return err
-	}
-	for n := oldFiles; n > 0; n-- {
-		from := l.path
-		if n > 1 {
-			from += "." + strconv.Itoa(n-1)
-		}
-		if err := os.Rename(from, l.path+"."+strconv.Itoa(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return l.current()
 }
 
-// Close closes the file. Add fails afterwards.
+// Close stores what is left, for some seconds at most. An error says how many records
+// could not be stored. Add fails afterwards.
 func (l *Log) Close() error {
 	l.mu.Lock()
+	if !l.closed {
+		l.closed = true
+		close(l.stop)
+	}
+	l.mu.Unlock()
+	<-l.done
+	return l.left()
+}
+
+// left returns an error if records of a closed log were not stored.
+func (l *Log) left() error {
+	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.file == nil {
+	if len(l.pending) == 0 {
 		return nil
 	}
-	err := errors.Join(l.file.Close(), l.lock.Close())
-	l.file = nil
+	return fmt.Errorf("the last %d records are not in the audit log: %w", len(l.pending), cmp.Or(l.failed, ErrClosed))
+}
+
+// run stores what is pending until the log is closed.
+func (l *Log) run() {
+	defer close(l.done)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	bound := make(chan struct{})
+	go func() { // what is on its way when the log is closed has closeTimeout
+		defer close(bound)
+		select {
+		case <-l.stop:
+		case <-ctx.Done():
+			return
+		}
+		wait(ctx.Done(), closeTimeout)
+		cancel()
+	}()
+	defer func() { cancel(); <-bound }()
+	for l.await() {
+		if err := l.storePending(ctx); err != nil {
+			l.log.Error("records are not in the audit log yet", "err", err)
+			wait(l.stop, retryAfter)
+			wake(l.begun)
+		}
+	}
+	for l.storePending(ctx) != nil && wait(ctx.Done(), retryAfter) {
+	}
+}
+
+// await returns when something is to be stored, or false when the log is closed.
+func (l *Log) await() (open bool) {
+	select {
+	case <-l.stop:
+		return false
+	case <-l.urgent:
+	case <-l.begun:
+		timer := time.NewTimer(linger)
+		defer timer.Stop()
+		select {
+		case <-l.stop:
+			return false
+		case <-l.urgent:
+		case <-timer.C:
+		}
+	}
+	return true
+}
+
+// wait waits for a time, and reports whether it has passed before end was closed.
+func wait(end <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-end:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// storePending stores what is pending now.
+func (l *Log) storePending(ctx context.Context) error {
+	l.mu.Lock()
+	batch, now := l.pending, l.next
+	if len(batch) == 0 {
+		l.mu.Unlock()
+		return nil
+	}
+	l.pending, l.next, l.now = nil, newRound(), now
+	l.mu.Unlock()
+
+	left, err := l.chain.store(ctx, l, batch)
+
+	l.mu.Lock()
+	if len(left) > 0 {
+		l.pending = append(left, l.pending...)
+	}
+	l.now, l.failed, now.err = nil, err, err
+	l.mu.Unlock()
+	close(now.done)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 // Layers are the rulesets that judge a call, and what the kernel holds of them.
 type Layers struct {
 	permission.Layers
+	Policy    string // the hash of the policy that they have; empty means there is none
 	sandboxed bool   // the tool starts programs
 	notHeld   string // why no sandbox holds these to all of the rules; empty means one does
 	lasting   error  // why no answer may add a rule that lasts; nil means it may

@@ -94,7 +94,7 @@ func (p *Policy) Layers(r *Rules, sessionID string, t tool.Tool) (*Layers, error
 	}
 	p.tell(err)
 	r.mu.Lock()
-	l := &Layers{Layers: permission.Layers{Policies: above.Rules(), Agents: r.agents, Static: static, Runtime: r.runtime}, lasting: above.Lasting()}
+	l := &Layers{Layers: permission.Layers{Policies: above.Rules(), Agents: r.agents, Static: static, Runtime: r.runtime}, lasting: above.Lasting(), Policy: above.Hash()}
 	r.mu.Unlock()
 	if sandboxed, ok := t.(tool.Sandboxed); ok {
 		l.sandboxed = true

@@ -80,7 +80,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 	if options.Sandbox.Mode == sandbox.Off {
 		fmt.Fprintln(p.Stderr, "The sandbox is off (--sandbox=off): commands reach whatever you do. Those that rules restrict are asked about.")
 	}
-	if a.audit, err = audit.Open(filepath.Join(ws.StateDir, "audit.jsonl")); err != nil {
+	if a.audit, err = p.OpenAudit(ctx, s); err != nil {
 		return nil, err
 	}
 	prices, err := price.Load(p.Settings.Prices.String())

@@ -17,13 +17,22 @@ type retention struct {
 	ArchiveAfter time.Duration // 0 means never
 	retainAge    time.Duration // 0 means for ever
 	retainSize   byteSize      // 0 means without a bound
+
+	AuditAge  time.Duration // 0 means for ever
+	auditSize byteSize      // 0 means without a bound
 }
 
 func (r *retention) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&r.ArchiveAfter, "archive-after", time.Hour, "how long after its end a session is archived, and lists leave it out; 0: never")
 	flags.DurationVar(&r.retainAge, "retain-age", 30*24*time.Hour, "how long after its end a session is kept; 0: for ever")
 	flags.Var(&r.retainSize, "retain-size", "how much the sessions of the embedded store may take, for example 2G: those that ended first are deleted (default: no bound)")
+	r.auditSize = 256 << 20
+	flags.DurationVar(&r.AuditAge, "audit-age", 0, "how long a record of the audit log is kept; 0: for ever")
+	flags.Var(&r.auditSize, "audit-size", "how much the audit log keeps: beyond that the oldest records are taken out; 0: all")
 }
+
+// AuditBytes is how much the audit log keeps; 0 means all.
+func (r *retention) AuditBytes() uint64 { return uint64(r.auditSize) }
 
 // Retained is what a session store is to keep.
 func (r *retention) Retained() store.Retention {
@@ -45,6 +54,10 @@ func (r *retention) check() error {
 		return fmt.Errorf("archive-after %s is below 0", r.ArchiveAfter)
 	case r.retainAge < 0 || r.retainAge > 0 && r.retainAge < time.Minute:
 		return fmt.Errorf("retain-age %s is neither 0 nor a minute or more", r.retainAge)
+	case r.AuditAge < 0 || r.AuditAge > 0 && r.AuditAge < time.Hour:
+		return fmt.Errorf("audit-age %s is neither 0 nor an hour or more", r.AuditAge)
+	case r.auditSize > 0 && r.auditSize < 1<<20:
+		return fmt.Errorf("audit-size %s is neither 0 nor 1M or more", &r.auditSize)
 	}
 	return nil
 }

@@ -1,0 +1,114 @@
+package session_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/audit"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/tool"
+)
+
+// audited has a manager write an audit log, which is returned.
+func audited(t *testing.T, o *session.Options) *audit.Log {
+	t.Helper()
+	log, err := audit.Open(t.Context(), o.Bus, audit.Options{User: "alice@host"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = log.Close() }) // of a store that a test has broken it fails
+	o.Audit = log
+	return log
+}
+
+// TestAudit: the start and the end of a session and each decision between them are in the
+// log, with who, what, why and how.
+func TestAudit(t *testing.T) {
+	m := turns{calls(
+		call("1", "touch", "free"), call("2", "touch", "never"), call("3", "touch", "perhaps"),
+		model.ToolCall{ID: "4", Name: "touch", Arguments: `{}`},
+	), say("ok")}
+	var log *audit.Log
+	e := newEnv(t, m, func(o *session.Options) {
+		o.Approver, log = &answers{answer: store.Answer{Verdict: store.ApproveAlways, By: "somebody"}}, audited(t, o)
+	})
+	e.static.rules = permission.MustRuleset(rule("touch", "free", permission.Allow), rule("touch", "never", permission.Deny))
+	s := e.open(session.Spec{Description: "a host 1.2", Tools: []tool.Tool{echo("touch")}})
+	e.end(s, s.Prompt(t.Context(), "go"))
+	if err := log.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := log.Page(t.Context(), &audit.Filter{}, audit.MaxPage, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range page.Records {
+		if r.Time.IsZero() || r.SessionID != s.ID() || r.RootID != s.ID() || r.Agent != "agent" || r.User != "alice@host" || r.Client != "a host 1.2" || r.Worker == "" {
+			t.Errorf("record %+v", r)
+		}
+		value := ""
+		if len(r.Values) > 0 {
+			value = r.Values[0].Tool + " " + r.Values[0].Text
+		}
+		got = append(got, strings.Join([]string{string(r.Kind), r.ToolCallID, r.Tool, value, r.Action, string(r.Layer), r.Source, r.Outcome, r.By, strings.Join(r.Always, "+")}, "|"))
+	}
+	want := []string{
+		"answer|3|touch|touch perhaps|ask|default||approved|somebody|perhaps",
+		"decision|1|touch|touch free|allow|static|rules:1|allowed||",
+		"decision|2|touch|touch never|deny|static|rules:1|denied||",
+		"decision|4|touch||deny|default||denied||",
+		"session_end|||||||completed||",
+		"session_start|||||||||",
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("records\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if first, last := page.Records[len(page.Records)-1], page.Records[0]; first.Kind != audit.SessionStart || last.Kind != audit.SessionEnd {
+		t.Errorf("the first record is a %s, the last one a %s", first.Kind, last.Kind)
+	}
+}
+
+// TestAuditFailsClosed: where the log can't be written, a call that the rules allow is
+// refused, and its tool does not run. The session goes on.
+func TestAuditFailsClosed(t *testing.T) {
+	m := turns{calls(call("1", "touch", "x")), say("ok")}
+	var log *audit.Log
+	e := newEnv(t, m, func(o *session.Options) { log = audited(t, o) })
+	s := e.open(session.Spec{Tools: []tool.Tool{echo("touch")}})
+	if err := log.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := e.bus.JetStream().Stream(t.Context(), audit.StreamName("ws"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := stream.CachedInfo().Config
+	cfg.MaxMsgSize = 10
+	if _, err := e.bus.JetStream().CreateOrUpdateStream(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	out := s.Prompt(t.Context(), "go")
+	messages, err := e.Store().Messages(t.Context(), s.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, m := range messages {
+		for _, r := range m.ToolResults {
+			told = append(told, r.Text)
+		}
+	}
+	if len(told) != 1 || !strings.HasPrefix(told[0], "touch is refused, since the audit log can't be written: ") || out.Status != store.Completed {
+		t.Errorf("the model is told %q, and the session is %s, %v", told, out.Status, out.Err)
+	}
+	e.end(s, out)
+	cfg.MaxMsgSize = -1
+	if _, err := e.bus.JetStream().CreateOrUpdateStream(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+}
