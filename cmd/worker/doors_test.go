@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
@@ -51,31 +48,12 @@ const doorsScript = `{"match": {"user": "quick"}, "text": "the answer"}
 // a third is seen to run and stopped, the first goes on where it had ended, and one that
 // its caller waits for is moved to the background.
 func TestDoors(t *testing.T) {
-	url := natsURL(t)
-	script := filepath.Join(t.TempDir(), "script.jsonl")
-	if err := os.WriteFile(script, []byte(doorsScript), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, "--nats", url, "--model", "replay/"+script)
-	found := s.line(`is served on (http://127\.0\.0\.1:[0-9]+) \(token in ([^)]*)\)`)
-	token, err := os.ReadFile(found[2])
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.line("as the service agentworker")
-	client := &http.Client{Transport: &bearer{strings.TrimSpace(string(token)), &http.Transport{DisableKeepAlives: true}}}
-	conn := natstest.Connect(t, url)
-	host, err := mcp.NewClient(&mcp.Implementation{Name: "doors", Version: "1"}, nil).Connect(t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: found[1] + "/mcp", HTTPClient: client, DisableStandaloneSSE: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer host.Close()
+	at := openDoors(t, doorsScript)
 	for name, d := range map[string]frontDoor{
-		"MCP":     &mcpDoor{host},
-		"HTTP":    &httpDoor{client, found[1]},
-		"NATS":    &natsDoor{conn},
-		"command": &commandDoor{natsDoor{conn}, []string{"--nats", url, "--workspace", "ws", "--dir", s.dir, "--model", "replay/" + script}},
+		"MCP":     &mcpDoor{at.mcp(t)},
+		"HTTP":    at.httpDoor,
+		"NATS":    &natsDoor{at.conn},
+		"command": &commandDoor{natsDoor{at.conn}, at.flags},
 	} {
 		t.Run(name, func(t *testing.T) {
 			quick, long, other := d.start(t, "quick"), d.start(t, "long"), d.start(t, "long")
@@ -103,7 +81,7 @@ func TestDoors(t *testing.T) {
 			if status, text := d.do(t, "task_wait", quick); status != "completed" || text != "turned back" {
 				t.Errorf("wait for the one that was resumed: %s %q", status, text)
 			}
-			moved := moveThrough(t, conn, d)
+			moved := moveThrough(t, at.conn, d)
 			d.send(t, moved, "turn back")
 			if status, text := d.do(t, "task_wait", moved); status != "completed" || text != "turned back" {
 				t.Errorf("wait for the one that was moved: %s %q", status, text)
