@@ -98,14 +98,14 @@ func askerOf(req interface {
 	return asker{req.ClientInfo(), req.ClientCapabilities()}
 }
 
-// taskOf returns the session of a task: one that a caller has started, whoever it was.
-// Its id is known to the client that was told it, and to who may read the store.
+// taskOf returns the session of a task: one that a caller has started, whoever it was, or a
+// primary agent. Its id is known to the client that was told it, and to who may read the store.
 func (c *connection) taskOf(ctx context.Context, meta mcp.Meta, id string) (*store.Record, error) {
 	if !exttask.Declared(meta) {
 		return nil, exttask.ErrUndeclared
 	}
 	r, err := c.sessions.Get(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAmbiguous) || err == nil && (r.ID != id || r.Depth != 1 || r.Path[0].AgentType != "") {
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAmbiguous) || err == nil && (r.ID != id || r.Depth != 1) {
 		return nil, exttask.NotFound(id)
 	}
 	return r, err
