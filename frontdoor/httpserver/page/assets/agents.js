@@ -5,6 +5,7 @@ import { h, keyed, setText } from './dom.js';
 import { go } from './main.js';
 import { get, may, post, start, startTalk } from './api.js';
 import { live, onChange } from './live.js';
+import { move } from './keys.js';
 
 const tools = ['read_file', 'write_file', 'edit_file', 'list_dir', 'glob', 'grep', 'shell_exec', 'task', 'network'];
 
@@ -64,6 +65,11 @@ export function agents() {
     close() {
       closed = true;
       end();
+    },
+    key(name) {
+      const step = { j: 1, k: -1 }[name];
+      const all = [...list.querySelectorAll('.agent > summary')];
+      return Boolean(step) && move(all, all.indexOf(document.activeElement), step);
     },
   };
 }

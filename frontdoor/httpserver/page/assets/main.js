@@ -37,6 +37,7 @@ export function go(path) {
   history.pushState(null, '', path);
   show();
   scrollTo(0, 0);
+  main.focus({ preventScroll: true }); // a screen reader reads on there
 }
 
 function name() {

@@ -36,16 +36,27 @@ export function session(id) {
   const subagents = h('section', { 'aria-label': 'Subagents', hidden: true }, below.element);
 
   let view = null;
-  const panel = h('div', { role: 'tabpanel' });
-  const tab = (text, make, hash) => h('button', { type: 'button', role: 'tab', 'aria-selected': 'false', onclick: (ev) => { history.replaceState(null, '', location.pathname + hash); show(ev.currentTarget, make); } }, text);
+  const panel = h('div', { role: 'tabpanel', id: 'panel', 'aria-label': 'Transcript' });
+  const tab = (text, make, hash) => h('button', { type: 'button', role: 'tab', 'aria-selected': 'false', 'aria-controls': 'panel', onclick: (ev) => { history.replaceState(null, '', location.pathname + hash); show(ev.currentTarget, make); } }, text);
   const first = tab('Transcript', transcript, '');
   const second = tab('Timeline', timeline, '#timeline');
+  const other = (ev) => {
+    if (ev.key !== 'ArrowLeft' && ev.key !== 'ArrowRight') return;
+    const to = ev.target === first ? second : first;
+    to.click();
+    to.focus();
+    ev.preventDefault();
+  };
   const file = (format, text) => h('a', { href: `/v1/sessions/${encodeURIComponent(id)}/export?format=${format}`, download: '' }, text);
-  const tabs = h('div', { class: 'tabs' }, h('div', { role: 'tablist' }, first, second),
+  const tabs = h('div', { class: 'tabs' }, h('div', { role: 'tablist', onkeydown: other }, first, second),
     h('span', { class: 'links' }, h('a', { href: '#error', onclick: (ev) => { ev.preventDefault(); error(); } }, 'first error'), file('md', 'Markdown'), file('jsonl', 'JSONL')));
 
   function show(button, make) {
-    for (const b of tabs.querySelectorAll('[role=tab]')) b.setAttribute('aria-selected', b === button);
+    for (const b of [first, second]) {
+      b.setAttribute('aria-selected', b === button);
+      b.tabIndex = b === button ? 0 : -1;
+    }
+    panel.setAttribute('aria-label', button.textContent);
     view?.close();
     view = make(id);
     panel.replaceChildren(view.element);
@@ -107,7 +118,7 @@ export function session(id) {
     applyButton.hidden = discardButton.hidden = !row.endedAt || !row.worktree || !may('run');
     summaryButton.hidden = !row.endedAt || !row.agent || !may('run');
     sendForm.hidden = !row.agent || !may('run');
-    message.placeholder = !talks() ? 'A message that it reads before its next step' : row.endedAt ? 'Say something, and the conversation goes on' : row.doing === 'idle' ? 'Say something' : 'A message that it reads before its next step';
+    message.placeholder = !talks() ? (row.endedAt ? 'A message, and it goes on' : 'A message that it reads before its next step') : row.endedAt ? 'Say something, and the conversation goes on' : row.doing === 'idle' ? 'Say something' : 'A message that it reads before its next step';
     problem.hidden = !row.error && !row.warnings?.length;
     setText(problem, [row.error, ...(row.warnings ?? [])].filter(Boolean).join('\n'));
     const b = row.budget;

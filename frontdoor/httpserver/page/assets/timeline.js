@@ -60,7 +60,11 @@ export function timeline(id) {
       to = Math.max(to, x.to || now, from + 1);
       dearest = Math.max(dearest, Number(x.cost ?? 0));
     }
-    for (const [i, tick] of ticks.entries()) setText(tick, age(((to - from) * i) / 4));
+    const tenths = to - from < 20_000;
+    for (const [i, tick] of ticks.entries()) {
+      const ms = ((to - from) * i) / 4;
+      setText(tick, tenths ? `${(ms / 1000).toFixed(1)}s` : age(ms));
+    }
     const how = { from, to, now, classOf: byCost ? (x) => costClass(x, dearest) : (x) => x.state };
     keyed(lanes, list.filter((lane) => lane.spans.length), (lane) => lane.id, laneElement, (el, lane) => fillLane(el, lane, how));
     legend.replaceChildren(...(byCost ? costLegend(dearest) : Object.entries(words).map(([state, text]) => sign(state, text))));

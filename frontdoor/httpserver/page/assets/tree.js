@@ -218,11 +218,12 @@ export class Tree {
 
   key(name) {
     const at = this.list.findIndex((r) => r.id === this.selected);
+    if (name.startsWith('Arrow') && document.activeElement !== this.body) return false; // it scrolls
     const move = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[name];
     if (move) {
       const next = this.list[at < 0 ? 0 : Math.min(this.list.length - 1, Math.max(0, at + move))];
       if (next) this.select(next.id);
-      return true;
+      return Boolean(next);
     }
     if (!this.selected || at < 0) return false;
     if (name === 'Enter') this.open(this.selected);
