@@ -36,12 +36,17 @@ func TestPageApprovals(t *testing.T) {
 	first.see("#connection", "live")
 	second := first.tab()
 	second.open("http://" + w.addr + "/")
+	js[bool](second, `(Object.defineProperty(document, 'hidden', { value: true }),
+		globalThis.Notification = class { static permission = 'granted'; constructor(title, { body }) { globalThis.notified = body; } }, true)`)
 
 	w.task("general", "touch a file")
 	for _, b := range []*tab{first, second} {
 		b.see(".card", "touch one.txt")
 		b.until("document.title.startsWith('(1) ')")
 		b.see(".row .tool", "touch one.txt")
+	}
+	if got := js[string](second, "globalThis.notified ?? ''"); !strings.Contains(got, "general asks to call shell_exec") {
+		t.Errorf("the desktop was told %q", got)
 	}
 	first.click(".card [data-answer=once]", "Approve")
 	for _, b := range []*tab{first, second} {

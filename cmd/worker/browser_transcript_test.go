@@ -62,6 +62,9 @@ func TestPageTranscript(t *testing.T) {
 	b.until("document.querySelector('.call.error[open] .result').textContent.includes('missing.go')")
 	b.click("[role=tab]", "Timeline")
 	b.until("document.querySelectorAll('.lane svg path').length > 1")
+	b.click(".choice label", "cost")
+	b.see(".legend", "up to $")
+	b.until("document.querySelector('.lane svg path.cost-5')")
 	for format, want := range map[string]string{"md": "# Session", "jsonl": `"type":"session_end"`} {
 		if text := js[string](b, `fetch('/v1/sessions/`+id+`/export?format=`+format+`').then((r) => r.text())`); !strings.Contains(text, want) {
 			t.Errorf("the export as %s lacks %s:\n%s", format, want, text)

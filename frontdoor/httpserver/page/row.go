@@ -158,6 +158,8 @@ func (r *Row) apply(seq uint64, at time.Time, ev event.Event) {
 		r.Budget = &budget{ev.Limit, ev.Used.String(), ev.Max.String(), ev.Percent}
 	case event.Stalled:
 		r.Stalled = true
+	case event.MovedToBackground:
+		r.Beside = true
 	case event.Todo:
 		if r.Todo = ""; len(ev.Items) > 0 {
 			r.Todo = termtext.OneLine(store.ProgressOf(ev).String(), maxLabel)
