@@ -25,6 +25,10 @@ type Options struct {
 	// before the workspace's; it may be empty, or a folder that does not exist yet.
 	UserDir string
 
+	// WithoutWorkspace says why the folder of agent files that the workspace has is not
+	// read; empty means it is.
+	WithoutWorkspace string
+
 	// Dirs are further folders, read with their subfolders after the
 	// workspace's; each must exist. One that vanishes from below a [Registry]
 	// is a diagnostic until it is back.
@@ -93,7 +97,7 @@ func (opts *Options) complete() *Options {
 
 // folders is the part of opts about what is read.
 func (opts *Options) folders() scan.Options {
-	return scan.Options{UserDir: opts.UserDir, From: opts.From, ToolsHome: opts.ToolsHome, Dirs: opts.Dirs}
+	return scan.Options{UserDir: opts.UserDir, From: opts.From, ToolsHome: opts.ToolsHome, Dirs: opts.Dirs, WithoutWorkspace: opts.WithoutWorkspace}
 }
 
 // files is the part of opts about what a file means.

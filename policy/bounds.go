@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -17,8 +19,25 @@ type Bound struct {
 	Source permission.Source
 }
 
-// bounded are the settings that "limits" may bound, by their keys.
-var bounded = []string{"maxDepth", "maxChildren", "maxPerParent", "maxToolCalls"}
+// MaxTimeoutSeconds bounds how long a session may run, whoever says how long it may.
+const MaxTimeoutSeconds = "maxTimeoutSeconds"
+
+// bounded are the keys of "limits". All but the last are those of settings.
+var bounded = []string{"maxDepth", "maxChildren", "maxPerParent", "maxToolCalls", MaxTimeoutSeconds}
+
+// Budget is what a tree of sessions may use.
+type Budget struct {
+	Limits spendlimit.Limits
+	Source permission.Source
+}
+
+// Budgets returns the budget of each file that has one. All of them hold.
+func (p *Policy) Budgets() []Budget {
+	if p == nil {
+		return nil
+	}
+	return p.budgets
+}
 
 // Bound returns the least bound that the files have for a setting, by its key.
 func (p *Policy) Bound(key string) Bound {
@@ -64,6 +83,24 @@ func (r *reader) limits(v *hujson.Value) error {
 	return nil
 }
 
+// budget reads what a tree of sessions may use.
+func (r *reader) budget(v *hujson.Value) error {
+	plain := v.Clone()
+	plain.Standardize()
+	var limits spendlimit.Limits
+	err := json.Unmarshal(plain.Pack(), &limits)
+	switch {
+	case err != nil:
+		return r.refuse(v, "budget: %v", err)
+	case limits.None():
+		return r.refuse(v, "budget: it limits nothing: add tokens, cost, modelCalls, toolCalls or time")
+	case limits.Ask:
+		return r.refuse(v, "budget: then: nobody can lift what a policy sets: leave it out")
+	}
+	r.policy.budgets = append(r.policy.budgets, Budget{limits, r.at(v)})
+	return nil
+}
+
 // sandboxed reads whether commands need a sandbox.
 func (r *reader) sandboxed(v *hujson.Value) error {
 	if text, ok := v.Value.(hujson.Literal); !ok || text.Kind() != '"' || text.String() != "required" {
@@ -80,6 +117,9 @@ func (p *Policy) boundLines() []string {
 		if b := p.bounds[key]; b.Most > 0 {
 			lines = append(lines, fmt.Sprintf("%s: at most %d (%s)", key, b.Most, b.Source))
 		}
+	}
+	for _, b := range p.budgets {
+		lines = append(lines, fmt.Sprintf("budget: each task with all that it starts at most %s (%s)", b.Limits, b.Source))
 	}
 	if p.sandbox.File != "" {
 		lines = append(lines, fmt.Sprintf("sandbox: required (%s)", p.sandbox))

@@ -24,12 +24,19 @@ type reader struct {
 }
 
 // keys are the keys of a policy file.
-var keys = map[string]func(r *reader, v *hujson.Value) error{
-	"rules":   (*reader).rules,
-	"always":  (*reader).always,
-	"limits":  (*reader).limits,
-	"sandbox": (*reader).sandboxed,
-}
+var keys = func() map[string]func(r *reader, v *hujson.Value) error {
+	all := map[string]func(r *reader, v *hujson.Value) error{
+		"rules":   (*reader).rules,
+		"always":  (*reader).always,
+		"limits":  (*reader).limits,
+		"budget":  (*reader).budget,
+		"sandbox": (*reader).sandboxed,
+	}
+	for _, k := range kinds {
+		all[string(k.kind)] = listOf(k.kind, k.what, k.names)
+	}
+	return all
+}()
 
 // add adds what a file says.
 func (p *Policy) add(f *File) error {

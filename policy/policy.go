@@ -18,6 +18,8 @@ type Policy struct {
 	hash    string
 	rules   []*permission.Ruleset
 	bounds  map[string]Bound  // by the keys of settings
+	budgets []Budget          // one for each file that has any
+	lists   map[Kind][]list   // one for each file that has any
 	sandbox permission.Source // where one is required; no file means none is
 	noRules permission.Source // where "always" is forbidden; no file means it is not
 }
@@ -92,7 +94,7 @@ func (p *Policy) Narrows() []string {
 	if p.noRules.File != "" {
 		lines = append(lines, fmt.Sprintf("\"always\" is not offered (%s)", p.noRules))
 	}
-	return append(lines, p.boundLines()...)
+	return append(append(lines, p.listLines()...), p.boundLines()...)
 }
 
 // Lasting returns an error that names the file if answers may add no rule that lasts.

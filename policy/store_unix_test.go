@@ -180,6 +180,56 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// What a list does not have is forbidden, and each file's list counts.
+func TestLists(t *testing.T) {
+	p, err := New(File{Path: "a", text: []byte("{\"models\": [\"anthropic/*\", \"offline\"],\n \"doors\": [\"mcp\", \"http\"], \"providers\": [\"https://api.anthropic.com\"]}")},
+		File{Path: "b", text: []byte(`{"models": ["*/claude-haiku*", "offline"], "agentFolders": ["workspace", "/srv/**"], "budget": {"tokens": 1000}}`)},
+		File{Path: "c", text: []byte(`{"budget": "cost=1.5", "limits": {"maxTimeoutSeconds": 60}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		kind Kind
+		name string
+		want string // empty means it is allowed
+	}{
+		{Models, "anthropic/claude-haiku-5-5", ""},
+		{Models, "offline", ""},
+		{Models, "anthropic/claude-opus-5-5", `the policy allows no model "anthropic/claude-opus-5-5" (b:1: models is */claude-haiku*, offline)`},
+		{Models, "host", "(a:1: models is anthropic/*, offline)"},
+		{Providers, "https://api.anthropic.com", ""},
+		{Providers, "https://api.anthropic.com.evil.example", "(a:2: providers is"},
+		{Doors, DoorMCP, ""},
+		{Doors, DoorTLS, `no door "tls" (a:2`},
+		{AgentFolders, Workspace, ""},
+		{AgentFolders, "/srv/agents/x", ""},
+		{AgentFolders, User, "(b:1"},
+	} {
+		if err := p.Allows(c.kind, c.name); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v, want %q", c.kind, c.name, err, c.want)
+		}
+	}
+	if err := p.CheckFolders(nil); err != nil {
+		t.Error(err)
+	}
+	if n := len(p.Budgets()); n != 2 || p.Budgets()[1].Limits.Cost == 0 || p.Bound(MaxTimeoutSeconds).Most != 60 {
+		t.Errorf("%+v", p.Budgets())
+	}
+	if lines := strings.Join(p.Narrows(), "\n"); !strings.Contains(lines, "doors: none but mcp, http (a:2)") || !strings.Contains(lines, "at most cost=1.5 (c:1)") {
+		t.Error(lines)
+	}
+	if (*Policy)(nil).Allows(Models, "x") != nil {
+		t.Error("no policy forbids a model")
+	}
+	odd, err := New(File{Path: "p", text: []byte(`{"agentFolders": ["workspac"]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := odd.CheckFolders([]string{"claude"}); err == nil || !strings.Contains(err.Error(), `p:1:19: agentFolders: unknown name "workspac" (did you mean "workspace"?)`) {
+		t.Error(err)
+	}
+}
+
 func TestErrorsHavePlaces(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"rule\": {}\n}":             `p:2:3: unknown key "rule" (did you mean "rules"?)`,
@@ -188,6 +238,12 @@ func TestErrorsHavePlaces(t *testing.T) {
 		"{\n \"rules\": {\n  \"a\": {\n   \"x\": \"denny\"}}}": `p:4:9: unknown action "denny"`,
 		`{"limits": {"maxdepth": 1}}`:                          `p:1:13: limits: unknown key "maxdepth"`,
 		`{"limits": {"maxDepth": 0}}`:                          `p:1:25: limits: maxDepth: want a whole number from 1`,
+		`{"models": "x"}`:                                      `p:1:12: models: want a list`,
+		`{"models": ["!x"]}`:                                   `p:1:13: models: want a text that names what is allowed`,
+		`{"doors": ["htp"]}`:                                   `p:1:12: doors: unknown door "htp" (did you mean "http"?)`,
+		`{"budget": {"token": 1}}`:                             `p:1:12: budget: unknown name "token"`,
+		`{"budget": {"tokens": 1, "then": "ask"}}`:             `p:1:12: budget: then: nobody can lift`,
+		`{"budget": {}}`:                                       `p:1:12: budget: it limits nothing`,
 		`{"sandbox": "off"}`:                                   `p:1:13: sandbox: want "required"`,
 		"{\"always\": 1}":                                      `p:1:12: always: want true or false`,
 		"{\"rules\": []\n":                                     `p:2:1: `,

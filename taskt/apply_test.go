@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/lifetime"
@@ -149,7 +150,12 @@ func TestCallTimeout(t *testing.T) {
 		return ctx.Err()
 	})
 	e := newEnv(t, hangs, taskt.Limits{}, map[string]string{"short.md": "---\ndescription: d\ntimeoutSeconds: 1\n---\np"})
-	for agent, seconds := range map[string]int{"explore": 1, "short": 3600} {
+	held := newEnv(t, hangs, taskt.Limits{Most: time.Second}, nil)
+	for agent, seconds := range map[string]int{"explore": 1, "short": 3600, "general": 3600} {
+		e := e
+		if agent == "general" { // no call has more than the most that there is
+			e = held
+		}
 		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: agent, TimeoutSeconds: seconds})
 		var limit *lifetime.TimeLimitError
 		if res.Status != store.TimedOut || !errors.As(res.Err, &limit) || limit.Limit.Seconds() != 1 {

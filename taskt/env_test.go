@@ -88,6 +88,7 @@ type setup struct {
 	static   static            // nil means all is allowed
 	approver gate.Approver
 	budget   taskt.Budget
+	above    []taskt.BudgetAbove
 
 	agentModels map[string]string
 	efforts     map[string]string
@@ -138,7 +139,7 @@ func (s setup) open(t testing.TB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Budget: s.budget, AgentModels: s.agentModels, AgentEfforts: s.efforts, Isolate: s.isolate, Tools: s.tools}); err != nil {
+	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Budget: s.budget, Above: s.above, AgentModels: s.agentModels, AgentEfforts: s.efforts, Isolate: s.isolate, Tools: s.tools}); err != nil {
 		t.Fatal(err)
 	}
 	if e.root, err = e.OpenCaller(t.Context(), "test"); err != nil {

@@ -20,6 +20,10 @@ type Limits struct {
 	// BackgroundTime is the same for a child in the background: 30 min.
 	BackgroundTime time.Duration
 
+	// Most is the longest that any session may run, whatever its file or call says; 0
+	// means 24 h for those whose time is limited.
+	Most time.Duration
+
 	// Stall is after what time without an event a session is said to have stalled
 	// where its file does not say, and after what time more it is stopped: 1 s to
 	// 24 h; 0 means never.
@@ -60,6 +64,14 @@ func (l Limits) withDefaults() Limits {
 		l.PerParent = 5
 	}
 	return l
+}
+
+// within returns the time limit that counts for a session; 0 means it has none.
+func (l Limits) within(limit time.Duration) time.Duration {
+	if l.Most > 0 && (limit == 0 || limit > l.Most) {
+		return l.Most
+	}
+	return min(limit, maxChildTime)
 }
 
 // Check returns an error that names the first limit out of its range.

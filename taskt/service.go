@@ -69,6 +69,9 @@ type Options struct {
 
 	// Budget is what a caller's task, or a primary agent, may use with all below it.
 	Budget Budget
+
+	// Above are budgets that hold besides, whatever Budget says.
+	Above  []BudgetAbove
 	Prices *price.Table // as the sessions have them; nil means none is known
 
 	Limits Limits
@@ -93,6 +96,7 @@ type Service struct {
 	rules    []permission.Rule
 	limits   Limits
 	spend    Budget
+	above    []BudgetAbove
 
 	agentModels map[string]string
 	efforts     map[string]string // by the names of agents
@@ -120,6 +124,7 @@ func New(opts Options) (*Service, error) {
 		rules:    opts.Rules,
 		limits:   opts.Limits.withDefaults(),
 		spend:    opts.Budget,
+		above:    opts.Above,
 
 		agentModels: opts.AgentModels,
 		efforts:     opts.AgentEfforts,
@@ -310,12 +315,13 @@ func (s *Service) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 		Checks:     checksOf(def.Checks),
 		Rules:      rules,
 		MaxSteps:   def.MaxSteps,
-		TimeLimit:  min(def.Timeout, maxChildTime),
+		TimeLimit:  def.Timeout,
 		Stall:      cmp.Or(def.Stall, s.limits.Stall),
 	}
 	if depth > 0 {
 		spec.TimeLimit = cmp.Or(spec.TimeLimit, s.limits.ChildTime)
 	}
+	spec.TimeLimit = s.limits.within(spec.TimeLimit)
 	spec.Params.Effort, spec.Warnings = effort(def.Effort, s.efforts[strings.ToLower(def.Name)])
 	spec.Terms = newTerms(rules, nil)
 	return spec, nil

@@ -18,6 +18,12 @@ import (
 // those of docs/reference/limits.md.
 type Budget = spendlimit.Limits
 
+// BudgetAbove is a budget that an administrator has set.
+type BudgetAbove struct {
+	By     string // for people: who has, and where
+	Limits Budget
+}
+
 // ParseBudget reads the text of a budget.
 func ParseBudget(text string) (Budget, error) { return spendlimit.Parse(text) }
 
@@ -79,6 +85,9 @@ func (s *Service) meter(def *agentdefs.Definition, parent *session.Session, inCa
 		}
 	}
 	if parent == nil || parent.Agent() == "" {
+		for _, above := range s.above {
+			add(above.By, above.Limits)
+		}
 		add("--budget", s.spend)
 	}
 	if def.Budget != nil {

@@ -86,8 +86,17 @@ func TestBudgetOfTree(t *testing.T) {
 }
 
 // TestBudgetNarrows: of what the caller, the file and the call say the narrowest counts.
+// What is set above holds whatever they say.
 func TestBudgetNarrows(t *testing.T) {
 	var spent atomic.Int64
+	above := setup{
+		model: delegating(0, &spent, false), budget: taskt.Budget{Tokens: 1_000_000, Ask: true},
+		above: []taskt.BudgetAbove{{By: "the policy (p:1)", Limits: taskt.Budget{Tokens: 50}}},
+	}.open(t)
+	res := above.Call(t.Context(), above.root, taskt.Input{Prompt: "p", AgentType: "explore", Budget: json.RawMessage(`{"tokens": 1000000}`)})
+	if exceeded := new(budget.ExceededError); !errors.As(res.Err, &exceeded) || exceeded.By != "the policy (p:1)" {
+		t.Errorf("the budget above: %v", res.Err)
+	}
 	e := setup{
 		model: delegating(0, &spent, false), budget: taskt.Budget{ModelCalls: 1},
 		files: map[string]string{"thrifty.md": "---\ndescription: d\nbudget: tokens=50\n---\np"},

@@ -65,6 +65,7 @@ func (s *Service) succeed(of *session.Session, to *agentdefs.Definition) error {
 			spec.TimeLimit = s.limits.BackgroundTime
 		}
 		c.in.apply(to, &spec)
+		spec.TimeLimit = s.limits.within(spec.TimeLimit)
 		spec.Checks = slices.Concat(spec.Checks, checksOf(c.in.Checks))
 		if !c.in.plain() {
 			in = &c.in

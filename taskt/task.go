@@ -191,6 +191,7 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 		spec.TimeLimit = s.limits.BackgroundTime
 	}
 	c.in.apply(c.def, &spec)
+	spec.TimeLimit = s.limits.within(spec.TimeLimit)
 	spec.Router = s.router
 	if c.resumes != nil && c.resumes.taken != nil { // it goes on on the model that it has, whoever named that
 		spec.Models = append([]string{c.resumes.record.Model}, spec.Models...)

@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/acpserver"
+	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/taskt/conversation"
 )
 
@@ -50,6 +51,9 @@ waits for an answer there or by 'worker approvals' in a terminal, for up to
 }
 
 func (p *program) acp(ctx context.Context, opts acpOptions) error {
+	if err := p.AllowDoors(policy.DoorACP); err != nil {
+		return err
+	}
 	if p.ofHost() != nil {
 		return exit.Usage(errors.New("--model host: an editor brings no model along; name another one"))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
@@ -30,7 +31,7 @@ func (p *program) doctorCommand() *cobra.Command {
 		Long: `Shows what the event store holds, compares the index of sessions with their logs, and
 says what the store has lost by damage, which sessions that is about, and what to do. The
 exit status is 6 if anything is wrong. Of the policy above the repository it shows the files,
-their hash and what they narrow.
+their hash and what they narrow, and then the limits that count, after policy and settings.
 
 For large events whose content is gone it looks at the newest 100,000 messages, and with
 --full, or where the store has lost something, at all.
@@ -57,7 +58,7 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 				if err != nil {
 					return err
 				}
-				return errors.Join(p.printCheck(check, above, asJSON), broken)
+				return errors.Join(p.printCheck(check, above, p.Limits(), asJSON), broken)
 			})
 		},
 	}
@@ -103,12 +104,13 @@ func (d *policyDocument) print(w io.Writer) {
 }
 
 // printCheck prints what was found in the store. What is wrong is an error.
-func (p *program) printCheck(check *store.Check, above *policyDocument, asJSON bool) error {
+func (p *program) printCheck(check *store.Check, above *policyDocument, limits []app.Limit, asJSON bool) error {
 	if asJSON {
 		doc := struct {
 			*store.Check
 			Policy *policyDocument `json:"policy,omitempty"`
-		}{check, above}
+			Limits []app.Limit     `json:"limits"`
+		}{check, above, limits}
 		if err := p.PrintJSON(doc, true); err != nil {
 			return err
 		}
@@ -122,6 +124,10 @@ func (p *program) printCheck(check *store.Check, above *policyDocument, asJSON b
 		}
 		fmt.Fprintf(p.Stdout, "\nsessions: %d with a log, %d in the index\n", check.Logs, check.Records)
 		above.print(p.Stdout)
+		fmt.Fprintln(p.Stdout, "\nlimits that count:")
+		for _, l := range limits {
+			fmt.Fprintf(p.Stdout, "  %s %s (%s)\n", l.Key, termtext.OneLine(l.Value, 200), termtext.OneLine(l.Set, 500))
+		}
 		if check.Unread > 0 {
 			fmt.Fprintf(p.Stdout, "not read: the oldest %d messages of %s; --full reads all\n", check.Unread, eventbus.Stream)
 		}

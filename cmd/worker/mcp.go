@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/model/hostmodel"
+	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/session"
 )
 
@@ -44,6 +45,13 @@ to --approval-timeout (10m), and is then refused with the rule that would allow 
 }
 
 func (p *program) mcp(ctx context.Context, page string) error {
+	doors := []string{policy.DoorMCP}
+	if page != "" {
+		doors = append(doors, policy.DoorPage, policy.DoorHTTP)
+	}
+	if err := errors.Join(p.AllowDoors(doors...), p.allowHost()); err != nil {
+		return err
+	}
 	return p.onStdio(ctx, "an MCP server, which a host starts", true, func(a *app.Worker, in io.ReadCloser) (err error) {
 		where := func() string { return "" }
 		if page != "" {
@@ -95,6 +103,15 @@ func (p *program) mcpServer(a *app.Worker, page func() string) *mcpserver.Server
 		CallLimit: m.CallLimit, ResultLimit: m.ResultLimit, ReadOnly: m.ReadOnly, ToolPerAgent: m.PerAgent, Page: page, HostModel: p.ofHost(),
 		CancelGrace: m.CancelGrace, Kept: p.Settings.Retained().Age,
 	})
+}
+
+// allowHost returns an error where --model says the model of a host, and the policy
+// forbids that.
+func (p *program) allowHost() error {
+	if p.ofHost() == nil {
+		return nil
+	}
+	return p.AllowModel(settings.HostModel)
 }
 
 // ofHost makes the model of a host where that is what --model says; nil means it

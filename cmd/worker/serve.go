@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/policy"
 )
 
 // defaultListen is where serve listens.
@@ -87,6 +88,13 @@ func (p *program) serve(ctx context.Context, at listening) error {
 	if _, err := at.tls(); err != nil {
 		return err
 	}
+	doors := []string{policy.DoorHTTP}
+	if at.secure != "" {
+		doors = append(doors, policy.DoorTLS)
+	}
+	if err := errors.Join(p.AllowDoors(doors...), p.allowHost()); err != nil {
+		return err
+	}
 	return p.Serving(ctx, true, func(a *app.Worker) error {
 		// The end of one door shuts the others: half a server is none.
 		ctx, shut := context.WithCancel(ctx)
@@ -122,11 +130,17 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 		return nil, err
 	}
 	opts.Profiles = at.pprof
-	mcp := p.mcpServer(a, func() string { url, _ := page.Load().(string); return url }).HTTP(nil)
-	opts.MCP = mcp
+	if p.opens(policy.DoorMCP) {
+		opts.MCP = p.mcpServer(a, func() string { url, _ := page.Load().(string); return url }).HTTP(nil)
+	}
+	if !p.opens(policy.DoorPage) {
+		opts.Page = nil
+	}
 	web, err := httpserver.Start(ctx, at.plain, opts)
 	if err != nil {
-		mcp.Close()
+		if opts.MCP != nil {
+			opts.MCP.Close()
+		}
 		return nil, fmt.Errorf("--listen %s: %w", at.plain, err)
 	}
 	page.Store(web.URL())
@@ -134,18 +148,20 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 	if url := web.SecureURL(); url != "" {
 		fmt.Fprintf(p.Stderr, "worker: and on %s for named tokens\n", url)
 	}
-	withPage, err := p.announcePage(a, web)
-	if err != nil {
-		return []door{web}, err
+	var served door = web
+	if opts.Page != nil {
+		if served, err = p.announcePage(a, web); err != nil {
+			return []door{web}, err
+		}
 	}
-	if a.Bus.Embedded() {
-		return []door{withPage}, nil // nobody could reach a service within the process
+	if a.Bus.Embedded() || !p.opens(policy.DoorNATS) {
+		return []door{served}, nil // nobody could reach a service within the process
 	}
 	service, err := natsservice.Start(ctx, natsservice.Options{
 		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Upkeep: a.Upkeep(), Logger: p.Logger(),
 	})
 	if err != nil {
-		return []door{withPage}, err
+		return []door{served}, err
 	}
 	a.Report(ctx, true)
 	for _, f := range a.Bus.Findings() {
@@ -153,5 +169,15 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 	}
 	fmt.Fprintf(p.Stderr, "worker: and on %s as the service %s, below %s\n",
 		a.Bus.Conn().ConnectedUrlRedacted(), natsservice.Name, service.Subject())
-	return []door{withPage, service}, nil
+	return []door{served, service}, nil
+}
+
+// opens reports whether serve opens a door that comes along with others. It says so on
+// stderr if the policy keeps it shut.
+func (p *program) opens(name string) bool {
+	err := p.AllowDoors(name)
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "worker: %s\n", termtext.OneLine(err.Error(), 1000))
+	}
+	return err == nil
 }

@@ -24,7 +24,7 @@ var leaves = []string{"internal/atomicfile", "internal/chromium", "internal/errt
 var mayImport = map[string][]string{
 	"permission":       {"permission/glob"},
 	"permission/glob":  nil,
-	"policy":           {"permission"},
+	"policy":           {"permission", "permission/glob", "internal/spendlimit"},
 	"permission/shell": {"permission", "permission/glob", "permission/internal/program", "permission/internal/gitindex"},
 
 	"permission/internal/program":  nil, // what is known of programs, apart from what an analysis makes of it

@@ -31,7 +31,7 @@ import (
 
 // The defaults of [Options].
 const (
-	defaultBaseURL         = "https://api.anthropic.com"
+	DefaultBaseURL         = "https://api.anthropic.com"
 	defaultMaxOutputTokens = 8192 // every Claude model since 3.5 allows it
 )
 
@@ -77,7 +77,7 @@ func New(name string, opts *Options) *Model {
 		Model: m.Name(), API: "the Messages API", Base: o.BaseURL, Key: strings.TrimSpace(o.APIKey), Read: readRefusal,
 	}
 	if m.at.Base == "" {
-		m.at.Base = defaultBaseURL
+		m.at.Base = DefaultBaseURL
 	}
 	// The SDK adds v1/messages.
 	m.at.Base = strings.TrimSuffix(strings.TrimRight(m.at.Base, "/"), "/v1")

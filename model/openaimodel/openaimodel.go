@@ -41,8 +41,8 @@ import (
 	"github.com/agentworker/worker/model/internal/endpoint"
 )
 
-// defaultBaseURL is the default of [Options].
-const defaultBaseURL = "https://api.openai.com/v1"
+// DefaultBaseURL is the default of [Options].
+const DefaultBaseURL = "https://api.openai.com/v1"
 
 // Options configures a Model.
 type Options struct {
@@ -89,7 +89,7 @@ func New(name string, opts *Options) *Model {
 		Key: strings.TrimSpace(o.APIKey), Hint: ", which may have to end in /v1", Read: readRefusal,
 	}
 	if m.at.Base == "" {
-		m.at.Base = defaultBaseURL
+		m.at.Base = DefaultBaseURL
 	}
 	m.official = isOfficial(m.at.Base)
 	m.retries = endpoint.NewRetries(o.MaxRetries, o.MaxRetryWait)

@@ -112,7 +112,7 @@ var codes = []Code{
 	{PatternLiteral, Warning, "a pattern that denies is not a valid glob; it denies what it says as a plain text", "put a backslash before characters that mean themselves"},
 	{PermissionShadowed, Warning, "a rule never counts: one that comes later matches all that it does, and says something else", "write the wider rule first and the narrower one behind it, or remove the rule"},
 	{ModelUnknown, Warning, "none of the models is known, or none has the key here that it needs; the caller's is used", "name a configured model, or `inherit`"},
-	{DirectoryShadowed, Warning, "the folder is not read, because one before it exists", "move its files there, or remove the other folder"},
+	{DirectoryShadowed, Warning, "the folder is not read, because one before it exists, or the policy does not have it", "move its files there, or remove the other folder"},
 	{SubfolderUnread, Warning, "a subfolder of `.agents/agents` holds agent files; subfolders of it are not read", "move the files up"},
 	{AgentShadowsBuiltin, Warning, "the agent replaces a built-in one", "nothing if it is meant; else another name"},
 	{AliasTaken, Warning, "the alias is the name or an alias of another agent, which keeps it, also while its file is not served", "choose another alias, or remove it"},

@@ -17,6 +17,9 @@ type Options struct {
 	From      []string // names of dialects, or "all"
 	ToolsHome string   // the home folder of other tools' agents; empty means they are not read
 	Dirs      []string // with their subfolders, last
+
+	// WithoutWorkspace says why the folder that a workspace has is not read; empty means it is.
+	WithoutWorkspace string
 }
 
 // Look finds the agent files of the workspace at root. It reads none of them.
@@ -30,7 +33,7 @@ func Look(d *disk.Disk, root string, opts Options, enter EnterFunc, before *Scan
 	for _, o := range s.from {
 		s.dialect(root, o, opts.ToolsHome)
 	}
-	s.workspace(root)
+	s.workspace(root, opts.WithoutWorkspace)
 	for _, dir := range opts.Dirs {
 		s.further(dir, false)
 	}
@@ -39,8 +42,8 @@ func Look(d *disk.Disk, root string, opts Options, enter EnterFunc, before *Scan
 }
 
 // workspace lists the folder of root that is served, if there is one, with a
-// diagnostic for one that is not because of it.
-func (s *Scan) workspace(root string) {
+// diagnostic for one that is not because of it. without is [Options.WithoutWorkspace].
+func (s *Scan) workspace(root, without string) {
 	var l Listing
 	defer func() { s.Listings = append(s.Listings, l) }()
 	was := "" // the folder that was served
@@ -62,6 +65,8 @@ func (s *Scan) workspace(root string) {
 		at, dir, err := s.follow(real, info, f.Shown)
 		switch {
 		case err == nil && !dir.IsDir(), err != nil && disk.NotThere(err):
+		case without != "":
+			l.Diagnostics = append(l.Diagnostics, diag.OfFile(f.Shown, diag.DirectoryShadowed, "", "the folder is not read: "+without))
 		case s.Dir != "" && s.also(f.Shown):
 		case s.Dir != "":
 			l.Diagnostics = append(l.Diagnostics, diag.OfFile(f.Shown, diag.DirectoryShadowed, "move its files to "+s.Dir+", remove that folder, or read both with --agents-from claude", "the folder is not read, because "+s.Dir+" exists"))

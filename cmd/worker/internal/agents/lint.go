@@ -100,7 +100,10 @@ func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error)
 	if err != nil {
 		return nil, err
 	}
-	opts := p.AgentOptions(ws)
+	opts, err := p.AgentOptions(ws)
+	if err != nil {
+		return nil, err
+	}
 	opts.KnownModel = func(name string) bool { // whatever keys are set: a check has none
 		_, err := p.Models().Resolve(name)
 		return err == nil

@@ -129,7 +129,10 @@ func (p commands) watchAgents(ctx context.Context, opts listOptions) error {
 	if err != nil {
 		return err
 	}
-	opened := p.AgentOptions(ws)
+	opened, err := p.AgentOptions(ws)
+	if err != nil {
+		return err
+	}
 	opened.Logger = nil // the output says all that would be logged
 	agents, err := agentdefs.Open(ctx, ws.Root, opened)
 	if err != nil {

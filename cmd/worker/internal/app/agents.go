@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -18,13 +19,21 @@ func (p *Program) LoadAgents() (*agentdefs.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return agentdefs.Load(ws.Root, p.AgentOptions(ws))
+	opts, err := p.AgentOptions(ws)
+	if err != nil {
+		return nil, err
+	}
+	return agentdefs.Load(ws.Root, opts)
 }
 
 // AgentOptions says where the agents of a workspace come from: besides its own
-// folder the user's, which is below their settings, and those of --agents-dir.
-func (p *Program) AgentOptions(ws *workspace.Workspace) *agentdefs.Options {
-	return &agentdefs.Options{
+// folder the user's, which is below their settings, and those of --agents-dir. What a
+// policy forbids is left out.
+func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, error) {
+	if _, err := p.OpenPolicy(); err != nil {
+		return nil, err
+	}
+	opts := &agentdefs.Options{
 		Nesting:    p.Settings.MaxDepth > 1,
 		Home:       ws.Home,
 		UserDir:    filepath.Join(ws.ConfigDir, "agents"),
@@ -35,6 +44,15 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) *agentdefs.Options {
 		Tools:      toolNames(),
 		Logger:     p.Logger(),
 	}
+	for _, unread := range p.above.unread {
+		switch unread.Name {
+		case policy.Workspace:
+			opts.WithoutWorkspace = unread.Error()
+		case policy.User:
+			opts.UserDir = ""
+		}
+	}
+	return opts, nil
 }
 
 // SharedAgents are the folders of agent files that serve other workspaces too.

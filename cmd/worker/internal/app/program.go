@@ -40,6 +40,7 @@ type Program struct {
 	Settings settings.Settings
 	Abort    context.CancelCauseFunc // ends the program with a reason; set by who runs it
 	log      *logfile.File           // of the state folder; nil means none
+	above    above                   // what an administrator forbids
 
 	// Asking is held while something is written to stderr for people: an open
 	// question, or a line of progress.
@@ -81,7 +82,9 @@ func (p *Program) Getenv(name string) string {
 }
 
 // Models returns the models that the settings name.
-func (p *Program) Models() models.Models { return models.New(&p.Settings, p.Environ, p.Getenv) }
+func (p *Program) Models() models.Models {
+	return models.New(&p.Settings, p.Environ, p.Getenv, p.allows)
+}
 
 // Workspace finds the workspace that is served.
 func (p *Program) Workspace() (*workspace.Workspace, error) {

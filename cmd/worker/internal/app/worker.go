@@ -68,7 +68,11 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 	if err != nil {
 		return nil, err
 	}
-	if a.Agents, err = agentdefs.Open(ctx, ws.Root, p.AgentOptions(ws)); err != nil {
+	from, err := p.AgentOptions(ws)
+	if err != nil {
+		return nil, err
+	}
+	if a.Agents, err = agentdefs.Open(ctx, ws.Root, from); err != nil {
 		return nil, err
 	}
 	a.told.Go(func() { taskt.Announce(context.WithoutCancel(ctx), a.Agents, s.Bus, p.Logger()) })
@@ -131,6 +135,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 		Isolate:  a.isolate,
 		Rules:    p.OwnRules(ws),
 		Budget:   p.Settings.Budget.Limits,
+		Above:    p.above.budgets,
 
 		Memory:      filepath.Join(ws.StateDir, memory.FileName),
 		AgentModels: p.Settings.AgentModels,
@@ -146,6 +151,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 			ChildTime:      p.Settings.Timeout,
 			BackgroundTime: p.Settings.BackgroundTimeout,
 			Stall:          p.Settings.StallTimeout,
+			Most:           p.above.time,
 			Takeovers:      p.Settings.Takeovers,
 		},
 		Logger: p.Logger(),

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
@@ -14,6 +15,7 @@ import (
 	"github.com/agentworker/worker/model/offlinemodel"
 	"github.com/agentworker/worker/model/openaimodel"
 	"github.com/agentworker/worker/model/replaymodel"
+	"github.com/agentworker/worker/policy"
 )
 
 // Models makes the models of a worker.
@@ -24,12 +26,13 @@ type Models struct {
 	fallback string // the model of the empty name; empty means by the keys that are set
 	aliases  settings.ModelAliases
 	own      settings.AgentKeys
+	allows   func(kind policy.Kind, name string) error
 }
 
 // New returns the models that settings name, with the keys and addresses in
-// environ.
-func New(set *settings.Settings, environ []string, getenv func(string) string) Models {
-	return Models{environ, getenv, set.Provider, set.Model, set.ModelAliases, set.AgentKeys}
+// environ. allows returns an error for a model or a provider that a policy forbids.
+func New(set *settings.Settings, environ []string, getenv func(string) string, allows func(kind policy.Kind, name string) error) Models {
+	return Models{environ, getenv, set.Provider, set.Model, set.ModelAliases, set.AgentKeys, allows}
 }
 
 // Check returns an error if the default model does not exist or lacks its key.
@@ -81,6 +84,9 @@ func (m Models) Get(name string) (model.Model, error) {
 	p := m.provider(at)
 	if !named && at == "openai" && !p.HasKey(m.getenv) { // a server of one's own, which has models of its own
 		rest = cmp.Or(p.FirstModel(p.Base(m.getenv)), rest)
+		if err := m.allowed(at + "/" + rest); err != nil {
+			return nil, err
+		}
 	}
 	return m.withKey(at, rest, p)
 }
@@ -96,6 +102,9 @@ func (m Models) Own(agent, name string) (model.Model, bool, error) {
 	p := m.own.Of(agent, at)
 	if p == nil {
 		return nil, false, nil
+	}
+	if err := m.allowed(name); err != nil {
+		return nil, true, err
 	}
 	made, err := m.withKey(at, rest, p)
 	return made, true, err
@@ -121,6 +130,9 @@ func (m Models) choose(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := m.allowed(name); err != nil {
+		return "", err
+	}
 	at, _, _ := strings.Cut(name, "/")
 	p := m.provider(at)
 	switch {
@@ -134,6 +146,27 @@ func (m Models) choose(name string) (string, error) {
 		return "", fmt.Errorf("model %s: neither OPENAI_API_KEY nor OPENAI_BASE_URL is set, nor is --openai-api-key-file, --openai-api-key-command or --openai-base-url", name)
 	}
 	return name, nil
+}
+
+// allowed returns an error if a policy forbids a model, or to call where it is.
+func (m Models) allowed(name string) error {
+	if err := m.allows(policy.Models, name); err != nil {
+		return err
+	}
+	at, _, _ := strings.Cut(name, "/")
+	p := m.provider(at)
+	if p == nil {
+		return nil
+	}
+	base := p.Base(m.getenv)
+	if base == "" {
+		base = map[string]string{"anthropic": anthropicmodel.DefaultBaseURL, "openai": openaimodel.DefaultBaseURL}[at]
+	}
+	address, err := url.Parse(base)
+	if err != nil {
+		return fmt.Errorf("model %s: its address: %w", name, err)
+	}
+	return m.allows(policy.Providers, address.Scheme+"://"+address.Host)
 }
 
 // byKey returns the default model for the keys that are set.

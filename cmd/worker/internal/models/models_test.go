@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/models"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
+	"github.com/agentworker/worker/policy"
 )
 
 // TestServerWithoutKey: OPENAI_BASE_URL alone is enough, and the model is the
@@ -34,7 +35,7 @@ func TestServerWithoutKey(t *testing.T) {
 		}
 		set := new(settings.Settings)
 		set.Register(pflag.NewFlagSet("worker", pflag.ContinueOnError))
-		known := models.New(set, environ, getenv)
+		known := models.New(set, environ, getenv, func(policy.Kind, string) error { return nil })
 		m, err := known.Get("")
 		if err != nil || m.Name() != want {
 			t.Errorf("the server answers %s: got %v, %v, want %s", answer, m, err, want)

@@ -56,6 +56,15 @@ func (l *limits) all() []limit {
 	}
 }
 
+// Bounded are the limits by their keys.
+func (l *limits) Bounded() map[string]*int {
+	values := make(map[string]*int)
+	for _, limit := range l.all() {
+		values[configKey(limit.flag)] = limit.value
+	}
+	return values
+}
+
 func (l *limits) register(flags *pflag.FlagSet) {
 	for _, limit := range l.all() {
 		flags.IntVar(limit.value, limit.flag, limit.otherwise, limit.help)
