@@ -187,7 +187,7 @@ func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation
 		return s.recorded(ctx, inv, record.Answered(event.Approved, "the call of "+inv.tool.Spec().Follows), verdict{allowed: true, layers: rules})
 	case s.approver == nil && s.m.unattended:
 		s.m.note(record.Answered(event.Denied, "nobody"))
-		return refused("%s Nobody can answer here, so the call is refused.%s", rules.Reason(decision), s.m.policy.Hint(decision))
+		return verdict{refusal: s.unanswered(decision, rules.Reason(decision)+" Nobody can answer here, so the call is refused.")}
 	case ctx.Err() != nil:
 		s.m.note(record.Answered(event.Cancelled, ""))
 		return refused("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))
@@ -260,12 +260,19 @@ func (s *Session) unapproved(ctx context.Context, call model.ToolCall, decision 
 	case answered.Outcome == event.Cancelled:
 		return refuse("%s was not approved: %s", call.Name, cmp.Or(answered.Feedback, "the question was cancelled"))
 	case answered.Outcome == event.Expired:
-		return refuse("%s was not approved: nobody has answered within %s.%s", call.Name, errtext.Duration(s.m.limits.Approval), s.m.policy.Hint(decision))
+		return s.unanswered(decision, fmt.Sprintf("%s was not approved: nobody has answered within %s.", call.Name, errtext.Duration(s.m.limits.Approval)))
 	case answered.Feedback != "":
 		return refuse("The user denied %s: %s", call.Name, answered.Feedback)
 	default:
 		return refuse("The user denied %s.", call.Name)
 	}
+}
+
+// unanswered refuses a call that nobody has answered, with the rule that would allow it.
+func (s *Session) unanswered(d permission.Decision, why string) CallResult {
+	res := refuse("%s%s", why, s.m.policy.Hint(d))
+	res.Rule = gate.RuleFor(d)
+	return res
 }
 
 // run runs a call within its time limit.

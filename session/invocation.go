@@ -15,6 +15,7 @@ type CallResult struct {
 	// Refused says that the gate did not let the call through: the tool has
 	// not run.
 	Refused bool
+	Rule    string // as in [event.ToolCallEnd]
 }
 
 // invocation is one tool call on its way through the gate.

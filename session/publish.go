@@ -139,6 +139,7 @@ func (s *Session) publishEnd(inv *invocation) {
 		IsError:    inv.res.IsError,
 		Truncated:  inv.res.Truncated,
 		Refused:    inv.res.Refused,
+		Rule:       inv.res.Rule,
 		DurationMs: time.Since(inv.start).Milliseconds(),
 		Untold:     inv.untold,
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/runs"
 	"github.com/agentworker/worker/cmd/worker/internal/sessions"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/workflow"
 	"github.com/agentworker/worker/eventbus"
 )
 
@@ -51,6 +52,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return int(exit.Failed)
 }
 
+// speaks reports whether a command speaks a protocol on stdout, which no log has.
+func speaks(cmd *cobra.Command) bool { return cmd.Name() == "mcp" || cmd.Name() == "acp" }
+
 // rootCommand returns the tree of all commands.
 func (p *program) rootCommand() *cobra.Command {
 	root := &cobra.Command{
@@ -66,7 +70,10 @@ its events, durable and in order, on the stream of the session that called it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if p.Getenv("GITHUB_ACTIONS") == "true" && !speaks(cmd) {
+				p.Stdout, p.Stderr = workflow.Guard(p.Stdout), workflow.Guard(p.Stderr)
+			}
 			if err := p.Settings.Load(p.Getenv); err != nil {
 				return exit.Usage(err)
 			}

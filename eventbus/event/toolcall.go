@@ -26,6 +26,10 @@ type ToolCallEnd struct {
 	// if the call has changed no file.
 	Change *FileChange `json:"change,omitempty"`
 
+	// Rule is one that would have allowed a refused call, as permissions.jsonc has it.
+	// Empty means there is none, or somebody has refused it.
+	Rule string `json:"rule,omitempty"`
+
 	// Untold says that the call may have changed what its tool does not tell of, as
 	// a shell command does.
 	Untold bool `json:"untold,omitempty"`

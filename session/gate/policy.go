@@ -130,12 +130,22 @@ const RuleHint = " To allow it, add to"
 // Hint says which rule would allow a value that nobody could be asked
 // about; nothing where no rule can.
 func (p *Policy) Hint(d permission.Decision) string {
+	rule := RuleFor(d)
+	if rule == "" {
+		return ""
+	}
+	return fmt.Sprintf(RuleHint+" %s: %s", p.File, rule)
+}
+
+// RuleFor returns the rule that would allow the value of a decision, as permissions.jsonc
+// has it; nothing where no rule can.
+func RuleFor(d permission.Decision) string {
 	value := d.Value
 	patterns := shell.AlwaysPatterns(value.Tool, []permission.Value{value})
 	if len(patterns) == 0 || d.Layer == permission.LayerPolicy {
 		return ""
 	}
-	return fmt.Sprintf(RuleHint+" %s: %q: {%q: \"allow\"}", p.File, value.Tool, patterns[0])
+	return fmt.Sprintf("%q: {%q: \"allow\"}", value.Tool, patterns[0])
 }
 
 // AllowAlways adds what the answer "always" allows to the rules of a session and to the

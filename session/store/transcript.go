@@ -46,7 +46,7 @@ func resultWord(r model.ToolResult) string {
 // the quotation, and what is not Markdown stands in fences longer than any in it.
 func Markdown(r *Record, messages []*Message) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Session %s\n\n", code(r.ID))
+	fmt.Fprintf(&b, "# Session %s\n\n", termtext.Code(r.ID))
 	for _, row := range [][2]string{
 		{"agent", r.Agent},
 		{"description", r.Description},
@@ -58,7 +58,7 @@ func Markdown(r *Record, messages []*Message) string {
 		{"tokens", fmt.Sprintf("%d in, %d out", r.Usage.InputTokens, r.Usage.OutputTokens)},
 	} {
 		if row[1] != "" {
-			fmt.Fprintf(&b, "- %s: %s\n", row[0], code(row[1]))
+			fmt.Fprintf(&b, "- %s: %s\n", row[0], termtext.Code(row[1]))
 		}
 	}
 	names := make(map[string]string) // of calls, by id
@@ -69,13 +69,13 @@ func Markdown(r *Record, messages []*Message) string {
 		}
 		for _, c := range m.ToolCalls {
 			names[c.ID] = c.Name
-			fmt.Fprintf(&b, "\nCalls %s (%s):\n\n%s", code(c.Name), code(c.ID), fenced("json", c.Arguments))
+			fmt.Fprintf(&b, "\nCalls %s (%s):\n\n%s", termtext.Code(c.Name), termtext.Code(c.ID), termtext.Fenced("json", c.Arguments))
 		}
 		for _, n := range m.Nested {
 			b.WriteString("\n" + quoted(Markdown(n.Record, n.Messages)))
 		}
 		for _, res := range m.ToolResults {
-			fmt.Fprintf(&b, "\nThe %s of %s (%s):\n\n%s", resultWord(res), code(cmp.Or(names[res.ToolCallID], "a call")), code(res.ToolCallID), fenced("", res.Text))
+			fmt.Fprintf(&b, "\nThe %s of %s (%s):\n\n%s", resultWord(res), termtext.Code(cmp.Or(names[res.ToolCallID], "a call")), termtext.Code(res.ToolCallID), termtext.Fenced("", res.Text))
 		}
 	}
 	return b.String()
@@ -84,45 +84,8 @@ func Markdown(r *Record, messages []*Message) string {
 // quoted returns text as a block quotation.
 func quoted(text string) string {
 	var b strings.Builder
-	for line := range strings.SplitSeq(strings.TrimRight(lineEnds(text), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimRight(termtext.LineEnds(text), "\n"), "\n") {
 		b.WriteString(strings.TrimRight("> "+line, " ") + "\n")
 	}
 	return b.String()
-}
-
-// fenced returns text as a code block.
-func fenced(language, text string) string {
-	fence := strings.Repeat("`", max(3, longestRun(text)+1))
-	return fence + language + "\n" + strings.TrimRight(lineEnds(text), "\n") + "\n" + fence + "\n"
-}
-
-// code returns text as a code span on one line.
-func code(text string) string {
-	text = termtext.OneLine(lineEnds(text), 2000)
-	if text == "" {
-		return ""
-	}
-	ticks := strings.Repeat("`", longestRun(text)+1)
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
-		text = " " + text + " " // which the span takes off
-	}
-	return ticks + text + ticks
-}
-
-// lineEnds makes every line end of Markdown a line feed.
-func lineEnds(text string) string {
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
-}
-
-// longestRun returns the length of the longest run of backticks.
-func longestRun(text string) int {
-	longest, run := 0, 0
-	for _, r := range text {
-		run++
-		if r != '`' {
-			run = 0
-		}
-		longest = max(longest, run)
-	}
-	return longest
 }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/store"
@@ -34,6 +35,9 @@ type Document struct {
 	Report *report.Report `json:"report,omitempty"` // the answer in sections; nil means it has none
 	Notes  []string       `json:"notes,omitempty"`  // what does not hold of the answer
 }
+
+// Took returns how long the task took.
+func (d *Document) Took() time.Duration { return time.Duration(d.DurationMs) * time.Millisecond }
 
 // Document returns the result as programs read it.
 func (r *Result) Document() Document {

@@ -20,6 +20,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/models"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/cmd/worker/internal/workflow"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/workspace"
@@ -166,7 +167,7 @@ func (p *Program) JSONOut() io.Writer {
 	if p.OutTerm.IsTerminal() {
 		return termtext.JSON(p.Stdout)
 	}
-	return p.Stdout
+	return workflow.JSON(p.Stdout)
 }
 
 // PrintJSON writes one JSON document, over several lines if indented.

@@ -96,7 +96,7 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		call := p.calls[key+ev.ToolCallID]
 		delete(p.calls, key+ev.ToolCallID)
 		if ev.Refused {
-			p.refusals = append(p.refusals, Refusal{agent, call.Summary(), ev.Result})
+			p.refusals = append(p.refusals, Refusal{agent, session, call, ev.Result, ev.Rule})
 		}
 		if ev.ToolName == "task" && (agent == "" || !ev.IsError) {
 			return // its child, or what comes after, tells all of it

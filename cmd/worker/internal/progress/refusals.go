@@ -6,11 +6,20 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
 // Refusal is a tool call that the gate has not let through.
-type Refusal struct{ agent, call, why string }
+type Refusal struct {
+	Agent, SessionID string // empty means the caller's
+	Call             event.ToolCallStart
+	Why              string // as the model was told
+	Rule             string // as in [event.ToolCallEnd]
+}
+
+// said is what is said of a refusal.
+type said struct{ agent, call, why string }
 
 // WriteRefusals says at the end of a run which calls were refused, why, and by
 // what rule they would be allowed. What is the same is said once.
@@ -19,12 +28,13 @@ func WriteRefusals(w io.Writer, on terminal.Output, refusals []Refusal) {
 		return
 	}
 	fmt.Fprintf(w, "%s\n", on.Paint(terminal.Yellow, termtext.Plural(len(refusals), "call was", "calls were")+" refused:"))
-	said := make(map[Refusal]bool)
+	before := make(map[said]bool)
 	for _, r := range refusals {
-		if said[r] {
+		r := said{r.Agent, r.Call.Summary(), r.Why}
+		if before[r] {
 			continue
 		}
-		said[r] = true
+		before[r] = true
 		who := termtext.OneLine(r.call, 200)
 		if r.agent != "" {
 			who = termtext.OneLine(r.agent, 60) + "  " + who

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/ci"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/markdown"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
-	"github.com/agentworker/worker/taskt"
 )
 
 // runOptions are the flags of the commands that run an agent.
@@ -21,6 +21,8 @@ type runOptions struct {
 	events bool
 	yes    bool
 	raw    bool
+
+	ci *ci.Options // nil means no flag of it is there
 }
 
 func (o *runOptions) register(cmd *cobra.Command) {
@@ -54,7 +56,7 @@ func (p commands) readPrompt(ctx context.Context, arg string) (string, error) {
 
 // printResult writes the result to stdout: text, or the document as JSON. A person at a
 // terminal gets the answer, which is Markdown, formatted; it is empty where there is none.
-func (p commands) printResult(doc taskt.Document, text, answer string, opts runOptions) error {
+func (p commands) printResult(doc any, text, answer string, opts runOptions) error {
 	switch {
 	case opts.json || opts.events:
 		return p.PrintJSON(doc, opts.json)

@@ -9,12 +9,14 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/ci"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
 	"github.com/agentworker/worker/taskt/conversation"
@@ -24,6 +26,7 @@ func (p commands) taskCommand() *cobra.Command {
 	var opts runOptions
 	var checks checkFlags
 	var cleanup string
+	var pipeline ci.Options
 	cmd := &cobra.Command{
 		Use:   "task AGENT PROMPT",
 		Short: "Run one subagent and print its <task_result>",
@@ -31,10 +34,17 @@ func (p commands) taskCommand() *cobra.Command {
 stderr, and prints its <task_result>, or a <task_error>, on stdout. On a terminal that is
 the answer alone, as formatted Markdown, unless --raw is given.
 
-Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
-4 over budget, 6 a check failed, 130 interrupted.`,
+With --ci nobody is asked, as in a pipeline that sets CI=true: what the rules ask is
+denied, and the task has failed if a call of it was denied. --json lists these calls as
+denials, each with the rule that would allow it. In GitHub Actions the places
+(path:line) that the answer names are annotations.
+
+Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission (with --ci
+also: a call of it was denied), 4 over budget, 5 out of time, 6 a check failed, 130
+interrupted.`,
 		Example: `  worker task explore "Where is the configuration loaded?"
-  worker task explore --json "List the HTTP handlers" | jq -r .text`,
+  worker task explore --json "List the HTTP handlers" | jq -r .text
+  worker task reviewer --ci --junit review.xml "Review the last commit"`,
 		Args:              usage.Args(cobra.ExactArgs(2)),
 		ValidArgsFunction: p.CompleteAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Primary }),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,11 +56,16 @@ Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission,
 			if err := cmp.Or(agentdefs.CheckAll(in.Checks), taskt.CheckCleanup(cleanup)); err != nil {
 				return exit.Usage(err)
 			}
+			if err := pipeline.Complete(p.Getenv, opts.yes); err != nil {
+				return err
+			}
+			opts.ci = &pipeline
 			return p.task(cmd.Context(), in.AgentType, opts, func(a *app.Worker) (*oneTask, error) { return p.newTask(a, in) })
 		},
 	}
 	opts.register(cmd)
 	checks.register(cmd)
+	pipeline.Register(cmd)
 	cmd.Flags().StringVar(&cleanup, "cleanup", "keep", "what becomes of the subagent's session after that: keep, or delete")
 	return cmd
 }
@@ -94,36 +109,55 @@ func (p commands) task(ctx context.Context, agent string, opts runOptions, find 
 	result, refused, err := p.callTask(ctx, opts, find)
 	if result == nil {
 		result = &taskt.Result{Agent: agent, Status: endedBy(ctx), Text: errtext.Of(err), Err: err}
+		err = nil
 	} else if err != nil { // the answer is there; what went wrong besides is said
 		p.Complain(err)
 	}
-	if err := p.printResult(result.Document(), result.XML(), result.Answer(), opts); err != nil {
+	status := taskStatus(ctx, result)
+	if status == exit.Done || status == exit.Failed {
+		status = opts.ci.Status(status, len(refused) > 0, err)
+	}
+	if err := p.printTask(result, refused, opts); err != nil {
 		return err
 	}
 	progress.WriteRefusals(p.Stderr, p.ErrTerm, refused)
 	_, notes := result.Assess()
 	p.PrintNotes(notes)
-	if result.Err == nil {
+	if result.Err != nil {
+		p.ComplainOnce(result.Err)
+	}
+	if err := p.writeReport(result, refused, status, opts.ci); err != nil {
+		p.Complain(err)
+		status = cmp.Or(status, exit.Failed)
+	}
+	if status == exit.Done {
 		return nil
 	}
-	p.ComplainOnce(result.Err)
-	var unknown *taskt.UnknownAgentError
+	return status
+}
+
+// taskStatus is the exit status of a result.
+func taskStatus(ctx context.Context, result *taskt.Result) exit.Status {
 	switch {
+	case result.Err == nil:
+		return exit.Done
 	case ctx.Err() != nil:
 		return exit.Interrupted
-	case errors.As(result.Err, &unknown), exit.IsUsage(result.Err):
+	case errors.As(result.Err, new(*taskt.UnknownAgentError)), exit.IsUsage(result.Err):
 		return exit.WrongUse
 	case result.Refused:
 		return exit.Refused
 	case errors.As(result.Err, new(*budget.ExceededError)):
 		return exit.OverBudget
+	case result.Status == store.TimedOut:
+		return exit.OutOfTime
 	default:
 		return failed(result.Err)
 	}
 }
 
 // failed is the status of a task that has failed with an error.
-func failed(err error) error {
+func failed(err error) exit.Status {
 	if _, unchecked := errors.AsType[*session.ChecksError](err); unchecked {
 		return exit.CheckFailed
 	}
@@ -153,7 +187,7 @@ func (p commands) callTask(ctx context.Context, opts runOptions, find func(*app.
 	if err := p.Models().Check(); err != nil {
 		return nil, nil, err
 	}
-	a, err := p.OpenWorker(ctx, p.approver(opts.yes), false, false)
+	a, err := p.OpenWorker(ctx, p.taskApprover(opts), false, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,105 @@
+// Package ci is how commands work where nobody looks on: in a pipeline, whose files
+// they write ([Report]) and which tells from the exit status how it went.
+package ci
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/agentworker/worker/cmd/worker/internal/exit"
+)
+
+// Options say how a command works in a pipeline.
+type Options struct {
+	On      bool   // nobody is asked, and what was refused is a failure
+	JUnit   string // the file of the JUnit report; empty means none
+	Summary string // the file that the summary in Markdown is appended to; empty means none
+
+	annotates bool
+	flag      *pflag.Flag // of On
+}
+
+// Register registers the flags of the options.
+func (o *Options) Register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.On, "ci", false, "nobody is asked: what the rules ask is denied, and a denied call is exit status 3 (default: true if CI=true is set)")
+	o.flag = cmd.Flags().Lookup("ci")
+	RegisterJUnit(cmd, &o.JUnit)
+	cmd.Flags().StringVar(&o.Summary, "summary", "", "append a summary in Markdown to this file (default with --ci: $GITHUB_STEP_SUMMARY, if set)")
+}
+
+// RegisterJUnit registers the flag of the commands that write a JUnit report.
+func RegisterJUnit(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "junit", "", "write a report in JUnit's XML to this file")
+}
+
+// Complete fills in what the environment says where a flag does not. yes says that
+// approvals are given without asking, which the flag --ci forbids.
+func (o *Options) Complete(getenv func(string) string, yes bool) error {
+	if !o.flag.Changed {
+		o.On, _ = strconv.ParseBool(getenv("CI")) // any other word: it is not said
+	} else if o.On && yes {
+		return exit.Usage(errors.New("--ci and --yes can't be used together: nobody is there to say yes; allow what is needed in permissions.jsonc"))
+	}
+	if o.On {
+		o.Summary = cmp.Or(o.Summary, getenv("GITHUB_STEP_SUMMARY"))
+		o.annotates = getenv("GITHUB_ACTIONS") == "true"
+	}
+	return nil
+}
+
+// Enabled reports whether nobody is to be asked. nil: it is not.
+func (o *Options) Enabled() bool { return o != nil && o.On }
+
+// Reports reports whether there is anything to write. nil: there is not.
+func (o *Options) Reports() bool {
+	return o != nil && (o.JUnit != "" || o.Summary != "" || o.annotates)
+}
+
+// Status is the exit status of a task that is done or has failed: in a pipeline neither a
+// denied call is done, nor what is not known to its end. denied: a call was.
+func (o *Options) Status(status exit.Status, denied bool, unknown error) exit.Status {
+	switch {
+	case !o.Enabled():
+		return status
+	case denied:
+		return exit.Refused
+	case unknown != nil:
+		return exit.Failed
+	}
+	return status
+}
+
+// Write writes the files of a report, and its annotations to w where GitHub reads them.
+func (o *Options) Write(w io.Writer, r *Report) error {
+	var errs []error
+	if o.JUnit != "" {
+		errs = append(errs, WriteJUnit(o.JUnit, r.suite()))
+	}
+	if o.Summary != "" {
+		errs = append(errs, Append(o.Summary, r.Markdown()))
+	}
+	if o.annotates {
+		errs = append(errs, r.annotate(w))
+	}
+	return errors.Join(errs...)
+}
+
+// Append appends a text to a file of summaries, which other steps may have begun.
+func Append(file, text string) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("writing the summary: %w", err)
+	}
+	_, err = io.WriteString(f, text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("writing the summary: %w", err)
+	}
+	return nil
+}
