@@ -63,13 +63,13 @@ func (s *Service) changesNothing(name string) bool {
 type adoption struct {
 	*adopter
 	live   map[string]*session.Session
-	calls  map[string][]*call // of agents' sessions, by their parents
+	calls  []*call // of agents' sessions, parents first
 	failed map[string]error
 }
 
 // Adopt implements [store.Adopter].
 func (a *adopter) Adopt(ctx context.Context, taken []*store.Taken) {
-	n := &adoption{a, make(map[string]*session.Session), make(map[string][]*call), make(map[string]error)}
+	n := &adoption{a, make(map[string]*session.Session), nil, make(map[string]error)}
 	log := a.service.log
 	for _, t := range taken {
 		if err := n.open(ctx, t); err != nil {
@@ -93,9 +93,10 @@ func (a *adopter) Adopt(ctx context.Context, taken []*store.Taken) {
 			}
 		}
 	}
+	n.start()
 	for _, t := range taken {
-		if s := n.live[t.Record.ID]; s != nil {
-			n.start(s)
+		if s := n.live[t.Record.ID]; s != nil && s.Agent() == "" {
+			n.endWithCalls(s)
 		}
 	}
 }
@@ -110,7 +111,7 @@ func (n *adoption) open(ctx context.Context, t *store.Taken) (err error) {
 		}
 		return err
 	}
-	if n.failed[r.ParentID] != nil {
+	if n.failed[r.ParentID] != nil && !r.Detached {
 		return errors.New("its caller can't be gone on with")
 	}
 	parent, ok := n.live[r.ParentID]
@@ -127,7 +128,7 @@ func (n *adoption) open(ctx context.Context, t *store.Taken) (err error) {
 		return err
 	}
 	n.live[r.ID] = c.child
-	n.calls[r.ParentID] = append(n.calls[r.ParentID], c)
+	n.calls = append(n.calls, c)
 	return nil
 }
 
@@ -167,8 +168,8 @@ func (s *Service) takeover(ctx context.Context, t *store.Taken, parent *session.
 	return c, nil
 }
 
-// standIn returns what stands for the parent of a detached session, which has ended. Its
-// rules and budgets hold, and those above it.
+// standIn returns what stands for the parent of a detached session, which has ended, or
+// is about to. Its rules and budgets hold, and those above it.
 func (n *adoption) standIn(ctx context.Context, path event.Path) (*session.Session, error) {
 	s := n.service
 	spec := session.Spec{}
@@ -234,14 +235,12 @@ func (n *adoption) tell(ctx context.Context, s *session.Session, t *store.Taken)
 	return err
 }
 
-// start has the subagents of a session go on. One that stands for a caller ends with the
-// last of them, since nobody calls any more.
-func (n *adoption) start(s *session.Session) {
-	calls := n.calls[s.ID()]
-	for _, c := range calls {
+// start has the subagents go on.
+func (n *adoption) start() {
+	for _, c := range n.calls {
 		c.ended = make(chan struct{})
 	}
-	for _, c := range calls {
+	for _, c := range n.calls {
 		begin := c.parent.Go
 		if c.isDetached() {
 			begin = n.service.detached.begin
@@ -250,13 +249,18 @@ func (n *adoption) start(s *session.Session) {
 			c.over(context.Background(), &session.Outcome{Status: store.Cancelled, Err: err})
 		}
 	}
-	if s.Agent() != "" {
-		return
-	}
+}
+
+// endWithCalls has a session that stands for a caller end with the last of its subagents,
+// since nobody calls any more.
+func (n *adoption) endWithCalls(s *session.Session) {
 	end := func(ctx context.Context) {
 		within, release := s.Bound(ctx)
 		defer release()
-		for _, c := range calls {
+		for _, c := range n.calls {
+			if c.parent != s {
+				continue
+			}
 			select {
 			case <-c.ended:
 			case <-within.Done():

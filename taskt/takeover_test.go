@@ -54,7 +54,8 @@ func (s setup) over(t *testing.T, bus *eventbus.Bus) (*env, []*store.Record) {
 
 // TestTakeoverTree: wherever in a run of nested subagents in the background their process
 // was killed, another one goes on with those whose last step allows it, and ends the
-// others; each has one end, and each parent is told once of each.
+// others; each has one end, and each parent is told once of each. A detached one goes on
+// whatever has become of its caller.
 func TestTakeoverTree(t *testing.T) {
 	stored, boot := recordTree(t)
 	step := 17

@@ -73,8 +73,8 @@ func (st *State) Told() []string {
 // choose returns which sessions of processes that have gone this one goes on with,
 // parents first, and of others the reason why it does not. They are subagents in the
 // background whose last step allows it: of these the ones whose parents are gone on
-// with, too, or stand for a caller, and detached ones whose parents have ended. A
-// session that stands for a caller stays with what is below it.
+// with, too, or stand for a caller, and detached ones, whatever becomes of their parents.
+// A session that stands for a caller stays with what is below it.
 func (s *Store) choose(ctx context.Context, ad Adopter, open []orphan, ours func(orphan) bool) (chosen []orphan, why map[string]error, err error) {
 	byID := make(map[string]bool) // open sessions; true: chosen
 	why = make(map[string]error)
@@ -90,7 +90,6 @@ func (s *Store) choose(ctx context.Context, ad Adopter, open []orphan, ours func
 	open = slices.Clone(open)
 	slices.SortStableFunc(open, func(a, b orphan) int { return a.Depth - b.Depth })
 	for _, o := range open {
-		parentTaken, parentOpen := byID[o.ParentID]
 		switch {
 		case !ours(o), o.EndedBy != "", o.Status.Ended():
 			continue
@@ -98,7 +97,7 @@ func (s *Store) choose(ctx context.Context, ad Adopter, open []orphan, ours func
 			byID[o.ID] = true
 			chosen = append(chosen, o)
 			continue
-		case !o.Background, parentOpen && !parentTaken, !parentOpen && !o.Detached:
+		case !o.Background, !o.Detached && !byID[o.ParentID]:
 			continue
 		}
 		state, err := s.State(ctx, o.Path)
@@ -122,7 +121,7 @@ func (s *Store) takeOver(ctx context.Context, ad Adopter, bootID string, chosen 
 	var errs []error
 	lost := make(map[string]bool)
 	for _, o := range chosen {
-		if lost[o.ParentID] {
+		if lost[o.ParentID] && !o.Detached {
 			lost[o.ID] = true
 			continue
 		}
