@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/agentworker/worker/eventbus/event"
@@ -233,4 +234,52 @@ func TestCleanupKeeps(t *testing.T) {
 			t.Errorf("the call returned %q", result)
 		}
 	})
+}
+
+// TestDeleteCounts: what a subagent has used counts in the budget of its tree also if
+// somebody deletes it, or its next run, which may be elsewhere and be made anew.
+func TestDeleteCounts(t *testing.T) {
+	var spent atomic.Int64
+	e := setup{model: delegating(1, &spent, false), budget: taskt.Budget{Tokens: 60_000}}.open(t)
+	root, records := e.ranPrimary(t, 1)
+	child, next := records[0].ID, ""
+	check := func(when string) {
+		t.Helper()
+		if used := e.spent(t, root.Path()); used[budget.Tokens] != spent.Load() || used[budget.ModelCalls]*400 != spent.Load() {
+			t.Errorf("%s: used %v, want %d tokens", when, used, spent.Load())
+		}
+	}
+	remove := func(id string) {
+		t.Helper()
+		if _, err := e.sessions.Store().Delete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		res := e.resume(t, child, "go")
+		if res.Err != nil {
+			t.Fatal(res.Err)
+		}
+		check("with the next run")
+		next = res.SessionID
+		remove(next)
+		check("without it")
+	}
+	if res := e.resume(t, child, "go"); res.SessionID != next {
+		t.Fatalf("the next run is %s, and was %s", res.SessionID, next)
+	}
+	remove(child)
+	check("without the session that has a next run")
+	if err := e.root.End(store.Completed, nil); err != nil {
+		t.Fatal(err)
+	}
+	remove(e.root.ID())
+	check("without either")
+	if sets, err := budget.Own(t.Context(), e.sessions.Store(), root.Path()); err != nil || len(sets) != 1 || sets[0].Own[budget.Tokens] != spent.Load() {
+		t.Errorf("%+v, %v", sets, err)
+	}
+	remove(root.ID())
+	if keys := e.cleanupKeys(t); len(keys) > 0 {
+		t.Errorf("left behind: %v", keys)
+	}
 }

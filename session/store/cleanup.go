@@ -11,37 +11,18 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/model"
 )
 
 // A session whose caller has said so is deleted with those below it, once its result has
-// been delivered: see [Store.CleanUp]. Until then it has a key in the bucket of records,
-// and what it has used has another one from before it is deleted:
+// been delivered: see [Store.CleanUp]. Until then it has a key in the bucket of records:
 //
 //	<workspace>.cleanup.<root>[.<child>…]
-//	<workspace>.cleaned.<root>[.<child>…]
-const (
-	cleanupToken = "cleanup."
-	cleanedToken = "cleaned."
-)
+const cleanupToken = "cleanup."
 
 // cleanup is a session that is to be deleted.
 type cleanup struct {
 	Path event.Path `json:"path"`
 	Read bool       `json:"read,omitempty"` // somebody has got the whole result by an operation
-}
-
-// Spent is what a session has used, as its log says.
-type Spent struct {
-	Usage     model.Usage `json:"usage"`
-	Steps     int         `json:"steps"`
-	ToolCalls int64       `json:"toolCalls"`
-	Unsettled Unsettled   `json:"unsettled,omitzero"`
-}
-
-// Spent returns what the session has used.
-func (st *State) Spent() Spent {
-	return Spent{st.Record.Usage, st.Record.Steps, st.ToolCalls, st.Unsettled}
 }
 
 // WantCleanup notes that a session is to be deleted. It is called before the session begins.
@@ -125,19 +106,23 @@ func (s *Store) cleanUp(ctx context.Context, ids string) (deleted int, err error
 	}
 	id := c.Path[len(c.Path)-1].SessionID
 	r, _, err := s.read(ctx, id)
-	_, cleaned := s.records.Get(ctx, s.key(cleanedToken+ids))
+	missing := errors.Is(err, jetstream.ErrKeyNotFound)
+	if err != nil && !missing {
+		return 0, err
+	}
+	begun, err := s.deletes(ctx, ids)
 	switch {
-	case errors.Is(err, jetstream.ErrKeyNotFound) && cleaned == nil: // it is deleted
-		return 0, s.purgeKey(ctx, s.records, cleanupToken+ids)
-	case errors.Is(err, jetstream.ErrKeyNotFound): // it has not begun
-		return 0, nil
 	case err != nil:
 		return 0, err
-	case cleaned != nil:
+	case missing && begun: // it is deleted
+		return 0, s.purgeKey(ctx, s.records, cleanupToken+ids)
+	case missing: // it has not begun
+		return 0, nil
+	case !begun:
 		if ok, err := s.mayCleanUp(ctx, r, &c); !ok || err != nil {
 			return 0, err
 		}
-		if ok, err := s.keepSpent(ctx, r, ids); !ok || err != nil {
+		if ok, err := s.keepSpent(ctx, r); !ok || err != nil {
 			return 0, err
 		}
 	}
@@ -163,56 +148,4 @@ func (s *Store) mayCleanUp(ctx context.Context, r *Record, c *cleanup) (bool, er
 		return false, err
 	}
 	return r.Background || slices.ContainsFunc(caller.Messages, func(m *Message) bool { return m.ID == ResultsID(r.ParentMessageID) }), nil
-}
-
-// keepSpent stores what a session and those below it have used, for budgets that they
-// share with others. It reports false where one of them has not ended.
-func (s *Store) keepSpent(ctx context.Context, top *Record, ids string) (bool, error) {
-	tree, err := s.Tree(ctx, top.Path)
-	if err != nil {
-		return false, err
-	}
-	var spent []Spent
-	for _, r := range tree {
-		if !r.Closed {
-			return false, nil
-		}
-		state, err := s.State(ctx, r.Path)
-		if err != nil {
-			return false, err
-		}
-		spent = append(spent, state.Spent())
-	}
-	data, err := json.Marshal(spent)
-	if err == nil {
-		_, err = s.records.Create(ctx, s.key(cleanedToken+ids), data)
-	}
-	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) { // else another process was first
-		return false, err
-	}
-	return true, nil
-}
-
-// Cleaned returns which sessions below one were deleted by [Store.CleanUp], or are being
-// deleted, and what they have used with those below them.
-func (s *Store) Cleaned(ctx context.Context, top event.Path) (ids []string, spent []Spent, err error) {
-	keys, err := s.below(ctx, cleanedToken, strings.Join(top.IDs(), "."))
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, key := range keys {
-		entry, err := s.records.Get(ctx, s.key(cleanedToken+key))
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		var of []Spent
-		if err := json.Unmarshal(entry.Value(), &of); err != nil {
-			return nil, nil, fmt.Errorf("what session %s has used: %w", key, err)
-		}
-		ids, spent = append(ids, key[strings.LastIndexByte(key, '.')+1:]), append(spent, of...)
-	}
-	return ids, spent, nil
 }

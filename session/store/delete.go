@@ -42,7 +42,8 @@ func (r *Record) below(id string) bool {
 // Delete deletes the session of an id and all below it: their events, messages,
 // payloads, approvals and records. It returns how many sessions it has deleted.
 // If one of them has not ended, the error is [ErrRunning] and nothing is
-// deleted. A deletion that was cut off can be repeated: the record goes last.
+// deleted. What a subagent has used counts in its caller's budget as before. A deletion
+// that was cut off can be repeated: the record goes last.
 func (s *Store) Delete(ctx context.Context, id string) (int, error) {
 	if !event.ValidID(id) {
 		return 0, &NotFoundError{"session", id}
@@ -57,10 +58,13 @@ func (s *Store) Delete(ctx context.Context, id string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if _, err := s.keepSpent(ctx, r); err != nil {
+		return 0, err
+	}
 	return s.deleteTree(ctx, r)
 }
 
-// deleteTree is [Store.Delete] for the session of a record.
+// deleteTree is [Store.Delete] for the session of a record. What was used is not kept.
 func (s *Store) deleteTree(ctx context.Context, top *Record) (int, error) {
 	tree, err := s.Tree(ctx, top.Path)
 	if err != nil {
@@ -88,7 +92,7 @@ func (s *Store) deleteTree(ctx context.Context, top *Record) (int, error) {
 		return 0, fmt.Errorf("deleting session %s: %w", top.ID, err)
 	}
 	if top.Depth == 0 {
-		for _, token := range []string{cleanupToken, cleanedToken} {
+		for _, token := range []string{cleanupToken, cleanedToken} { // of those below it
 			if err := s.recordStream.Purge(ctx, jetstream.WithPurgeSubject(s.recordSubject(s.key(token+top.ID))+".>")); err != nil {
 				return 0, fmt.Errorf("deleting session %s: %w", top.ID, err)
 			}

@@ -70,13 +70,16 @@ func Carry(ctx context.Context, sessions *store.Store, of, within event.Path, id
 // alone returns a [SharedError] if a session runs below another one, or as a next run of
 // what was there, besides that of an id.
 func alone(ctx context.Context, sessions *store.Store, top event.Path, id string) error {
-	all, _, err := below(ctx, sessions, top)
-	for _, r := range all {
+	f, err := familyOf(ctx, sessions, top)
+	if err != nil {
+		return err
+	}
+	for _, r := range f.all {
 		if r.Agent != "" && r.ID != id && !r.Status.Ended() {
 			return &SharedError{r.ID, top[len(top)-1].SessionID}
 		}
 	}
-	return err
+	return nil
 }
 
 // atOrigin returns what was used of a set by all that go on below the session that it was
@@ -92,32 +95,58 @@ func atOrigin(ctx context.Context, sessions *store.Store, set Set) (Use, error) 
 	return Use{}, err
 }
 
-// below returns the records of a session and those below it, and of their next runs,
-// which may be elsewhere, with those below these; and which of all are the tops.
-func below(ctx context.Context, sessions *store.Store, top event.Path) (all []*store.Record, tops []event.Path, err error) {
-	seen := make(map[string]bool)
-	tops = []event.Path{top}
+// family is a session with those below it, and their next runs, which may be elsewhere,
+// with those below these.
+type family struct {
+	all     []*store.Record
+	deleted []*store.Deleted // of it
+}
+
+// familyOf returns that of the session at the end of a path.
+func familyOf(ctx context.Context, sessions *store.Store, path event.Path) (*family, error) {
+	f, seen, counted := &family{}, make(map[string]bool), make(map[string]bool)
+	tops := []event.Path{path}
+	follow := func(id string) error {
+		next, err := sessions.Next(ctx, id)
+		if next != nil {
+			tops = append(tops, next.Path)
+		}
+		return err
+	}
 	for i := 0; i < len(tops); i++ {
 		tree, err := sessions.Tree(ctx, tops[i])
 		if err != nil {
-			return nil, nil, err
+			return nil, err
+		}
+		deleted, err := sessions.Deleted(ctx, tops[i]) // behind the records, which go later
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range deleted {
+			key := fmt.Sprint(d.ID, d.Opened)
+			if counted[key] {
+				continue
+			}
+			counted[key] = true
+			f.deleted = append(f.deleted, d)
+			for _, s := range d.Spent {
+				if err := follow(s.ID); err != nil {
+					return nil, err
+				}
+			}
 		}
 		for _, r := range tree {
 			if seen[r.ID] {
 				continue
 			}
 			seen[r.ID] = true
-			all = append(all, r)
-			next, err := sessions.Next(ctx, r.ID)
-			if err != nil {
-				return nil, nil, err
-			}
-			if next != nil {
-				tops = append(tops, next.Path)
+			f.all = append(f.all, r)
+			if err := follow(r.ID); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return all, tops, nil
+	return f, nil
 }
 
 // Own returns what was set for a session that goes on itself, or that those below it
@@ -145,27 +174,16 @@ func Own(ctx context.Context, sessions *store.Store, path event.Path) ([]Set, er
 // their logs say.
 func Spent(ctx context.Context, sessions *store.Store, top event.Path) (Use, error) {
 	var used Use
-	records, tops, err := below(ctx, sessions, top)
+	f, err := familyOf(ctx, sessions, top)
 	if err != nil {
 		return used, err
 	}
-	cleaned := make(map[string]bool)
-	for _, top := range tops {
-		ids, spent, err := sessions.Cleaned(ctx, top)
-		if err != nil {
-			return used, err
-		}
-		for _, id := range ids {
-			cleaned[id] = true
-		}
-		for _, s := range spent {
+	for _, d := range f.deleted {
+		for _, s := range d.Spent {
 			used.add(useOf(s))
 		}
 	}
-	for _, r := range records {
-		if slices.ContainsFunc(r.Path, func(hop event.Hop) bool { return cleaned[hop.SessionID] }) {
-			continue // it is being deleted
-		}
+	for _, r := range store.Left(f.all, f.deleted) {
 		state, err := sessions.State(ctx, r.Path)
 		if err != nil {
 			return used, err

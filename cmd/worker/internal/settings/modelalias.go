@@ -38,67 +38,20 @@ var openAIModel = regexp.MustCompile(`^(gpt-|o\d+(-|$))`)
 type ModelAliases map[string]string
 
 // String implements [pflag.Value].
-func (a ModelAliases) String() string {
-	var pairs []string
-	for _, name := range slices.Sorted(maps.Keys(a)) {
-		pairs = append(pairs, name+"="+a[name])
-	}
-	return strings.Join(pairs, ",")
-}
+func (a ModelAliases) String() string { return showPairs(a) }
 
 // Type implements [pflag.Value].
 func (a ModelAliases) Type() string { return "NAME=MODEL" }
 
 // Set implements [pflag.Value].
-func (a ModelAliases) Set(pair string) error {
-	name, target, err := cutAlias(pair)
-	if err != nil {
-		return err
-	}
-	if old, taken := a[name]; taken && old != target {
-		return fmt.Errorf("the alias %s is given twice, as %s and as %s", name, old, target)
-	}
-	a[name] = target
-	return nil
-}
+func (a ModelAliases) Set(pair string) error { return setPair(a, pair, cutAlias) }
 
 // setEnv takes pairs with commas between. Aliases that are there stay.
-func (a ModelAliases) setEnv(list string) error {
-	more := ModelAliases{}
-	for pair := range strings.SplitSeq(list, ",") {
-		if strings.TrimSpace(pair) == "" {
-			continue
-		}
-		if err := more.Set(pair); err != nil {
-			return err
-		}
-	}
-	a.add(more)
-	return nil
-}
+func (a ModelAliases) setEnv(list string) error { return addList(a, list, cutAlias) }
 
 // setConfig takes an object of names and models. Aliases that are there stay.
 func (a ModelAliases) setConfig(value json.RawMessage, _ string) error {
-	var object map[string]string
-	if json.Unmarshal(value, &object) != nil || object == nil {
-		return errors.New("write an object of names and models")
-	}
-	more := ModelAliases{}
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if err := more.Set(name + "=" + object[name]); err != nil {
-			return err
-		}
-	}
-	a.add(more)
-	return nil
-}
-
-func (a ModelAliases) add(more ModelAliases) {
-	for name, target := range more {
-		if _, taken := a[name]; !taken {
-			a[name] = target
-		}
-	}
+	return addObject(a, value, cutAlias)
 }
 
 // check refuses aliases that lead to no model.

@@ -38,8 +38,8 @@ type Settings struct {
 	Model     string
 
 	ModelAliases ModelAliases
-	AgentModels  ModelAliases // by the names of agents
-	AgentEfforts ModelAliases // by the names of agents: words of model.Efforts
+	AgentModels  AgentValues // models
+	AgentEfforts AgentValues // words of model.Efforts
 	AgentKeys    AgentKeys
 	RouteModel   string // picks the models of subagents for which none is named; empty means nobody does
 	AgentsDirs   folders
@@ -108,7 +108,7 @@ func (s *Settings) group(title string) *pflag.FlagSet {
 // one flag here; its variable and its key in the config file follow from its name.
 func (s *Settings) Register(command *pflag.FlagSet) {
 	s.LogLevel = slog.LevelError
-	s.ModelAliases, s.AgentModels, s.AgentEfforts = ModelAliases{}, ModelAliases{}, ModelAliases{}
+	s.ModelAliases, s.AgentModels, s.AgentEfforts = ModelAliases{}, AgentValues{}, AgentValues{}
 
 	flags := s.group("Common flags")
 	flags.StringVar(&s.Dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
@@ -178,7 +178,7 @@ func (s *Settings) Load(getenv func(string) string) error {
 	}
 	for _, flag := range s.all() {
 		name := flag.Name
-		_, adds := flag.Value.(ModelAliases) // to those of a flag, and these to those of the file
+		_, adds := flag.Value.(adding) // to those of a flag, and these to those of the file
 		byFlag, byEnv := s.given(name, getenv)
 		env := variable(name)
 		if text := getenv(env); text != "" && (adds || !byFlag) {

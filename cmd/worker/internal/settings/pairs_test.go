@@ -1,0 +1,36 @@
+package settings
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+)
+
+// TestAgentValues: agents have the names that files give them, with "/" too; what a flag
+// says comes before the environment, and that before the config file.
+func TestAgentValues(t *testing.T) {
+	v := AgentValues{}
+	for _, err := range []error{
+		v.Set("Team/Reviewer=high"),
+		v.setEnv("team/reviewer=low, offline=low,"),
+		v.setConfig(json.RawMessage(`{"offline": "max", "a/b/c": "replay/x=y.jsonl"}`), ""),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := AgentValues{"team/reviewer": "high", "offline": "low", "a/b/c": "replay/x=y.jsonl"}
+	if !maps.Equal(v, want) {
+		t.Errorf("%v, want %v", v, want)
+	}
+	for text, wrong := range map[string]string{
+		"team/reviewer":     "write AGENT=VALUE",
+		"=low":              "write AGENT=VALUE",
+		"TEAM/reviewer=low": `"team/reviewer" is given twice`,
+	} {
+		if err := v.Set(text); err == nil || !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%s: %v, want %q", text, err, wrong)
+		}
+	}
+}

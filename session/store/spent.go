@@ -1,0 +1,190 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
+)
+
+// What a session below another one has used is kept when it is deleted, for the budgets
+// that it shares: in a key that is stored before anything is deleted, and goes with the
+// root. The next run of a session has another key below that one, whose budget it shares
+// wherever it is. The time at which the session was opened tells it from one of the same
+// id later: a next run may be made anew.
+//
+//	<workspace>.cleaned.<root>[.<child>…]=<nanoseconds>
+//
+// Keys of earlier versions have no time.
+const cleanedToken = "cleaned."
+
+// Spent is what a session has used, as its log says.
+type Spent struct {
+	ID        string      `json:"id,omitempty"` // of the session; empty in keys of earlier versions
+	Usage     model.Usage `json:"usage"`
+	Steps     int         `json:"steps"`
+	ToolCalls int64       `json:"toolCalls"`
+	Unsettled Unsettled   `json:"unsettled,omitzero"`
+}
+
+// Spent returns what the session has used.
+func (st *State) Spent() Spent {
+	return Spent{st.Record.ID, st.Record.Usage, st.Record.Steps, st.ToolCalls, st.Unsettled}
+}
+
+// Deleted is a session that was deleted, or is being deleted.
+type Deleted struct {
+	ID     string
+	Opened int64   // when it was, in nanoseconds of Unix time; 0 means it is not known
+	Spent  []Spent // by it and those below it
+
+	ids []string // that lead to it
+}
+
+// keepSpent stores what a session and those below it have used, for budgets that they
+// share with others. It reports false where one of them has not ended.
+func (s *Store) keepSpent(ctx context.Context, top *Record) (bool, error) {
+	tree, err := s.Tree(ctx, top.Path)
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(tree, func(r *Record) bool { return !r.Closed }) {
+		return false, nil
+	}
+	if top.Depth > 0 {
+		if err := s.keepBelow(ctx, top.Path[:len(top.Path)-1], top, tree); err != nil {
+			return false, err
+		}
+	}
+	for _, r := range tree {
+		if r.Resumes == "" {
+			continue
+		}
+		before, err := s.whereabouts(ctx, r.Resumes)
+		if err == nil && before != nil && !before.below(top.ID) {
+			err = s.keepBelow(ctx, before.Path, r, tree)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// whereabouts returns a record with the path of a session, or, if it was deleted, of one
+// that it was deleted with; nil means neither is known.
+func (s *Store) whereabouts(ctx context.Context, id string) (*Record, error) {
+	r, _, err := s.read(ctx, id)
+	if !errors.Is(err, jetstream.ErrKeyNotFound) {
+		return r, err
+	}
+	deleted, err := s.deletedBelow(ctx, "")
+	for _, d := range deleted {
+		if slices.ContainsFunc(d.Spent, func(of Spent) bool { return of.ID == id }) {
+			r = &Record{}
+			for _, id := range d.ids {
+				r.Path = r.Path.Child(id, "")
+			}
+			return r, nil
+		}
+	}
+	return nil, err
+}
+
+// keepBelow stores, below another session, what one of a tree has used with those below
+// it, unless it is stored.
+func (s *Store) keepBelow(ctx context.Context, above event.Path, top *Record, tree []*Record) error {
+	key := s.key(cleanedToken + strings.Join(above.Child(top.ID, "").IDs(), "."))
+	if _, err := s.records.Get(ctx, key); !errors.Is(err, jetstream.ErrKeyNotFound) { // of an earlier version
+		return err
+	}
+	before, err := s.Deleted(ctx, top.Path)
+	if err != nil {
+		return err
+	}
+	var spent []Spent
+	for _, r := range tree {
+		if !r.below(top.ID) || slices.ContainsFunc(before, func(d *Deleted) bool { return d.holds(r, tree) }) {
+			continue // or it has a key of its own
+		}
+		state, err := s.State(ctx, r.Path)
+		if err != nil {
+			return err
+		}
+		of := state.Spent()
+		of.ID = r.ID
+		spent = append(spent, of)
+	}
+	data, err := json.Marshal(spent)
+	if err == nil {
+		_, err = s.records.Create(ctx, fmt.Sprintf("%s=%d", key, top.CreatedAt.UnixNano()), data)
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) { // else another process was first, or this was cut off
+		return fmt.Errorf("noting what session %s has used: %w", top.ID, err)
+	}
+	return nil
+}
+
+// holds reports whether the session of a record, which is one of a tree, is the one that is
+// being deleted, or below it.
+func (d *Deleted) holds(r *Record, tree []*Record) bool {
+	return r.below(d.ID) && slices.ContainsFunc(tree, func(top *Record) bool {
+		return top.ID == d.ID && (d.Opened == 0 || d.Opened == top.CreatedAt.UnixNano())
+	})
+}
+
+// Left returns those of the records that are not being deleted.
+func Left(records []*Record, deleted []*Deleted) []*Record {
+	return slices.DeleteFunc(slices.Clone(records), func(r *Record) bool {
+		return slices.ContainsFunc(deleted, func(d *Deleted) bool { return d.holds(r, records) })
+	})
+}
+
+// deletes reports whether a session was deleted, or is being deleted. ids lead to it.
+func (s *Store) deletes(ctx context.Context, ids string) (bool, error) {
+	keys, err := s.below(ctx, cleanedToken, ids[:strings.LastIndexByte(ids, '.')])
+	return slices.ContainsFunc(keys, func(key string) bool {
+		of, _, _ := strings.Cut(key, "=")
+		return of == ids
+	}), err
+}
+
+// Deleted returns the sessions below one, and the next runs of these, that were deleted, or
+// are being deleted.
+func (s *Store) Deleted(ctx context.Context, top event.Path) ([]*Deleted, error) {
+	return s.deletedBelow(ctx, strings.Join(top.IDs(), "."))
+}
+
+// deletedBelow is Deleted for the session that ids lead to; empty means for all.
+func (s *Store) deletedBelow(ctx context.Context, ids string) (all []*Deleted, err error) {
+	keys, err := s.below(ctx, cleanedToken, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		entry, err := s.records.Get(ctx, s.key(cleanedToken+key))
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		path, opened, _ := strings.Cut(key, "=")
+		d := &Deleted{ids: strings.Split(path, ".")}
+		d.ID = d.ids[len(d.ids)-1]
+		if err := json.Unmarshal(entry.Value(), &d.Spent); err != nil {
+			return nil, fmt.Errorf("what session %s has used: %w", key, err)
+		}
+		d.Opened, _ = strconv.ParseInt(opened, 10, 64)
+		all = append(all, d)
+	}
+	return all, nil
+}
