@@ -36,8 +36,17 @@ func onScreen(t *testing.T, dir string, columns, rows int, args ...string) *scre
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &screen{t: t, cmd: exec.Command(path, args...), term: vt10x.New(vt10x.WithSize(columns, rows)), end: make(chan struct{})}
-	s.cmd.Dir, s.cmd.Env = dir, append(environOf(dir), "TERM=linux", "NO_COLOR=1")
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(environOf(dir), "TERM=linux", "NO_COLOR=1")
+	return onScreenOf(t, dir, columns, rows, cmd)
+}
+
+// onScreenOf starts a command on a terminal of a size, in a folder.
+func onScreenOf(t *testing.T, dir string, columns, rows int, cmd *exec.Cmd) *screen {
+	t.Helper()
+	s := &screen{t: t, cmd: cmd, term: vt10x.New(vt10x.WithSize(columns, rows)), end: make(chan struct{})}
+	s.cmd.Dir = dir
+	var err error
 	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}); err != nil {
 		t.Fatal(err)
 	}

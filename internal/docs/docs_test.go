@@ -85,6 +85,16 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestIndex holds that docs/README.md leads to each page.
+func TestIndex(t *testing.T) {
+	index := read(t, "docs/README.md")
+	for _, name := range files(t, ".md") {
+		if page, ok := strings.CutPrefix(name, "docs/"); ok && page != "README.md" && !strings.Contains(index, "]("+page) {
+			t.Errorf("docs/README.md has no link to %s", page)
+		}
+	}
+}
+
 // TestPaths holds that the pages which code and its messages name are there.
 func TestPaths(t *testing.T) {
 	named := regexp.MustCompile(`\bdocs/[a-z/-]+\.(?:md|py)`)

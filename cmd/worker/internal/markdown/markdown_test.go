@@ -101,7 +101,7 @@ var hostile = []string{
 	"`\x1b[2J` <a&#27;> <http://a&#27;b>",
 	"```\x1b[2J\n\x1b[2J&#27;\n```",
 	"| a&#27;[2J |\n|---|\n| b\u202e |",
-	strings.Repeat(">", 16<<10) + "x\n",
+	strings.Repeat(">", 1000) + "x\n",
 	strings.Repeat("> ", 2000) + "x" + strings.Repeat("\ny", 4000),
 	strings.Repeat("- ", 8<<10) + "x",
 	strings.Repeat("[", 16<<10) + strings.Repeat("*a", 9<<10),
