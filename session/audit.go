@@ -23,10 +23,7 @@ func (m *Manager) note(r audit.Record) { _ = m.audit.Note(r) }
 func (s *Session) recorded(ctx context.Context, inv *invocation, r audit.Record, v verdict) verdict {
 	err := s.m.audit.Note(r)
 	if err == nil && (r.Kind == audit.Answer || inv.tool == nil || !inv.tool.Spec().Delegates) {
-		bounded, cancel := s.storeContext()
-		defer cancel()
-		defer context.AfterFunc(ctx, cancel)()
-		err = s.m.audit.Stored(bounded)
+		err = s.m.audit.Stored(ctx)
 	}
 	switch {
 	case err == nil:
@@ -83,7 +80,8 @@ func (s *Session) noteStart(kind audit.Kind) {
 	r, of := s.whose(), s.Record()
 	r.Kind, r.Model = kind, of.Model
 	if kind == audit.SessionStart {
-		r.Under = &of.Policy
+		policy := of.Policy
+		r.Under = &policy
 	}
 	s.m.note(r)
 }

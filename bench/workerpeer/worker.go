@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
 )
@@ -63,8 +64,14 @@ func (w *Worker) start(ctx context.Context) error {
 		return err
 	}
 	w.onClose(func() error { agents.Close(); return nil })
+	log, err := audit.Open(ctx, w.Bus, audit.Options{User: "bench"})
+	if err != nil {
+		return err
+	}
+	w.onClose(log.Close)
 	sessions, err := session.OpenManager(ctx, session.Options{
 		Bus:       w.Bus,
+		Audit:     log,
 		Workspace: permission.Workspace{Root: root},
 		Static:    allowAll{},
 		Model:     func(name string) (model.Model, error) { return scripted{w.script, name == scen.ParentName}, nil },

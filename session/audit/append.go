@@ -19,6 +19,10 @@ const (
 
 	// again is how long a writer waits before it repeats what was not answered.
 	again = 100 * time.Millisecond
+
+	// patience is for how long it does so. The time in which another process that runs the
+	// store was stopped does not count.
+	patience = 10 * time.Second
 )
 
 // chain is the end of the log, as far as the goroutine that writes knows it. Messages
@@ -34,7 +38,7 @@ type chain struct {
 }
 
 // store stores records behind all that is there, and returns those that it has not
-// stored. It repeats what the store has not answered until ctx ends.
+// stored. It repeats what the store has not answered for some seconds.
 func (c *chain) store(ctx context.Context, l *Log, records []Record) (left []Record, err error) {
 	for len(records) > 0 {
 		n, err := c.append(ctx, l, records)
@@ -51,13 +55,14 @@ func (c *chain) store(ctx context.Context, l *Log, records []Record) (left []Rec
 
 // append stores the first of some records as one message, and returns how many.
 func (c *chain) append(ctx context.Context, l *Log, records []Record) (n int, err error) {
+	began := time.Now()
 	for {
 		if !c.known {
 			if err := c.read(ctx, l); err != nil {
 				return 0, err
 			}
 		}
-		next, data, n, err := c.message(records)
+		next, data, n, err := c.message(l, records)
 		if err != nil {
 			return 0, err
 		}
@@ -80,7 +85,7 @@ func (c *chain) append(ctx context.Context, l *Log, records []Record) (n int, er
 			next.seq, next.known = seq, false
 			*c = next
 			return n, nil
-		case ctx.Err() != nil || !eventbus.IsConflict(result.Err) && !wait(ctx.Done(), again):
+		case ctx.Err() != nil || l.bus.Waited(began) > patience || !eventbus.IsConflict(result.Err) && !wait(ctx.Done(), again):
 			return 0, errors.Join(result.Err, context.Cause(ctx))
 		}
 	}
@@ -94,19 +99,19 @@ func mayRepeat(err error) bool {
 
 // message makes the next message of the first of some records, and returns what the
 // chain is behind it. Where a record is the first under a policy, one before it says so.
-func (c *chain) message(records []Record) (next chain, data []byte, n int, err error) {
-	next = *c
+func (c *chain) message(l *Log, records []Record) (next chain, data []byte, n int, err error) {
+	next, data = *c, make([]byte, 0, 512*min(len(records), 16))
 	for n < len(records) && (n == 0 || len(data) < maxMessage) {
 		r := records[n].cleaned()
 		if r.Under != nil && *r.Under != next.policy {
 			change := Record{Time: r.Time, Kind: PolicyChange, User: r.User, Worker: r.Worker, Before: next.policy, Policy: *r.Under}
-			if data, next.head, err = seal(data, change, next.head); err != nil {
+			if data, next.head, err = l.sealer.seal(data, &change, next.head); err != nil {
 				return next, nil, 0, err
 			}
 			next.policy = *r.Under
 		}
 		r.Policy = next.policy
-		if data, next.head, err = seal(data, r, next.head); err != nil {
+		if data, next.head, err = l.sealer.seal(data, &r, next.head); err != nil {
 			return next, nil, 0, err
 		}
 		n++

@@ -43,27 +43,36 @@ const (
 	hashField  = len(beforeHash) + hashLen + len(afterHash)
 )
 
+// sealer makes lines. The zero value is ready to use, by one goroutine.
+type sealer struct {
+	line    bytes.Buffer
+	encoder *json.Encoder // to line
+}
+
 // seal appends to b the line of a record behind head, and returns the head that it is.
 // A line is the record's JSON without spaces, in the order of [Record]'s fields, and a
 // newline. Its hash is that of the line without the hash's field.
-func seal(b []byte, r Record, head Head) ([]byte, Head, error) {
+func (s *sealer) seal(b []byte, r *Record, head Head) ([]byte, Head, error) {
+	if s.encoder == nil {
+		s.encoder = json.NewEncoder(&s.line)
+		s.encoder.SetEscapeHTML(false)
+	}
 	r.N, r.Prev, r.Hash = head.N+1, head.Hash, ""
 	if head.N == 0 {
 		r.Prev = noHash
 	}
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(&r); err != nil {
+	s.line.Reset()
+	if err := s.encoder.Encode(r); err != nil {
 		return b, head, fmt.Errorf("writing an audit record: %w", err)
 	}
-	body := bytes.TrimSuffix(line.Bytes(), []byte{'\n'})
+	body := bytes.TrimSuffix(s.line.Bytes(), []byte{'\n'})
 	sum := sha256.Sum256(body)
 	b = append(b, body[:len(body)-1]...)
 	b = append(b, beforeHash...)
 	b = hex.AppendEncode(b, sum[:])
+	hash := string(b[len(b)-hashLen:])
 	b = append(b, afterHash+"\n"...)
-	return b, Head{r.N, hex.EncodeToString(sum[:])}, nil
+	return b, Head{r.N, hash}, nil
 }
 
 // open returns the record of a line without its newline. It returns an error unless the

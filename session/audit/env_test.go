@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,7 +14,13 @@ import (
 	"github.com/agentworker/worker/session/audit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(writerVariable); dir != "" {
+		writer(dir)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func openBus(t testing.TB, opts eventbus.Options) *eventbus.Bus {
 	t.Helper()

@@ -53,7 +53,8 @@ type Log struct {
 	options Options
 	log     *slog.Logger
 
-	chain chain // of the goroutine that stores
+	chain  chain // of the goroutine that stores
+	sealer sealer
 
 	mu      sync.Mutex
 	pending []Record // not stored yet, the oldest first
@@ -197,10 +198,17 @@ func (l *Log) run() {
 		cancel()
 	}()
 	defer func() { cancel(); <-bound }()
-	for l.await() {
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	for l.await(timer) {
 		if err := l.storePending(ctx); err != nil {
 			l.log.Error("records are not in the audit log yet", "err", err)
-			wait(l.stop, retryAfter)
+			timer.Reset(retryAfter)
+			select {
+			case <-l.stop:
+			case <-l.urgent:
+			case <-timer.C:
+			}
 			wake(l.begun)
 		}
 	}
@@ -209,14 +217,13 @@ func (l *Log) run() {
 }
 
 // await returns when something is to be stored, or false when the log is closed.
-func (l *Log) await() (open bool) {
+func (l *Log) await(timer *time.Timer) (open bool) {
 	select {
 	case <-l.stop:
 		return false
 	case <-l.urgent:
 	case <-l.begun:
-		timer := time.NewTimer(linger)
-		defer timer.Stop()
+		timer.Reset(linger)
 		select {
 		case <-l.stop:
 			return false

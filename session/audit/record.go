@@ -4,6 +4,7 @@
 package audit
 
 import (
+	"slices"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
@@ -129,19 +130,14 @@ func (r Record) cleaned() Record {
 	for _, t := range []*string{&r.User, &r.Client, &r.Agent, &r.Model, &r.Tool, &r.ToolCallID, &r.Rule, &r.Source, &r.Reason, &r.By} {
 		*t = text(*t)
 	}
-	values := make([]Value, len(r.Values))
-	for i, v := range r.Values {
-		values[i] = Value{text(v.Tool), text(v.Text)}
+	r.Values = slices.Clone(r.Values)
+	for i := range r.Values {
+		r.Values[i] = Value{text(r.Values[i].Tool), text(r.Values[i].Text)}
 	}
-	r.Values = values
-	always := make([]string, 0, min(len(r.Always), maxValues))
-	for i, p := range r.Always {
-		if i == maxValues {
-			break
-		}
-		always = append(always, text(p))
+	r.Always = slices.Clone(r.Always[:min(len(r.Always), maxValues)])
+	for i := range r.Always {
+		r.Always[i] = text(r.Always[i])
 	}
-	r.Always = always
 	return r
 }
 

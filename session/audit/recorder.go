@@ -22,7 +22,7 @@ func (r *Recorder) Note(e Record) error {
 	if !r.Records() {
 		return nil
 	}
-	if e.Action != "" {
+	if e.Action != "" && r.Logger.Enabled(context.Background(), slog.LevelInfo) {
 		r.Logger.Info("decision", "session", e.SessionID, "agent", e.Agent, "tool", e.Tool, "action", e.Action,
 			"layer", e.Layer, "rule", e.Rule, "source", e.Source, "outcome", e.Outcome, "by", e.By)
 	}
