@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/store"
 )
 
 // note has the audit log take a record. That it can't is logged: it changes nothing of
@@ -101,4 +102,13 @@ func (s *Session) noteEnd(why error) {
 		r.By = stopped.By
 	}
 	s.m.note(r)
+}
+
+// EndRecord is what the audit log is to have of a session that was ended in place of a
+// process that has gone.
+func EndRecord(r *store.Record) audit.Record {
+	return audit.Record{
+		Kind: audit.SessionEnd, Worker: r.EndedBy, SessionID: r.ID, RootID: r.Path[0].SessionID, Agent: r.Agent,
+		Outcome: string(r.Status), Reason: r.Error,
+	}
 }

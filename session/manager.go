@@ -81,6 +81,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		live:       make(map[string]*Session),
 		lost:       make(map[string]*eventbus.Publisher),
 	}
+	sessions.TellEnds(func(r *store.Record) { m.note(EndRecord(r)) })
 	m.index = sessions.StartIndex(m.log)
 	if m.keeper, err = startKeeper(ctx, m); err != nil {
 		return nil, errors.Join(err, m.index.Close(ctx))

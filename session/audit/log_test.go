@@ -9,20 +9,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session/audit"
 )
 
 // TestManyWriters: logs of several buses on one store write one chain, without a record
 // lost, and each in its own order.
 func TestManyWriters(t *testing.T) {
+	external := natstest.Start(t, server.Options{})
+	for name, at := range map[string]eventbus.Options{"embedded": {StoreDir: t.TempDir()}, "external": {URL: external.ClientURL()}} {
+		t.Run(name, func(t *testing.T) { manyWriters(t, at) })
+	}
+}
+
+func manyWriters(t *testing.T, at eventbus.Options) {
 	const writers, records = 3, 60
-	dir := t.TempDir()
 	var writing sync.WaitGroup
 	for w := range writers {
-		l := openLog(t, openBus(t, eventbus.Options{StoreDir: dir}), audit.Options{User: fmt.Sprint("user", w)})
+		l := openLog(t, openBus(t, at), audit.Options{User: fmt.Sprint("user", w)})
 		writing.Go(func() {
 			for n := range records {
 				if err := l.Add(decision(n)); err != nil {
@@ -43,7 +51,7 @@ func TestManyWriters(t *testing.T) {
 		})
 	}
 	writing.Wait()
-	l := openLog(t, openBus(t, eventbus.Options{StoreDir: dir}), audit.Options{})
+	l := openLog(t, openBus(t, at), audit.Options{})
 	if report := verify(t, l, audit.Head{}); report.Records != writers*records {
 		t.Errorf("%d records, want %d", report.Records, writers*records)
 	}

@@ -235,10 +235,17 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 	if err != nil {
 		return err
 	}
+	if s.ended != nil {
+		s.ended(r)
+	}
 	r.Closed = true
 	_, err = s.update(ctx, r, rev)
 	return err
 }
+
+// TellEnds has f told of each session that is ended in place of a process that has gone:
+// at the latest before that is over. It is called before anything is recovered.
+func (s *Store) TellEnds(f func(*Record)) { s.ended = f }
 
 // publishEnd adds to the log of a session what it lacks to be complete, and its
 // session_end.

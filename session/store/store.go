@@ -53,6 +53,7 @@ type Store struct {
 	looked       atomic.Bool      // all sessions have marks
 	stuck        sync.Map         // ids of sessions that this process has taken over, and could neither go on with nor end
 	endNotes     EndNotes         // nil means there are none
+	ended        func(*Record)    // see TellEnds; nil means nobody is told
 	beforeEnd    func(id string)  // for tests, between the claim of a record and its session's end; nil means not called
 }
 

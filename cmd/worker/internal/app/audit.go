@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/user"
 
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/audit"
+	"github.com/agentworker/worker/session/store"
 )
 
 // OpenAudit opens the audit log of a workspace. It is closed before the storage.
@@ -13,6 +16,21 @@ func (p *Program) OpenAudit(ctx context.Context, s *Storage) (*audit.Log, error)
 	return audit.Open(ctx, s.Bus, audit.Options{
 		User: thisUser(), MaxBytes: p.Settings.AuditBytes(), MaxAge: p.Settings.AuditAge, Logger: p.Logger(),
 	})
+}
+
+// auditEnds has the audit log say that sessions were ended in place of their processes.
+func (s *Storage) auditEnds(ctx context.Context, ended []*store.Record) error {
+	if len(ended) == 0 {
+		return nil
+	}
+	log, err := audit.Open(ctx, s.Bus, audit.Options{User: thisUser()})
+	if err != nil {
+		return err
+	}
+	for _, r := range ended {
+		err = errors.Join(err, log.Add(session.EndRecord(r)))
+	}
+	return errors.Join(err, log.Close())
 }
 
 // thisUser names who runs the process, and on which machine.

@@ -56,7 +56,10 @@ func (s *Storage) Recover(ctx context.Context) error {
 	if !s.Bus.Embedded() { // the workers that run do it
 		return nil
 	}
-	if _, err := s.Records.Recover(ctx); err != nil {
+	var ended []*store.Record
+	s.Records.TellEnds(func(r *store.Record) { ended = append(ended, r) })
+	_, err := s.Records.Recover(ctx)
+	if err = errors.Join(err, s.auditEnds(ctx, ended)); err != nil {
 		return fmt.Errorf("ending the sessions of an earlier process: %w", err)
 	}
 	return nil
