@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
+	"github.com/agentworker/worker/cmd/worker/internal/setup"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/model/hostmodel"
@@ -39,6 +40,7 @@ to --approval-timeout (10m), and is then refused with the rule that would allow 
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return p.mcp(cmd.Context(), page) },
 	}
+	cmd.AddCommand(setup.Install(p.Program), setup.Uninstall(p.Program))
 	cmd.Flags().StringVar(&page, "page", "", "serve the live page too, on this loopback address; alone: any free port")
 	cmd.Flags().Lookup("page").NoOptDefVal = "127.0.0.1:0"
 	return cmd

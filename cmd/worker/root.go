@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 	"github.com/agentworker/worker/cmd/worker/internal/runs"
 	"github.com/agentworker/worker/cmd/worker/internal/sessions"
+	"github.com/agentworker/worker/cmd/worker/internal/setup"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/cmd/worker/internal/workflow"
 	"github.com/agentworker/worker/eventbus"
@@ -104,7 +105,9 @@ its events, durable and in order, on the stream of the session that called it.`,
 		p.serveCommand(),
 		p.pageCommand(),
 		p.tokensCommand(),
-		versionCommand(),
+		setup.Init(p.Program),
+		setup.Man(p.Program),
+		setup.Version(p.Program),
 		usage.FlagsTopic(settings),
 	)
 	return root
