@@ -57,14 +57,19 @@ func (b *Bus) Follow(ctx context.Context, path event.Path, opts *FollowOptions) 
 		opts = &FollowOptions{}
 	}
 	return func(yield func(Delivery, error) bool) {
-		subject, err := b.Subject(path)
+		f, err := b.following(path, path, ">", opts, yield)
 		if err == nil {
-			err = b.follow(ctx, subject+".>", len(path)-1, *opts, yield)
+			err = f.run(ctx)
 		}
 		if err != nil {
-			yield(Delivery{}, fmt.Errorf("following the stream of a session: %w", err))
+			fail(yield, "following the stream of a session", err)
 		}
 	}
+}
+
+// fail yields an error as the last value of a stream.
+func fail(yield func(Delivery, error) bool, doing string, err error) {
+	yield(Delivery{}, fmt.Errorf("%s: %w", doing, err))
 }
 
 // Stored yields the stored events of one type that the session at the end of path
@@ -72,12 +77,12 @@ func (b *Bus) Follow(ctx context.Context, path event.Path, opts *FollowOptions) 
 // them. An error is the last value.
 func (b *Bus) Stored(ctx context.Context, above, path event.Path, eventType string) iter.Seq2[Delivery, error] {
 	return func(yield func(Delivery, error) bool) {
-		subject, err := b.Subject(path)
+		f, err := b.following(above, path, eventType, &FollowOptions{}, yield)
 		if err == nil {
-			err = b.follow(ctx, subject+"."+eventType, len(above)-1, FollowOptions{}, yield)
+			err = f.run(ctx)
 		}
 		if err != nil {
-			yield(Delivery{}, fmt.Errorf("reading the %s events of a session: %w", eventType, err))
+			fail(yield, "reading the "+eventType+" events of a session", err)
 		}
 	}
 }
@@ -151,27 +156,50 @@ func (b *Bus) Read(ctx context.Context, stream jetstream.Stream, subject string)
 	return b.reader.contents(ctx, stream, subject)
 }
 
-// follow yields the events on a subject, or below it (".>"), without their depth
+// following yields the events on a subject, or below it (".>"), without their depth
 // outer envelopes.
-func (b *Bus) follow(ctx context.Context, subject string, depth int, opts FollowOptions, yield func(Delivery, error) bool) error {
-	deliver := func(ev *stored) (more bool, err error) {
-		raw, err := event.Strip(ev.Data, depth)
-		if err == nil {
-			raw, err = b.payloads.resolve(ctx, raw)
-		}
-		if err != nil {
-			return false, fmt.Errorf("event %d: %w", ev.Seq, err)
-		}
-		return yield(Delivery{Seq: ev.Seq, Time: ev.Time, Raw: raw}, nil), nil
+type following struct {
+	bus     *Bus
+	subject string
+	depth   int
+	FollowOptions
+	yield func(Delivery, error) bool
+}
+
+func (b *Bus) following(above, path event.Path, tail string, opts *FollowOptions, yield func(Delivery, error) bool) (*following, error) {
+	subject, err := b.Subject(path)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	switch session, below := strings.CutSuffix(subject, ".>"); {
-	case !opts.Live:
-		_, err = b.reader.replay(ctx, b.events, []string{subject}, opts.From, forever, deliver)
-	case below && b.Embedded():
-		err = b.fanOut.follow(ctx, session, opts.From, deliver)
-	default:
-		_, err = b.reader.consume(ctx, b.events, []string{subject}, start{seq: opts.From}, forever, deliver)
+	return &following{bus: b, subject: subject + "." + tail, depth: len(above) - 1, FollowOptions: *opts, yield: yield}, nil
+}
+
+func (f *following) run(ctx context.Context) error {
+	deliver := func(ev *stored) (bool, error) { return f.deliver(ctx, ev) }
+	if session, below := strings.CutSuffix(f.subject, ".>"); f.Live && below && f.bus.Embedded() {
+		return f.bus.fanOut.follow(ctx, session, f.From, deliver)
+	}
+	return f.alone(ctx, deliver)
+}
+
+// alone reads the store without the fan-out.
+func (f *following) alone(ctx context.Context, deliver func(*stored) (bool, error)) (err error) {
+	b, subjects := f.bus, []string{f.subject}
+	if f.Live {
+		_, err = b.reader.consume(ctx, b.events, subjects, start{seq: f.From}, forever, deliver)
+	} else {
+		_, err = b.reader.replay(ctx, b.events, subjects, f.From, forever, deliver)
 	}
 	return err
+}
+
+func (f *following) deliver(ctx context.Context, ev *stored) (more bool, err error) {
+	raw, err := event.Strip(ev.Data, f.depth)
+	if err == nil {
+		raw, err = f.bus.payloads.resolve(ctx, raw)
+	}
+	if err != nil {
+		return false, fmt.Errorf("event %d: %w", ev.Seq, err)
+	}
+	return f.yield(Delivery{Seq: ev.Seq, Time: ev.Time, Raw: raw}, nil), nil
 }

@@ -240,21 +240,23 @@ func begin(ctx context.Context, w Way, n int) ([]Session, error) {
 
 // follow reads a session to its end. It calls first at the first event, or when
 // there is none to come.
-func follow(ctx context.Context, s Session, first func()) error {
-	first = sync.OnceFunc(first)
-	defer first()
+func follow(ctx context.Context, s Session, first func()) (err error) {
 	events := 0
-	for _, err := range s.Follow(ctx) {
+	for _, err = range s.Follow(ctx) {
 		if err != nil {
-			return err
+			break
 		}
+		if events++; events == 1 {
+			first()
+		}
+	}
+	if events == 0 {
 		first()
-		events++
 	}
-	if events < 2 {
-		return fmt.Errorf("a stream ended after %d events", events)
+	if err == nil && events < 2 {
+		err = fmt.Errorf("a stream ended after %d events", events)
 	}
-	return nil
+	return err
 }
 
 // InUse returns the bytes in use of the heap and the stacks.
