@@ -81,7 +81,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	allowed := spec.allowedTools()
 	s := &Session{
 		m:        m,
-		identity: identity{parent: spec.Parent, id: cmp.Or(spec.ID, store.NewID("ses")), agent: spec.Agent},
+		identity: identity{parent: spec.Parent, id: cmp.Or(spec.ID, store.NewID("ses")), agent: spec.Agent, trace: spec.Traceparent},
 		behavior: behavior{
 			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, tools: spec.ToolSet.Only(allowed), allowed: allowed,
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, stall: spec.Stall, approver: spec.Approver, paths: m.paths,
@@ -101,7 +101,6 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		Description:     spec.Description,
 		Label:           spec.Label,
 		Metadata:        spec.Metadata,
-		Traceparent:     spec.Traceparent,
 		Status:          store.Queued,
 		CreatedAt:       time.Now().UTC(),
 		BootID:          m.bootID,
@@ -115,8 +114,10 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	if p := spec.Parent; p != nil {
 		s.behavior.paths = p.behavior.paths
 		s.record.ParentID = p.id
+		s.trace = cmp.Or(spec.Traceparent, p.trace)
 		s.path = p.path
 	}
+	s.record.Traceparent = s.trace
 	if spec.Budget != nil {
 		s.budget = spec.Budget
 	} else if spec.Parent != nil {

@@ -38,6 +38,7 @@ type identity struct {
 	id     string
 	agent  string // as which it began; empty means it stands for a caller
 	path   event.Path
+	trace  string // that it is part of: see [Spec.Traceparent]
 }
 
 // behavior says how the session works. It changes between two steps alone, in

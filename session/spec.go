@@ -33,7 +33,8 @@ type Spec struct {
 	Metadata json.RawMessage
 
 	// Traceparent is the caller's place in a trace: one of package tracecontext. It is kept
-	// with the session; may be empty.
+	// with the session, and with those below it that have none of their own. Empty means it
+	// is the parent's.
 	Traceparent string
 
 	// Models are names of models, the best first. The first that can be had is the

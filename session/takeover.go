@@ -56,7 +56,7 @@ func (m *Manager) GoOn(ctx context.Context, spec Spec, t *store.Taken, task int)
 		return nil, fmt.Errorf("its model can't be had: %s", strings.Join(append(s.record.Warnings, "another one is "+s.model.Name()), "; "))
 	}
 	st := t.State
-	s.record, s.path, s.task = t.Record, t.Record.Path, task
+	s.record, s.path, s.trace, s.task = t.Record, t.Record.Path, t.Record.Traceparent, task
 	s.publisher, s.since = t.Publisher, st.Mark
 	s.todo, s.plan = st.Todo, st.Plan
 	s.promptID = ""
@@ -116,7 +116,7 @@ func (t *Turn) goOn() error {
 // StandIn stands for the parent of a session that was taken over, which has ended: what
 // was allowed there (Within of a spec), and its budget, hold below it. It does not run.
 func (m *Manager) StandIn(r *store.Record, spec Spec) *Session {
-	s := &Session{m: m, identity: identity{id: r.ID, agent: r.Agent, path: r.Path}}
+	s := &Session{m: m, identity: identity{id: r.ID, agent: r.Agent, path: r.Path, trace: r.Traceparent}}
 	s.rules.Set(spec.Within, 0)
 	s.budget, s.record, s.behavior.paths = spec.Budget, *r, m.paths
 	s.caller, s.background, s.done = context.Background(), context.Background(), make(chan struct{})

@@ -40,8 +40,9 @@ func TestNoNesting(t *testing.T) {
 }
 
 // TestNesting: with a depth of 3 agents nest 3 deep and no deeper, and the
-// root's stream shows all of them.
+// root's stream shows all of them. They are all part of the trace of the call.
 func TestNesting(t *testing.T) {
+	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
 		if _, n := prompt(req); n == 0 {
 			_ = yield(model.ToolCall{ID: "1", Name: "task", Arguments: `{"description":"d","prompt":"p","agentType":"general"}`}) &&
@@ -51,13 +52,18 @@ func TestNesting(t *testing.T) {
 		return answer("after: "+req.Messages[2].ToolResults[0].Text)(ctx, req, yield)
 	})
 	e := newEnv(t, m, taskt.Limits{Depth: 3, Running: 1, PerParent: 1}, nil)
-	res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "general"})
+	res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "general", Traceparent: trace})
 	if res.Err != nil {
 		t.Fatal(res.Err)
 	}
 	records, err := e.sessions.Store().List(t.Context())
 	if err != nil || len(records) != 4 || records[0].Depth != 3 {
 		t.Fatalf("%d sessions, %v, want 4", len(records), err)
+	}
+	for _, r := range records {
+		if want := map[bool]string{true: trace}[r.Depth > 0]; r.Traceparent != want {
+			t.Errorf("the trace at depth %d: %q, want %q", r.Depth, r.Traceparent, want)
+		}
 	}
 	if !strings.Contains(res.Text, "nesting limit") {
 		t.Errorf("the deepest agent's refusal is not in the answer: %s", res.Text)

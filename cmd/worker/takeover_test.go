@@ -87,8 +87,9 @@ func (p *servedProcess) kill() {
 	_ = p.cmd.Wait()
 }
 
-// post makes a request, and returns the body of the answer.
-func (p *servedProcess) post(path, body string) string {
+// post makes a request, with headers (name, value, …) besides the usual ones, and returns the
+// body of the answer.
+func (p *servedProcess) post(path, body string, header ...string) string {
 	p.t.Helper()
 	token, err := os.ReadFile(filepath.Join(p.state, "serve.token"))
 	if err != nil {
@@ -102,6 +103,9 @@ func (p *servedProcess) post(path, body string) string {
 	}
 	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(r)
 	if err != nil {
@@ -140,12 +144,22 @@ func (p *servedProcess) stores(ctx context.Context, dir, sessionID, eventType st
 	p.t.Fatalf("no %s is stored: %v", eventType, follow.Wait())
 }
 
+// tasks makes a request of a client of MCP's Tasks extension. name is that of the tool, or the
+// id of the task.
+func (p *servedProcess) tasks(method, name, params string) string {
+	p.t.Helper()
+	return p.post("/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+		`"io.modelcontextprotocol/clientInfo":{"name":"host","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`,
+		"Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
+}
+
 // TestTakeover: the worker of a subagent in the background is killed during a model call,
 // and two that start then race for it. One goes on, once, from where the log ends; the
-// caller waits for the same session at either.
+// caller waits for the same session at either. A task of MCP that a client was given is found
+// by its id: it has failed, since nobody could go on with a call that was waited for.
 func TestTakeover(t *testing.T) {
 	look := `{"match": {"user": "Look"}, "toolCalls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]}` + "\n"
-	hanging := startModel(t, look+`{"match": {"user": "Look"}, "text": ["I was ", "about"], "hang": true}`)
+	hanging := startModel(t, look+`{"match": {"user": "Look"}, "text": ["I was ", "about"], "hang": true}`+"\n"+`{"match": {"user": "Stay"}, "text": "I", "hang": true}`)
 	model := startModel(t, look+`{"match": {"user": "Look"}, "text": "Seen."}`)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o644); err != nil {
@@ -158,9 +172,13 @@ func TestTakeover(t *testing.T) {
 	if err := json.Unmarshal([]byte(answer), &accepted); err != nil || accepted.SessionID == "" {
 		t.Fatalf("%s, %v", answer, err)
 	}
+	made := regexp.MustCompile(`"taskId":"(ses_\w+)"`).FindStringSubmatch(first.tasks("tools/call", "task", `"name":"task","arguments":{"description":"d","prompt":"Stay","agentType":"explore"}`))
+	if made == nil {
+		t.Fatal("there is no task")
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := hanging.Await(ctx, 2); err != nil {
+	if err := hanging.Await(ctx, 3); err != nil {
 		t.Fatal(err)
 	}
 	first.stores(ctx, dir, accepted.SessionID, "tool_call_end") // the call of the model does not wait for that
@@ -171,6 +189,12 @@ func TestTakeover(t *testing.T) {
 		p.listens()
 		if got := p.post("/v1/tasks/wait", `{"sessionId":"`+accepted.SessionID+`"}`); !strings.Contains(got, `"Seen."`) {
 			t.Errorf("it is waited for in vain: %s", got)
+		}
+		p.post("/v1/tasks/wait", `{"sessionId":"`+made[1]+`"}`)
+		for id, want := range map[string]string{accepted.SessionID: "completed", made[1]: "failed"} {
+			if got := p.tasks("tasks/get", id, `"taskId":"`+id+`"`); !strings.Contains(got, `"taskId":"`+id+`","status":"`+want+`"`) {
+				t.Errorf("the task %s, which has %s: %s", id, want, got)
+			}
 		}
 	}
 	if calls := model.Received(); len(calls) != 1 || !bytes.Contains(calls[0].Body, []byte("hello")) || bytes.Contains(calls[0].Body, []byte("about")) {

@@ -14,27 +14,38 @@ import (
 )
 
 // TestApprovalLink: a client that opens addresses is sent to the page, where there is one.
-// To open it is no answer; that comes from there.
+// To open it is no answer; that comes from there, and the client is told that it has come.
 func TestApprovalLink(t *testing.T) {
 	for _, version := range generations {
 		for _, action := range []string{"accept", "decline"} {
 			where := "http://127.0.0.1:7"
 			e := setup{model: shell{}, rules: new(asking), options: mcpserver.Options{Unseen: time.Hour, Page: func() string { return where }}}.open(t)
 			var page sync.WaitGroup
+			var asked string
 			opts := elicit(func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				a := e.pending(t)
 				if p := req.Params; p.Mode != "url" || p.URL != where+"/sessions/"+a.SessionID || p.RequestedSchema != nil || !strings.HasPrefix(p.Message, "general: shell_exec echo hello\n") {
 					t.Errorf("the client is asked %+v", p)
 				}
+				asked = req.Params.ElicitationID
 				page.Go(func() { e.approve(t, a) })
 				return &mcp.ElicitResult{Action: action}, nil
 			})
+			completed := make(chan string, 1)
+			opts.ElicitationCompleteHandler = func(_ context.Context, req *mcp.ElicitationCompleteNotificationRequest) {
+				completed <- req.Params.ElicitationID
+			}
 			opts.Capabilities = &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}}
 			host := e.connectAs(t, "test-host", version, opts)
 			if got := text(t, callTool(t, host, "task", call("general", "echo hello").Arguments)); !strings.Contains(got, "outcome: hello") {
 				t.Errorf("%s %s: %q", version, action, got)
 			}
 			page.Wait()
+			if action == "accept" && version < "2026" { // later the client asks again for what it wants to know
+				if id := <-completed; id != asked {
+					t.Errorf("%s: %s is complete, and %s was asked", version, id, asked)
+				}
+			}
 		}
 	}
 

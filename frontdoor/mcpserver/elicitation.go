@@ -103,7 +103,9 @@ func (a *elicitation) send(q *question) {
 		if err == nil {
 			response, err = sendRequest(ctx, a.session, request)
 		}
+		link, _ := request.(*mcp.ElicitParams)
 		if ctx.Err() != nil && err != nil {
+			a.complete(q, link)
 			return
 		}
 		switch q.answer(ctx, response, err, a.host, a.conn.shown(sent, 1)) {
@@ -112,8 +114,31 @@ func (a *elicitation) send(q *question) {
 		case unseen:
 			a.miss(q)
 		case taken:
+			a.complete(q, link)
 		}
 		return
+	}
+}
+
+// complete tells a client that was sent to the page about an approval when that is answered.
+// link nil: it was sent nowhere.
+func (a *elicitation) complete(q *question, link *mcp.ElicitParams) {
+	if link == nil || link.Mode != "url" {
+		return
+	}
+	id := link.ElicitationID
+	select {
+	case <-q.over:
+	case <-a.ctx.Done(): // the call is over, which may be known before the answer
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), answerTime)
+	defer cancel()
+	approval, err := a.conn.sessions.Approval(ctx, id)
+	if err == nil && !approval.Pending() {
+		err = a.session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id})
+	}
+	if err != nil {
+		a.conn.log.Debug("telling the host that an approval is answered", "approval", id, "err", err)
 	}
 }
 
