@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
@@ -105,4 +106,18 @@ func (s *Service) meter(def *agentdefs.Definition, parent *session.Session, inCa
 		above, _ = parent.Budget().(*budget.Meter)
 	}
 	return budget.New(above, s.prices, sets...)
+}
+
+// BudgetLevel returns how much of its own budget a session that runs in this process has
+// used. false: it has none, or runs elsewhere.
+func (s *Service) BudgetLevel(id string) (event.Budget, bool) {
+	live, ok := s.sessions.Live(id)
+	if !ok {
+		return event.Budget{}, false
+	}
+	m, ok := live.Budget().(*budget.Meter)
+	if !ok || m == nil {
+		return event.Budget{}, false
+	}
+	return m.Level(id)
 }

@@ -18,9 +18,12 @@ const treeScript = `
 `
 
 // TestPageTree: the keyboard leads to a subagent, to its sibling and back up; both are sent
-// to the background, and their caller goes on. A key on a button is the button's.
+// to the background, and their caller goes on. A key on a button is the button's. A row shows
+// how much of its budget is used, from its beginning on.
 func TestPageTree(t *testing.T) {
-	w := startPageWorker(t, treeScript+pageScript, nil)
+	w := startPageWorker(t, treeScript+pageScript, map[string]string{
+		".agents/agents/thrifty.md": "---\ndescription: Spends little.\nbudget: { modelCalls: 5 }\n---\nSpend little.\n",
+	})
 	b := openBrowser(t)
 	b.open(w.link())
 	b.see("#connection", "live")
@@ -66,6 +69,8 @@ func TestPageTree(t *testing.T) {
 
 	b.press("Escape")
 	b.see(".row .name", "explore")
+	w.task("thrifty", "stay cheap")
+	b.until("[...document.querySelectorAll('.row .bar')].some((el) => !el.hidden && el.title.includes(' of 5 modelCalls'))")
 	b.press("j")
 	b.until("document.querySelector('.row.selected')")
 	js[bool](b, "(document.getElementById('keys').focus(), true)")

@@ -152,6 +152,7 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 	if opts.Page != nil {
 		of := *opts.Page
 		of.Sessions, of.Bus, of.Token, of.Logger, of.Explain, of.Named = s.sessions, s.bus, s.token, s.log, s.explain, s.tokens.Named
+		of.Level = s.tasks.BudgetLevel
 		s.page = page.New(of)
 	}
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -81,6 +81,28 @@ func (a *account) percent(l limit) int {
 	return int(float64(a.spent(l)) / float64(most) * 100)
 }
 
+// Level returns the limit of a session's own budgets of which most is used, as it is at the
+// moment. false means that it has none.
+func (m *Meter) Level(sessionID string) (_ event.Budget, ok bool) {
+	m.tree.mu.Lock()
+	defer m.tree.mu.Unlock()
+	var level event.Budget
+	for _, a := range m.accounts[:m.own] {
+		if a.id != sessionID {
+			continue
+		}
+		for _, l := range limits {
+			percent := max(a.percent(l), a.said[l.name])
+			if a.most(l) == 0 || ok && percent <= level.Percent {
+				continue
+			}
+			ok = true
+			level = event.Budget{Limit: l.name, Used: l.json(a.spent(l)), Max: l.json(a.most(l)), Percent: percent, SetBy: a.By}
+		}
+	}
+	return level, ok
+}
+
 // fits returns why there is no room for need; nil means there is. scarce: there would be
 // more use of it if there were more room.
 func (a *account) fits(need Use, scarce bool) *obstacle {

@@ -239,6 +239,12 @@ func TestTime(t *testing.T) {
 			t.Errorf("%v, %v", time.Until(deadline), why)
 		}
 		time.Sleep(4 * time.Minute)
+		if level, ok := m.Level("ses_test"); !ok || level.Limit != "time" || level.Used != "240" || level.Max != "600" || level.Percent != 40 {
+			t.Errorf("level %+v, %v", level, ok)
+		}
+		if level, ok := m.Level("ses_other"); ok {
+			t.Errorf("the level of a session without a budget: %+v", level)
+		}
 		if again, _ := m.Begin(time.Now()); again != deadline {
 			t.Errorf("a second turn ends at %v, want %v", again, deadline)
 		}

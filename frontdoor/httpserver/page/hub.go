@@ -28,6 +28,9 @@ const (
 	// reconnects gets only what it lacks.
 	linger = 30 * time.Second
 
+	// levelBeats is once in how many beats it is asked how much of budgets is used.
+	levelBeats = 5
+
 	// lookups is how many records are looked up in a beat, and recordTries how often one
 	// is that does not tell of its session's end yet.
 	lookups     = 20
@@ -39,6 +42,7 @@ const (
 type hub struct {
 	sessions *store.Store
 	bus      *eventbus.Bus
+	level    func(id string) (event.Budget, bool) // nil means it is not known
 	log      *slog.Logger
 
 	mu        sync.Mutex
@@ -58,8 +62,8 @@ type hub struct {
 	runs      sync.WaitGroup
 }
 
-func newHub(sessions *store.Store, bus *eventbus.Bus, log *slog.Logger) *hub {
-	return &hub{sessions: sessions, bus: bus, log: log, epoch: uint64(time.Now().UnixMilli())}
+func newHub(sessions *store.Store, bus *eventbus.Bus, level func(string) (event.Budget, bool), log *slog.Logger) *hub {
+	return &hub{sessions: sessions, bus: bus, level: level, log: log, epoch: uint64(time.Now().UnixMilli())}
 }
 
 // close ends what runs, and waits for it.
@@ -286,7 +290,7 @@ func (h *hub) forget() {
 func (h *hub) tick(ctx context.Context, stop func()) {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
-	for {
+	for beats := 1; ; beats++ {
 		select {
 		case <-ctx.Done():
 			return
@@ -308,8 +312,45 @@ func (h *hub) tick(ctx context.Context, stop func()) {
 			for _, id := range ids {
 				h.look(ctx, id)
 			}
+			if beats%levelBeats == 0 {
+				h.levels()
+			}
 		}
 	}
+}
+
+// levels adds how much of their budgets the sessions of this process have used.
+func (h *hub) levels() {
+	if h.level == nil {
+		return
+	}
+	h.mu.Lock()
+	old := make(map[string]budget)
+	for id, row := range h.rows {
+		if row.EndedAt != 0 {
+			continue
+		}
+		if old[id] = (budget{}); row.Budget != nil {
+			old[id] = *row.Budget
+		}
+	}
+	h.mu.Unlock()
+	changed := make(map[string]*budget)
+	for id, was := range old {
+		if ev, ok := h.level(id); ok && *budgetOf(ev) != was {
+			changed[id] = budgetOf(ev)
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	h.change(func() {
+		for id, is := range changed {
+			if row := h.rows[id]; row != nil && row.EndedAt == 0 {
+				row.Budget, row.Revision = is, h.revision
+			}
+		}
+	})
 }
 
 // look adds what the record of a session says. A record that cannot be read is asked for

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/httpserver/problem"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
@@ -35,6 +36,7 @@ type Options struct {
 	Explain  func(ctx context.Context, agent, tool, arg string) (any, error) // as in its own options
 	Sessions *store.Store
 	Bus      *eventbus.Bus
+	Level    func(id string) (event.Budget, bool) // how much of its own budget a session of this process has used; nil means that is not known
 	Token    string
 	Named    func(name string) (identity caller.Identity, secret string, ok bool) // whose named tokens count now
 	Logger   *slog.Logger
@@ -68,7 +70,7 @@ func New(opts Options) *Page {
 		opts: opts, signer: newSigner(opts.Token), log: opts.Logger, now: time.Now,
 		assets: make(map[string]asset),
 	}
-	p.hub = newHub(opts.Sessions, opts.Bus, opts.Logger)
+	p.hub = newHub(opts.Sessions, opts.Bus, opts.Level, opts.Logger)
 	names, err := fs.Glob(files, "assets/*")
 	if err != nil {
 		panic(err) // the pattern is a good one

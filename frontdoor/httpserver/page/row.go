@@ -51,12 +51,17 @@ type Row struct {
 
 type openCall struct{ id, summary string }
 
-// budget is how much of a budget is used. It is told at 80 and at 100 percent.
+// budget is how much of a budget is used. Events tell it at 80 and at 100 percent; of the
+// sessions of this process the hub asks.
 type budget struct {
 	Limit   string `json:"limit"`
 	Used    string `json:"used"`
 	Max     string `json:"max"`
 	Percent int    `json:"percent"`
+}
+
+func budgetOf(ev event.Budget) *budget {
+	return &budget{ev.Limit, ev.Used.String(), ev.Max.String(), ev.Percent}
 }
 
 type pause struct {
@@ -155,7 +160,7 @@ func (r *Row) apply(seq uint64, at time.Time, ev event.Event) {
 		r.Steps++
 		r.Usage = r.Usage.Add(model.Usage(ev))
 	case event.Budget:
-		r.Budget = &budget{ev.Limit, ev.Used.String(), ev.Max.String(), ev.Percent}
+		r.Budget = budgetOf(ev)
 	case event.Stalled:
 		r.Stalled = true
 	case event.MovedToBackground:
