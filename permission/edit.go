@@ -57,11 +57,11 @@ type editor struct {
 
 // allow adds one rule.
 func (e editor) allow(root *hujson.Value, tool, pattern string) error {
-	last, exact, err := lastAbout(root, tool)
+	last, exact, behind, err := lastAbout(root, tool)
 	if err != nil {
 		return err
 	}
-	if last == nil || !exact {
+	if last == nil || !exact || behind {
 		rules := hujson.Value{Value: &hujson.Object{AfterExtra: hujson.Extra(e.newline + e.indent)}}
 		e.add(&rules, e.indent+e.indent, pattern, hujson.Value{Value: hujson.String("allow")})
 		if _, ok := root.Value.(*hujson.Array); ok {
@@ -91,7 +91,10 @@ var errDenied = errors.New("a rule that allows it would lift one that denies")
 
 // allowBefore adds one rule before one that denies a part of it.
 func (e editor) allowBefore(root *hujson.Value, tool, pattern string, deny Rule) error {
-	last, exact, err := lastAbout(root, tool)
+	if deny.Block != (Block{}) {
+		return e.allowBeforeBlock(root, tool, pattern, deny)
+	}
+	last, exact, _, err := lastAbout(root, tool)
 	if err != nil {
 		return err
 	}
@@ -138,18 +141,54 @@ func divideExtra(extra hujson.Extra) (first, second hujson.Extra) {
 }
 
 // lastAbout returns the value of the last entry whose tool glob matches tool,
-// and whether it is about that tool alone.
-func lastAbout(root *hujson.Value, tool string) (last *hujson.Value, exact bool, err error) {
+// whether it is about that tool alone, and whether blocks stand behind it.
+func lastAbout(root *hujson.Value, tool string) (last *hujson.Value, exact, behind bool, err error) {
 	for name, value := range entries(root) {
+		if isBlock(name) {
+			behind = true
+			continue
+		}
 		g, err := glob.Compile(name)
 		if err != nil {
-			return nil, false, err
+			return nil, false, false, err
 		}
 		if g.Match(tool) {
-			last, exact = value, name == glob.Quote(tool)
+			last, exact, behind = value, name == glob.Quote(tool), false
 		}
 	}
-	return last, exact, nil
+	return last, exact, behind, nil
+}
+
+// allowBeforeBlock adds one rule before the blocks in which one denies a part of it.
+func (e editor) allowBeforeBlock(root *hujson.Value, tool, pattern string, deny Rule) error {
+	at, i := -1, 0
+	for name := range entries(root) {
+		if isBlock(name) && at < 0 {
+			at = i
+		}
+		i++
+	}
+	if at < 0 {
+		return fmt.Errorf("%w: the rule %v (%s) denies a part of %q", errDenied, deny, deny.Source, pattern)
+	}
+	name := hujson.Value{Value: hujson.String(glob.Quote(tool))}
+	allow := hujson.Value{Value: hujson.String("allow")}
+	switch x := root.Value.(type) {
+	case *hujson.Object:
+		next := &x.Members[at].Name
+		name.BeforeExtra, next.BeforeExtra = divideExtra(next.BeforeExtra)
+		rules := hujson.Value{BeforeExtra: hujson.Extra(" "), Value: &hujson.Object{Members: []hujson.ObjectMember{{Name: hujson.Value{Value: hujson.String(pattern)}, Value: allow}}}}
+		x.Members = slices.Insert(x.Members, at, hujson.ObjectMember{Name: name, Value: rules})
+	case *hujson.Array:
+		next := &x.Elements[at]
+		pair := func(a, b hujson.Value) hujson.Value {
+			return hujson.Value{Value: &hujson.Array{Elements: []hujson.ArrayElement{a, b}}}
+		}
+		entry := pair(name, hujson.Value{Value: &hujson.Array{Elements: []hujson.ArrayElement{pair(hujson.Value{Value: hujson.String(pattern)}, allow)}}})
+		entry.BeforeExtra, next.BeforeExtra = divideExtra(next.BeforeExtra)
+		x.Elements = slices.Insert(x.Elements, at, entry)
+	}
+	return nil
 }
 
 // entries yields the names and values of an object or a list of pairs, which

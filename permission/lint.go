@@ -41,7 +41,7 @@ func Lint(r *Ruleset, tools []string) []Finding {
 		}
 		if later := slices.IndexFunc(r.rules[i+1:], c.coveredBy); later >= 0 {
 			by := r.rules[i+1+later]
-			if by.Tool == c.Tool && by.Pattern == c.Pattern {
+			if by.Tool == c.Tool && by.Pattern == c.Pattern && by.Block == c.Block {
 				tell("it is written again at %s, and that counts", by.Source)
 			} else if by.Action != c.Action {
 				tell("it never decides, since %v (%s) is about all that it is about, and comes later", by.Rule, by.Source)
@@ -50,7 +50,7 @@ func Lint(r *Ruleset, tools []string) []Finding {
 		other := counterparts[c.Tool]
 		if c.Action == Deny && other != "" {
 			v := Value{Tool: other, Text: strings.ReplaceAll(c.Pattern, "*", anyText)}
-			if last := r.last(&v); last == nil || last.Action == Allow {
+			if last := r.For(Who(c.Block)).last(&v); last == nil || last.Action == Allow {
 				tell("%s is not denied the same: it may still change these files", other)
 			}
 		}
@@ -61,6 +61,9 @@ func Lint(r *Ruleset, tools []string) []Finding {
 // coveredBy reports whether other is about all that c is about. Only patterns
 // whose one operator is "*" are compared.
 func (c *compiled) coveredBy(other *compiled) bool {
+	if other.Block != (Block{}) && other.Block != c.Block {
+		return false
+	}
 	if c.absolute != other.absolute && !other.pattern.MatchesAll() || c.line || strings.ContainsAny(c.Pattern, `?[]{}()!\`) {
 		return false
 	}

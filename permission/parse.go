@@ -27,6 +27,7 @@ type parser struct {
 	file  string
 	line  int
 	home  string
+	block Block // of the rules that come
 	rules []Rule
 }
 
@@ -52,7 +53,7 @@ func (p *parser) add(tool, pattern, action string, at, actionAt Source) error {
 	if len(p.rules) == maxRules {
 		return p.refuse(at, "more than %d rules", maxRules)
 	}
-	p.rules = append(p.rules, Rule{Tool: tool, Pattern: expandHome(pattern, p.home), Action: a, Source: at})
+	p.rules = append(p.rules, Rule{Tool: tool, Pattern: expandHome(pattern, p.home), Action: a, Source: at, Block: p.block})
 	return nil
 }
 
@@ -166,6 +167,8 @@ func kindYAML(n *yaml.Node) string {
 // ParseJSON reads the compact format from JSON with comments and trailing
 // commas: an object whose keys count in the order they are written, repeated
 // ones as well, or the same as a list of pairs, [["shell_exec",[["ls","allow"]]]].
+// Rules within "agents": {NAME: …} are for the sessions of an agent, those within
+// "when": {"unattended": …} for sessions where nobody can be asked.
 // file is for messages and [Rule.Source]. Errors are [*SyntaxError].
 func ParseJSON(data []byte, file string, opts *ParseOptions) (*Ruleset, error) {
 	p := newParser(file, opts)
@@ -173,8 +176,19 @@ func ParseJSON(data []byte, file string, opts *ParseOptions) (*Ruleset, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := jsonParser{p, data}
-	err = j.pairs(root, "tool", func(tool string, key, value *hujson.Value) error {
+	if err := (jsonParser{p, data}).rulesOf(root); err != nil {
+		return nil, err
+	}
+	return NewRuleset(p.rules...)
+}
+
+// rulesOf reads the rules of the file, or of a block.
+func (j jsonParser) rulesOf(v *hujson.Value) error {
+	p := j.parser
+	return j.pairs(v, "tool", func(tool string, key, value *hujson.Value) error {
+		if isBlock(tool) {
+			return j.blocks(tool, key, value)
+		}
 		if _, ok := value.Value.(hujson.Literal); ok {
 			return j.action(tool, "*", key, value)
 		}
@@ -187,10 +201,34 @@ func ParseJSON(data []byte, file string, opts *ParseOptions) (*Ruleset, error) {
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
+}
+
+// blocks reads the blocks of agents, or that of a condition.
+func (j jsonParser) blocks(kind string, key, value *hujson.Value) error {
+	before := j.block
+	defer func() { j.block = before }()
+	if _, ok := value.Value.(hujson.Literal); ok {
+		return j.refuse(j.at(value), `%s: want blocks of rules, as in {"reviewer": {"shell_exec": "deny"}} of agents and {"unattended": {"shell_exec": "deny"}} of when`, kind)
 	}
-	return NewRuleset(p.rules...)
+	return j.pairs(value, "block", func(name string, at, rules *hujson.Value) error {
+		j.block = before
+		switch {
+		case kind == agentsKey && !blockName(name):
+			return j.refuse(j.at(at), "agents: want the name of an agent, got %q: patterns are not for names", name)
+		case kind == whenKey && name != unattended:
+			return j.refuse(j.at(at), "when: unknown condition %q (known: %s)", name, unattended)
+		case kind == agentsKey && before.Agent != "", kind == whenKey && before.Unattended:
+			return j.refuse(j.at(key), "%s: it stands in such a block already", kind)
+		case kind == agentsKey:
+			j.block.Agent = name
+		default:
+			j.block.Unattended = true
+		}
+		if _, ok := rules.Value.(hujson.Literal); ok {
+			return j.refuse(j.at(rules), `%s: %s: want rules, as in {"shell_exec": "deny"}`, kind, name)
+		}
+		return j.rulesOf(rules)
+	})
 }
 
 // parseJSON parses the text into a tree.

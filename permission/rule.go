@@ -34,6 +34,7 @@ type Rule struct {
 	Pattern string // a glob that the value matches
 	Action  Action
 	Source  Source
+	Block   Block // for which sessions it is
 
 	// Own says that the rule is the worker's, and stands behind those of every
 	// agent: it keeps file tools out of folders that a sandbox protects by
@@ -44,7 +45,7 @@ type Rule struct {
 
 // String returns the rule as a sentence of the compact format.
 func (r Rule) String() string {
-	return fmt.Sprintf("%s: {%q: %s}", r.Tool, r.Pattern, r.Action)
+	return fmt.Sprintf("%s: {%q: %s}%s", r.Tool, r.Pattern, r.Action, r.Block)
 }
 
 // SyntaxError says what is wrong in a rule or in the text of a ruleset, and where.

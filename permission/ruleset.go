@@ -17,6 +17,10 @@ type Ruleset struct {
 	// compared with those alone. Bounded by maxTools.
 	byTool sync.Map // string to []*compiled
 	tools  atomic.Int32
+
+	blocks  bool     // there are some, and no session was chosen
+	chosen  sync.Map // Who to *Ruleset; bounded by maxTools
+	choices atomic.Int32
 }
 
 // maxTools bounds how many tools a ruleset remembers the rules of.
@@ -33,6 +37,7 @@ func NewRuleset(rules ...Rule) (*Ruleset, error) {
 		}
 		r.rules = append(r.rules, c)
 	}
+	r.blocks = hasBlocks(r.rules)
 	return r, nil
 }
 
@@ -64,7 +69,7 @@ func (r *Ruleset) Without(drop func(Rule) bool) *Ruleset {
 	if r == nil || !slices.ContainsFunc(r.rules, func(c *compiled) bool { return drop(c.Rule) }) {
 		return r
 	}
-	return &Ruleset{rules: slices.DeleteFunc(slices.Clone(r.rules), func(c *compiled) bool { return drop(c.Rule) })}
+	return &Ruleset{rules: slices.DeleteFunc(slices.Clone(r.rules), func(c *compiled) bool { return drop(c.Rule) }), blocks: r.blocks}
 }
 
 // Len returns the number of rules.
@@ -81,7 +86,7 @@ func (r *Ruleset) Append(rules ...Rule) (*Ruleset, error) {
 	if err != nil || r == nil {
 		return more, err
 	}
-	return &Ruleset{rules: slices.Concat(r.rules, more.rules)}, nil
+	return &Ruleset{rules: slices.Concat(r.rules, more.rules), blocks: r.blocks || more.blocks}, nil
 }
 
 // DeniesAll reports whether this ruleset alone denies every value of the tool.
@@ -119,7 +124,7 @@ func (r *Ruleset) of(tool string) []*compiled {
 	}
 	var rules []*compiled
 	for _, c := range r.rules {
-		if c.tool.Match(tool) {
+		if c.tool.Match(tool) && !(r.blocks && c.Block != (Block{}) && c.Action != Deny) {
 			rules = append(rules, c)
 		}
 	}

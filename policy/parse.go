@@ -100,9 +100,8 @@ func (r *reader) rules(v *hujson.Value) error {
 	if err != nil {
 		return err
 	}
-	if rules.Len() > 0 {
-		r.policy.rules = append(r.policy.rules, rules)
-	}
+	blocks, apart := rules.Apart()
+	r.policy.blocks, r.policy.rules = append(r.policy.blocks, blocks...), append(r.policy.rules, apart...)
 	return nil
 }
 

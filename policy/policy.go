@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/agentworker/worker/permission"
 )
@@ -16,12 +17,13 @@ import (
 type Policy struct {
 	files   []File
 	hash    string
-	rules   []*permission.Ruleset
-	bounds  map[string]Bound  // by the keys of settings
-	budgets []Budget          // one for each file that has any
-	lists   map[Kind][]list   // one for each file that has any
-	sandbox permission.Source // where one is required; no file means none is
-	noRules permission.Source // where "always" is forbidden; no file means it is not
+	rules   []*permission.Ruleset // of all blocks, a block of a file each
+	blocks  []permission.Block    // of which these are
+	bounds  map[string]Bound      // by the keys of settings
+	budgets []Budget              // one for each file that has any
+	lists   map[Kind][]list       // one for each file that has any
+	sandbox permission.Source     // where one is required; no file means none is
+	noRules permission.Source     // where "always" is forbidden; no file means it is not
 }
 
 // File is one file of a policy.
@@ -70,12 +72,22 @@ func (p *Policy) Hash() string {
 	return p.hash
 }
 
-// Rules returns the rules of each file that has any, for [permission.Layers].
-func (p *Policy) Rules() []*permission.Ruleset {
+// Rules returns the rules that are for a session, for [permission.Layers]: those of each
+// file that has any, and those of each block by itself, so that none lifts another's.
+func (p *Policy) Rules(w permission.Who) []*permission.Ruleset {
 	if p == nil {
 		return nil
 	}
-	return p.rules
+	if !slices.ContainsFunc(p.blocks, func(b permission.Block) bool { return b != permission.Block{} }) {
+		return p.rules
+	}
+	var rules []*permission.Ruleset
+	for i, b := range p.blocks {
+		if b.Has(w) {
+			rules = append(rules, p.rules[i])
+		}
+	}
+	return rules
 }
 
 // Narrows says for people what the policy narrows, a line for each thing.

@@ -54,7 +54,7 @@ func decides(t *testing.T, s *Store, text string) permission.Action {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := permission.Layers{Policies: p.Rules(), Static: permission.MustRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})}
+	l := permission.Layers{Policies: p.Rules(permission.Who{}), Static: permission.MustRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})}
 	return l.Decide([]permission.Value{{Tool: "shell_exec", Text: text}}).Action
 }
 
@@ -120,7 +120,7 @@ func TestStoreIsReadEachTime(t *testing.T) {
 	}
 	if s, err := open(filepath.Join(dir, "none"), ""); err != nil {
 		t.Error(err)
-	} else if p, err := s.Current(); p != nil || err != nil || p.Hash() != "" || p.Rules() != nil || p.Lasting() != nil {
+	} else if p, err := s.Current(); p != nil || err != nil || p.Hash() != "" || p.Rules(permission.Who{}) != nil || p.Lasting() != nil {
 		t.Errorf("without a policy: %v, %v", p, err)
 	}
 }

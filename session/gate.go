@@ -23,12 +23,17 @@ import (
 // layers returns the rulesets that judge calls of t now. nil means what they judge starts
 // no program.
 func (s *Session) layers(t tool.Tool) (*gate.Layers, error) {
-	return s.m.policy.Layers(&s.rules, s.id, t)
+	return s.m.policy.Layers(&s.rules, s.who(), s.id, t)
+}
+
+// who is the session as blocks of rules see it.
+func (s *Session) who() permission.Who {
+	return permission.Who{Agent: s.Agent(), Unattended: s.m.alone && !gate.Asks(s.approver)}
 }
 
 // readable returns what reports whether a tool that lists or searches may show a path.
 func (s *Session) readable(name string) func(path string) bool {
-	return s.m.policy.Readable(&s.rules, s.behavior.paths, name)
+	return s.m.policy.Readable(&s.rules, s.who(), s.behavior.paths, name)
 }
 
 // guard makes a panic on the way an error of the call: it must not end the

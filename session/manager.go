@@ -27,6 +27,7 @@ type Manager struct {
 	window     func(string) int64
 	approver   gate.Approver
 	unattended bool
+	alone      bool
 	audit      audit.Recorder
 	limits     Limits
 	retention  store.Retention
@@ -72,6 +73,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		window:     opts.Window,
 		approver:   opts.Approver,
 		unattended: opts.Unattended,
+		alone:      opts.Alone,
 		audit:      audit.Recorder{Log: opts.Audit, Logger: log},
 		limits:     limits,
 		retention:  opts.Retention,

@@ -42,6 +42,11 @@ type Options struct {
 	// call that the rules ask about is refused at once.
 	Unattended bool
 
+	// Alone says that nobody can be asked, with or without an Approver: there is neither
+	// a terminal nor a door. Rules may have a condition for that; that calls wait does not
+	// change it.
+	Alone bool
+
 	// Audit takes every decision of the gate, and the start and end of every session.
 	// What it can't take is refused. nil means only the log has decisions.
 	Audit *audit.Log

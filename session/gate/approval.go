@@ -35,6 +35,14 @@ func (f ApproverFunc) Approve(ctx context.Context, req *Request) (store.Answer, 
 
 // AlwaysYes approves every request, once. Calls that a rule denies never reach
 // it.
-var AlwaysYes Approver = ApproverFunc(func(context.Context, *Request) (store.Answer, error) {
+var AlwaysYes Approver = alwaysYes{}
+
+type alwaysYes struct{}
+
+// Approve implements [Approver].
+func (alwaysYes) Approve(context.Context, *Request) (store.Answer, error) {
 	return store.Answer{Verdict: store.ApproveOnce, By: "the caller"}, nil
-})
+}
+
+// Asks reports whether an approver asks somebody. nil means there is none.
+func Asks(a Approver) bool { return a != nil && a != AlwaysYes }

@@ -81,9 +81,9 @@ func (p *Policy) Current() (*policy.Policy, error) {
 	return p.Above.Current()
 }
 
-// Layers returns the rulesets that judge calls of t in a session now. nil means what they
-// judge starts no program.
-func (p *Policy) Layers(r *Rules, sessionID string, t tool.Tool) (*Layers, error) {
+// Layers returns the rulesets that judge calls of t in a session now, that of who. nil
+// means what they judge starts no program.
+func (p *Policy) Layers(r *Rules, who permission.Who, sessionID string, t tool.Tool) (*Layers, error) {
 	above, err := p.Current()
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (p *Policy) Layers(r *Rules, sessionID string, t tool.Tool) (*Layers, error
 	}
 	p.tell(err)
 	r.mu.Lock()
-	l := &Layers{Layers: permission.Layers{Policies: above.Rules(), Agents: r.agents, Static: static, Runtime: r.runtime}, lasting: above.Lasting(), Policy: above.Hash()}
+	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Agents: r.agents, Static: static.For(who), Runtime: r.runtime.For(who)}, lasting: above.Lasting(), Policy: above.Hash()}
 	r.mu.Unlock()
 	if sandboxed, ok := t.(tool.Sandboxed); ok {
 		l.sandboxed = true

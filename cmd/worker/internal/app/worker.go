@@ -101,6 +101,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 		Own:        p.Models().Own,
 		Approver:   approver,
 		Unattended: !attended && p.Settings.ApprovalTimeout == 0,
+		Alone:      !attended && !gate.Asks(approver),
 		Audit:      a.audit,
 		Prices:     prices,
 		EndNotes:   control.EndNotes,

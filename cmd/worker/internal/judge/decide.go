@@ -18,9 +18,13 @@ type evalCall struct {
 	Static  json.RawMessage
 	Rules   json.RawMessage // another name of Static
 	Runtime [][]string      // pairs of a tool and a pattern that "always" has allowed
-	Tool    string
-	Args    json.RawMessage
-	Values  []string // nil means those of Args
+
+	AgentName  string // for which agent's session blocks of rules are chosen
+	Unattended bool   // and whether anybody can be asked there
+
+	Tool   string
+	Args   json.RawMessage
+	Values []string // nil means those of Args
 }
 
 // evalAnswer is a line of eval's output.
@@ -91,26 +95,32 @@ func (j *Judge) evalLayers(call *evalCall) (*permission.Layers, error) {
 		call.Static = call.Rules
 	}
 	opts := &permission.ParseOptions{Home: j.ws.Home}
+	who := permission.Who{Agent: call.AgentName, Unattended: call.Unattended}
 	if given(call.Policy) {
 		rules, err := permission.ParseJSON(call.Policy, "policy", opts)
 		if err != nil {
 			return nil, err
 		}
-		layers.Policies = []*permission.Ruleset{rules}
+		blocks, apart := rules.Apart()
+		for i, b := range blocks {
+			if b.Has(who) {
+				layers.Policies = append(layers.Policies, apart[i])
+			}
+		}
 	}
 	if given(call.Agent) {
 		agent, err := permission.ParseJSON(call.Agent, "agent", opts)
 		if err != nil {
 			return nil, err
 		}
-		layers.Agents = []*permission.Ruleset{agent}
+		layers.Agents = []*permission.Ruleset{agent.For(who)}
 	}
 	if given(call.Static) {
 		static, err := permission.ParseJSON(call.Static, "static", opts)
 		if err != nil {
 			return nil, err
 		}
-		layers.Static = static
+		layers.Static = static.For(who)
 	}
 	var rules []permission.Rule
 	for i, pair := range call.Runtime {

@@ -50,6 +50,7 @@ type matchDocument struct {
 	agentdoc.Rule
 	Layer permission.Layer `json:"layer"`
 	Agent string           `json:"agent,omitempty"`
+	For   string           `json:"for,omitempty"` // the block of the rule: for whom it is
 	Wins  bool             `json:"wins"`
 }
 
@@ -76,7 +77,7 @@ func (doc *explainDocument) fill(e permission.Explanation) {
 		for _, m := range v.Matches {
 			match := matchDocument{
 				Rule:  agentdoc.Rule{Tool: m.Rule.Tool, Pattern: m.Rule.Pattern, Action: m.Rule.Action, Source: m.Rule.Source.String()},
-				Layer: m.Layer, Wins: m.Wins,
+				Layer: m.Layer, Wins: m.Wins, For: strings.TrimSpace(m.Rule.Block.String()),
 			}
 			if m.Layer == permission.LayerAgent {
 				match.Agent = doc.agent(m.Agent)
@@ -146,7 +147,11 @@ func (p commands) printExplanation(doc *explainDocument) error {
 			if m.Agent != "" {
 				layer += " " + termtext.OneLine(m.Agent, 60)
 			}
-			fmt.Fprintf(w, "  %s\t%s\t%s: %q\t%s\t%s\n", layer, m.Action, termtext.OneLine(m.Tool, 60), termtext.OneLine(m.Pattern, 500), termtext.OneLine(m.Source, 500), won)
+			source := m.Source
+			if m.For != "" {
+				source += " (" + m.For + ")"
+			}
+			fmt.Fprintf(w, "  %s\t%s\t%s: %q\t%s\t%s\n", layer, m.Action, termtext.OneLine(m.Tool, 60), termtext.OneLine(m.Pattern, 500), termtext.OneLine(source, 500), won)
 		}
 		if len(v.Matches) == 0 {
 			fmt.Fprintln(w, "  no rule matches")

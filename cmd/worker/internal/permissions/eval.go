@@ -23,12 +23,13 @@ func (p commands) evalCommand() *cobra.Command {
 		Long: `eval reads JSON lines from stdin and writes a line for each, as soon as it has it:
 
   {"agent": RULES|null, "static": RULES, "runtime": [[TOOL, PATTERN]...],
-   "policy": RULES|null, "tool": NAME, "args": {...}}
+   "policy": RULES|null, "agentName": NAME, "unattended": BOOL, "tool": NAME, "args": {...}}
   {"action": "allow|ask|deny",
    "layer": "policy|agent|static|runtime|default|tool", "rule": {...}|null,
    "values": [...]}
 
-RULES are in the form of permissions.jsonc, or an ordered list of pairs. "values"
+RULES are in the form of permissions.jsonc, or an ordered list of pairs; "agentName" and
+"unattended" choose their blocks, and may be left out. "values"
 in place of "args" are the texts to judge; args become values as the tool itself
 says, in the workspace of --dir. Of a line of the shell, "held" names the files
 that rules deny and that the sandbox keeps from it. With --shell it reads {"command"} and writes

@@ -21,6 +21,7 @@ import (
 
 type explainOptions struct {
 	agents []string
+	alone  bool
 	args   string
 	json   bool
 	expect string
@@ -39,8 +40,8 @@ a tool that is not built in it is the value itself, "*" (the call as such) if
 left out. --json-args gives all arguments instead.
 
 The layers are those of a new session of --agent; given twice, the second is
-called by the first. Without --agent only the policy and permissions.jsonc are asked. The exit
-status is 0 whatever the answer; with --expect it is 1 if the answer differs.`,
+called by the first. Without --agent only the policy and permissions.jsonc are asked. With
+--unattended they are those of a session where nobody can be asked. The exit status is 0 whatever the answer; with --expect it is 1 if the answer differs.`,
 		Args: usage.Args(cobra.RangeArgs(1, 2)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.explain(args, opts)
@@ -48,6 +49,7 @@ status is 0 whatever the answer; with --expect it is 1 if the answer differs.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.agents, "agent", nil, "the agent that makes the call; again for one that it calls")
+	flags.BoolVar(&opts.alone, "unattended", false, "as where nobody can be asked: blocks of rules for that count")
 	flags.StringVar(&opts.args, "json-args", "", "the arguments of the call, a JSON object, in place of ARG")
 	flags.BoolVar(&opts.json, "json", false, "print one JSON document")
 	flags.StringVar(&opts.expect, "expect", "", "allow, ask or deny: exit with status 1 if the answer is another")
@@ -114,7 +116,7 @@ func (p commands) explanation(args []string, opts explainOptions, agents func() 
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	doc := &explainDocument{Tool: args[0]}
-	layers, err := p.explainLayers(ws, opts.agents, agents, doc)
+	layers, err := p.explainLayers(ws, opts, agents, doc)
 	if err != nil {
 		return nil, err
 	}
@@ -131,9 +133,10 @@ func (p commands) explanation(args []string, opts explainOptions, agents func() 
 
 // explainLayers returns the layers that a new session has, and notes in doc
 // where each is from.
-func (p commands) explainLayers(ws *workspace.Workspace, names []string, agents func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, error) {
+func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, agents func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, error) {
 	doc.Layers = []layerDocument{}
 	layers := &permission.Layers{}
+	var judged []layerDocument // of agents
 	above, err := p.OpenPolicy()
 	if err != nil {
 		return nil, err
@@ -142,20 +145,14 @@ func (p commands) explainLayers(ws *workspace.Workspace, names []string, agents 
 	if err != nil {
 		return nil, err
 	}
-	for _, rules := range now.Rules() {
-		layers.Policies = append(layers.Policies, rules)
-		for rule := range rules.Rules() {
-			doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerPolicy, Source: rule.Source.File, Rules: rules.Len()})
-			break
-		}
-	}
-	if len(names) > 0 {
+	who := permission.Who{Unattended: opts.alone}
+	if len(opts.agents) > 0 {
 		snapshot, err := agents()
 		if err != nil {
 			return nil, err
 		}
 		depth := 1
-		for i, name := range names {
+		for i, name := range opts.agents {
 			def, ok := snapshot.Agent(name)
 			if !ok {
 				return nil, exit.Usage(fmt.Errorf("there is no agent %q; 'worker agents list' shows the agents, and what is wrong with files", name))
@@ -168,10 +165,19 @@ func (p commands) explainLayers(ws *workspace.Workspace, names []string, agents 
 				return nil, err
 			}
 			depth++
+			who.Agent = def.Name
 			layers.Agents = append(layers.Agents, rules)
-			doc.Layers = append(doc.Layers, layerDocument{permission.LayerAgent, name, agentdoc.Origin(def), rules.Len()})
+			judged = append(doc.Layers, layerDocument{permission.LayerAgent, name, agentdoc.Origin(def), rules.Len()})
 		}
 	}
+	for _, rules := range now.Rules(who) {
+		layers.Policies = append(layers.Policies, rules)
+		for rule := range rules.Rules() {
+			doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerPolicy, Source: rule.Source.File + rule.Block.String(), Rules: rules.Len()})
+			break
+		}
+	}
+	doc.Layers = append(doc.Layers, judged...)
 	from := app.RulesFile(ws)
 	static, exists, err := permission.ReadFile(from, ws.Home)
 	if err != nil {
@@ -180,8 +186,8 @@ func (p commands) explainLayers(ws *workspace.Workspace, names []string, agents 
 	if !exists {
 		from += " (not made yet: the defaults)"
 	}
-	layers.Static = static
-	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerStatic, Source: from, Rules: static.Len()},
+	layers.Static = static.For(who)
+	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerStatic, Source: from, Rules: layers.Static.Len()},
 		layerDocument{Layer: permission.LayerRuntime, Source: "none in a new session"})
 	return layers, nil
 }
