@@ -86,3 +86,27 @@ func TestPolicyIsAboveAll(t *testing.T) {
 		t.Errorf("a session began under a policy that can't be read: %v", err)
 	}
 }
+
+// TestResultsAreMaskedInEvents: a model sees what a tool has returned, and its followers not
+// the credentials in it.
+func TestResultsAreMaskedInEvents(t *testing.T) {
+	key := "gh" + "p_" + strings.Repeat("a1B2c3D4", 5)[:36]
+	seen := ""
+	e := newEnv(t, turns{
+		calls(call("1", "touch", key)),
+		func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+			seen = req.Messages[len(req.Messages)-1].ToolResults[0].Text
+			say("done")(ctx, req, yield)
+		},
+	}, nil)
+	s := e.open(session.Spec{Tools: []tool.Tool{echo("touch")}, Rules: permission.MustRuleset(rule("*", "*", permission.Allow))})
+	e.end(s, s.Prompt(t.Context(), "go"))
+	if !strings.Contains(seen, key) {
+		t.Errorf("the model sees %q", seen)
+	}
+	for _, ev := range e.events(s) {
+		if end, ok := ev.(event.ToolCallEnd); ok && end.Result != strings.ReplaceAll(seen, key, "[masked: GitHub]") {
+			t.Errorf("its followers see %q", end.Result)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 )
@@ -135,7 +136,7 @@ func (s *Session) publishEnd(inv *invocation) {
 	ev := event.ToolCallEnd{
 		ToolCallID: inv.ID,
 		ToolName:   inv.Name,
-		Result:     inv.res.Text,
+		Result:     secrets.Mask(inv.res.Text), // the model of this session sees the text itself
 		IsError:    inv.res.IsError,
 		Truncated:  inv.res.Truncated,
 		Refused:    inv.res.Refused,

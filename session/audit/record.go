@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 )
@@ -108,7 +109,7 @@ func (r Record) Decided(values []permission.Value, d permission.Decision) Record
 	r.Values = make([]Value, 0, min(len(values), maxValues))
 	size := 0
 	for i, v := range values {
-		text := termtext.CutBytes(v.Text, maxText)
+		text := text(v.Text)
 		if size += len(text); i == maxValues || size > maxTexts {
 			r.LeftOut = len(values) - i
 			break
@@ -141,5 +142,5 @@ func (r Record) cleaned() Record {
 	return r
 }
 
-// text returns a text as the log may have it.
-func text(s string) string { return termtext.CutBytes(s, maxText) }
+// text returns a text as the log may have it: without what looks like a credential.
+func text(s string) string { return termtext.CutBytes(secrets.Mask(s), maxText) }

@@ -22,6 +22,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/workflow"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/workspace"
 )
@@ -133,9 +134,9 @@ func (p *Program) KeepLog() (end func(), err error) {
 
 // Logger logs to stderr, and once [Program.KeepLog] was called to the state folder.
 func (p *Program) Logger() *slog.Logger {
-	handler := slog.Handler(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: p.Settings.LogLevel}))
+	handler := slog.Handler(slog.NewTextHandler(secrets.Writer(p.Stderr), &slog.HandlerOptions{Level: p.Settings.LogLevel}))
 	if p.log != nil {
-		file := slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: min(p.Settings.LogLevel, slog.LevelInfo)})
+		file := slog.NewTextHandler(secrets.Writer(p.log), &slog.HandlerOptions{Level: min(p.Settings.LogLevel, slog.LevelInfo)})
 		handler = slog.NewMultiHandler(handler, file.WithAttrs([]slog.Attr{slog.Int("pid", os.Getpid())}))
 	}
 	return slog.New(logfile.Limited(handler))
