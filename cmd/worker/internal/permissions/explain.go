@@ -167,7 +167,7 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, ag
 			depth++
 			who.Agent = def.Name
 			layers.Agents = append(layers.Agents, rules)
-			judged = append(doc.Layers, layerDocument{permission.LayerAgent, name, agentdoc.Origin(def), rules.Len()})
+			judged = append(judged, layerDocument{permission.LayerAgent, name, agentdoc.Origin(def), rules.Len()})
 		}
 	}
 	for _, rules := range now.Rules(who) {
