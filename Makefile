@@ -39,7 +39,7 @@ soak: # all of it, also behind what fails
 	step() { echo "$$*"; env "$$@" || failed="$$failed$$(printf '\n  %s' "$$*")"; }; \
 	step go run ./internal/soak $(CAMPAIGNS); \
 	step SOAK=1 go test -count 1 -timeout 30m -run TestDamage -v ./cmd/worker; \
-	step SOAK=1 go test -count 1 -timeout 30m -run TestKilledTree ./taskt; \
+	step SOAK=1 go test -count 1 -timeout 30m -run 'TestKilledTree|TestTakeoverTree' ./taskt; \
 	step SANDBOX_ROWS=all go test -tags soak -count 1 -timeout 120m ./sandbox; \
 	step SANDBOX_ROWS=all go test -count 1 -timeout 30m -run TestAttacks ./cmd/worker; \
 	step go run ./internal/soak/history $(HISTORY); \

@@ -171,7 +171,8 @@ func (s *Service) ended(r *Result) string {
 type FullError struct {
 	Limit     int    // how many run at once
 	PerParent bool   // it is that of one caller's; else the worker's
-	Yours     string // those that the caller has running
+	Yours     string // those that the caller has running in the background
+	Waited    int    // how many more of the caller's run, for which calls of it wait
 }
 
 // Is reports whether target is [ErrFull].
@@ -183,10 +184,14 @@ func (e *FullError) Error() string {
 		what = fmt.Sprintf("%d subagents of yours run, and no more may at once (--max-per-parent)", e.Limit)
 	}
 	switch {
-	case e.Yours == "":
+	case e.Yours == "" && e.Waited == 0:
 		what += "; none of them is yours"
-	default:
+	case e.Yours == "":
+		what += fmt.Sprintf("; yours are %d for which your calls wait", e.Waited)
+	case e.Waited == 0:
 		what += "; yours are " + e.Yours
+	default:
+		what += fmt.Sprintf("; yours are %s, and %d more for which your calls wait", e.Yours, e.Waited)
 	}
 	return what + ". Wait for one with task_wait, stop one with task_stop, or make the call without background: then it waits for its turn"
 }

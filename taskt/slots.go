@@ -198,7 +198,11 @@ func (p *slots) full(parentID string, depth int) *FullError {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := &FullError{Limit: p.running}
-	if q := p.depths[depth-1].queues[parentID]; q != nil && q.running == p.perParent {
+	running := 0
+	if q := p.depths[depth-1].queues[parentID]; q != nil {
+		running = q.running
+	}
+	if running == p.perParent {
 		e.Limit, e.PerParent = p.perParent, true
 	}
 	var yours []string
@@ -208,6 +212,6 @@ func (p *slots) full(parentID string, depth int) *FullError {
 		}
 	}
 	slices.Sort(yours)
-	e.Yours = strings.Join(yours, ", ")
+	e.Yours, e.Waited = strings.Join(yours, ", "), running-len(yours)
 	return e
 }

@@ -102,6 +102,9 @@ func TestFullSays(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", parent, got, want)
 		}
 	}
+	if got, want := p.full("b", 1).Error(), "3 subagents run, and no more may at once in this worker (--max-children); yours are 1 for which your calls wait. "; !strings.HasPrefix(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
 	other.release()
 	if p.try("c", 1) == nil {
 		t.Error("no slot after one was given back")

@@ -54,8 +54,8 @@ func (s setup) over(t *testing.T, bus *eventbus.Bus) (*env, []*store.Record) {
 
 // TestTakeoverTree: wherever in a run of nested subagents in the background their process
 // was killed, another one goes on with those whose last step allows it, and ends the
-// others; each has one end, and each parent is told once of each. A detached one goes on
-// whatever has become of its caller.
+// others; each has one end, and each parent is told once of each. What was used is known,
+// and is within the budgets.
 func TestTakeoverTree(t *testing.T) {
 	stored, boot := recordTree(t)
 	step := 17
@@ -72,6 +72,7 @@ func TestTakeoverTree(t *testing.T) {
 		ok := t.Run(fmt.Sprint(n), func(t *testing.T) {
 			e, records := tree.over(t, bus)
 			checkTold(t, bus, e.sessions.Store(), make(map[string]string))
+			checkBudgets(t, bus, e.sessions.Store())
 			for _, r := range records {
 				takeovers += r.Takeovers
 				checkRuns(t, bus, r)

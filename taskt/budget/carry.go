@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -35,7 +36,7 @@ func Carry(ctx context.Context, sessions *store.Store, of, within event.Path, id
 		if slices.ContainsFunc(within, func(hop event.Hop) bool { return hop.SessionID == of[n-1].SessionID }) {
 			break
 		}
-		sets, err := Own(ctx, sessions, of[:n])
+		sets, at, err := ofRuns(ctx, sessions, of[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +45,7 @@ func Carry(ctx context.Context, sessions *store.Store, of, within event.Path, id
 		}
 		for _, set := range sets {
 			if set.Of == nil {
-				set.Of = slices.Clone(of[:n])
+				set.Of = slices.Clone(at)
 			}
 			if err := alone(ctx, sessions, set.Of, id); err != nil {
 				return nil, err
@@ -65,6 +66,29 @@ func Carry(ctx context.Context, sessions *store.Store, of, within event.Path, id
 		}
 	}
 	return carried, nil
+}
+
+// ofRuns is [Own] for the newest run of a session whose log says what was set for it: that
+// of the last one may end before. It returns the path of that run, too.
+func ofRuns(ctx context.Context, sessions *store.Store, path event.Path) ([]Set, event.Path, error) {
+	for {
+		sets, err := Own(ctx, sessions, path)
+		if err != nil || len(sets) > 0 {
+			return sets, path, err
+		}
+		state, err := sessions.State(ctx, path)
+		if err != nil || state.Record.Resumes == "" {
+			return nil, nil, err
+		}
+		before, err := sessions.Get(ctx, state.Record.Resumes)
+		if errors.Is(err, store.ErrNotFound) || err == nil && before.ID != state.Record.Resumes {
+			return nil, nil, nil // it is deleted
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		path = before.Path
+	}
 }
 
 // alone returns a [SharedError] if a session runs below another one, or as a next run of
