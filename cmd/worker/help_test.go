@@ -1,13 +1,31 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
 
-// TestHelpFits: the help of every command fits into 80 columns.
+// TestHelpFits: the help of every command fits into 80 columns, and the documentation
+// has each command.
 func TestHelpFits(t *testing.T) {
+	var pages []byte
+	for _, folder := range []string{"guide", "reference"} {
+		names, err := filepath.Glob(filepath.Join("..", "..", "docs", folder, "*.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			page, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages = append(pages, page...)
+		}
+	}
 	var look func(args []string)
 	look = func(args []string) {
 		code, out, said := command(t, nil, append(args, "--help")...)
@@ -18,6 +36,13 @@ func TestHelpFits(t *testing.T) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
 				t.Errorf("%v: %d columns: %s", args, n, line)
 			}
+		}
+		pattern := `\bworker`
+		for _, arg := range args {
+			pattern += `\b.*\b` + arg + `\b`
+		}
+		if !regexp.MustCompile(pattern).Match(pages) {
+			t.Errorf("docs do not have 'worker %s'", strings.Join(args, " "))
 		}
 		_, list, _ := strings.Cut(out, "\nAvailable Commands:\n")
 		list, _, _ = strings.Cut(list, "\n\n")
