@@ -212,7 +212,8 @@ func (l *Log) run() {
 			wake(l.begun)
 		}
 	}
-	for l.storePending(ctx) != nil && wait(ctx.Done(), retryAfter) {
+	for err := l.storePending(ctx); err != nil && mayRepeat(err) && wait(ctx.Done(), again); {
+		err = l.storePending(ctx)
 	}
 }
 
