@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/agents"
+	"github.com/agentworker/worker/cmd/worker/internal/agenttest"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/audits"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
@@ -94,6 +95,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		p.mcpCommand(),
 		p.acpCommand(),
 		agents.Commands(p.Program),
+		agenttest.Command(p.Program),
 		permissions.Commands(p.Program),
 		p.approvalsCommand(),
 		audits.Commands(p.Program),

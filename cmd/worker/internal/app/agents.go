@@ -33,6 +33,10 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 	if _, err := p.OpenPolicy(); err != nil {
 		return nil, err
 	}
+	known := p.Models().Known
+	if p.Instead.Model != nil {
+		known = func(string) bool { return true }
+	}
 	opts := &agentdefs.Options{
 		Nesting:    p.Settings.MaxDepth > 1,
 		Home:       ws.Home,
@@ -40,7 +44,7 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 		Dirs:       p.Settings.AgentsDirs,
 		From:       p.Settings.AgentsFrom,
 		ToolsHome:  ws.Home,
-		KnownModel: p.Models().Known,
+		KnownModel: known,
 		Tools:      toolNames(),
 		Logger:     p.Logger(),
 	}

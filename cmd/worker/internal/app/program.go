@@ -40,6 +40,7 @@ type Program struct {
 	OneOutput bool             // stdout and stderr lead to the same place
 
 	Settings settings.Settings
+	Instead  Instead                 // of its own models and tools
 	Abort    context.CancelCauseFunc // ends the program with a reason; set by who runs it
 	log      *logfile.File           // of the state folder; nil means none
 	above    above                   // what an administrator forbids

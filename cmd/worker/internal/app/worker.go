@@ -91,14 +91,18 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 	if err != nil {
 		return nil, exit.Usage(err)
 	}
+	models, own := p.Models().Get, p.Models().Own
+	if p.Instead.Model != nil {
+		models, own = p.Instead.Model, nil
+	}
 	a.Sessions, err = session.OpenManager(ctx, session.Options{
 		Bus:        s.Bus,
 		Workspace:  permission.Workspace{Root: ws.Root, Home: ws.Home},
 		Static:     rules,
 		Policy:     above,
 		RulesFile:  RulesFile(ws),
-		Model:      p.Models().Get,
-		Own:        p.Models().Own,
+		Model:      models,
+		Own:        own,
 		Approver:   approver,
 		Unattended: !attended && p.Settings.ApprovalTimeout == 0,
 		Alone:      !attended && !gate.Asks(approver),
@@ -131,8 +135,8 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 		Sessions: a.Sessions,
 		Agents:   a.Agents,
 		Root:     ws.Root,
-		Tools:    tool.Builtin(a.files),
-		In:       func(dir string) []tool.Tool { return tool.BuiltinIn(a.files, dir) },
+		Tools:    p.Instead.tools(tool.Builtin(a.files)),
+		In:       func(dir string) []tool.Tool { return p.Instead.tools(tool.BuiltinIn(a.files, dir)) },
 		Isolate:  a.isolate,
 		Rules:    p.OwnRules(ws),
 		Budget:   p.Settings.Budget.Limits,

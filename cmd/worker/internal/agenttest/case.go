@@ -1,0 +1,292 @@
+// Package agenttest has the command 'worker test': cases of what agents are to do, played
+// from recordings, and what is expected of them.
+package agenttest
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/agentworker/worker/session/store"
+)
+
+// Case is a case of a file: one document of its YAML.
+type Case struct {
+	file string // as it is shown
+	line int    // where the document begins
+
+	Name      value[string]        `yaml:"name"`  // default: the file's, without its extension
+	Agent     value[string]        `yaml:"agent"` // required
+	Prompt    value[string]        `yaml:"prompt"`
+	Recording value[string]        `yaml:"recording"` // relative to the file
+	Model     value[string]        `yaml:"model"`     // as --model has it; a script of replay/ is relative to the file
+	Workspace value[string]        `yaml:"workspace"` // the folder that is copied, relative to the file; default: the workspace
+	Files     map[string]string    `yaml:"files"`     // written into the copy
+	Rules     value[yaml.Node]     `yaml:"permissions"`
+	Approve   bool                 `yaml:"approve"`  // what the rules ask is allowed
+	Timeout   value[time.Duration] `yaml:"timeout"`  // default: --timeout
+	PassRate  value[float64]       `yaml:"passRate"` // the share of trials that must pass; default 1
+	Expect    Expect               `yaml:"expect"`
+}
+
+// Expect is what is expected of a run. A field that is left out expects nothing, but Status,
+// which is completed then.
+type Expect struct {
+	Status    value[string]    `yaml:"status"`
+	Contains  texts            `yaml:"contains"` // of the answer, or of the error of a task that has failed
+	Matches   texts            `yaml:"matches"`
+	Equals    *value[string]   `yaml:"equals"`
+	JSON      value[yaml.Node] `yaml:"json"`  // path: value
+	Tools     texts            `yaml:"tools"` // that are called, by the agent or a subagent of it
+	NotTools  texts            `yaml:"notTools"`
+	Order     texts            `yaml:"order"`   // of the first calls of these tools
+	Denials   *denials         `yaml:"denials"` // how many calls, or of which tools
+	Changed   *texts           `yaml:"changed"` // the files of the copy that differ at the end
+	MaxTokens value[int64]     `yaml:"maxTokens"`
+}
+
+// value is a value with the line that has it; 0 means none has.
+type value[T any] struct {
+	V    T
+	line int
+}
+
+// UnmarshalYAML implements [yaml.Unmarshaler].
+func (v *value[T]) UnmarshalYAML(n *yaml.Node) error {
+	v.line = n.Line
+	return n.Decode(&v.V)
+}
+
+// texts are one text or several.
+type texts struct{ all []value[string] }
+
+// UnmarshalYAML implements [yaml.Unmarshaler].
+func (t *texts) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		t.all = make([]value[string], 1)
+		return t.all[0].UnmarshalYAML(n)
+	}
+	t.all = []value[string]{}
+	return n.Decode(&t.all)
+}
+
+// denials are a number of calls that were denied, or the tools of them.
+type denials struct {
+	line  int
+	count int
+	tools []string // nil: any
+}
+
+// UnmarshalYAML implements [yaml.Unmarshaler].
+func (d *denials) UnmarshalYAML(n *yaml.Node) error {
+	d.line = n.Line
+	if n.Kind == yaml.SequenceNode {
+		d.tools = []string{}
+		return n.Decode(&d.tools)
+	}
+	return n.Decode(&d.count)
+}
+
+// maxFile bounds a file of cases, in bytes.
+const maxFile = 1 << 20
+
+// Find returns the cases of files, and of all .yaml and .yml files of folders. All that
+// is wrong with them is the error, a line each.
+func Find(paths []string) ([]*Case, error) {
+	var all []*Case
+	var wrong []error
+	for _, path := range paths {
+		files := []string{path}
+		if info, err := os.Stat(path); err != nil {
+			wrong = append(wrong, err)
+			continue
+		} else if info.IsDir() {
+			entries, err := os.ReadDir(path)
+			if err != nil {
+				return nil, err
+			}
+			files = nil
+			for _, e := range entries {
+				if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") {
+					files = append(files, filepath.Join(path, e.Name()))
+				}
+			}
+		}
+		for _, file := range files {
+			cases, err := load(file)
+			all = append(all, cases...)
+			if err != nil {
+				wrong = append(wrong, err)
+			}
+		}
+	}
+	if len(all) == 0 && len(wrong) == 0 {
+		wrong = append(wrong, fmt.Errorf("%s: no test cases (*.yaml)", strings.Join(paths, ", ")))
+	}
+	return all, errors.Join(wrong...)
+}
+
+func load(file string) ([]*Case, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s: it is larger than %d MiB", file, maxFile>>20)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Parse(file, data)
+}
+
+// Parse reads the cases of a file.
+func Parse(file string, data []byte) ([]*Case, error) {
+	dec, nodes := yaml.NewDecoder(bytes.NewReader(data)), yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	var all []*Case
+	var wrong []error
+	for {
+		var node yaml.Node
+		err := nodes.Decode(&node)
+		if errors.Is(err, io.EOF) {
+			return all, errors.Join(wrong...)
+		}
+		if err != nil {
+			return all, errors.Join(append(wrong, placed(file, 1, err))...)
+		}
+		c := &Case{file: file, line: max(1, node.Line)}
+		if len(node.Content) > 0 {
+			c.line = node.Content[0].Line
+		}
+		err = dec.Decode(c)
+		if err == nil {
+			err = c.check()
+		} else {
+			err = placed(file, c.line, err)
+		}
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		all = append(all, c)
+	}
+}
+
+// What errors of YAML look like.
+var (
+	atLine  = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
+	unknown = regexp.MustCompile(`field (.*) not found in type .*`)
+)
+
+// placed gives errors of YAML their place.
+func placed(file string, line int, err error) error {
+	messages := []string{err.Error()}
+	if types, ok := errors.AsType[*yaml.TypeError](err); ok {
+		messages = types.Errors
+	}
+	var all []error
+	for _, m := range messages {
+		at := line
+		if found := atLine.FindStringSubmatch(m); found != nil {
+			at, _ = strconv.Atoi(found[1]) // digits
+			m = found[2]
+		}
+		m = unknown.ReplaceAllString(m, "unknown field $1 (docs/guide/test-agents.md lists all)")
+		all = append(all, fmt.Errorf("%s:%d: %s", file, at, m))
+	}
+	return errors.Join(all...)
+}
+
+// statuses are those that a run can end with.
+var statuses = []string{string(store.Completed), string(store.Failed), string(store.TimedOut), string(store.Cancelled)}
+
+// check returns what is wrong with a case, and fills in what it leaves out.
+func (c *Case) check() error {
+	var wrong []error
+	fail := func(line int, format string, args ...any) {
+		wrong = append(wrong, fmt.Errorf("%s:%d: %s", c.file, cmp.Or(line, c.line), fmt.Sprintf(format, args...)))
+	}
+	if c.Name.V == "" {
+		c.Name.V = strings.TrimSuffix(filepath.Base(c.file), filepath.Ext(c.file))
+	}
+	if c.Agent.V == "" {
+		fail(c.Agent.line, "agent is missing: the name of the agent that is tested")
+	}
+	if strings.TrimSpace(c.Prompt.V) == "" {
+		fail(c.Prompt.line, "prompt is missing: what the agent is to do")
+	}
+	if c.Expect.Status.V == "" {
+		c.Expect.Status.V = string(store.Completed)
+	}
+	if !slices.Contains(statuses, c.Expect.Status.V) {
+		fail(c.Expect.Status.line, "unknown status %q (use %s)", c.Expect.Status.V, strings.Join(statuses, ", "))
+	}
+	for _, m := range c.Expect.Matches.all {
+		if _, err := regexp.Compile(m.V); err != nil {
+			fail(m.line, "matches: %v", err)
+		}
+	}
+	if c.Expect.JSON.line > 0 && c.Expect.JSON.V.Kind != yaml.MappingNode {
+		fail(c.Expect.JSON.line, "json is not a mapping of paths to values")
+	}
+	if c.Rules.line > 0 && c.Rules.V.Kind != yaml.MappingNode && c.Rules.V.Kind != yaml.ScalarNode {
+		fail(c.Rules.line, "permissions is neither a mapping nor a word")
+	}
+	if r := c.PassRate; r.line > 0 && (r.V <= 0 || r.V > 1) {
+		fail(r.line, "passRate %v is not above 0 and up to 1", r.V)
+	}
+	if c.PassRate.line == 0 {
+		c.PassRate.V = 1
+	}
+	for name := range c.Files {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			fail(0, "files: the path %q is not one in the workspace", name)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// path returns a path that a case names, which is relative to its file.
+func (c *Case) path(name string) string {
+	if name = filepath.FromSlash(name); filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(c.file), name)
+}
+
+// notInName is what the name of a recording has no part of.
+var notInName = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// recording returns the file of the recording of a case; empty means it is run on its
+// model.
+func (c *Case) recording() string {
+	switch {
+	case c.Recording.V != "":
+		return c.path(c.Recording.V)
+	case c.Model.V != "":
+		return ""
+	}
+	return c.path(filepath.Join("recordings", strings.Trim(notInName.ReplaceAllString(strings.ToLower(c.Name.V), "-"), "-")+".json"))
+}
+
+// model returns the name of the model of a case; empty means the default.
+func (c *Case) model() string {
+	if script, ok := strings.CutPrefix(c.Model.V, "replay/"); ok {
+		return "replay/" + c.path(script)
+	}
+	return c.Model.V
+}

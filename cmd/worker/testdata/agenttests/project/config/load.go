@@ -1,0 +1,4 @@
+package config
+
+// Load loads the configuration.
+func Load() {}
