@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// action is action.yml, as far as the test knows it.
+type action struct {
+	Inputs map[string]struct{ Description, Default string }
+	Runs   struct {
+		Using string
+		Steps []struct {
+			ID, Shell, Run string
+			Env            map[string]string
+		}
+	}
+}
+
+// play runs the steps of an action as a runner does: the text of a step in its shell, what
+// the inputs hold in its environment. It returns the output of all, and the exit status of
+// the last one.
+func (a *action) play(t *testing.T, dir string, inputs map[string]string) (said string, status int) {
+	t.Helper()
+	for _, step := range a.Runs.Steps {
+		cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step.Run)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "CI=true", "GITHUB_ACTIONS=true", "HOME="+dir, "XDG_STATE_HOME="+dir+"/state",
+			"RUNNER_TEMP="+dir+"/temp", "GITHUB_OUTPUT="+dir+"/output", "GITHUB_STEP_SUMMARY="+dir+"/summary")
+		for name, value := range step.Env {
+			if input, ok := strings.CutPrefix(value, "${{ inputs."); ok {
+				input = strings.TrimSuffix(input, " }}")
+				value = inputs[input]
+				if _, given := inputs[input]; !given {
+					value = a.Inputs[input].Default
+				}
+			}
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+		out, err := cmd.CombinedOutput()
+		said += string(out)
+		if err != nil {
+			return said, cmd.ProcessState.ExitCode()
+		}
+	}
+	return said, 0
+}
+
+// TestAction: the action runs a task, test cases and a check, and no input is a part of
+// what a shell runs.
+func TestAction(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "action.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a action
+	if err := yaml.Unmarshal(data, &a); err != nil || a.Runs.Using != "composite" || len(a.Runs.Steps) != 2 {
+		t.Fatalf("action.yml: %v, %+v", err, a)
+	}
+	input := regexp.MustCompile(`^\$\{\{ (?:inputs\.([a-z]+)|github\.action_path) \}\}$`)
+	used := make(map[string]bool)
+	for _, step := range a.Runs.Steps {
+		if strings.Contains(step.Run, "${{") || step.Shell != "bash" {
+			t.Errorf("the step %s has an input in its text, or no shell", step.ID)
+		}
+		for name, value := range step.Env {
+			m := input.FindStringSubmatch(value)
+			if m == nil {
+				t.Errorf("%s of the step %s is %q", name, step.ID, value)
+				continue
+			}
+			used[m[1]] = true
+		}
+	}
+	for name := range a.Inputs {
+		if !used[name] {
+			t.Errorf("the input %s is not used", name)
+		}
+	}
+	worker, err := exec.LookPath("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(name string) string {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	write("script.jsonl", `{"text": "a.txt:1 is empty\n::add-mask::x"}`)
+	write("a.txt", "\n")
+	const prompt = "-x'\"\n$(touch pwned) `touch pwned`\n::error::no"
+	said, status := a.play(t, dir, map[string]string{"worker": worker, "agent": "general", "prompt": prompt, "model": "replay/script.jsonl"})
+	var result struct{ Text string }
+	if err := json.Unmarshal([]byte(read("temp/agentworker/result.json")), &result); err != nil || status != 0 || !strings.HasPrefix(result.Text, "a.txt:1") {
+		t.Errorf("task: exit status %d, %v, %+v: %s", status, err, result, said)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "pwned")); err == nil {
+		t.Error("a part of the prompt was run")
+	}
+	if !strings.Contains(said, "\n::warning file=a.txt,line=1,") || strings.Count("\n"+said, "\n::") != 1 {
+		t.Errorf("task has printed: %s", said)
+	}
+	if got := read("output"); !strings.Contains(got, "status=0\n") || !strings.Contains(got, "junit=") || !strings.Contains(read("summary"), "worker task `general`: done") {
+		t.Errorf("task: the outputs are %s", got)
+	}
+	write("a b/case.yaml", "agent: general\nprompt: x\nmodel: replay/../script.jsonl\nexpect: {contains: full}\n")
+	said, status = a.play(t, dir, map[string]string{"worker": worker, "run": "test", "paths": "a b\n"})
+	if status != 1 || !strings.Contains(said, "::error file=a b/case.yaml,line=4,title=case::the answer does not contain") {
+		t.Errorf("test: exit status %d: %s", status, said)
+	}
+	write(".agents/agents/broken.md", "---\nname: [\n---\n")
+	said, status = a.play(t, dir, map[string]string{"worker": worker, "run": "lint"})
+	if status != 1 || !strings.Contains(said, "::error file=.agents/agents/broken.md,line=") {
+		t.Errorf("lint: exit status %d: %s", status, said)
+	}
+	if said, status = a.play(t, dir, map[string]string{"worker": worker, "run": "$(touch pwned)"}); status != 2 {
+		t.Errorf("another command: exit status %d: %s", status, said)
+	}
+}
