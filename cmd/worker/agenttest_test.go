@@ -53,7 +53,7 @@ expect:
 `
 
 const agentScript = `{"toolCalls": [{"name": "read_file", "arguments": {"path": "x.txt"}}]}
-{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "pwd; date +%Y-%m-%dT%H:%M:%S; echo x >made"}}]}
+{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "cd $PWD; pwd; date +%Y-%m-%dT%H:%M:%S; echo x >made"}}]}
 {"text": "hello"}
 `
 

@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/agenttest"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/audits"
+	"github.com/agentworker/worker/cmd/worker/internal/bundle"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 	"github.com/agentworker/worker/cmd/worker/internal/runs"
@@ -96,6 +97,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		p.acpCommand(),
 		agents.Commands(p.Program),
 		agenttest.Command(p.Program),
+		bundle.Replay(p.Program),
 		permissions.Commands(p.Program),
 		p.approvalsCommand(),
 		audits.Commands(p.Program),

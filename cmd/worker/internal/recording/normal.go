@@ -12,7 +12,7 @@ import (
 )
 
 // Normal replaces what differs from run to run by fixed words. It is safe for concurrent use.
-type Normal struct{ folders *strings.Replacer }
+type Normal struct{ folders, back *strings.Replacer }
 
 // NewNormal returns a Normal for a run in these folders, by the words that stand for them.
 func NewNormal(folders map[string]string) *Normal {
@@ -25,14 +25,17 @@ func NewNormal(folders map[string]string) *Normal {
 		}
 	}
 	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Compare(len(b.folder), len(a.folder)) })
-	var words []string
+	var words, back []string
+	for folder, word := range folders {
+		back = append(back, word, folder)
+	}
 	for _, p := range pairs {
 		words = append(words, p.folder, p.word)
 		if slashed := filepath.ToSlash(p.folder); slashed != p.folder {
 			words = append(words, slashed, p.word)
 		}
 	}
-	return &Normal{strings.NewReplacer(words...)}
+	return &Normal{strings.NewReplacer(words...), strings.NewReplacer(back...)}
 }
 
 // What differs from run to run: our own ids, points in time, and how long something took.
@@ -76,11 +79,13 @@ func arguments(text string) string {
 	if json.Unmarshal([]byte(text), &value) != nil {
 		return text
 	}
-	data, err := json.Marshal(value)
-	if err != nil {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
 		return text
 	}
-	return string(data)
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // call is a request as it is recorded; its texts are added to r.

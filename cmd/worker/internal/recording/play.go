@@ -74,7 +74,8 @@ func (m *played) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 			yield(nil, &model.Error{Model: m.name, Kind: model.ErrInvalid, Message: "the recording does not have this call: " + differs})
 			return
 		}
-		for _, part := range answer.parts() {
+		here := answer.mapped(m.by.normal.back.Replace)
+		for _, part := range here.parts() {
 			if !yield(part, nil) {
 				return
 			}

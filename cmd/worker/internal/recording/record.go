@@ -67,6 +67,7 @@ func (m *recorded) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 }
 
 func (r *Recorder) add(c *Call) {
+	c.Answer = c.Answer.mapped(r.normal.folders.Replace)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rec.Calls = append(r.rec.Calls, c)

@@ -155,13 +155,14 @@ func (r *Recording) Masked(mask func(string) string) *Recording {
 		for _, hash := range c.Messages {
 			made.Messages = append(made.Messages, again[hash])
 		}
-		made.Answer = c.Answer.masked(mask)
+		made.Answer = c.Answer.mapped(mask)
 		masked.Calls = append(masked.Calls, &made)
 	}
 	return masked
 }
 
-func (a Answer) masked(mask func(string) string) Answer {
+// mapped returns an answer with each of its texts mapped, but for what providers have signed.
+func (a Answer) mapped(mask func(string) string) Answer {
 	a.Text = mask(a.Text)
 	calls := make([]model.ToolCall, len(a.ToolCalls))
 	for i, c := range a.ToolCalls {
@@ -195,7 +196,7 @@ func (r *Recording) Conversation(n *Normal, messages []model.Message) {
 	var before []string
 	for _, m := range messages {
 		if m.Role == model.Assistant {
-			r.Calls = append(r.Calls, &Call{Messages: slices.Clone(before), Answer: Answer{Message: m}})
+			r.Calls = append(r.Calls, &Call{Messages: slices.Clone(before), Answer: Answer{Message: m}.mapped(n.folders.Replace)})
 		}
 		before = append(before, r.text(n.message(&m)))
 	}
