@@ -59,12 +59,17 @@ func (s *Settings) Provider(name string) *Provider {
 	return nil
 }
 
-func (s *Settings) providers() []*Provider { return []*Provider{&s.anthropic, &s.openai} }
+func (s *Settings) providers() []*Provider {
+	if s.anthropic == nil { // they are not registered
+		s.anthropic, s.openai = new(Provider), new(Provider)
+	}
+	return []*Provider{s.anthropic, s.openai}
+}
 
 // registerProviders registers the flags that say how to get at models.
 func (s *Settings) registerProviders(flags *pflag.FlagSet) {
-	s.anthropic.name, s.anthropic.variable = "anthropic", "ANTHROPIC"
-	s.openai.name, s.openai.variable = "openai", "OPENAI"
+	s.anthropic = &Provider{name: "anthropic", variable: "ANTHROPIC"}
+	s.openai = &Provider{name: "openai", variable: "OPENAI"}
 	for _, p := range s.providers() {
 		key := p.variable + "_API_KEY"
 		flags.Var((*file)(&p.keyFile), p.name+"-api-key-file", "file that holds the API key, readable by you alone (default: "+key+")")

@@ -45,7 +45,7 @@ type Settings struct {
 	AgentsDirs   folders
 	AgentsFrom   sources
 
-	anthropic, openai Provider
+	anthropic, openai *Provider // shared by copies of the settings
 
 	NATS     string
 	Access   eventbus.Access // to nats
