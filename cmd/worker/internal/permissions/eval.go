@@ -23,7 +23,8 @@ func (p commands) evalCommand() *cobra.Command {
 		Long: `eval reads JSON lines from stdin and writes a line for each, as soon as it has it:
 
   {"agent": RULES|null, "static": RULES, "runtime": [[TOOL, PATTERN]...],
-   "policy": RULES|null, "agentName": NAME, "unattended": BOOL, "tool": NAME, "args": {...}}
+   "policy": RULES|null, "agentName": NAME, "unattended": BOOL,
+   "tool": NAME, "args": {...}}
   {"action": "allow|ask|deny",
    "layer": "policy|agent|static|runtime|default|tool", "rule": {...}|null,
    "values": [...]}
