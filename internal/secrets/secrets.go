@@ -43,6 +43,7 @@ var kinds = []kind{
 	{"DigitalOcean", []string{"dop_v1_", "doo_v1_", "dor_v1_"}, "", `(?:\\[nrt]|\b)do[opr]_v1_[a-f0-9]{64}\b`},
 	{"Shopify", []string{"shpat_", "shpca_", "shppa_", "shpss_"}, "", `(?:\\[nrt]|\b)shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}\b`},
 	{"Databricks", []string{"dapi"}, "", `(?:\\[nrt]|\b)dapi[a-f0-9]{32}(?:-\d)?\b`},
+	{"bearer token", []string{"earer ", "EARER "}, "", `(?i)\bbearer ([A-Za-z0-9._~+/-]{20,}=*)`}, // RFC 6750
 	{"password in an address", []string{"://"}, "@", `(?:\\[nrt]|\b)[a-z][a-z0-9+.-]{1,20}://[^\s/:@"']{1,}:([^\s/:@"']{6,})@`},
 }
 

@@ -57,6 +57,7 @@ func TestMask(t *testing.T) {
 		"AWS_SECRET_ACCESS_KEY=" + rep(mixed, 40): "AWS_SECRET_ACCESS_KEY=[masked: AWS secret]",
 		"x;AccountKey=" + rep(mixed, 86) + "==;y": "x;AccountKey=[masked: Azure];y",
 		"postgres://app:hunter22x@db:5432/x":      "postgres://app:[masked: password in an address]@db:5432/x",
+		"authorization: bearer " + rep(mixed, 24): "authorization: bearer [masked: bearer token]",
 		keys["GitHub"] + " " + keys["GitHub"]:     "[masked: GitHub] [masked: GitHub]",
 	} {
 		if got := secrets.Mask(text); got != want {

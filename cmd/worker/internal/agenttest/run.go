@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/recording"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/taskt"
@@ -103,7 +104,7 @@ func (p commands) call(ctx context.Context, c *Case, dir, state string, normal *
 		if err != nil {
 			return nil, err
 		}
-		player = recording.NewPlayer(rec, normal, app.Masked)
+		player = recording.NewPlayer(rec, normal, secrets.Mask)
 		get = player.Model
 	case how == record:
 		recorder = recording.NewRecorder(normal)
@@ -132,7 +133,7 @@ func (p commands) call(ctx context.Context, c *Case, dir, state string, normal *
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return nil, err
 		}
-		return o, recorder.Recording().Save(file, app.Masked)
+		return o, recorder.Recording().Save(file, secrets.Mask)
 	}
 	return o, nil
 }

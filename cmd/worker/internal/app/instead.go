@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/model"
@@ -49,13 +48,3 @@ func (p *Program) Apart(dir, state string, said io.Writer, instead Instead) (*Pr
 	}
 	return apart, nil
 }
-
-// secret is what common keys look like: of Anthropic, OpenAI and others with sk-, of GitHub,
-// GitLab, AWS, Google, Slack and npm, private keys, and tokens of a header.
-var secret = regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20,}|\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_[A-Za-z0-9_]{30,}|\bglpat-[A-Za-z0-9_-]{20,}` +
-	`|\bA(?:KIA|SIA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}|\bxox[abposr]-[A-Za-z0-9-]{10,}|\bnpm_[A-Za-z0-9]{36}` +
-	`|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----|(?i:\bbearer )[A-Za-z0-9._~+/-]{20,}`)
-
-// Masked returns a text that is to be shared without what looks like a key. What looks like
-// none of the common ones stays.
-func Masked(text string) string { return secret.ReplaceAllString(text, "<masked>") }

@@ -20,6 +20,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 )
@@ -87,7 +88,7 @@ func (p commands) collect(ctx context.Context, s *app.Storage, r *store.Record) 
 	normal := recording.NewNormal(map[string]string{ws.Root: "<workspace>", ws.StateDir: "<state>"})
 	b := &Bundle{Recording: recording.New(), Agents: map[string][]byte{}, Manifest: Manifest{
 		Version: Version, Worker: app.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, SessionID: r.ID, Agent: r.Agent,
-		Primary: r.ParentID == "", Model: r.Model, Status: string(r.Status), Error: app.Masked(normal.Text(r.Error)), Policy: r.Policy, Agents: map[string]string{},
+		Primary: r.ParentID == "", Model: r.Model, Status: string(r.Status), Error: secrets.Mask(normal.Text(r.Error)), Policy: r.Policy, Agents: map[string]string{},
 	}}
 	b.Recording.Models[""] = r.Model
 	tree, err := s.Records.Tree(ctx, r.Path)
@@ -106,14 +107,14 @@ func (p commands) collect(ctx context.Context, s *app.Storage, r *store.Record) 
 			messages = append(messages, m.Message)
 		}
 		if one.ID == r.ID && len(messages) > 0 {
-			b.Manifest.Prompt = app.Masked(messages[0].Text)
+			b.Manifest.Prompt = secrets.Mask(messages[0].Text)
 			if last := messages[len(messages)-1]; last.Role == model.Assistant {
-				b.Manifest.Answer = app.Masked(normal.Text(last.Text))
+				b.Manifest.Answer = secrets.Mask(normal.Text(last.Text))
 			}
 		}
 		b.Recording.Conversation(normal, messages)
 	}
-	b.Recording = b.Recording.Masked(app.Masked)
+	b.Recording = b.Recording.Masked(secrets.Mask)
 	if err := b.calls(ctx, s, r, normal); err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func (p commands) collect(ctx context.Context, s *app.Storage, r *store.Record) 
 // calls reads the tool calls from the events.
 func (b *Bundle) calls(ctx context.Context, s *app.Storage, r *store.Record, normal *recording.Normal) error {
 	running := make(map[string]event.ToolCallStart)
-	masked := func(text string) string { return app.Masked(normal.Text(text)) }
+	masked := func(text string) string { return secrets.Mask(normal.Text(text)) }
 	return app.Follow(ctx, s.Bus, r.Path, &eventbus.FollowOptions{}, func(d eventbus.Delivery) error {
 		around, ev, err := d.Event()
 		if err != nil {
@@ -170,7 +171,7 @@ func (p commands) files(ctx context.Context, s *app.Storage, b *Bundle, names ma
 		if !agentFile.MatchString(name) {
 			return fmt.Errorf("the file %s has a name that a bundle does not have: use letters, digits, - and _", def.File)
 		}
-		b.Agents[name] = []byte(app.Masked(string(data)))
+		b.Agents[name] = []byte(secrets.Mask(string(data)))
 		b.Manifest.Agents[name] = Hash(b.Agents[name])
 	}
 	rules, err := os.ReadFile(app.RulesFile(s.Workspace))
@@ -178,7 +179,7 @@ func (p commands) files(ctx context.Context, s *app.Storage, b *Bundle, names ma
 		return err
 	}
 	if err == nil {
-		b.Rules = []byte(app.Masked(string(rules)))
+		b.Rules = []byte(secrets.Mask(string(rules)))
 		b.Manifest.Rules = Hash(b.Rules)
 	}
 	if b.Manifest.Commit, err = git(ctx, s.Workspace.Root, "rev-parse", "--verify", "HEAD"); err != nil {
@@ -187,7 +188,7 @@ func (p commands) files(ctx context.Context, s *app.Storage, b *Bundle, names ma
 	b.Manifest.Commit = strings.TrimSpace(b.Manifest.Commit)
 	diff, err := git(ctx, s.Workspace.Root, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "HEAD")
 	if err == nil && diff != "" {
-		b.Diff = []byte(app.Masked(diff))
+		b.Diff = []byte(secrets.Mask(diff))
 		b.Manifest.Diff = Hash(b.Diff)
 	}
 	return err

@@ -18,6 +18,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/recording"
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/gate"
@@ -63,7 +64,7 @@ func (p commands) replay(ctx context.Context, b *Bundle) (err error) {
 		return err
 	}
 	p.compare(ctx, b)
-	player := recording.NewPlayer(b.Recording, recording.NewNormal(map[string]string{dir: "<workspace>", state: "<state>"}), app.Masked)
+	player := recording.NewPlayer(b.Recording, recording.NewNormal(map[string]string{dir: "<workspace>", state: "<state>"}), secrets.Mask)
 	played := &calls{left: b.Calls}
 	apart, err := p.Apart(dir, state, io.Discard, app.Instead{Model: player.Model, Tools: played.tools})
 	if err != nil {
