@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/audits"
 	"github.com/agentworker/worker/cmd/worker/internal/bundle"
+	"github.com/agentworker/worker/cmd/worker/internal/doctor"
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 	"github.com/agentworker/worker/cmd/worker/internal/runs"
@@ -104,7 +105,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		sessions.Commands(p.Program),
 		p.topCommand(),
 		p.workersCommand(),
-		p.doctorCommand(),
+		doctor.Command(p.Program, defaultListen),
 		p.eventsCommand(),
 		p.serveCommand(),
 		p.pageCommand(),

@@ -1,4 +1,6 @@
-package main
+// Package doctor has the command 'worker doctor': what is configured, what answers, what is
+// wrong, and what to do about it.
+package doctor
 
 import (
 	"context"
@@ -23,12 +25,23 @@ import (
 // checkedEvents is how many messages of the event stream doctor reads without --full.
 const checkedEvents = 100_000
 
-func (p *program) doctorCommand() *cobra.Command {
+type command struct {
+	*app.Program
+	listen string // where 'worker serve' listens unless told otherwise
+}
+
+// Command returns 'worker doctor'. listen is the default address of 'worker serve'.
+func Command(program *app.Program, listen string) *cobra.Command {
+	p := command{program, listen}
 	var asJSON, rebuild, full bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the store, and make the index of sessions anew",
-		Long: `Shows what the event store holds, compares the index of sessions with their logs, and
+		Short: "Say what is wrong and what to do, and make the index of sessions anew",
+		Long: `Checks the default model and its key, the sandbox that the kernel gives, watches of files,
+the port of 'worker serve', and which hosts have an entry for worker. To a provider of
+models it sends one request, for its list of models, which costs nothing.
+
+Shows what the event store holds, compares the index of sessions with their logs, and
 says what the store has lost by damage, which sessions that is about, and what to do. The
 exit status is 6 if anything is wrong. Of the policy above the repository it shows the files,
 their hash and what they narrow, and then the limits that count, after policy and settings.
@@ -58,7 +71,7 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 				if err != nil {
 					return err
 				}
-				return errors.Join(p.printCheck(check, above, p.Limits(), asJSON), broken)
+				return errors.Join(p.print(&report{check, above, p.Limits(), p.look(ctx, broken == nil)}, asJSON), broken)
 			})
 		},
 	}
@@ -77,7 +90,7 @@ type policyDocument struct {
 
 // policyOf returns the policy that holds; nil means there is none. What is wrong with it
 // stops every command that would run something.
-func (p *program) policyOf() (*policyDocument, error) {
+func (p command) policyOf() (*policyDocument, error) {
 	above, err := p.OpenPolicy()
 	if err != nil {
 		return nil, err
@@ -103,46 +116,71 @@ func (d *policyDocument) print(w io.Writer) {
 	}
 }
 
-// printCheck prints what was found in the store. What is wrong is an error.
-func (p *program) printCheck(check *store.Check, above *policyDocument, limits []app.Limit, asJSON bool) error {
+// report is what doctor has found.
+type report struct {
+	*store.Check
+	Policy *policyDocument `json:"policy,omitempty"`
+	Limits []app.Limit     `json:"limits"`
+	Checks []finding       `json:"checks"`
+}
+
+// print prints a report. What is wrong is an error.
+func (p command) print(r *report, asJSON bool) error {
 	if asJSON {
-		doc := struct {
-			*store.Check
-			Policy *policyDocument `json:"policy,omitempty"`
-			Limits []app.Limit     `json:"limits"`
-		}{check, above, limits}
-		if err := p.PrintJSON(doc, true); err != nil {
+		if err := p.PrintJSON(r, true); err != nil {
 			return err
 		}
-	} else {
-		table := terminal.Table{Header: []string{"STREAM", "MESSAGES", "BYTES"}}
-		for _, s := range check.Streams {
-			table.Add(s.Name, strconv.FormatUint(s.Messages, 10), strconv.FormatUint(s.Bytes, 10))
-		}
-		if _, err := table.Print(p.Stdout, p.OutTerm, false); err != nil {
-			return err
-		}
-		fmt.Fprintf(p.Stdout, "\nsessions: %d with a log, %d in the index\n", check.Logs, check.Records)
-		above.print(p.Stdout)
-		fmt.Fprintln(p.Stdout, "\nlimits that count:")
-		for _, l := range limits {
-			fmt.Fprintf(p.Stdout, "  %s %s (%s)\n", l.Key, termtext.OneLine(l.Value, 200), termtext.OneLine(l.Set, 500))
-		}
-		if check.Unread > 0 {
-			fmt.Fprintf(p.Stdout, "not read: the oldest %d messages of %s; --full reads all\n", check.Unread, eventbus.Stream)
-		}
+	} else if err := p.printText(r); err != nil {
+		return err
 	}
-	for _, f := range check.Findings {
+	wrong := len(r.Findings) > 0
+	for _, f := range r.Findings {
 		names := ""
 		if len(f.Sessions) > 1 {
 			names = " (" + someOf(f.Sessions) + ")"
 		}
 		fmt.Fprintf(p.Stderr, "%s%s\n  %s\n", f.Text, names, f.Advice)
 	}
-	if len(check.Findings) == 0 {
-		return nil
+	for _, f := range r.Checks {
+		if f.State == wrongState {
+			wrong = true
+			fmt.Fprintf(p.Stderr, "%s: %s\n  %s\n", f.About, termtext.OneLine(f.Text, 500), f.Advice)
+		}
 	}
-	return exit.CheckFailed
+	if wrong {
+		return exit.CheckFailed
+	}
+	return nil
+}
+
+func (p command) printText(r *report) error {
+	table := terminal.Table{Header: []string{"STREAM", "MESSAGES", "BYTES"}}
+	for _, s := range r.Streams {
+		table.Add(s.Name, strconv.FormatUint(s.Messages, 10), strconv.FormatUint(s.Bytes, 10))
+	}
+	if _, err := table.Print(p.Stdout, p.OutTerm, false); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stdout, "\nsessions: %d with a log, %d in the index\n", r.Logs, r.Records)
+	r.Policy.print(p.Stdout)
+	fmt.Fprintln(p.Stdout, "\nlimits that count:")
+	for _, l := range r.Limits {
+		fmt.Fprintf(p.Stdout, "  %s %s (%s)\n", l.Key, termtext.OneLine(l.Value, 200), termtext.OneLine(l.Set, 500))
+	}
+	if r.Unread > 0 {
+		fmt.Fprintf(p.Stdout, "not read: the oldest %d messages of %s; --full reads all\n", r.Unread, eventbus.Stream)
+	}
+	fmt.Fprintln(p.Stdout)
+	for _, f := range r.Checks {
+		if f.State == wrongState {
+			continue // on stderr
+		}
+		fmt.Fprintf(p.Stdout, "%s: %s\n", f.About, termtext.OneLine(f.Text, 500))
+		if f.Advice != "" {
+			fmt.Fprintf(p.Stdout, "  %s\n", termtext.OneLine(f.Advice, 500))
+		}
+	}
+	return nil
 }
 
 // someOf names the first of many.
