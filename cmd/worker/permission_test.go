@@ -143,6 +143,34 @@ func TestEvalInWorkspaces(t *testing.T) {
 	}
 }
 
+// TestEvalUnderPolicy: what gets round no rules of a user gets round none of a policy,
+// with all that agents, users and answers can allow.
+func TestEvalUnderPolicy(t *testing.T) {
+	for line := range strings.Lines(readSample(t, "bypass_sample.jsonl")) {
+		want := jsonLines[decisionLine](t, line)[0]
+		var call map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(line), &call); err != nil {
+			t.Fatal(err)
+		}
+		call["policy"] = call["rules"]
+		delete(call, "rules")
+		call["agent"], call["static"], call["runtime"] = json.RawMessage(`{"*":"allow"}`), json.RawMessage(`{"*":"allow"}`), json.RawMessage(`[["*","*"],["*","/**"]]`)
+		text, err := json.Marshal(call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, errs, status := runPermission(t, makeWorkspace(t, want.Setup), bytes.NewReader(text), "eval")
+		got := jsonLines[decisionLine](t, out)
+		if status != int(exit.Done) || len(got) != 1 || got[0].Error != "" {
+			t.Errorf("%s: status %d, got %s %s", text, status, out, errs)
+			continue
+		}
+		if held := want.Tool == "shell_exec" && len(got[0].Held) > 0; got[0].Action == want.MustNot && !held {
+			t.Errorf("%s\ngot %s", text, out)
+		}
+	}
+}
+
 // A line is answered before the next one is written.
 func TestEvalStreams(t *testing.T) {
 	in, write := io.Pipe()
