@@ -1,6 +1,8 @@
 package audit_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -169,6 +171,25 @@ func TestPolicyChange(t *testing.T) {
 	}
 	if want := ",, >one,one,one,one,one, one>two,two,two, two>,,"; strings.Join(got, ",") != strings.ReplaceAll(want, " ", "") {
 		t.Errorf("policies %s, want %s", strings.Join(got, ","), want)
+	}
+	verify(t, l, audit.Head{})
+}
+
+// TestMasked: no record has a credential, wherever it stood.
+func TestMasked(t *testing.T) {
+	l := openLog(t, openBus(t, eventbus.Options{StoreDir: t.TempDir()}), audit.Options{})
+	key := "gh" + "p_" + strings.Repeat("a1B2", 9)
+	r := decision(1)
+	r.Client, r.Rule, r.Reason, r.By, r.Always = key, key, key, key, []string{key}
+	r.Values = []audit.Value{{Tool: "shell_exec", Text: "curl -H 'Authorization: Bearer " + key + "' x"}}
+	add(t, l, r)
+	page, err := l.Page(t.Context(), &audit.Filter{}, 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(page.Records)
+	if err != nil || bytes.Contains(data, []byte(key)) || bytes.Count(data, []byte("[masked: GitHub]")) != 6 {
+		t.Errorf("%s, %v", data, err)
 	}
 	verify(t, l, audit.Head{})
 }
