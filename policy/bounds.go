@@ -62,6 +62,9 @@ func (r *reader) limits(v *hujson.Value) error {
 	if !ok {
 		return r.refuse(v, "limits: want an object with the keys %s", strings.Join(bounded, ", "))
 	}
+	if err := r.once(object); err != nil {
+		return err
+	}
 	for i := range object.Members {
 		m := &object.Members[i]
 		key := m.Name.Value.(hujson.Literal).String()
@@ -85,6 +88,11 @@ func (r *reader) limits(v *hujson.Value) error {
 
 // budget reads what a tree of sessions may use.
 func (r *reader) budget(v *hujson.Value) error {
+	if object, ok := v.Value.(*hujson.Object); ok {
+		if err := r.once(object); err != nil {
+			return err
+		}
+	}
 	plain := v.Clone()
 	plain.Standardize()
 	var limits spendlimit.Limits

@@ -52,21 +52,32 @@ func (p *Policy) add(f *File) error {
 	if !ok {
 		return r.refuse(&root, "want an object with the keys %s", strings.Join(known(), ", "))
 	}
-	seen := make(map[string]bool)
+	if err := r.once(object); err != nil {
+		return err
+	}
 	for i := range object.Members {
 		m := &object.Members[i]
 		name := m.Name.Value.(hujson.Literal).String()
 		read := keys[name]
-		switch {
-		case read == nil:
+		if read == nil {
 			return r.refuse(&m.Name, "unknown key %q%s (known: %s)", name, suggest.DidYouMean(name, known()), strings.Join(known(), ", "))
-		case seen[name]:
-			return r.refuse(&m.Name, "%q is given twice: write it once", name)
 		}
-		seen[name] = true
 		if err := read(r, &m.Value); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// once refuses an object that has a key twice: which of them is meant can't be known.
+func (r *reader) once(object *hujson.Object) error {
+	seen := make(map[string]bool)
+	for i := range object.Members {
+		name := object.Members[i].Name.Value.(hujson.Literal).String()
+		if seen[name] {
+			return r.refuse(&object.Members[i].Name, "%q is given twice: write it once", name)
+		}
+		seen[name] = true
 	}
 	return nil
 }

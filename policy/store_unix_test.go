@@ -243,6 +243,8 @@ func TestErrorsHavePlaces(t *testing.T) {
 		`{"doors": ["htp"]}`:                                   `p:1:12: doors: unknown door "htp" (did you mean "http"?)`,
 		`{"budget": {"token": 1}}`:                             `p:1:12: budget: unknown name "token"`,
 		`{"budget": {"tokens": 1, "then": "ask"}}`:             `p:1:12: budget: then: nobody can lift`,
+		`{"budget": {"tokens": 1, "tokens": 9}}`:               `p:1:26: "tokens" is given twice`,
+		`{"limits": {"maxDepth": 1, "maxDepth": 5}}`:           `p:1:28: "maxDepth" is given twice`,
 		`{"budget": {}}`:                                       `p:1:12: budget: it limits nothing`,
 		`{"sandbox": "off"}`:                                   `p:1:13: sandbox: want "required"`,
 		"{\"always\": 1}":                                      `p:1:12: always: want true or false`,
