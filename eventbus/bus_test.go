@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 )
 
@@ -33,28 +34,13 @@ func TestMain(m *testing.M) {
 // openBus opens a bus on the embedded store in dir.
 func openBus(t testing.TB, dir string) *eventbus.Bus {
 	t.Helper()
-	return openWith(t, &eventbus.Options{StoreDir: dir})
+	return bustest.Open(t, &eventbus.Options{StoreDir: dir})
 }
 
 // openURL opens a bus on an external server.
 func openURL(t testing.TB, url string) *eventbus.Bus {
 	t.Helper()
-	return openWith(t, &eventbus.Options{URL: url})
-}
-
-// openWith opens a bus that is closed at the end of the test.
-func openWith(t testing.TB, opts *eventbus.Options) *eventbus.Bus {
-	t.Helper()
-	bus, err := eventbus.Open(t.Context(), "ws", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bus.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return bus
+	return bustest.Open(t, &eventbus.Options{URL: url})
 }
 
 func publisher(t testing.TB, bus *eventbus.Bus, path event.Path) *eventbus.Publisher {

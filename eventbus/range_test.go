@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
@@ -20,7 +21,7 @@ func TestRange(t *testing.T) {
 		"external": {URL: natstest.Start(t, server.Options{}).ClientURL()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bus := openWith(t, options)
+			bus := bustest.Open(t, options)
 			if _, err := bus.EnsureBucket(t.Context(), jetstream.KeyValueConfig{Bucket: "RANGES", History: 1}); err != nil {
 				t.Fatal(err)
 			}

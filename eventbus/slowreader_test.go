@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
 )
@@ -28,7 +29,7 @@ func TestSlowReaders(t *testing.T) {
 		"external": {URL: natstest.Start(t, server.Options{}).ClientURL()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bus := openWith(t, opts)
+			bus := bustest.Open(t, opts)
 			path := event.Path{{SessionID: "ses_slow"}}
 			p, err := bus.Publisher(path)
 			if err != nil {

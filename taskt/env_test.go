@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/modeltest"
@@ -151,16 +152,7 @@ func (s setup) open(t testing.TB) *env {
 // openBus opens a store.
 func openBus(t testing.TB, dir string) *eventbus.Bus {
 	t.Helper()
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bus.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return bus
+	return bustest.Open(t, &eventbus.Options{StoreDir: dir})
 }
 
 // warnings are those on the stream of a session.

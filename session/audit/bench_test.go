@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/session/audit"
 )
 
 // BenchmarkFlush is the cost of a call that waits for its record, and BenchmarkAdd that
 // of a record that nobody waits for.
 func BenchmarkFlush(b *testing.B) {
-	l := openLog(b, openBus(b, eventbus.Options{StoreDir: b.TempDir()}), audit.Options{})
+	l := openLog(b, bustest.Open(b, &eventbus.Options{StoreDir: b.TempDir()}), audit.Options{})
 	r := decision(1)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -19,7 +20,7 @@ func BenchmarkFlush(b *testing.B) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	l := openLog(b, openBus(b, eventbus.Options{StoreDir: b.TempDir()}), audit.Options{})
+	l := openLog(b, bustest.Open(b, &eventbus.Options{StoreDir: b.TempDir()}), audit.Options{})
 	r := decision(1)
 	b.ReportAllocs()
 	n := 0

@@ -22,20 +22,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func openBus(t testing.TB, opts eventbus.Options) *eventbus.Bus {
-	t.Helper()
-	bus, err := eventbus.Open(t.Context(), "ws", &opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bus.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return bus
-}
-
 // openLog returns a log, which a test may close before it ends.
 func openLog(t testing.TB, bus *eventbus.Bus, opts audit.Options) *audit.Log {
 	t.Helper()

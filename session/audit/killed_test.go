@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/session/audit"
 )
 
@@ -113,7 +114,7 @@ func TestKilledWriters(t *testing.T) {
 	}
 	_ = older.Wait() // killed
 
-	l := openLog(t, openBus(t, eventbus.Options{StoreDir: dir}), audit.Options{})
+	l := openLog(t, bustest.Open(t, &eventbus.Options{StoreDir: dir}), audit.Options{})
 	report := verify(t, l, audit.Head{})
 	var last audit.Head
 	for cursor := ""; ; {

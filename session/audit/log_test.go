@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session/audit"
 )
@@ -32,7 +33,7 @@ func manyWriters(t *testing.T, at eventbus.Options) {
 	const writers, records = 3, 60
 	var writing sync.WaitGroup
 	for w := range writers {
-		l := openLog(t, openBus(t, at), audit.Options{User: fmt.Sprint("user", w)})
+		l := openLog(t, bustest.Open(t, &at), audit.Options{User: fmt.Sprint("user", w)})
 		writing.Go(func() {
 			for n := range records {
 				if err := l.Add(decision(n)); err != nil {
@@ -53,7 +54,7 @@ func manyWriters(t *testing.T, at eventbus.Options) {
 		})
 	}
 	writing.Wait()
-	l := openLog(t, openBus(t, at), audit.Options{})
+	l := openLog(t, bustest.Open(t, &at), audit.Options{})
 	if report := verify(t, l, audit.Head{}); report.Records != writers*records {
 		t.Errorf("%d records, want %d", report.Records, writers*records)
 	}
@@ -73,7 +74,7 @@ func manyWriters(t *testing.T, at eventbus.Options) {
 // TestRotation: the oldest records are taken out, and the rest verifies; not so if more
 // is taken out than the log says.
 func TestRotation(t *testing.T) {
-	bus := openBus(t, eventbus.Options{StoreDir: t.TempDir()})
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	l := openLog(t, bus, audit.Options{MaxBytes: 20_000})
 	var head audit.Head
 	for n := range 100 {
@@ -114,7 +115,7 @@ func TestRotation(t *testing.T) {
 
 // TestFailsClosed: what the store does not take is an error, and stored once it does.
 func TestFailsClosed(t *testing.T) {
-	bus := openBus(t, eventbus.Options{StoreDir: t.TempDir()})
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	l := openLog(t, bus, audit.Options{})
 	add(t, l, decision(1))
 	stream, err := bus.JetStream().Stream(t.Context(), audit.StreamName("ws"))
@@ -149,7 +150,7 @@ func TestFailsClosed(t *testing.T) {
 // TestPolicyChange: the first record under another policy has one before it that says so,
 // whichever process writes it.
 func TestPolicyChange(t *testing.T) {
-	bus := openBus(t, eventbus.Options{StoreDir: t.TempDir()})
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	for _, policy := range []string{"", "one", "one", "two", ""} {
 		l := openLog(t, bus, audit.Options{})
 		under, unknown := decision(1), decision(2)
@@ -177,7 +178,7 @@ func TestPolicyChange(t *testing.T) {
 
 // TestMasked: no record has a credential, wherever it stood.
 func TestMasked(t *testing.T) {
-	l := openLog(t, openBus(t, eventbus.Options{StoreDir: t.TempDir()}), audit.Options{})
+	l := openLog(t, bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()}), audit.Options{})
 	key := "gh" + "p_" + strings.Repeat("a1B2", 9)
 	r := decision(1)
 	r.Client, r.Rule, r.Reason, r.By, r.Always = key, key, key, key, []string{key}
@@ -196,7 +197,7 @@ func TestMasked(t *testing.T) {
 
 // TestPages: pages have each record once, with and without a filter.
 func TestPages(t *testing.T) {
-	l := openLog(t, openBus(t, eventbus.Options{StoreDir: t.TempDir()}), audit.Options{})
+	l := openLog(t, bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()}), audit.Options{})
 	start := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
 	for n := range 10 {
 		var records []audit.Record

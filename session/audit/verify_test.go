@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/session/audit"
 )
 
@@ -22,7 +23,7 @@ func check(data []byte, anchor audit.Head) *audit.Report {
 // TestAnyByte: a log of which one byte is another one does not verify, whichever byte it
 // is: as an export, and as the messages of the stream.
 func TestAnyByte(t *testing.T) {
-	bus := openBus(t, eventbus.Options{StoreDir: t.TempDir()})
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	l := openLog(t, bus, audit.Options{User: "alice@host"})
 	for n := range 4 {
 		add(t, l, decision(n), decision(n))
@@ -76,8 +77,8 @@ func stored(t *testing.T, bus *eventbus.Bus) (all [][]byte) {
 
 // TestWhichRecord: what is wrong is said with the number of the record.
 func TestWhichRecord(t *testing.T) {
-	l := openLog(t, openBus(t, eventbus.Options{StoreDir: t.TempDir()}), audit.Options{})
-	other := openLog(t, openBus(t, eventbus.Options{StoreDir: t.TempDir()}), audit.Options{})
+	l := openLog(t, bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()}), audit.Options{})
+	other := openLog(t, bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()}), audit.Options{})
 	for n := range 6 {
 		add(t, l, decision(n))
 		add(t, other, decision(n+100))

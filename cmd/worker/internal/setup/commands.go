@@ -45,11 +45,7 @@ HOST is one of ` + strings.Join(hostconfig.Names(), ", ") + `.`,
 		Args:              usage.Args(hostArgs),
 		ValidArgsFunction: completeHosts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			h, err := host(args[0])
-			if err != nil {
-				return err
-			}
-			place, err := p.place()
+			h, place, err := p.target(args[0])
 			if err != nil {
 				return err
 			}
@@ -74,11 +70,7 @@ asks first.`,
 		Args:              usage.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeHosts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			h, err := host(args[0])
-			if err != nil {
-				return err
-			}
-			place, err := p.place()
+			h, place, err := p.target(args[0])
 			if err != nil {
 				return err
 			}
@@ -119,6 +111,16 @@ func host(name string) (*hostconfig.Host, error) {
 		return h, nil
 	}
 	return nil, exit.Usage(fmt.Errorf("unknown host %q: the hosts are %s; docs/guide/hosts.md has others", name, strings.Join(hostconfig.Names(), ", ")))
+}
+
+// target returns a host, and whose configuration files are meant.
+func (p commands) target(name string) (*hostconfig.Host, hostconfig.Place, error) {
+	h, err := host(name)
+	if err != nil {
+		return nil, hostconfig.Place{}, err
+	}
+	place, err := p.place()
+	return h, place, err
 }
 
 // Place returns whose configuration files are meant.
