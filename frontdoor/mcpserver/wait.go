@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -132,7 +133,8 @@ func (c *connection) resume(ctx context.Context, req *mcp.CallToolRequest) *mcp.
 // cancels stops the child, unless the host has but given up on waiting.
 func (c *connection) await(ctx context.Context, req *mcp.CallToolRequest, on *waited, w wait) *mcp.CallToolResult {
 	defer on.leave()
-	defer c.claim(on.children)()
+	leave := sync.OnceFunc(c.claim(on.children))
+	defer leave()
 	defer c.report(ctx, req, on, w.heard)()
 	elicit := c.newElicitation(ctx, req, w)
 	defer elicit.stop()
@@ -167,6 +169,7 @@ func (c *connection) await(ctx context.Context, req *mcp.CallToolRequest, on *wa
 		case <-elicit.news:
 		case <-ctx.Done():
 			if grace, lives := c.survives(req); lives {
+				leave() // else the grace may be over while this call still counts as one that waits
 				c.lose(on.children, grace)
 				return c.goesOn(req, on)
 			}
