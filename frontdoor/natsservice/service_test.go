@@ -43,6 +43,7 @@ func TestFailedTask(t *testing.T) {
 
 // TestDiscovery: what NATS tools show of the service.
 func TestDiscovery(t *testing.T) {
+	const service = "agents.v1.ws.service."
 	e := newEnv(t, answer("x"), natsservice.Options{})
 	info := decode[micro.Info](t, e.request("$SRV.INFO.agentworker", "", nil).Data)
 	var subjects []string
@@ -50,9 +51,10 @@ func TestDiscovery(t *testing.T) {
 		subjects = append(subjects, ep.Subject)
 	}
 	if info.Metadata["workspace"] != "ws" || info.Version != "1.0.0" || !slices.Equal(subjects, []string{
-		taskSubject, taskSubject + "_list", taskSubject + "_wait", taskSubject + "_result", taskSubject + "_send", taskSubject + "_stop", taskSubject + "_background", "agents.v1.ws.service.agents", "agents.v1.ws.service.approvals", "agents.v1.ws.service.answer",
+		taskSubject, taskSubject + "_list", taskSubject + "_wait", taskSubject + "_result", taskSubject + "_send", taskSubject + "_stop", taskSubject + "_background",
+		service + "session_apply", service + "session_discard", service + "session_summary", service + "session_delete", service + "agents", service + "approvals", service + "answer",
 	}) {
-		t.Errorf("info %+v", info)
+		t.Errorf("endpoints %q, metadata %v, version %s", subjects, info.Metadata, info.Version)
 	}
 	for _, ep := range info.Endpoints {
 		if ep.Metadata["description"] == "" {
