@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,8 +90,14 @@ func table(records []*audit.Record) *terminal.Table {
 	return t
 }
 
-// by returns who or what has decided.
-func by(r *audit.Record) string { return cmp.Or(r.By, r.Source, string(r.Layer)) }
+// by returns who or what has decided. Of a rule's place it has the name of the file, and the
+// line; --json and exports have the whole path.
+func by(r *audit.Record) string {
+	if r.By == "" && r.Source != "" {
+		return filepath.Base(r.Source)
+	}
+	return cmp.Or(r.By, string(r.Layer))
+}
 
 // what returns what a record is about, in a line.
 func what(r *audit.Record) string {
