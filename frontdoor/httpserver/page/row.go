@@ -145,7 +145,7 @@ func (r *Row) apply(seq uint64, at time.Time, ev event.Event) {
 	case event.StatusChange:
 		r.change(ev, at)
 	case event.ToolCallStart:
-		r.open = append(r.open, openCall{ev.ToolCallID, termtext.OneLine(ev.Summary(), maxSummary)})
+		r.open = append(r.open, openCall{ev.ToolCallID, termtext.OneLine(named(ev.Summary()), maxSummary)})
 		r.Tool = r.open[len(r.open)-1].summary
 		r.Calls++
 	case event.ToolCallEnd:

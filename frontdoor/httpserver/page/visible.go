@@ -43,3 +43,16 @@ func visible(s string, limit int) (pieces []Piece, whole bool) {
 	flush()
 	return pieces, true
 }
+
+// named returns a text with such characters by their names.
+func named(s string) string {
+	if !strings.ContainsFunc(s, termtext.Hides) {
+		return s
+	}
+	pieces, _ := visible(s, len(s))
+	var b strings.Builder
+	for _, p := range pieces {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
