@@ -49,5 +49,7 @@ func property(s string) string {
 	return brackets(b.String())
 }
 
-// brackets keeps a text from having a command of the older form.
-func brackets(s string) string { return strings.ReplaceAll(s, "##", "# #") }
+// brackets keeps a text from having a command of the older form: no "#" follows another one.
+func brackets(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "##", "# #"), "##", "# #") // of three the third follows what the first pass wrote
+}
