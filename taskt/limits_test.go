@@ -135,9 +135,9 @@ func TestOneStep(t *testing.T) {
 // TestCancelQueued: a call that waits for a slot ends with its context, and
 // its session is cancelled.
 func TestCancelQueued(t *testing.T) {
-	started := make(chan struct{})
+	started := make(chan struct{}, 2)
 	m := modelFunc(func(ctx context.Context, _ *model.Request, _ func(model.Part) bool) error {
-		close(started)
+		started <- struct{}{}
 		<-ctx.Done()
 		return ctx.Err()
 	})
