@@ -105,7 +105,7 @@ func TestResultsAreMaskedInEvents(t *testing.T) {
 		t.Errorf("the model sees %q", seen)
 	}
 	for _, ev := range e.events(s) {
-		if end, ok := ev.(event.ToolCallEnd); ok && end.Result != strings.ReplaceAll(seen, key, "[masked: GitHub]") {
+		if end, ok := ev.(event.ToolCallEnd); ok && end.Result != strings.ReplaceAll(seen, key[4:], "[masked: GitHub]") {
 			t.Errorf("its followers see %q", end.Result)
 		}
 	}
