@@ -245,14 +245,29 @@ func (s *Session) Assign(a store.Assignment) {
 // of a step, which a message may end. last: nothing is taken any more. The step ends
 // with end.
 func (s *Session) beginStep(ctx context.Context, last bool) (step context.Context, end func()) {
-	step, cancel := context.WithCancelCause(ctx)
 	b := &s.beside
 	b.mu.Lock()
 	notices := b.notices
 	b.notices = nil
-	b.interrupt, b.closed = cancel, last
+	b.closed = last
+	step, end = s.interruptible(ctx)
 	b.mu.Unlock()
 	s.deliver(notices)
+	return step, end
+}
+
+// boundStep is beginStep for a step that goes on: the messages wait for its end.
+func (s *Session) boundStep(ctx context.Context) (step context.Context, end func()) {
+	s.beside.mu.Lock()
+	defer s.beside.mu.Unlock()
+	return s.interruptible(ctx)
+}
+
+// interruptible returns the context of a step. s.beside.mu is held.
+func (s *Session) interruptible(ctx context.Context) (step context.Context, end func()) {
+	b := &s.beside
+	step, cancel := context.WithCancelCause(ctx)
+	b.interrupt = cancel
 	return step, func() {
 		b.mu.Lock()
 		b.interrupt = nil

@@ -88,7 +88,9 @@ func (s *Session) invoke(ctx context.Context, inv *invocation) CallResult {
 // start does of a call what needs no waiting.
 func (s *Session) start(ctx context.Context, inv *invocation) {
 	defer s.guard(inv)
-	s.admit(ctx, inv, false)
+	if inv.call == nil && !inv.over {
+		s.admit(ctx, inv, false)
+	}
 	if b, ok := inv.prepared.(tool.Beginner); ok && inv.call != nil && inv.tool.Spec().Delegates {
 		b.Begin(ctx, inv.call)
 	}

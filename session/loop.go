@@ -210,6 +210,13 @@ func (t *Turn) loop() (string, error) {
 	if err := t.route(); err != nil {
 		return "", err
 	}
+	if done.step != nil {
+		if err := t.finishStep(); err != nil {
+			return "", err
+		}
+		t.s.status(event.StatusStreaming)
+		t.next = store.NewID("msg")
+	}
 	for step := done.steps + 1; ; step++ {
 		a := &answer{id: t.next, final: step > t.s.maxSteps}
 		if text, over, err := t.step(step, a); over || err != nil {
@@ -262,20 +269,30 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 			return "", true, err
 		}
 	}
+	all := make([]*invocation, len(a.message.ToolCalls))
+	for i := range all {
+		all[i] = &invocation{ToolCall: a.message.ToolCalls[i], messageID: a.id}
+	}
 	s.status(event.StatusExecutingTool)
+	s.publishStarts(all, step)
+	return "", false, t.act(ctx, all, a.id, step)
+}
+
+// act makes the calls of a message, and adds their results to the conversation.
+func (t *Turn) act(ctx context.Context, all []*invocation, messageID string, step int) error {
+	s := t.s
 	times, call := s.repeats()
-	results := s.invokeAll(ctx, a.message.ToolCalls, a.id, step, times)
-	message := model.Message{Role: model.User, ToolResults: results}
+	message := model.Message{Role: model.User, ToolResults: s.invokeAll(ctx, all, times)}
 	s.succeed(step)
 	if step == s.maxSteps {
 		message.Text = concludeNow
-		s.append(store.ResultsEntry(a.id, message.Text))
+		s.append(store.ResultsEntry(messageID, message.Text))
 	}
 	s.messages = append(s.messages, message)
 	if times > maxRepeats && ctx.Err() == nil {
-		return "", true, &RepeatedCallError{Tool: call.Name, Arguments: call.Arguments, Times: times}
+		return &RepeatedCallError{Tool: call.Name, Arguments: call.Arguments, Times: times}
 	}
-	return "", false, t.Context().Err()
+	return t.Context().Err()
 }
 
 // askModel asks the model for an answer, in a conversation that has room for it.
@@ -328,22 +345,24 @@ func (s *Session) named(call model.ToolCall) model.ToolCall {
 // invokeAll takes the tool calls of one message through the gate, side by
 // side, and returns their results in the order of the calls. Calls of tools
 // that delegate wait for nothing here; of the others, [Limits.StepCalls] run at
-// once. times is how often in a row the model has made them.
-func (s *Session) invokeAll(ctx context.Context, calls []model.ToolCall, messageID string, step, times int) []model.ToolResult {
-	all := make([]*invocation, len(calls))
+// once. times is how often in a row the model has made them. What has its outcome
+// is not run, and what has passed the gate before is not judged.
+func (s *Session) invokeAll(ctx context.Context, all []*invocation, times int) []model.ToolResult {
 	var delegated, others []*invocation
-	for i := range calls {
-		s.publishStart(&calls[i], messageID, step)
-		all[i] = &invocation{ToolCall: calls[i], messageID: messageID}
-		if times > maxRepeats || times == maxRepeats && !s.polls(calls[i].Name) {
-			refuseRepeated(all[i], times)
-			s.publishEnd(all[i])
-			continue
+	for _, inv := range all {
+		t := inv.tool
+		if t == nil {
+			t = s.tools.Get(inv.Name)
 		}
-		if t := s.tools.Get(calls[i].Name); t != nil && t.Spec().Delegates {
-			delegated = append(delegated, all[i])
-		} else {
-			others = append(others, all[i])
+		switch {
+		case inv.returned:
+		case inv.call == nil && (times > maxRepeats || times == maxRepeats && !s.polls(inv.Name)):
+			refuseRepeated(inv, times)
+			s.publishEnd(inv)
+		case t != nil && t.Spec().Delegates:
+			delegated = append(delegated, inv)
+		default:
+			others = append(others, inv)
 		}
 	}
 	var running sync.WaitGroup
@@ -357,7 +376,7 @@ func (s *Session) invokeAll(ctx context.Context, calls []model.ToolCall, message
 		})
 	}
 	running.Wait()
-	results := make([]model.ToolResult, len(calls))
+	results := make([]model.ToolResult, len(all))
 	for i, inv := range all {
 		results[i] = model.ToolResult{ToolCallID: inv.ID, Text: inv.res.Text, IsError: inv.res.IsError}
 	}

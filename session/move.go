@@ -51,7 +51,12 @@ func (s *Session) InBackground(by string) error {
 // BeginBelow is Begin for a turn that ends with ctx, unless [Session.Adopt] takes it
 // out of that.
 func (s *Session) BeginBelow(ctx context.Context, prompt string) *Turn {
-	t := s.Begin(s.background, prompt)
+	return s.Begin(s.background, prompt).endWith(ctx)
+}
+
+// endWith has a turn that has not started end with ctx, unless [Session.Adopt] takes it
+// out of that.
+func (t *Turn) endWith(ctx context.Context) *Turn {
 	if ctx.Err() != nil {
 		t.bond.Cancel(context.Cause(ctx))
 		return t

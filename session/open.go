@@ -41,7 +41,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 		return nil, fmt.Errorf("opening a session: %w", context.Cause(ctx))
 	}
 	m.enlist(s)
-	s.append(s.record.OpenedEntry(spec.Terms))
+	s.append(s.record.OpenedEntry(spec.ParentCallID, spec.Terms))
 	if spec.Budget != nil {
 		spec.Budget.Own(s.id, s)
 	}

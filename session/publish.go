@@ -8,7 +8,6 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/secrets"
-	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -124,11 +123,18 @@ func (s *Session) storing(f func(context.Context) error) error {
 	return err
 }
 
-// publishStart announces a call.
-func (s *Session) publishStart(call *model.ToolCall, messageID string, step int) {
-	s.publish(event.ToolCallStart{
-		ToolCallID: call.ID, ToolName: call.Name, Arguments: call.Arguments, MessageID: messageID, Step: step,
-	})
+// publishStarts announces all calls of a message, before any of them is begun: where one
+// is missing in a log, none was.
+func (s *Session) publishStarts(all []*invocation, step int) {
+	calls := len(all)
+	if calls == 1 {
+		calls = 0 // as the event has it
+	}
+	for _, inv := range all {
+		s.publish(event.ToolCallStart{
+			ToolCallID: inv.ID, ToolName: inv.Name, Arguments: inv.Arguments, MessageID: inv.messageID, Step: step, Calls: calls,
+		})
+	}
 }
 
 // publishEnd announces the outcome of a call, and notes it in the record.

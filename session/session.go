@@ -212,7 +212,7 @@ func (s *Session) announce(inv *invocation) error {
 		return err
 	}
 	s.status(event.StatusExecutingTool)
-	s.publishStart(&inv.ToolCall, inv.messageID, step)
+	s.publishStarts([]*invocation{inv}, step)
 	return nil
 }
 

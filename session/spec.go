@@ -23,6 +23,7 @@ type Spec struct {
 	ID              string   // one of [store.NewID] or [store.NextRun]; empty means a new one
 	Parent          *Session // nil means a root
 	ParentMessageID string
+	ParentCallID    string // the call of that message which opens the session
 	Agent           string // empty means the session stands for a caller, and has no model
 	Description     string
 	System          string // the system prompt

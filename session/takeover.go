@@ -2,14 +2,17 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/tool"
 )
 
 // adoption says what becomes of sessions whose process has gone.
@@ -60,7 +63,7 @@ func (m *Manager) GoOn(ctx context.Context, spec Spec, t *store.Taken, task int)
 	s.publisher, s.since = t.Publisher, st.Mark
 	s.todo, s.plan = st.Todo, st.Plan
 	s.promptID = ""
-	s.before = before{steps: t.Record.Steps, worked: st.Worked, answer: st.Answer}
+	s.before = before{steps: t.Record.Steps, worked: st.Worked, answer: st.Answer, step: st.Step()}
 	if !spec.WholeTime {
 		s.before.worked -= st.WorkedBefore
 	}
@@ -82,13 +85,82 @@ func (m *Manager) GoOn(ctx context.Context, spec Spec, t *store.Taken, task int)
 type before struct {
 	steps  int
 	worked time.Duration
-	answer *string // the result of its turn; nil means that goes on
+	answer *string     // the result of its turn; nil means that goes on
+	step   *store.Step // in which it was cut off; nil means in none
+
+	calls map[string]*rejoined // of that step, by their ids: those that are not made anew
 }
 
 // Continue is [Session.Begin] for a session that was taken over: the turn goes on where
 // it was cut off.
 func (s *Session) Continue(ctx context.Context) *Turn {
 	return &Turn{bond: s.life.Bind(ctx), s: s, before: &s.before}
+}
+
+// ContinueBelow is [Session.BeginBelow] for a session that was taken over.
+func (s *Session) ContinueBelow(ctx context.Context) *Turn {
+	return s.Continue(s.background).endWith(ctx)
+}
+
+// Rejoin has a call of the step in which a session was cut off that was taken over go on
+// where it was: run does the rest of it. It is not judged again. Others of the step that
+// have no outcome are made anew, if their tool delegates, or have an error as their
+// outcome. Rejoin is called before the session goes on.
+func (s *Session) Rejoin(callID string, run func(ctx context.Context, call *tool.Call) (tool.Result, error)) {
+	if s.before.calls == nil {
+		s.before.calls = make(map[string]*rejoined)
+	}
+	s.before.calls[callID] = &rejoined{run}
+}
+
+// rejoined is the tool of a call that goes on where it was.
+type rejoined struct {
+	run func(ctx context.Context, call *tool.Call) (tool.Result, error)
+}
+
+// Spec implements [tool.Tool].
+func (*rejoined) Spec() tool.Spec {
+	return tool.Spec{ReadOnly: true, Delegates: true, OwnTimeLimit: true}
+}
+
+// Values implements [tool.Tool].
+func (*rejoined) Values(json.RawMessage) ([]permission.Value, error) { return nil, nil }
+
+// Run implements [tool.Tool].
+func (r *rejoined) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+	return r.run(ctx, call)
+}
+
+// finishStep does what is left of the step in which the session was cut off.
+func (t *Turn) finishStep() error {
+	s := t.s
+	ctx, end := s.boundStep(t.Context())
+	defer end()
+	s.status(event.StatusExecutingTool)
+	s.offered() // what a fork of the conversation begins with
+	return t.act(ctx, s.cutOff(t.before.step), t.before.step.MessageID, t.before.steps)
+}
+
+// cutOff returns the calls of a step that was cut off, as far as they have come.
+func (s *Session) cutOff(step *store.Step) []*invocation {
+	all := make([]*invocation, len(step.Calls))
+	for i, c := range step.Calls {
+		inv := &invocation{ToolCall: c, session: s, messageID: step.MessageID, start: time.Now(), tool: s.tools.Get(c.Name)}
+		all[i] = inv
+		result, rest := step.Results[i], s.before.calls[c.ID]
+		switch {
+		case result.ToolCallID != "":
+			inv.res, inv.returned = CallResult{Result: tool.Result{Text: result.Text, IsError: result.IsError}}, true
+		case rest != nil:
+			args := json.RawMessage(c.Arguments)
+			inv.tool = rest
+			inv.prepared, _ = tool.Prepare(rest, args) // it reads nothing
+			inv.call = &tool.Call{ID: c.ID, SessionID: s.id, Agent: s.Agent(), Began: s.Record().CreatedAt, MessageID: step.MessageID, Args: args, Caller: inv}
+		case inv.tool == nil || !inv.tool.Spec().Delegates:
+			inv.end(CallResult{Result: tool.Errorf("%s", store.Repeat)})
+		}
+	}
+	return all
 }
 
 // done is what was done of the turn before it came to this process.
@@ -103,6 +175,9 @@ func (t *Turn) done() before {
 func (t *Turn) goOn() error {
 	s, done := t.s, t.done()
 	if done.answer != nil {
+		return nil
+	}
+	if done.step != nil {
 		return nil
 	}
 	if done.steps >= s.maxSteps {

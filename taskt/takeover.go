@@ -42,7 +42,7 @@ func (a *adopter) May(_ context.Context, st *store.State) error {
 		return fmt.Errorf("agents may nest %d deep here", a.service.limits.Depth)
 	}
 	for _, call := range st.Open {
-		if !a.service.changesNothing(call.Name) {
+		if call.Name != toolName && !a.service.changesNothing(call.Name) {
 			return fmt.Errorf("it is not known whether its call of %s was made", call.Name)
 		}
 	}
@@ -53,7 +53,7 @@ func (a *adopter) May(_ context.Context, st *store.State) error {
 func (s *Service) changesNothing(name string) bool {
 	for _, t := range s.toolsOf(host) {
 		if spec := t.Spec(); spec.Name == name {
-			return spec.ReadOnly && name != toolName
+			return spec.ReadOnly
 		}
 	}
 	return false
@@ -62,14 +62,16 @@ func (s *Service) changesNothing(name string) bool {
 // adoption is the work of one [adopter.Adopt].
 type adoption struct {
 	*adopter
+	taken  []*store.Taken
 	live   map[string]*session.Session
-	calls  []*call // of agents' sessions, parents first
+	calls  []*call                             // of agents' sessions, parents first
+	made   map[string]map[string]*store.Record // as madeBy returns it, by the ids of sessions
 	failed map[string]error
 }
 
 // Adopt implements [store.Adopter].
 func (a *adopter) Adopt(ctx context.Context, taken []*store.Taken) {
-	n := &adoption{a, make(map[string]*session.Session), nil, make(map[string]error)}
+	n := &adoption{a, taken, make(map[string]*session.Session), nil, make(map[string]map[string]*store.Record), make(map[string]error)}
 	log := a.service.log
 	for _, t := range taken {
 		if err := n.open(ctx, t); err != nil {
@@ -91,6 +93,7 @@ func (a *adopter) Adopt(ctx context.Context, taken []*store.Taken) {
 			if err := n.tell(ctx, s, t); err != nil {
 				log.Error("telling a session of the ends of its subagents", "session", s.ID(), "err", err)
 			}
+			n.rejoin(s)
 		}
 	}
 	n.start()
@@ -120,6 +123,9 @@ func (n *adoption) open(ctx context.Context, t *store.Taken) (err error) {
 			return err
 		}
 	}
+	if n.made[r.ID], err = n.madeBy(ctx, t); err != nil {
+		return err
+	}
 	c, err := s.takeover(ctx, t, parent)
 	if err != nil {
 		return err
@@ -143,7 +149,7 @@ func (s *Service) takeover(ctx context.Context, t *store.Taken, parent *session.
 	if own.Call != nil {
 		in = *own.Call
 	}
-	in.AgentType, in.Description, in.Background, in.Detached = r.Agent, r.Description, new(true), r.Detached
+	in.AgentType, in.Description, in.Background, in.Detached = r.Agent, r.Description, new(r.Background), r.Detached
 	by := host
 	if caller := parent.Agent(); caller != "" {
 		def, ok := s.agents.Snapshot().Agent(caller)
@@ -235,12 +241,14 @@ func (n *adoption) tell(ctx context.Context, s *session.Session, t *store.Taken)
 	return err
 }
 
-// start has the subagents go on.
+// start has the subagents in the background go on. The others do when their callers come
+// to the calls that wait for them.
 func (n *adoption) start() {
-	for _, c := range n.calls {
+	calls := slices.DeleteFunc(slices.Clone(n.calls), func(c *call) bool { return !c.inBackground() })
+	for _, c := range calls {
 		c.ended = make(chan struct{})
 	}
-	for _, c := range n.calls {
+	for _, c := range calls {
 		begin := c.parent.Go
 		if c.isDetached() {
 			begin = n.service.detached.begin

@@ -82,6 +82,7 @@ type call struct {
 	turn          *session.Turn     // of child
 	slot          *slot             // nil means the child waits for it
 	stays         bool              // child is not moved to the background
+	waits         []*call           // taken over with child: calls of it that wait for theirs
 
 	moving moving // of a call that waits
 }
@@ -134,13 +135,19 @@ func (c *call) Begin(ctx context.Context, call *tool.Call) {
 		}
 		return
 	}
-	if err := c.open(ctx, call); err != nil {
-		c.result.Fail(ctx, err)
-		return
+	taken := c.child != nil
+	if !taken {
+		if err := c.open(ctx, call); err != nil {
+			c.result.Fail(ctx, err)
+			return
+		}
 	}
-	if c.within != nil { // its caller says how long it runs
+	switch {
+	case taken:
+		c.turn = c.child.ContinueBelow(ctx)
+	case c.within != nil: // its caller says how long it runs
 		c.turn = c.child.Begin(ctx, c.prompt)
-	} else {
+	default:
 		c.turn = c.child.BeginBelow(ctx, c.prompt)
 	}
 	if c.slot = c.service.slots.try(c.parent.ID(), len(c.parent.Path())); c.slot != nil && !c.asksFirst {
@@ -227,7 +234,7 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 	if c.resumes != nil && c.resumes.taken != nil {
 		c.child, err = s.sessions.GoOn(ctx, spec, c.resumes.taken, c.resumes.task)
 	} else {
-		spec.ParentMessageID = call.MessageID
+		spec.ParentMessageID, spec.ParentCallID = call.MessageID, call.ID
 		if c.child, err = s.sessions.Open(ctx, spec); err == nil {
 			err = c.shares(ctx)
 		}
@@ -305,6 +312,7 @@ func (c *call) wait() error {
 
 // finish ends the child, and fills in its result.
 func (c *call) finish(ctx context.Context, r *Result, out *session.Outcome) {
+	c.forsake(ctx)
 	c.service.planning.Delete(c.child.ID())
 	c.service.Look(c.child, out)
 	c.leave(ctx, out)

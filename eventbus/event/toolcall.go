@@ -9,7 +9,8 @@ type ToolCallStart struct {
 	ToolName   string `json:"toolName"`
 	Arguments  string `json:"arguments"` // JSON, as the model wrote it
 	MessageID  string `json:"messageId"`
-	Step       int    `json:"step"` // counted from 1 within the session
+	Step       int    `json:"step"`            // counted from 1 within the session
+	Calls      int    `json:"calls,omitempty"` // how many the message has; 0 means one
 }
 
 // ToolCallEnd is the outcome of a tool call, as the model sees it.

@@ -41,6 +41,8 @@ type openedData struct {
 	Detached   bool `json:"detached,omitempty"`
 	Cleanup    bool `json:"cleanup,omitempty"`
 
+	CallID string `json:"callId,omitempty"` // as in [State]
+
 	Label    string          `json:"label,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 
@@ -116,12 +118,13 @@ func (e LogEntry) appendOnce(ctx context.Context, p *eventbus.Publisher) error {
 	return p.AppendOnce(ctx, e.kind, data)
 }
 
-// OpenedEntry is the entry that a session's log begins with. terms is how it was
-// called, for who resumes it; nil means it is not resumed.
-func (r *Record) OpenedEntry(terms json.RawMessage) LogEntry {
+// OpenedEntry is the entry that a session's log begins with. callID is the call that has
+// made the session; terms is how it was called, for who resumes it; nil means it is not
+// resumed.
+func (r *Record) OpenedEntry(callID string, terms json.RawMessage) LogEntry {
 	return LogEntry{openedKind, openedData{
 		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Nested: r.Nested, Resumes: r.Resumes,
-		Resident: r.Resident, Background: r.Background, Detached: r.Detached, Cleanup: r.Cleanup, Label: r.Label, Metadata: r.Metadata, Terms: terms,
+		Resident: r.Resident, Background: r.Background, Detached: r.Detached, Cleanup: r.Cleanup, CallID: callID, Label: r.Label, Metadata: r.Metadata, Terms: terms,
 	}}
 }
 

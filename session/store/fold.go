@@ -34,6 +34,10 @@ type State struct {
 	// Partial is what the model has said last, whether or not it was complete.
 	Partial string
 
+	// CallID is the call of the session above that has made this one. It is empty in logs of
+	// earlier versions.
+	CallID string
+
 	// Terms is how the session was called, as [Record.OpenedEntry] got it.
 	Terms json.RawMessage
 
@@ -121,6 +125,7 @@ type fold struct {
 // group is the calls of one message, and their results.
 type group struct {
 	message *Message
+	said    int // how many calls the message has; 0 means it is not known
 	results map[string]model.ToolResult
 	answer  *Message // has the results; nil means one is missing
 }
@@ -160,6 +165,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
 		r.Worktree, r.Fork, r.Nested = entry.Worktree, entry.Fork, entry.Nested
 		r.Background, r.Detached, r.Cleanup, r.Resumes, f.Terms = entry.Background, entry.Detached, entry.Cleanup, entry.Resumes, entry.Terms
+		f.CallID = entry.CallID
 		r.Label, r.Metadata, r.Resident = entry.Label, entry.Metadata, entry.Resident
 		if n := len(r.Path); n > 0 {
 			r.ID, r.Agent, r.Depth = r.Path[n-1].SessionID, r.Path[n-1].AgentType, n-1
@@ -350,6 +356,7 @@ func (f *fold) called(ev event.ToolCallStart, at time.Time) {
 		g.results = make(map[string]model.ToolResult)
 		f.order = append(f.order, g)
 	}
+	g.said = ev.Calls
 	g.message.ToolCalls = append(g.message.ToolCalls, model.ToolCall{ID: ev.ToolCallID, Name: ev.ToolName, Arguments: ev.Arguments})
 	f.calls[ev.ToolCallID] = g
 	f.ToolCalls++

@@ -286,7 +286,7 @@ func (s *Store) begin(ctx context.Context, p *eventbus.Publisher, state *State, 
 		}
 	}
 	if !state.logged {
-		if err := r.OpenedEntry(nil).appendOnce(ctx, p); err != nil {
+		if err := r.OpenedEntry("", nil).appendOnce(ctx, p); err != nil {
 			return err
 		}
 	}

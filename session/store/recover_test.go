@@ -188,7 +188,7 @@ func left(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string, n int
 	}
 	p, err := bus.Publisher(path)
 	if err == nil && n > 0 {
-		err = r.OpenedEntry(nil).AppendTo(t.Context(), p)
+		err = r.OpenedEntry("", nil).AppendTo(t.Context(), p)
 	}
 	if err == nil && n > 1 {
 		err = p.Publish(t.Context(), r.StartEvent())

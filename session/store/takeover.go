@@ -33,19 +33,56 @@ type Taken struct {
 	rev uint64 // of its stored record
 }
 
-// repeat is the result of a call that was cut off and has changed nothing.
-const repeat = "[interrupted: the process ended during this call, which changes nothing. Make it again if you need its result.]"
+// Repeat is the result of a call that was cut off and has changed nothing.
+const Repeat = "[interrupted: the process ended during this call, which changes nothing. Make it again if you need its result.]"
+
+// Step is a step of an agent's session that was cut off while its calls ran.
+type Step struct {
+	MessageID string
+	Calls     []model.ToolCall
+	Results   []model.ToolResult // of the calls; one without the id of its call is missing
+}
+
+// Step returns the step in which the session was cut off; nil means in none.
+func (st *State) Step() *Step {
+	if len(st.Sent) == 0 {
+		return nil
+	}
+	m := st.Sent[len(st.Sent)-1]
+	if m.Role != model.Assistant || st.cut[m.ID] == nil {
+		return nil
+	}
+	return &Step{m.ID, m.ToolCalls, st.cut[m.ID]}
+}
 
 // takenOver takes what a takeover makes of the log so far: a message that was cut off,
-// or of which the calls may be missing, is not part of the conversation.
+// or of which calls are missing, is not part of the conversation.
 func (f *fold) takenOver(ev event.SessionResumed, seq uint64) {
 	r := &f.Record
 	f.Mark, r.Takeovers, r.BootID, r.Stalled = seq, ev.Takeover, ev.BootID, false
 	f.Unsettled.add(f.reserved, 1)
 	f.draft, f.reserved, f.shown, f.at = nil, nil, "", time.Time{}
+	f.unmake()
 	if n := len(f.Sent); r.Agent != "" && f.Answer == nil && n > 0 && f.Sent[n-1].Role == model.Assistant && len(f.Sent[n-1].ToolCalls) == 0 {
 		f.Sent = f.Sent[:n-1]
 	}
+}
+
+// unmake takes back the calls of the last message where some of them are missing: none was
+// begun then, since all are in the log before that.
+func (f *fold) unmake() {
+	if len(f.order) == 0 {
+		return
+	}
+	last := len(f.order) - 1
+	g := f.order[last]
+	if len(g.message.ToolCalls) >= g.said {
+		return
+	}
+	for _, call := range g.message.ToolCalls {
+		delete(f.calls, call.ID)
+	}
+	g.message.ToolCalls, g.results, f.order = nil, nil, f.order[:last]
 }
 
 // pass counts the time up to an entry as worked, unless the session waited or had no
@@ -71,10 +108,11 @@ func (st *State) Told() []string {
 }
 
 // choose returns which sessions of processes that have gone this one goes on with,
-// parents first, and of others the reason why it does not. They are subagents in the
-// background whose last step allows it: of these the ones whose parents are gone on
-// with, too, or stand for a caller, and detached ones, whatever becomes of their parents.
-// A session that stands for a caller stays with what is below it.
+// parents first, and of others the reason why it does not. They are subagents whose last
+// step allows it: those in the background whose parents are gone on with, too, or stand
+// for a caller; detached ones, whatever becomes of their parents; and those that a call
+// waits for with which an agent's session was cut off that is gone on with. A session that
+// stands for a caller stays with what is below it.
 func (s *Store) choose(ctx context.Context, ad Adopter, open []orphan, ours func(orphan) bool) (chosen []orphan, why map[string]error, err error) {
 	byID := make(map[string]bool) // open sessions; true: chosen
 	why = make(map[string]error)
@@ -86,7 +124,8 @@ func (s *Store) choose(ctx context.Context, ad Adopter, open []orphan, ours func
 	if !background {
 		return nil, why, nil
 	}
-	below := make(map[string]bool) // roots with chosen sessions below them
+	below := make(map[string]bool)             // roots with chosen sessions below them
+	waits := make(map[string][]model.ToolCall) // the calls of chosen sessions without an outcome
 	open = slices.Clone(open)
 	slices.SortStableFunc(open, func(a, b orphan) int { return a.Depth - b.Depth })
 	for _, o := range open {
@@ -97,17 +136,21 @@ func (s *Store) choose(ctx context.Context, ad Adopter, open []orphan, ours func
 			byID[o.ID] = true
 			chosen = append(chosen, o)
 			continue
-		case !o.Background, !o.Detached && !byID[o.ParentID]:
+		case !o.Background && o.Depth < 2, !o.Detached && !byID[o.ParentID]: // nobody waits for it any more
 			continue
 		}
 		state, err := s.State(ctx, o.Path)
 		if err != nil {
 			return nil, nil, err
 		}
+		if !state.Record.Background && !slices.ContainsFunc(waits[o.ParentID], func(c model.ToolCall) bool { return c.ID == state.CallID }) {
+			continue
+		}
 		if why[o.ID] = ad.May(ctx, state); why[o.ID] != nil || state.Record.Closed || !state.logged {
 			continue
 		}
 		byID[o.ID] = true
+		waits[o.ID] = state.Open
 		below[o.Path[0].SessionID] = true
 		chosen = append(chosen, o)
 	}
@@ -179,8 +222,12 @@ func (s *Store) take(ctx context.Context, ad Adopter, bootID string, o orphan, p
 	if err = s.cancelApprovals(ctx, p, o.ID, pending, state.Pending); err != nil {
 		return nil, err
 	}
+	if state.Record.Agent != "" { // it ends its step itself
+		t.Record = state.Record
+		return t, nil
+	}
 	for _, call := range state.Open {
-		ev := event.ToolCallEnd{ToolCallID: call.ID, ToolName: call.Name, Result: repeat, IsError: true}
+		ev := event.ToolCallEnd{ToolCallID: call.ID, ToolName: call.Name, Result: Repeat, IsError: true}
 		if err = p.Publish(ctx, ev); err != nil {
 			return nil, err
 		}
@@ -218,9 +265,13 @@ func (s *Store) Abandon(ctx context.Context, t *Taken, why error) error {
 }
 
 // Resumed returns the conversation of a session that was taken over, as its model goes
-// on with it, and which message of it is the task.
+// on with it, and which message of it is the task. Its last message is that of the step in
+// which it was cut off, if there is one.
 func (s *Store) Resumed(ctx context.Context, t *Taken) (messages []*Message, task int, err error) {
-	own := t.State.completed(repeat)
+	own := t.State.completed(Repeat)
+	if t.State.Step() != nil {
+		own = own[:len(own)-1]
+	}
 	before, err := s.before(ctx, &t.Record, t.State)
 	return append(before, own...), len(before), err
 }

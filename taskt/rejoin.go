@@ -1,0 +1,108 @@
+package taskt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/tool"
+)
+
+// madeBy returns the sessions that calls of task have made which have no outcome in the
+// log of a session that was taken over, by the ids of these calls. Sessions that had not
+// begun are left out: such a call is made anew.
+func (n *adoption) madeBy(ctx context.Context, t *store.Taken) (map[string]*store.Record, error) {
+	step := t.State.Step()
+	if step == nil || !slices.ContainsFunc(t.State.Open, func(c model.ToolCall) bool { return c.Name == toolName }) {
+		return nil, nil
+	}
+	sessions := n.service.sessions.Store()
+	below, err := sessions.Tree(ctx, t.Record.Path)
+	if err != nil {
+		return nil, err
+	}
+	made := make(map[string]*store.Record)
+	for _, r := range below {
+		if r.ParentID != t.Record.ID || r.ParentMessageID != "" && r.ParentMessageID != step.MessageID {
+			continue
+		}
+		state, err := sessions.State(ctx, r.Path)
+		switch {
+		case err != nil:
+			return nil, err
+		case r.Status == store.Interrupted && !state.Prompted:
+		case state.CallID == "":
+			return nil, fmt.Errorf("a worker of an earlier version has run it: it is not known which of its calls has made session %s", r.ID)
+		case !r.Status.Ended() && !slices.ContainsFunc(n.taken, func(t *store.Taken) bool { return t.Record.ID == r.ID }):
+			return nil, fmt.Errorf("another process runs session %s, for which a call of it waits", r.ID)
+		default:
+			made[state.CallID] = r
+		}
+	}
+	return made, nil
+}
+
+// rejoin has the calls go on that have made sessions: they wait for those that were taken
+// over with s, and have the results of those that have ended.
+func (n *adoption) rejoin(s *session.Session) {
+	for callID, r := range n.made[s.ID()] {
+		below := n.callOf(r.ID)
+		if below == nil || below.inBackground() {
+			s.Rejoin(callID, func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+				return n.service.outcome(ctx, call, r.ID)
+			})
+			continue
+		}
+		above := n.callOf(s.ID())
+		above.waits = append(above.waits, below)
+		s.Rejoin(callID, below.Run)
+	}
+}
+
+// callOf returns the call whose subagent goes on here; nil means none does.
+func (n *adoption) callOf(id string) *call {
+	at := slices.IndexFunc(n.calls, func(c *call) bool { return c.child.ID() == id })
+	if at < 0 {
+		return nil
+	}
+	return n.calls[at]
+}
+
+// outcome is that of a call of an agent whose process has gone before it had one, and
+// whose subagent runs in the background or has ended.
+func (s *Service) outcome(ctx context.Context, made *tool.Call, childID string) (tool.Result, error) {
+	r, err := s.sessions.Store().Get(ctx, childID)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if r.Background {
+		in, err := parseInput(made.Args)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		def, _ := s.agents.Snapshot().Agent(r.Agent)
+		moved := !(&call{in: in, target: target{def: def}}).inBackground()
+		return tool.Result{Text: control.XML("task_accepted", r.Agent, accepted(r.ID, true, moved))}, nil
+	}
+	result, err := s.control.ResultOf(ctx, r)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Result{Text: result.Told(), IsError: result.Err != nil}, nil
+}
+
+// forsake ends the subagents that were taken over for calls of the child to which it has
+// not come any more.
+func (c *call) forsake(ctx context.Context) {
+	for _, below := range c.waits {
+		if below.result == nil {
+			below.result = &Result{Agent: below.agent}
+			below.finish(ctx, below.result, &session.Outcome{Status: store.Cancelled, Err: errors.New("the session that called it has ended")})
+		}
+	}
+}
