@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
@@ -340,80 +338,6 @@ func (s *Session) named(call model.ToolCall) model.ToolCall {
 	}
 	s.callIDs[call.ID] = true
 	return call
-}
-
-// invokeAll takes the tool calls of one message through the gate, side by
-// side, and returns their results in the order of the calls. Calls of tools
-// that delegate wait for nothing here; of the others, [Limits.StepCalls] run at
-// once. times is how often in a row the model has made them. What has its outcome
-// is not run, and what has passed the gate before is not judged.
-func (s *Session) invokeAll(ctx context.Context, all []*invocation, times int) []model.ToolResult {
-	var delegated, others []*invocation
-	for _, inv := range all {
-		t := inv.tool
-		if t == nil {
-			t = s.tools.Get(inv.Name)
-		}
-		switch {
-		case inv.returned:
-		case inv.call == nil && (times > maxRepeats || times == maxRepeats && !s.polls(inv.Name)):
-			refuseRepeated(inv, times)
-			s.publishEnd(inv)
-		case t != nil && t.Spec().Delegates:
-			delegated = append(delegated, inv)
-		default:
-			others = append(others, inv)
-		}
-	}
-	var running sync.WaitGroup
-	s.startAll(ctx, delegated, &running)
-	slots := make(chan struct{}, s.m.limits.StepCalls)
-	for _, inv := range others {
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
-			s.invoke(ctx, inv)
-		})
-	}
-	running.Wait()
-	results := make([]model.ToolResult, len(all))
-	for i, inv := range all {
-		results[i] = model.ToolResult{ToolCallID: inv.ID, Text: inv.res.Text, IsError: inv.res.IsError}
-	}
-	return results
-}
-
-// starters is how many calls of tools that delegate are started at once:
-// the stacks of goroutines that start them grow, those of calls that wait don't.
-const starters = 8
-
-// startAll starts calls in their order, and has each of them run in a goroutine
-// of its own.
-func (s *Session) startAll(ctx context.Context, calls []*invocation, running *sync.WaitGroup) {
-	if len(calls) < 2 {
-		for _, inv := range calls {
-			s.goInvoke(ctx, inv, running)
-		}
-		return
-	}
-	var next atomic.Int64
-	for range min(starters, len(calls)) {
-		running.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(calls)); i = next.Add(1) - 1 {
-				inv := calls[i]
-				s.start(ctx, inv)
-				s.goInvoke(ctx, inv, running)
-			}
-		})
-	}
-}
-
-// goInvoke takes a call through the gate in a goroutine of its own. running counts it
-// until it has its outcome.
-func (s *Session) goInvoke(ctx context.Context, inv *invocation, running *sync.WaitGroup) {
-	running.Add(1)
-	inv.running = running
-	go s.invoke(ctx, inv)
 }
 
 // tell adds a message to the conversation that the session has for its model.
