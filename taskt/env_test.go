@@ -93,6 +93,7 @@ type setup struct {
 
 	agentModels map[string]string
 	efforts     map[string]string
+	window      int64 // tokens of the context window of all models; 0 means it is not known
 
 	agents  taskt.Agents // nil means those of files
 	tools   []tool.Tool
@@ -136,6 +137,7 @@ func (s setup) open(t testing.TB) *env {
 	}
 	e.sessions, err = session.OpenManager(t.Context(), session.Options{
 		Bus: e.bus, Static: s.static, Model: s.models, Approver: s.approver, TakesOver: s.limits.Takeovers > 0,
+		Window: func(string) int64 { return s.window },
 	})
 	if err != nil {
 		t.Fatal(err)
