@@ -11,8 +11,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
+	"github.com/agentworker/worker/session/store"
 )
 
 // as sends requests in the name of an identity.
@@ -71,12 +73,24 @@ func TestScopes(t *testing.T) {
 		if version != generations[0] {
 			continue // what follows does not depend on it
 		}
+		newest, err := e.bus.Newest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		asks, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
 		answered := make(chan struct{})
 		go func() {
 			defer close(answered)
-			for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-				if all, err := e.sessions.Store().Approvals(t.Context()); err == nil && len(all) == 1 {
-					e.approve(t, all[0])
+			for placed, err := range e.bus.FollowAll(asks, newest+1) {
+				if err != nil {
+					t.Errorf("nothing was asked: %v", err)
+					return
+				}
+				if _, ev, err := placed.Event(); err != nil {
+					t.Error(err)
+				} else if asked, ok := ev.(event.ToolApprovalRequired); ok {
+					e.approve(t, &store.Approval{ID: asked.ApprovalID})
 					return
 				}
 			}
