@@ -69,7 +69,6 @@ type Turn struct {
 	before *before // of one that another process has begun; nil means it is begun here
 
 	clock  *lifetime.Clock // nil means not started
-	above  *lifetime.Watch // of the parent's turn; nil means none
 	inTime func()          // ends the watch over the budget's time; nil means not started
 	err    error           // of the start
 	next   string          // the id of the next message of the model

@@ -84,7 +84,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		identity: identity{parent: spec.Parent, id: cmp.Or(spec.ID, store.NewID("ses")), agent: spec.Agent, trace: spec.Traceparent},
 		behavior: behavior{
 			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, tools: spec.ToolSet.Only(allowed), allowed: allowed,
-			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, stall: spec.Stall, approver: spec.Approver, paths: m.paths,
+			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, stall: spec.Stall, stallNotice: spec.StallNotice, approver: spec.Approver, paths: m.paths,
 		},
 		dialogue:  dialogue{callIDs: make(map[string]bool), compaction: spec.Compaction},
 		beside:    beside{news: make(chan struct{}, 1)},

@@ -49,7 +49,7 @@ func (s *Session) publish(ev event.Event) {
 		return // its last event is stored
 	}
 	if _, stalled := ev.(event.Stalled); !stalled {
-		s.watch.Load().Heard()
+		s.watched.Now().Heard()
 	}
 	s.note(s.stream().Publish(s.background, ev))
 }

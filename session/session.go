@@ -59,6 +59,8 @@ type behavior struct {
 	paths     permission.Workspace // what its tools' paths are relative to
 	budget    Budget               // nil means none
 	stall     time.Duration        // how long nothing may happen; 0 means as long as it may
+
+	stallNotice time.Duration // after what time without an event that is told where stall is 0; 0 means it is not
 }
 
 // dialogue is what the model is sent. The running turn alone touches it.
@@ -90,7 +92,7 @@ type lifecycle struct {
 
 	mover Mover // nil means no call waits for its end
 
-	watch atomic.Pointer[lifetime.Watch] // over the running turn; nil means none
+	watched lifetime.Watched
 }
 
 // progress is how far the session has come. mu guards it.

@@ -137,8 +137,12 @@ type Spec struct {
 	WholeTime bool
 
 	// Stall is after what time without an event the session is said to have stalled,
-	// and after what time more it is stopped. 0 means never.
+	// and after what time more it is stopped. 0 means it is not stopped.
 	Stall time.Duration
+
+	// StallNotice is after what time without an event it is said to have stalled where
+	// Stall is 0. 0 means never.
+	StallNotice time.Duration
 
 	Approver gate.Approver // nil means the manager's
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
@@ -17,7 +18,7 @@ func (s *Session) HoldTime() (resume func()) {
 		c := at.time()
 		c.Pause()
 		held = append(held, c)
-		if w := at.watch.Load(); w != nil {
+		if w := at.watched.Now(); w != nil {
 			w.Pause()
 			watches = append(watches, w)
 		}
@@ -42,21 +43,26 @@ func (s *Session) time() *lifetime.Clock {
 // watchStall begins the watch over a turn, if there is to be one. It is to be stopped.
 func (t *Turn) watchStall() {
 	s := t.s
-	if s.stall > 0 {
-		s.watch.Store(lifetime.NewWatch(s.stall, t.bond.Cancel, func(idle time.Duration) {
+	if limit := cmp.Or(s.stall, s.stallNotice); limit > 0 {
+		end := t.bond.Cancel
+		if s.stall == 0 {
+			end = nil
+		}
+		s.watched.Begin(lifetime.NewWatch(limit, end, func(idle time.Duration) {
 			s.sayStalled(true)
 			s.publish(event.Stalled{IdleMs: idle.Milliseconds(), StopsInMs: s.stall.Milliseconds()})
 		}, func() { s.sayStalled(false) }))
 	}
 	if s.parent != nil {
-		t.above = s.parent.watch.Load()
-		t.above.Pause()
+		s.parent.watched.Enter()
 	}
 }
 
 func (t *Turn) unwatchStall() {
-	t.s.watch.Swap(nil).Stop()
-	t.above.Resume()
+	t.s.watched.End()
+	if p := t.s.parent; p != nil {
+		p.watched.Leave()
+	}
 }
 
 // sayStalled notes in the record whether the session has stalled.

@@ -26,8 +26,12 @@ type Limits struct {
 
 	// Stall is after what time without an event a session is said to have stalled
 	// where its file does not say, and after what time more it is stopped: 1 s to
-	// 24 h; 0 means never.
+	// 24 h; 0 means it is not stopped.
 	Stall time.Duration
+
+	// StallNotice is after what time without an event a session is said to have stalled
+	// that is not stopped for it: 1 s to 24 h; 0 means never.
+	StallNotice time.Duration
 
 	// Depth is how deep sessions may nest: 1 to 5; 1, so that a child makes no
 	// children.
@@ -84,6 +88,8 @@ func (l Limits) Check() error {
 		return fmt.Errorf("the time limit of %s of a child in the background is not within 1s and 24h", errtext.Duration(l.BackgroundTime))
 	case l.Stall != 0 && (l.Stall < time.Second || l.Stall > maxChildTime):
 		return fmt.Errorf("the time of %s after which a subagent has stalled is not within 1s and 24h", errtext.Duration(l.Stall))
+	case l.StallNotice != 0 && (l.StallNotice < time.Second || l.StallNotice > maxChildTime):
+		return fmt.Errorf("the time of %s after which a subagent is said to have stalled is not within 1s and 24h", errtext.Duration(l.StallNotice))
 	case l.Depth < 1 || l.Depth > 5:
 		return fmt.Errorf("the nesting depth %d is not within 1 and 5", l.Depth)
 	case l.Running < 1 || l.Running > 10_000:

@@ -317,6 +317,8 @@ func (s *Service) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 		MaxSteps:   def.MaxSteps,
 		TimeLimit:  def.Timeout,
 		Stall:      cmp.Or(def.Stall, s.limits.Stall),
+
+		StallNotice: s.limits.StallNotice,
 	}
 	if depth > 0 {
 		spec.TimeLimit = cmp.Or(spec.TimeLimit, s.limits.ChildTime)

@@ -104,7 +104,7 @@ type Budget struct {
 // Stalled reports that nothing has happened in the session for long.
 type Stalled struct {
 	IdleMs    int64 `json:"idleMs"`    // since the event before
-	StopsInMs int64 `json:"stopsInMs"` // it is stopped if nothing happens until then
+	StopsInMs int64 `json:"stopsInMs"` // it is stopped if nothing happens until then; 0: it is not
 }
 
 // Warning reports that something is not as it was asked for. The session goes on.

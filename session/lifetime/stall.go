@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentworker/worker/internal/errtext"
@@ -21,11 +22,11 @@ func (e *StalledError) Error() string {
 func (*StalledError) ErrorCode() string { return "stalled" }
 
 // Watch watches over the events of a session: after limit without one it says
-// so, and after limit more it ends the turn. It stands still with the session's clock,
-// and while subagents of the session run, over which their own watches are.
+// so, and after limit more it ends the turn, if it is to do so. It stands still with the
+// session's clock, and while subagents of the session run, over which their own watches are.
 type Watch struct {
 	limit  time.Duration
-	cancel context.CancelCauseFunc
+	cancel context.CancelCauseFunc  // nil means the turn goes on
 	tell   func(idle time.Duration) // that it has stalled
 	untell func()                   // that it has not any more
 
@@ -38,8 +39,8 @@ type Watch struct {
 	stopped bool
 }
 
-// NewWatch returns a watch that runs. tell and untell are called by goroutines of its own
-// and by those that call Heard. The caller calls Stop.
+// NewWatch returns a watch that runs. It ends nothing if cancel is nil. tell and untell are
+// called by goroutines of its own and by those that call Heard. The caller calls Stop.
 func NewWatch(limit time.Duration, cancel context.CancelCauseFunc, tell func(time.Duration), untell func()) *Watch {
 	w := &Watch{limit: limit, cancel: cancel, tell: tell, untell: untell, last: time.Now()}
 	w.mu.Lock() // until the timer is there
@@ -66,6 +67,8 @@ func (w *Watch) look() {
 		w.said = true
 		w.tell(idle)
 		w.timer.Reset(w.limit)
+	case w.cancel == nil:
+		w.timer.Reset(w.limit) // it may go on, and stall again
 	default:
 		w.cancel(&StalledError{idle.Round(time.Second)})
 	}
@@ -121,3 +124,48 @@ func (w *Watch) Stop() {
 	w.stopped = true
 	w.timer.Stop()
 }
+
+// Watched is what the watches over a session's turns have in common. They stand still while
+// subagents of the session run, whichever turn has begun them. The zero value has no watch.
+type Watched struct {
+	now atomic.Pointer[Watch] // over the turn that runs; nil means there is none
+
+	mu    sync.Mutex // held while now or below changes
+	below int        // subagents that run
+}
+
+// Begin has a watch count until End. Without one nil is handed over.
+func (s *Watched) Begin(w *Watch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range s.below {
+		w.Pause()
+	}
+	s.now.Store(w)
+}
+
+// End ends the watch.
+func (s *Watched) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now.Swap(nil).Stop()
+}
+
+// Enter has the watches stand still until Leave is called as often: a subagent runs.
+func (s *Watched) Enter() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.below++
+	s.now.Load().Pause()
+}
+
+// Leave ends what Enter has begun.
+func (s *Watched) Leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.below--
+	s.now.Load().Resume()
+}
+
+// Now returns the watch over the turn that runs; nil means there is none.
+func (s *Watched) Now() *Watch { return s.now.Load() }

@@ -2,6 +2,7 @@ package lifetime_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,5 +44,57 @@ func TestWatch(t *testing.T) {
 			t.Errorf("ended after %v: %v", time.Since(start), context.Cause(ctx))
 		}
 		w.Stop()
+	})
+}
+
+// TestWatchTells: a watch that ends nothing says so of each time in which nothing happens,
+// once.
+func TestWatchTells(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var told []time.Duration
+		w := lifetime.NewWatch(time.Minute, nil, func(time.Duration) { told = append(told, time.Since(start)) }, func() {})
+		time.Sleep(10*time.Minute + 30*time.Second)
+		w.Heard()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if want := []time.Duration{time.Minute, 11*time.Minute + 30*time.Second}; !slices.Equal(told, want) {
+			t.Errorf("told at %v, want at %v", told, want)
+		}
+		w.Stop()
+	})
+}
+
+// TestWatched: no watch over a turn runs while a subagent does that an earlier turn has begun.
+func TestWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s lifetime.Watched
+		told := 0
+		begin := func() { s.Begin(lifetime.NewWatch(time.Minute, nil, func(time.Duration) { told++ }, func() {})) }
+		begin()
+		s.Enter()
+		time.Sleep(time.Hour)
+		s.End()
+		s.Enter()
+		begin()
+		time.Sleep(time.Hour)
+		s.Leave()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if told != 0 {
+			t.Errorf("told %d times while a subagent ran", told)
+		}
+		s.Leave()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if told != 1 {
+			t.Errorf("told %d times, want once", told)
+		}
+		s.End()
+		s.Enter() // without a turn
+		s.Leave()
+		if s.Now() != nil {
+			t.Error("there is a watch without a turn")
+		}
 	})
 }

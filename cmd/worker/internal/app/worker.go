@@ -156,6 +156,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 			ChildTime:      p.Settings.Timeout,
 			BackgroundTime: p.Settings.BackgroundTimeout,
 			Stall:          p.Settings.StallTimeout,
+			StallNotice:    p.Settings.StallNotice,
 			Most:           p.above.time,
 			Takeovers:      p.Settings.Takeovers,
 		},

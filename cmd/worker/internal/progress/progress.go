@@ -126,7 +126,11 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 	case event.SessionResumed:
 		line(p.on.Paint(terminal.Yellow, ev.Summary()))
 	case event.Stalled:
-		line(p.on.Paint(terminal.Yellow, fmt.Sprintf("stalled: nothing for %s, stopped in %s", ms(ev.IdleMs), ms(ev.StopsInMs))))
+		text := "stalled: nothing for " + ms(ev.IdleMs)
+		if ev.StopsInMs > 0 {
+			text += ", stopped in " + ms(ev.StopsInMs)
+		}
+		line(p.on.Paint(terminal.Yellow, text))
 	case event.AssignmentChanged:
 		line("assignment  " + termtext.OneLine(strings.TrimSpace(ev.Role+"  "+ev.Objective), 200))
 	case event.MovedToBackground:

@@ -58,8 +58,10 @@ type Settings struct {
 
 	MaxPause time.Duration // how long a provider's "try again later" is waited for
 
-	// StallTimeout is after what time without an event a subagent has stalled. 0 means never.
-	StallTimeout time.Duration
+	// StallTimeout is after what time without an event a subagent has stalled, and after what
+	// time more it is stopped. 0 means it is not stopped, and StallNotice is after what time
+	// it is said; 0 means never.
+	StallTimeout, StallNotice time.Duration
 
 	limits
 
@@ -137,7 +139,8 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 
 	flags = s.group("Limits")
 	s.limits.register(flags)
-	flags.DurationVar(&s.StallTimeout, "stall-timeout", 0, "after what time without an event an agent is said to have stalled, and after what time more it is stopped, 1s to 24h (default: never)")
+	flags.DurationVar(&s.StallNotice, "stall-notice", 5*time.Minute, "after what time without an event an agent is said to have stalled, 1s to 24h; 0: never")
+	flags.DurationVar(&s.StallTimeout, "stall-timeout", 0, "in place of it: after what time that is said, and after what time more the agent is stopped, 1s to 24h (default: it is not stopped)")
 	flags.Var(&s.Budget, "budget", "what a task may use with all that it starts, such as tokens=200k,cost=1.50,modelCalls=40,toolCalls=100,time=10m,then=ask (default: no limit)")
 	flags.DurationVar(&s.ApprovalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
 
@@ -224,6 +227,8 @@ func (s *Settings) Load(getenv func(string) string) error {
 		return fmt.Errorf("context-window %d is neither 0 nor within 1000 and 100000000", s.ContextWindow)
 	case s.StallTimeout != 0 && (s.StallTimeout < time.Second || s.StallTimeout > 24*time.Hour):
 		return fmt.Errorf("stall-timeout %s is not within 1s and 24h", errtext.Duration(s.StallTimeout))
+	case s.StallNotice != 0 && (s.StallNotice < time.Second || s.StallNotice > 24*time.Hour):
+		return fmt.Errorf("stall-notice %s is neither 0 nor within 1s and 24h", errtext.Duration(s.StallNotice))
 	case s.MaxPause < time.Second || s.MaxPause > 24*time.Hour:
 		return fmt.Errorf("max-pause %s is not within 1s and 24h", errtext.Duration(s.MaxPause))
 	case s.ModelTimeout < time.Second || s.ModelTimeout > 30*time.Minute:

@@ -286,3 +286,27 @@ func TestTrouble(t *testing.T) {
 	u.tell(shop())
 	u.sees("1 of 4 need you")
 }
+
+// TestStalled: a session in which nothing happens is among those that need somebody, by the
+// event or by its record, until something happens in it.
+func TestStalled(t *testing.T) {
+	stalls := Facts{{Path: []string{"ses_root", "ses_look"}, Event: event.Stalled{IdleMs: 300_000}, At: now}}
+	for name, tell := range map[string]func(u *user){
+		"event": func(u *user) { u.tell(shop()); u.tell(stalls) },
+		"record": func(u *user) {
+			l := shop()
+			l.Records[2].Stalled, l.Facts = true, nil
+			u.tell(l)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := open(t, 80, 24)
+			tell(u)
+			u.sees("2 of 4 need you")
+			u.press("n", "n")
+			u.sees(">!└ explore  read the…  stalled")
+			u.tell(Facts{{Path: []string{"ses_root", "ses_look"}, Event: event.ToolCallEnd{ToolCallID: "c"}, At: now}})
+			u.sees("1 of 4 need you")
+		})
+	}
+}
