@@ -39,12 +39,13 @@ type pageWorker struct {
 	dir   string
 	addr  string
 	model *modeltest.Server
+	flags []string // of "worker serve"
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when its stderr has ended
 }
 
-// startPageWorker starts a worker. The test's end stops it.
-func startPageWorker(t *testing.T, script string, files map[string]string) *pageWorker {
+// startPageWorker starts a worker, with these flags too. The test's end stops it.
+func startPageWorker(t *testing.T, script string, files map[string]string, flags ...string) *pageWorker {
 	t.Helper()
 	play, err := replaymodel.Parse([]byte(script))
 	if err != nil {
@@ -59,7 +60,7 @@ func startPageWorker(t *testing.T, script string, files map[string]string) *page
 			t.Error(err)
 		}
 	})
-	w := &pageWorker{t: t, dir: dir, addr: freeAddr(t), model: modeltest.Start(play, nil)}
+	w := &pageWorker{t: t, dir: dir, addr: freeAddr(t), model: modeltest.Start(play, nil), flags: flags}
 	w.write("README.md", "# Rockets\n")
 	for name, text := range files {
 		w.write(name, text)
@@ -110,7 +111,7 @@ func (w *pageWorker) command(args ...string) *exec.Cmd {
 // start starts the worker, and returns when it serves. The link is the one that it prints.
 func (w *pageWorker) start() (link string) {
 	w.t.Helper()
-	w.cmd = w.command("serve", "--listen", w.addr, "--takeovers", "0") // what a killed worker ran is interrupted
+	w.cmd = w.command(append([]string{"serve", "--listen", w.addr, "--takeovers", "0"}, w.flags...)...) // what a killed worker ran is interrupted
 	out, err := w.cmd.StderrPipe()
 	if err == nil {
 		err = w.cmd.Start()

@@ -43,6 +43,9 @@ func (s *Server) keep(op *upkeep.Operation) http.HandlerFunc {
 			s.fail(w, err)
 			return
 		}
+		if gone, ok := answer.(*upkeep.Deleted); ok && s.page != nil {
+			s.page.Deleted(gone.SessionID)
+		}
 		s.log.Info("done with a session", "operation", op.Name, "session", r.PathValue("id"), "by", by(r))
 		s.answer(w, http.StatusOK, answer)
 	}

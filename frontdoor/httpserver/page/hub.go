@@ -285,6 +285,31 @@ func (h *hub) forget() {
 	h.cut = h.revision
 }
 
+// deleted drops a session that was deleted, and those below it. Browsers are sent all rows
+// that are left.
+func (h *hub) deleted(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stop == nil {
+		return // the next run reads what there is
+	}
+	var gone []string
+	for _, row := range h.rows {
+		for at := row; at != nil; at = h.rows[at.ParentID] {
+			if at.ID == id {
+				gone = append(gone, row.ID)
+			}
+		}
+	}
+	for _, id := range gone {
+		delete(h.rows, id)
+	}
+	h.revision++
+	h.cut = h.revision
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
 // tick looks up records that tell more than events do, and ends the run once there has
 // been no browser for a while.
 func (h *hub) tick(ctx context.Context, stop func()) {

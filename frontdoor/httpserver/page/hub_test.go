@@ -5,6 +5,24 @@ import (
 	"testing"
 )
 
+// TestDeleted: a session that was deleted is dropped with those below it, and a browser that
+// has them begins anew.
+func TestDeleted(t *testing.T) {
+	h := &hub{epoch: 1, revision: 10, stop: func() {}, changed: make(chan struct{}), rows: map[string]*Row{
+		"top": {ID: "top", Revision: 1}, "gone": {ID: "gone", ParentID: "top", Revision: 1},
+		"below": {ID: "below", ParentID: "gone", Revision: 1}, "other": {ID: "other", ParentID: "top", Revision: 1},
+	}}
+	h.deleted("gone")
+	u, now, _ := h.since(1, 10)
+	if !u.Reset || len(u.Rows) != 2 || h.rows["top"] == nil || h.rows["other"] == nil || now.revision != 11 {
+		t.Errorf("%+v at %+v", u, now)
+	}
+	if u, _, _ := h.since(1, 11); u.Reset {
+		t.Error("a browser that has begun anew does so again")
+	}
+	(&hub{}).deleted("gone") // nobody looks
+}
+
 // TestForget: of many sessions that have ended the first ones are forgotten, but for those
 // above one that goes on, and a browser that was there before begins anew.
 func TestForget(t *testing.T) {

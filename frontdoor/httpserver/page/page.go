@@ -98,6 +98,9 @@ func (p *Page) Close() {
 	}
 }
 
+// Deleted has browsers told that a session was deleted, with those below it.
+func (p *Page) Deleted(id string) { p.hub.deleted(id) }
+
 //go:embed assets
 var files embed.FS
 

@@ -32,6 +32,7 @@ export const background = (sessionId) => post('/v1/tasks/background', { sessionI
 export const start = (agentType, prompt) => post('/v1/tasks', { description: prompt.slice(0, 60), prompt, agentType, background: true });
 export const apply = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/apply`);
 export const discard = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/discard`);
+export const erase = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/delete`);
 export const summarise = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/summary`);
 export const startTalk = (agent, prompt) => post('/page/conversations', { agent, prompt });
 export const say = (id, message) => post(`/page/conversations/${encodeURIComponent(id)}`, { message });

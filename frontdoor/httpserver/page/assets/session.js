@@ -4,7 +4,7 @@ import { h, setText, setClass } from './dom.js';
 import { go } from './main.js';
 import { live, onChange, path } from './live.js';
 import { age, cost, tokens, state, title, clock } from './format.js';
-import { apply, background, discard, may, say, send, stop, summarise } from './api.js';
+import { apply, background, discard, erase, may, say, send, stop, summarise } from './api.js';
 import { Tree } from './tree.js';
 import { transcript } from './transcript.js';
 import { timeline } from './timeline.js';
@@ -22,6 +22,7 @@ export function session(id) {
   const besideButton = h('button', { type: 'button', title: 'Its caller goes on, and is told when it has ended', onclick: () => attempt(besideButton, () => background(id)) }, 'To the background');
   const applyButton = h('button', { type: 'button', title: 'Its changes are brought to the files of the workspace', onclick: () => attempt(applyButton, async () => told(await apply(id))) }, 'Apply its changes');
   const discardButton = h('button', { type: 'button', class: 'danger', onclick: () => confirm('Throw away all that it has changed in its worktree?') && attempt(discardButton, async () => told(await discard(id))) }, 'Discard them');
+  const deleteButton = h('button', { type: 'button', class: 'danger', title: 'With its subagents, and all that is stored of them', onclick: () => confirm('Delete this session for good, with its subagents and all that is stored of them?') && attempt(deleteButton, remove) }, 'Delete');
   const summaryButton = h('button', { type: 'button', title: 'In a few sentences, by one call of a model', onclick: () => attempt(summaryButton, async () => setText(said, (await summarise(id)).text)) }, 'Summary');
   const said = h('p', { class: 'label', role: 'status' });
   const message = h('textarea', { rows: '1', 'aria-label': 'Message to the session' });
@@ -79,6 +80,13 @@ export function session(id) {
     }
     button.disabled = false;
   }
+
+  // remove deletes the session, and leads to where it was called.
+  async function remove() {
+    const above = row.parentId ? link(row.parentId) : '/';
+    await erase(id);
+    go(above);
+  }
   sendForm.addEventListener('submit', (ev) => {
     ev.preventDefault();
     const text = message.value.trim();
@@ -93,12 +101,14 @@ export function session(id) {
   // talks says that the session is a conversation with a person.
   const talks = () => Boolean(row?.agent && !row.parentId);
 
+  const actions = [summaryButton, applyButton, discardButton, deleteButton, besideButton, stopButton];
   const fact = (label, value) => (value ? h('span', {}, `${label} `, h('b', {}, value)) : null);
   let row = null;
 
   function draw(structure) {
     row = live.rows.get(id);
     if (!row) {
+      for (const el of [...actions, sendForm]) el.hidden = true;
       setText(name, live.loaded ? 'There is no such session among the newest.' : 'Loading.');
       return;
     }
@@ -117,6 +127,7 @@ export function session(id) {
     besideButton.hidden = Boolean(row.endedAt || row.background || !row.parentId) || !may('run');
     applyButton.hidden = discardButton.hidden = !row.endedAt || !row.worktree || !may('run');
     summaryButton.hidden = !row.endedAt || !row.agent || !may('run');
+    deleteButton.hidden = !row.endedAt || !may('owner');
     sendForm.hidden = !row.agent || !may('run');
     message.placeholder = !talks() ? (row.endedAt ? 'A message, and it goes on' : 'A message that it reads before its next step') : row.endedAt ? 'Say something, and the conversation goes on' : row.doing === 'idle' ? 'Say something' : 'A message that it reads before its next step';
     problem.hidden = !row.error && !row.warnings?.length;
@@ -157,7 +168,7 @@ export function session(id) {
   else show(first, transcript);
 
   return {
-    element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), summaryButton, applyButton, discardButton, besideButton, stopButton),
+    element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), actions),
       facts, problem, subagents, tabs, panel, sendForm, said),
     title: 'Session',
     up: () => (row?.parentId ? link(row.parentId) : '/'),
