@@ -22,6 +22,13 @@ const maxMCPBody = 4 << 20
 type MCP interface {
 	http.Handler
 
+	// Identities returns those that have sessions, or have had some, and were not ended.
+	Identities() []caller.Identity
+
+	// End ends the sessions of an identity with what their calls have started, and does not
+	// wait for that.
+	End(identity caller.Identity)
+
 	// Close takes no more requests, cancels the calls, lets them be answered,
 	// and returns when their sessions have ended.
 	Close()

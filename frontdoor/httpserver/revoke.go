@@ -51,3 +51,33 @@ func (s *Server) whileAdmitted(next http.Handler, out *counted, r *http.Request,
 		panic(http.ErrAbortHandler) // what was written is not the whole answer
 	}
 }
+
+// endRevoked ends the sessions of MCP whose token does not count any more as it did, or was
+// replaced by another of its name, until ctx ends. No request of them need be open.
+func (s *Server) endRevoked(ctx context.Context) {
+	tick := time.NewTicker(recheck)
+	defer tick.Stop()
+	before := make(map[string]string) // what tells the token of a name from another one
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := make(map[string]string)
+		for _, identity := range s.mcp.Identities() {
+			if identity.Name == "" { // that of the state folder
+				continue
+			}
+			is, secret, ok := s.tokens.Named(identity.Name)
+			was, known := before[identity.Name]
+			if ok && slices.Equal(is.Scopes, identity.Scopes) && (!known || was == secret) {
+				now[identity.Name] = secret
+				continue
+			}
+			s.log.Info("the MCP sessions of a token end: it does not count any more", "token", identity.Name)
+			s.mcp.End(identity)
+		}
+		before = now
+	}
+}

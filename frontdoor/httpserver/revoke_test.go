@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
+	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -24,7 +25,9 @@ func (openMCP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (openMCP) Close() {}
+func (openMCP) Identities() []caller.Identity { return nil }
+func (openMCP) End(caller.Identity)           {}
+func (openMCP) Close()                        {}
 
 // lines takes a log, line by line.
 type lines chan string

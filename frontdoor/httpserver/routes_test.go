@@ -71,4 +71,6 @@ func TestDescribedRoutes(t *testing.T) {
 
 type noMCP struct{ http.Handler }
 
-func (noMCP) Close() {}
+func (noMCP) Identities() []caller.Identity { return nil }
+func (noMCP) End(caller.Identity)           {}
+func (noMCP) Close()                        {}

@@ -192,6 +192,13 @@ func (s *Server) Wait() error {
 func (s *Server) run(ctx context.Context) {
 	defer close(s.done)
 	defer s.cancel()
+	watched, unwatch := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	if s.mcp != nil && s.tokens != nil {
+		watching.Go(func() { s.endRevoked(watched) })
+	}
+	defer watching.Wait()
+	defer unwatch()
 	listeners := []net.Listener{s.listener}
 	if s.secure != nil {
 		listeners = append(listeners, s.secure)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -29,19 +27,26 @@ type HTTP struct {
 
 	mu     sync.Mutex
 	closed bool
-	doors  map[string]*mcphttp.Handler // by identity
+	doors  map[string]door // by identity
+	ending sync.WaitGroup  // doors that End has taken away
+}
+
+// door serves the clients of an identity.
+type door struct {
+	*mcphttp.Handler
+	of caller.Identity
 }
 
 // HTTP returns a handler that serves any number of clients; nil means the zero
 // HTTPOptions. End it with Close.
 func (s *Server) HTTP(opts *HTTPOptions) *HTTP {
-	return &HTTP{server: s, opts: opts, doors: make(map[string]*mcphttp.Handler)}
+	return &HTTP{server: s, opts: opts, doors: make(map[string]door)}
 }
 
 // ServeHTTP implements [http.Handler].
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if door := h.door(caller.IdentityOf(r.Context())); door != nil {
-		door.ServeHTTP(w, r)
+	if clients := h.door(caller.IdentityOf(r.Context())); clients != nil {
+		clients.ServeHTTP(w, r)
 		return
 	}
 	http.Error(w, "this worker is shutting down", http.StatusServiceUnavailable)
@@ -50,15 +55,38 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // door returns what serves the clients of an identity; nil means that nothing does any
 // more.
 func (h *HTTP) door(identity caller.Identity) *mcphttp.Handler {
-	key := fmt.Sprint(identity.Name, identity.Scopes)
+	key := keyOf(identity)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	door := h.doors[key]
-	if door == nil && !h.closed {
-		door = mcphttp.New(httpBackend{h.server, identity}, h.opts, h.server.log)
-		h.doors[key] = door
+	if h.doors[key].Handler == nil && !h.closed {
+		h.doors[key] = door{mcphttp.New(httpBackend{h.server, identity}, h.opts, h.server.log), identity}
 	}
-	return door
+	return h.doors[key].Handler
+}
+
+func keyOf(identity caller.Identity) string { return fmt.Sprint(identity.Name, identity.Scopes) }
+
+// Identities returns those that have had clients, and were not ended.
+func (h *HTTP) Identities() (all []caller.Identity) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, d := range h.doors {
+		all = append(all, d.of)
+	}
+	return all
+}
+
+// End ends the sessions of an identity's clients with what their calls have started, and
+// does not wait for that. Who comes with the identity afterwards begins anew.
+func (h *HTTP) End(identity caller.Identity) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	d := h.doors[keyOf(identity)]
+	if d.Handler == nil || h.closed {
+		return
+	}
+	delete(h.doors, keyOf(identity))
+	h.ending.Go(d.Close)
 }
 
 // Close takes no more requests, cancels the calls and lets them be answered. It returns
@@ -66,13 +94,11 @@ func (h *HTTP) door(identity caller.Identity) *mcphttp.Handler {
 func (h *HTTP) Close() {
 	h.mu.Lock()
 	h.closed = true
-	doors := slices.Collect(maps.Values(h.doors))
-	h.mu.Unlock()
-	var ending sync.WaitGroup
-	for _, door := range doors {
-		ending.Go(door.Close)
+	for _, d := range h.doors {
+		h.ending.Go(d.Close)
 	}
-	ending.Wait()
+	h.mu.Unlock()
+	h.ending.Wait()
 }
 
 // httpBackend opens a connection for each client over HTTP.
