@@ -173,10 +173,19 @@ func hides(raw string) bool {
 
 func shownIn(dir string) *shown { return &shown{dir: dir} }
 
-// dirOf returns what the paths of a session are relative to: its worktree, where it has one.
+// dirOf returns what the paths of a session are relative to, if it is known.
 func (v *view) dirOf(sessionID string) string {
-	if r, err := v.opts.Sessions.Get(v.ctx, sessionID); err == nil && r.Worktree != nil { // else nothing but a link is wrong
+	r, err := v.opts.Sessions.Get(v.ctx, sessionID)
+	if err != nil { // nothing but a link is wrong
+		return v.opts.Root
+	}
+	return dirOf(r, v.opts.Root)
+}
+
+// dirOf returns what the paths of a session are relative to: its worktree, where it has one.
+func dirOf(r *store.Record, root string) string {
+	if r.Worktree != nil {
 		return r.Worktree.Path
 	}
-	return v.opts.Root
+	return root
 }

@@ -3,6 +3,8 @@ package acpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -11,16 +13,69 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// replay shows a conversation up to its newest session.
+// maxReplayed is how many subagents of a conversation are shown with their transcripts.
+// Further ones are announced.
+const maxReplayed = 100
+
+// replay shows a conversation up to its newest session, with its subagents where the client
+// shows these as sessions.
 func (t *talk) replay(ctx context.Context, newest *store.Record) error {
 	messages, err := t.opts.Sessions.Messages(ctx, newest.ID)
 	if err != nil {
 		return err
 	}
-	s := &shown{dir: t.opts.Root}
+	r := &replay{talk: t, left: maxReplayed}
+	t.connection.mu.Lock()
+	announces := t.client.subagents
+	t.connection.mu.Unlock()
+	if announces {
+		if r.below, err = t.below(ctx, newest); err != nil {
+			return err
+		}
+	}
+	return r.session(ctx, t.id, t.opts.Root, messages)
+}
+
+// below returns the sessions below those of a conversation, the oldest first, by the message
+// whose call has made them.
+func (t *talk) below(ctx context.Context, newest *store.Record) (map[string][]*store.Record, error) {
+	below := make(map[string][]*store.Record)
+	for run := newest; ; {
+		tree, err := t.opts.Sessions.Tree(ctx, run.Path)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range slices.Backward(tree) {
+			if r.ParentMessageID != "" {
+				below[r.ParentMessageID] = append(below[r.ParentMessageID], r)
+			}
+		}
+		if run.Resumes == "" {
+			return below, nil
+		}
+		run, err = t.opts.Sessions.Get(ctx, run.Resumes)
+		if errors.Is(err, store.ErrNotFound) { // it was deleted
+			return below, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// replay is a conversation that is shown again.
+type replay struct {
+	*talk
+	below map[string][]*store.Record // subagents that are not shown yet, by the message whose call has made them
+	left  int                        // how many are shown with their transcripts
+}
+
+// session shows the messages of a session with an id of the protocol.
+func (r *replay) session(ctx context.Context, id, dir string, messages []*store.Message) error {
+	s := &shown{dir: dir}
 	show := func(updates ...acp.SessionUpdate) {
 		for _, u := range updates {
-			t.update(t.id, u)
+			r.update(id, u)
 		}
 	}
 	open := make(map[string]string) // tools of calls without an outcome, by the calls' ids
@@ -48,10 +103,35 @@ func (t *talk) replay(ctx context.Context, newest *store.Record) error {
 			show(s.updates(event.ToolCallStart{ToolCallID: c.ID, ToolName: c.Name, Arguments: c.Arguments})...)
 			show(s.updates(planOf(c))...)
 		}
+		made := r.below[m.ID]
+		delete(r.below, m.ID)
+		for _, child := range made {
+			if err := r.subagent(ctx, id, child); err != nil {
+				return err
+			}
+		}
 	}
 	for id, tool := range open {
 		show(s.updates(event.ToolCallEnd{ToolCallID: id, ToolName: tool, Result: "[interrupted]", IsError: true})...)
 	}
+	return nil
+}
+
+// subagent announces a subagent to the session that has made it, and shows it.
+func (r *replay) subagent(ctx context.Context, parent string, of *store.Record) error {
+	dir := dirOf(of, r.opts.Root)
+	r.announce(parent, announcement(of.ID, of.Agent, of.Description, dir, r.opts.Root))
+	if r.left > 0 {
+		r.left--
+		messages, err := r.opts.Sessions.Messages(ctx, of.ID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // it was deleted meanwhile
+			return err
+		}
+		if err := r.session(ctx, of.ID, dir, messages); err != nil {
+			return err
+		}
+	}
+	r.announce(parent, subagentUpdate{SessionID: of.ID, State: &subagentState{stateOf(of)}})
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/store"
 )
 
 // This file alone knows how subagents are shown to a client that declares the capability
@@ -55,14 +56,7 @@ func (v *view) subagent(around []event.SubagentEvent, ev event.Event) {
 	if start, ok := ev.(event.SessionStart); ok {
 		dir := v.dirOf(child.SessionID)
 		v.children[child.SessionID] = &shown{dir: dir}
-		announce := subagentUpdate{
-			SessionID: child.SessionID, Title: termtext.OneLine(child.AgentType, 100), Description: termtext.OneLine(start.Description, 500),
-			State: &subagentState{"unknown"},
-		}
-		if dir != v.opts.Root {
-			announce.Cwd = dir
-		}
-		v.announce(parent, announce)
+		v.announce(parent, announcement(child.SessionID, child.AgentType, start.Description, dir, v.opts.Root))
 		return
 	}
 	s := v.children[child.SessionID]
@@ -86,7 +80,29 @@ func (v *view) subagent(around []event.SubagentEvent, ev event.Event) {
 	}
 }
 
-func (v *view) announce(parent string, u subagentUpdate) {
+// announcement is the first update of a subagent, which works in dir.
+func announcement(id, agent, description, dir, root string) subagentUpdate {
+	u := subagentUpdate{
+		SessionID: id, Title: termtext.OneLine(agent, 100), Description: termtext.OneLine(description, 500), State: &subagentState{"unknown"},
+	}
+	if dir != root {
+		u.Cwd = dir
+	}
+	return u
+}
+
+// stateOf is the state of a session that is not followed.
+func stateOf(r *store.Record) string {
+	switch {
+	case r.Status.Ended():
+		return "idle"
+	case r.Status == store.WaitingApproval:
+		return "requires_action"
+	}
+	return "running"
+}
+
+func (c *connection) announce(parent string, u subagentUpdate) {
 	u.SessionUpdate = "subagent_update"
-	v.update(parent, u)
+	c.update(parent, u)
 }
