@@ -223,8 +223,12 @@ func TestManyCalls(t *testing.T) {
 	for i := range 1000 {
 		calls.Go(func() {
 			res, err := host.CallTool(t.Context(), call("explore", fmt.Sprint(i)))
-			if err != nil || text(t, res) != fmt.Sprintf("<task_result agent=\"explore\">\nanswer to %d\n</task_result>", i) {
-				t.Errorf("call %d: %v, %v", i, res, err)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got, want := text(t, res), fmt.Sprintf("<task_result agent=\"explore\">\nanswer to %d\n</task_result>", i); got != want {
+				t.Errorf("call %d: %q", i, got)
 			}
 		})
 	}
