@@ -116,7 +116,7 @@ func TestClusterFailures(t *testing.T) {
 		}
 	})
 	newTasks(t, beside, m, 1) // looks for sessions whose process has gone
-	root, err := tasks.OpenCaller(ctx, "cluster")
+	root, err := tasks.OpenCaller(ctx, "cluster", store.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}

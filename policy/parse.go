@@ -26,11 +26,12 @@ type reader struct {
 // keys are the keys of a policy file.
 var keys = func() map[string]func(r *reader, v *hujson.Value) error {
 	all := map[string]func(r *reader, v *hujson.Value) error{
-		"rules":   (*reader).rules,
-		"always":  (*reader).always,
-		"limits":  (*reader).limits,
-		"budget":  (*reader).budget,
-		"sandbox": (*reader).sandboxed,
+		"rules":        (*reader).rules,
+		"secondPerson": (*reader).secondPerson,
+		"always":       (*reader).always,
+		"limits":       (*reader).limits,
+		"budget":       (*reader).budget,
+		"sandbox":      (*reader).sandboxed,
 	}
 	for _, k := range kinds {
 		all[string(k.kind)] = listOf(k.kind, k.what, k.names)
@@ -96,6 +97,41 @@ func (r *reader) refuse(v *hujson.Value, format string, args ...any) error {
 
 // rules reads rules in the form of permissions.jsonc.
 func (r *reader) rules(v *hujson.Value) error {
+	rules, err := r.ruleset(v)
+	if err == nil {
+		r.policy.rules.add(rules)
+	}
+	return err
+}
+
+// secondPerson reads rules about calls that a second person has to approve: those that
+// they ask about.
+func (r *reader) secondPerson(v *hujson.Value) error {
+	rules, err := r.ruleset(v)
+	if err != nil {
+		return err
+	}
+	var strict []permission.Rule
+	for rule := range rules.Rules() {
+		if rule.Action == permission.Deny {
+			return &permission.SyntaxError{Source: rule.Source, Reason: fmt.Sprintf("secondPerson: %v: what is denied nobody approves: write it below \"rules\"", rule)}
+		}
+		if rule.Action == permission.Ask {
+			rule.Action = permission.Deny
+		}
+		strict = append(strict, rule)
+	}
+	second, err := permission.NewRuleset(strict...)
+	if err != nil {
+		return err
+	}
+	r.policy.rules.add(rules)
+	r.policy.second.add(second)
+	return nil
+}
+
+// ruleset reads rules in the form of permissions.jsonc.
+func (r *reader) ruleset(v *hujson.Value) (*permission.Ruleset, error) {
 	// What stands before and behind is blanked: places stay what they are in the file.
 	text := slices.Clone(r.text[:min(v.EndOffset, len(r.text))])
 	for i := range text[:v.StartOffset] {
@@ -105,15 +141,9 @@ func (r *reader) rules(v *hujson.Value) error {
 	}
 	home, err := homeFolder()
 	if err != nil && (bytes.Contains(text, []byte("~/")) || bytes.Contains(text, []byte("$HOME/"))) {
-		return r.refuse(v, "the home folder of this user is not known (%v): write absolute paths", err)
+		return nil, r.refuse(v, "the home folder of this user is not known (%v): write absolute paths", err)
 	}
-	rules, err := permission.ParseJSON(text, r.file, &permission.ParseOptions{Home: home})
-	if err != nil {
-		return err
-	}
-	blocks, apart := rules.Apart()
-	r.policy.blocks, r.policy.rules = append(r.policy.blocks, blocks...), append(r.policy.rules, apart...)
-	return nil
+	return permission.ParseJSON(text, r.file, &permission.ParseOptions{Home: home})
 }
 
 // homeFolder returns the home folder as the system knows it: a variable of the environment

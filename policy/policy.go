@@ -17,13 +17,13 @@ import (
 type Policy struct {
 	files   []File
 	hash    string
-	rules   []*permission.Ruleset // of all blocks, a block of a file each
-	blocks  []permission.Block    // of which these are
-	bounds  map[string]Bound      // by the keys of settings
-	budgets []Budget              // one for each file that has any
-	lists   map[Kind][]list       // one for each file that has any
-	sandbox permission.Source     // where one is required; no file means none is
-	noRules permission.Source     // where "always" is forbidden; no file means it is not
+	rules   ruleSets          // of all files
+	second  ruleSets          // those that say which calls take a second person, with "deny" for that
+	bounds  map[string]Bound  // by the keys of settings
+	budgets []Budget          // one for each file that has any
+	lists   map[Kind][]list   // one for each file that has any
+	sandbox permission.Source // where one is required; no file means none is
+	noRules permission.Source // where "always" is forbidden; no file means it is not
 }
 
 // File is one file of a policy.
@@ -78,13 +78,40 @@ func (p *Policy) Rules(w permission.Who) []*permission.Ruleset {
 	if p == nil {
 		return nil
 	}
-	if !slices.ContainsFunc(p.blocks, func(b permission.Block) bool { return b != permission.Block{} }) {
-		return p.rules
+	return p.rules.of(w)
+}
+
+// SecondPerson returns, for a session, rules that deny what takes the approval of somebody
+// else than of those who have asked for the work. [Policy.Rules] has them too, and asks
+// about the same.
+func (p *Policy) SecondPerson(w permission.Who) []*permission.Ruleset {
+	if p == nil {
+		return nil
+	}
+	return p.second.of(w)
+}
+
+// ruleSets are the rules of files, those of each block by themselves.
+type ruleSets struct {
+	blocks []permission.Block
+	rules  []*permission.Ruleset // of each block
+}
+
+// add adds the rules of a file.
+func (s *ruleSets) add(rules *permission.Ruleset) {
+	blocks, apart := rules.Apart()
+	s.blocks, s.rules = append(s.blocks, blocks...), append(s.rules, apart...)
+}
+
+// of returns those that are for a session.
+func (s *ruleSets) of(w permission.Who) []*permission.Ruleset {
+	if !slices.ContainsFunc(s.blocks, func(b permission.Block) bool { return b != permission.Block{} }) {
+		return s.rules
 	}
 	var rules []*permission.Ruleset
-	for i, b := range p.blocks {
+	for i, b := range s.blocks {
 		if b.Has(w) {
-			rules = append(rules, p.rules[i])
+			rules = append(rules, s.rules[i])
 		}
 	}
 	return rules
@@ -96,10 +123,20 @@ func (p *Policy) Narrows() []string {
 	if p == nil {
 		return lines
 	}
-	for _, rules := range p.rules {
+	second := make(map[permission.Source]bool) // the places of the rules about a second person
+	for _, rules := range p.second.rules {
 		for rule := range rules.Rules() {
+			second[rule.Source] = true
+		}
+	}
+	for _, rules := range p.rules.rules {
+		for rule := range rules.Rules() {
+			what := ""
+			if second[rule.Source] && rule.Action == permission.Ask {
+				what = ", and a second person has to approve it"
+			}
 			if rule.Action != permission.Allow {
-				lines = append(lines, fmt.Sprintf("%v (%s)", rule, rule.Source))
+				lines = append(lines, fmt.Sprintf("%v%s (%s)", rule, what, rule.Source))
 			}
 		}
 	}

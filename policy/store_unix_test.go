@@ -230,8 +230,39 @@ func TestLists(t *testing.T) {
 	}
 }
 
+// What takes a second person is asked about, too, and an exception from it is not.
+func TestSecondPerson(t *testing.T) {
+	p, err := New(File{Path: "a", text: []byte(`{"rules": {"read_file": {"*.pem": "ask"}},
+ "secondPerson": {"shell_exec": {"git push *": "ask", "git push origin feature/*": "allow"}, "agents": {"deployer": {"*": "ask"}}}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		agent, tool, text string
+		action, second    permission.Action
+	}{
+		{"", "read_file", "x.pem", permission.Ask, permission.Allow},
+		{"", "shell_exec", "git push origin main", permission.Ask, permission.Deny},
+		{"", "shell_exec", "git push origin feature/x", permission.Allow, permission.Allow},
+		{"deployer", "write_file", "x", permission.Ask, permission.Deny},
+	} {
+		who, values := permission.Who{Agent: tt.agent}, []permission.Value{{Tool: tt.tool, Text: tt.text}}
+		free := permission.MustRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})
+		for i, policies := range [][]*permission.Ruleset{p.Rules(who), p.SecondPerson(who)} {
+			l := permission.Layers{Policies: policies, Static: free}
+			if got, want := l.Decide(values).Action, []permission.Action{tt.action, tt.second}[i]; got != want {
+				t.Errorf("%+v, rules %d: %v, want %v", tt, i, got, want)
+			}
+		}
+	}
+	if lines := strings.Join(p.Narrows(), "\n"); strings.Count(lines, "a second person has to approve it") != 2 || len((*Policy)(nil).SecondPerson(permission.Who{})) > 0 {
+		t.Error(lines)
+	}
+}
+
 func TestErrorsHavePlaces(t *testing.T) {
 	for text, want := range map[string]string{
+		`{"secondPerson": {"x": "deny"}}`:  `p:1:19: secondPerson: x`,
 		"{\n  \"rule\": {}\n}":             `p:2:3: unknown key "rule" (did you mean "rules"?)`,
 		"{\"rules\": {},\n \"rules\": {}}": `p:2:2: "rules" is given twice`,
 		"[]":                               `p:1:1: want an object`,

@@ -22,7 +22,7 @@ func (s *Session) ask(ctx context.Context, req *gate.Request, allowed func() boo
 		ID: req.ID, SessionID: req.SessionID, Path: s.path, Agent: req.Agent,
 		ToolCallID: req.ToolCallID, Tool: req.Tool, Arguments: req.Arguments,
 		Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,
-		CreatedAt: now, ExpiresAt: now.Add(s.m.limits.Approval),
+		CreatedAt: now, ExpiresAt: now.Add(s.m.limits.Approval), SecondPerson: req.SecondPerson,
 	}
 	if err := s.storing(func(ctx context.Context) error { return s.m.store.OpenApproval(ctx, a) }); err != nil {
 		return nil, err
@@ -36,11 +36,16 @@ func (s *Session) ask(ctx context.Context, req *gate.Request, allowed func() boo
 		Patterns:       a.Patterns,
 		AlwaysPatterns: a.AlwaysPatterns,
 		ExpiresAt:      a.ExpiresAt,
+		SecondPerson:   a.SecondPerson != nil,
 	})
 	if err := s.flush(ctx); err != nil && ctx.Err() == nil { // nobody is shown what may be forgotten
 		return nil, err
 	}
-	answered, err := s.m.policy.Await(ctx, &gate.Question{Request: req, Expires: a.ExpiresAt, Approver: s.approver, Answers: answers{s, a.ID}}, allowed)
+	question := &gate.Question{Request: req, Expires: a.ExpiresAt, Approver: s.approver, Answers: answers{s, a.ID}}
+	if a.SecondPerson != nil { // who is asked here has asked for the work
+		question.Approver = nil
+	}
+	answered, err := s.m.policy.Await(ctx, question, allowed)
 	if err != nil {
 		return nil, err
 	}

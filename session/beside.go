@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,8 @@ type beside struct {
 // notice is a message to a session's model on its way.
 type notice struct {
 	id, text string
-	sent     bool // by somebody; else it tells of what ran beside the session
+	sent     bool         // by somebody; else it tells of what ran beside the session
+	by       store.Person // who has sent it
 
 	assignment *store.Assignment // that it changes; nil means none
 }
@@ -106,6 +108,7 @@ func (s *Session) endBeside() {
 	b.notices, b.closing = nil, true
 	b.mu.Unlock()
 	for _, n := range notices { // no step comes any more
+		s.toldBy(n)
 		s.append(store.ToldEntry(n.id, n.text))
 	}
 }
@@ -157,6 +160,7 @@ func (s *Session) deliver(notices []notice) {
 			s.Assign(*n.assignment)
 		}
 		s.messages = append(s.messages, model.Message{Role: model.User, Text: n.text})
+		s.toldBy(n)
 		s.append(store.ToldEntry(n.id, n.text))
 	}
 }
@@ -217,7 +221,7 @@ func (s *Session) Send(req store.SendRequest) error {
 		return fmt.Errorf("session %s: %w", s.id, store.ErrConcludes)
 	}
 	b.know(req.MessageID)
-	message := notice{id: req.MessageID, text: req.Text, sent: true, assignment: req.Assignment}
+	message := notice{id: req.MessageID, text: req.Text, sent: true, by: cmp.Or(req.By, store.Unknown), assignment: req.Assignment}
 	if req.Interrupt {
 		rest := slices.DeleteFunc(b.notices, func(n notice) bool { return n.sent })
 		b.notices = append([]notice{message}, rest...)

@@ -100,7 +100,7 @@ func (s *Session) admit(ctx context.Context, inv *invocation, wait bool) {
 		inv.end(s.refuseUnjudged(inv.ToolCall, "%s is refused: %s", inv.Name, errtext.Of(err)))
 		return
 	}
-	if !wait && inv.tool.Spec().Follows == "" && layers.Judge(values).Action == permission.Ask {
+	if !wait && !inv.follows() && layers.Judge(values).Action == permission.Ask {
 		return
 	}
 	s.admitJudged(ctx, inv, layers, values)
@@ -125,7 +125,7 @@ func (s *Session) admitJudged(ctx context.Context, inv *invocation, layers *gate
 		MessageID: inv.messageID,
 		Args:      json.RawMessage(inv.Arguments),
 		Values:    values,
-		Rules:     &verdict.layers.Layers,
+		Rules:     verdict.rules(inv),
 		Approved:  verdict.approved,
 		Judge: func(ctx context.Context, value permission.Value) error {
 			return s.judgeLate(ctx, inv.ToolCall, value)
@@ -172,7 +172,16 @@ type verdict struct {
 	allowed  bool
 	refusal  CallResult   // what the model is told where it is not
 	approved bool         // by a person
+	second   bool         // by a second one, whom the policy wants
 	layers   *gate.Layers // by which it was judged last
+}
+
+// rules returns those that hold for the call while it runs.
+func (v *verdict) rules(inv *invocation) *permission.Layers {
+	if v.second || inv.follows() {
+		return &v.layers.Layers
+	}
+	return v.layers.Strictly()
 }
 
 // judge decides by the rules on a call, which need not be one of a tool. What the audit
@@ -181,21 +190,30 @@ func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation
 	call := inv.ToolCall
 	decision := rules.Judge(values)
 	record := s.auditRecord(call, values, decision, rules)
-	refused := func(format string, args ...any) verdict { return verdict{refusal: refuse(format, args...)} }
 	switch {
 	case decision.Action == permission.Allow:
 		return s.recorded(ctx, inv, record, verdict{allowed: true, layers: rules})
 	case decision.Action != permission.Ask:
 		s.m.note(record)
-		return refused("%s", rules.Reason(decision))
-	case inv.tool != nil && inv.tool.Spec().Follows != "":
+		return verdict{refusal: refuse("%s", rules.Reason(decision))}
+	case inv.follows():
 		return s.recorded(ctx, inv, record.Answered(event.Approved, "the call of "+inv.tool.Spec().Follows), verdict{allowed: true, layers: rules})
-	case s.approver == nil && s.m.unattended:
+	}
+	second, reason := s.secondPerson(ctx, rules, values), rules.Reason(decision)
+	if second != nil {
+		reason += " " + second.Text()
+		record.AskedBy = names(second.AskedBy)
+	}
+	switch {
+	case second != nil && (second.Nobody() || !s.attended()):
 		s.m.note(record.Answered(event.Denied, "nobody"))
-		return verdict{refusal: s.unanswered(decision, rules.Reason(decision)+" Nobody can answer here, so the call is refused.")}
+		return verdict{refusal: refuse("%s No second person can answer here, so the call is refused.", reason)}
+	case second == nil && s.approver == nil && s.m.unattended:
+		s.m.note(record.Answered(event.Denied, "nobody"))
+		return verdict{refusal: s.unanswered(decision, reason+" Nobody can answer here, so the call is refused.")}
 	case ctx.Err() != nil:
 		s.m.note(record.Answered(event.Cancelled, ""))
-		return refused("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))
+		return verdict{refusal: refuse("%s was not run: %s", call.Name, errtext.Of(context.Cause(ctx)))}
 	}
 	allowed := func() bool {
 		rules, err := s.layers(inv.tool)
@@ -208,13 +226,14 @@ func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation
 		Agent:          s.Agent(),
 		Tool:           call.Name,
 		Arguments:      call.Arguments,
-		Reason:         rules.Reason(decision),
+		Reason:         reason,
 		Patterns:       permission.Patterns(values),
 		AlwaysPatterns: rules.AlwaysPatterns(call.Name, values),
+		SecondPerson:   second,
 	}, allowed)
 	if err != nil {
 		s.m.note(record.Answered(event.Cancelled, ""))
-		return refused("%s was not approved: %v", call.Name, err)
+		return verdict{refusal: refuse("%s was not approved: %v", call.Name, err)}
 	}
 	record = record.Answered(answered.Outcome, answered.AnsweredBy)
 	if record.Time = time.Now(); answered.Always {
@@ -228,12 +247,19 @@ func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation
 	if !v.allowed {
 		return v
 	}
-	// What happened while the call waited counts: an end, what its paths lead to
-	// by now, and a deny, which no answer lifts.
+	return s.judgeAgain(ctx, inv, values, answered, v)
+}
+
+// judgeAgain judges a call that was approved. What happened while it waited counts: an end,
+// what its paths lead to by now, a deny, which no answer lifts, and who has told the session
+// what to do.
+func (s *Session) judgeAgain(ctx context.Context, inv *invocation, values []permission.Value, answered *store.Approval, v verdict) verdict {
+	call := inv.ToolCall
 	if err := s.over(); err != nil {
 		return verdict{refusal: s.refuseUnjudged(call, "%s is refused, since %v", call.Name, err)}
 	}
-	if rules, err = s.layers(inv.tool); err != nil {
+	rules, err := s.layers(inv.tool)
+	if err != nil {
 		return verdict{refusal: s.refuseUnjudged(call, "%s is refused, since the permission rules can't be read: %s", call.Name, errtext.Of(err))}
 	}
 	now := values
@@ -245,8 +271,13 @@ func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation
 	for _, values := range [][]permission.Value{values, now} {
 		if decision := rules.Judge(values); decision.Action == permission.Deny {
 			s.m.note(s.auditRecord(call, values, decision, rules))
-			return refused("%s", rules.Reason(decision))
+			return verdict{refusal: refuse("%s", rules.Reason(decision))}
 		}
+		second := s.secondPerson(ctx, rules, values)
+		if err := second.Admits(answered.AnsweredAs); err != nil {
+			return verdict{refusal: s.refuseUnjudged(call, "%s is refused: %v", call.Name, err)}
+		}
+		v.second = v.second || second != nil
 	}
 	if answered.Always {
 		if err := s.m.policy.AllowAlways(&s.rules, call.Name, answered.AlwaysPatterns); err != nil {

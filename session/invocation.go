@@ -37,6 +37,9 @@ type invocation struct {
 	untold    bool // it may have changed what its tool does not tell
 }
 
+// follows reports whether the call is about what an allowed call of another tool has made.
+func (inv *invocation) follows() bool { return inv.tool != nil && inv.tool.Spec().Follows != "" }
+
 // end makes res the outcome of the call, if it has not returned before.
 func (inv *invocation) end(res CallResult) {
 	inv.mu.Lock()

@@ -111,6 +111,9 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		Nested:          spec.Nested,
 		Policy:          above.Hash(),
 	}
+	if spec.AskedBy != "" {
+		s.record.AskedBy = []store.Person{spec.AskedBy}
+	}
 	if p := spec.Parent; p != nil {
 		s.behavior.paths = p.behavior.paths
 		s.record.ParentID = p.id
@@ -128,6 +131,9 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 	}
 	if spec.Resumes != nil {
 		s.record.Resumes = spec.Resumes.ID
+		for _, p := range m.askedBy(ctx, spec.Resumes.Path) {
+			s.record.AskedBy = store.AddPerson(s.record.AskedBy, p)
+		}
 	}
 	s.resident = spec.ResidentFile
 	s.record.Resident = s.residentName()

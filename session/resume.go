@@ -3,6 +3,7 @@ package session
 import (
 	"slices"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/conversation"
@@ -65,6 +66,7 @@ func (s *Session) offered() []model.ToolSpec {
 // Resumed is a session that has ended, and is gone on with.
 type Resumed struct {
 	ID       string
+	Path     event.Path       // its own; who has asked for it has asked for the new one, too
 	Model    string           // the name of the one that has run it
 	Messages []*store.Message // its conversation: each call has an outcome
 

@@ -29,6 +29,9 @@ type Spec struct {
 	System          string // the system prompt
 	Label           string // names it in lists, in place of the description; may be empty
 
+	// AskedBy is who asks for what a root does. Empty means it is not known.
+	AskedBy store.Person
+
 	// Metadata is a JSON object from the caller, which is kept with the session. It may
 	// be nil.
 	Metadata json.RawMessage

@@ -68,7 +68,7 @@ func TestControl(t *testing.T) {
 		t.Errorf("transcript %+v, %v", transcript, err)
 	}
 
-	other, err := e.OpenCaller(t.Context(), "other")
+	other, err := e.OpenCaller(t.Context(), "other", store.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}

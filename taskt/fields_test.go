@@ -77,7 +77,7 @@ func TestModels(t *testing.T) {
 		{"fast", "slow plain p", "model quick, model deep, model deep"},
 		{"plain", "fast heir p", "model , model quick, model quick"},
 	} {
-		root, err := e.OpenCaller(t.Context(), "test")
+		root, err := e.OpenCaller(t.Context(), "test", store.Owner)
 		if err != nil {
 			t.Fatal(err)
 		}

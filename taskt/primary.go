@@ -56,6 +56,7 @@ type Conversation struct {
 	ID          string        // as in [session.Spec]; ignored with Resumes
 	Description string        // the task in a few words
 	Model       string        // in place of the agent's; empty means that one
+	AskedBy     store.Person  // as in [session.Spec]
 	Lasting     bool          // as in [session.Spec]
 	Resumes     *store.Record // of a session that has ended, whose conversation it goes on with; nil means none
 }
@@ -85,7 +86,7 @@ func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definitio
 	if c.Model != "" {
 		spec.Models = append([]string{c.Model}, spec.Models...)
 	}
-	spec.Description, spec.Lasting = c.Description, c.Lasting
+	spec.Description, spec.Lasting, spec.AskedBy = c.Description, c.Lasting, c.AskedBy
 	spec.Budget = s.meter(def, nil, Budget{}, nil)
 	return s.sessions.Open(ctx, spec)
 }
@@ -108,6 +109,6 @@ func (s *Service) goOnWith(ctx context.Context, spec *session.Spec, before *stor
 		return err
 	}
 	spec.ID = store.NextRun(before.ID)
-	spec.Resumes = &session.Resumed{ID: before.ID, Model: before.Model, Messages: messages, Within: []*permission.Ruleset{rules}}
+	spec.Resumes = &session.Resumed{ID: before.ID, Path: before.Path, Model: before.Model, Messages: messages, Within: []*permission.Ruleset{rules}}
 	return nil
 }

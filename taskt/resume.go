@@ -149,7 +149,7 @@ func (s *Service) resumed(ctx context.Context, by caller, parent *session.Sessio
 	in.Cleanup = "" // somebody goes on with it
 	next := &resumption{record: before, assignment: r.Assignment}
 	next.assignment.Role = cmp.Or(r.Assignment.Role, before.Role)
-	next.ID, next.Model, next.MessageID = before.ID, before.Model, r.MessageID
+	next.ID, next.Path, next.Model, next.MessageID = before.ID, before.Path, before.Model, r.MessageID
 	if next.Messages, err = s.sessions.Store().Conversation(ctx, before.ID); err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func TestStored(t *testing.T) {
 	e := newEnv(t, m, taskt.Limits{}, map[string]string{
 		"counter.md": "---\ndescription: Counts.\noutput: {type: object, properties: {n: {type: integer}}, required: [n]}\n---\n",
 	})
-	other, err := e.OpenCaller(t.Context(), "other")
+	other, err := e.OpenCaller(t.Context(), "other", store.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestStop(t *testing.T) {
 		}
 	})
 	e := newEnv(t, m, taskt.Limits{Depth: 2, Running: 1}, nil)
-	other, err := e.OpenCaller(t.Context(), "other")
+	other, err := e.OpenCaller(t.Context(), "other", store.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestStop(t *testing.T) {
 // TestStopRoot: whoever stops a caller's session cancels its calls.
 func TestStopRoot(t *testing.T) {
 	e := newEnv(t, held(nil), taskt.Limits{}, nil)
-	root, err := e.OpenCallerOn(t.Context(), "a host", nil)
+	root, err := e.OpenCallerOn(t.Context(), "a host", store.Owner, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
@@ -217,16 +218,16 @@ func (s *Service) Agents() []Agent {
 
 // OpenCaller opens the root session of a caller that makes its own calls: a
 // command line, a connected host. Its calls have been decided on by whoever
-// makes them, so that "ask" counts as answered; a deny holds.
-func (s *Service) OpenCaller(ctx context.Context, description string) (*session.Session, error) {
-	return s.openCaller(ctx, session.Spec{Description: description})
+// makes them, so that "ask" counts as answered; a deny holds. by is who asks for them.
+func (s *Service) OpenCaller(ctx context.Context, description string, by store.Person) (*session.Session, error) {
+	return s.openCaller(ctx, session.Spec{Description: description, AskedBy: by})
 }
 
 // OpenCallerOn is [Service.OpenCaller] for a caller that makes call after call,
 // as a connected host does ([session.Spec.Lasting]). Children that name no
 // model run on model, if it is not nil.
-func (s *Service) OpenCallerOn(ctx context.Context, description string, model session.Model) (*session.Session, error) {
-	return s.openCaller(ctx, session.Spec{Description: description, CallerModel: model, Lasting: true})
+func (s *Service) OpenCallerOn(ctx context.Context, description string, by store.Person, model session.Model) (*session.Session, error) {
+	return s.openCaller(ctx, session.Spec{Description: description, AskedBy: by, CallerModel: model, Lasting: true})
 }
 
 func (s *Service) openCaller(ctx context.Context, spec session.Spec) (*session.Session, error) {

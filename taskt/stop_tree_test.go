@@ -59,7 +59,7 @@ func TestStopTree(t *testing.T) {
 	}.open(t)
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		caller, err := e.OpenCaller(t.Context(), "stops")
+		caller, err := e.OpenCaller(t.Context(), "stops", store.Owner)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,7 @@ func TestParallelStreams(t *testing.T) {
 	})
 	e := newEnv(t, m, taskt.Limits{Running: 50, PerParent: 50}, nil)
 	rapid.Check(t, func(rt *rapid.T) {
-		root, err := e.OpenCaller(t.Context(), "property")
+		root, err := e.OpenCaller(t.Context(), "property", store.Owner)
 		if err != nil {
 			rt.Fatal(err)
 		}

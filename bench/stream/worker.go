@@ -59,7 +59,7 @@ func (w *worker) follow(ctx context.Context, path event.Path, live bool) iter.Se
 }
 
 func (w *worker) Begin(ctx context.Context) (Session, error) {
-	s, err := w.Tasks.OpenCaller(ctx, "bench")
+	s, err := w.Tasks.OpenCaller(ctx, "bench", store.Owner)
 	return &workerSession{w, s}, err
 }
 

@@ -19,7 +19,8 @@ import (
 func (p *program) approvalsCommand() *cobra.Command {
 	cmd := usage.Group("approvals", "Answer the tool calls that wait for approval", p.approvalsListCommand(), p.approvalsApproveCommand(), p.approvalsDenyCommand())
 	cmd.Long = `A tool call that the permission rules ask about waits until somebody answers, on the
-terminal it was asked on or here, or until it expires. The first answer counts.`
+terminal it was asked on or here, or until it expires. The first answer counts. What
+takes a second person by the policy is approved by nobody who has asked for the work.`
 	return cmd
 }
 
@@ -97,7 +98,15 @@ func (p *program) listApprovals(pending []*store.Approval, wide bool) error {
 			question.Line(a.Patterns, 200), terminal.Dash(question.Line(a.AlwaysPatterns, 100)),
 			max(0, time.Until(a.ExpiresAt)).Round(time.Second).String(), a.SessionID)
 	}
-	return p.PrintTable(t, wide)
+	if err := p.PrintTable(t, wide); err != nil {
+		return err
+	}
+	for _, a := range pending {
+		if a.SecondPerson != nil {
+			fmt.Fprintf(p.Stderr, "%s: %s\n", a.ID, a.SecondPerson.Text())
+		}
+	}
+	return nil
 }
 
 func (p *program) answerApproval(ctx context.Context, id string, answer store.Answer) error {

@@ -65,6 +65,9 @@ type ToolApprovalRequired struct {
 
 	// ExpiresAt is when a missing answer counts as a denial.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+
+	// SecondPerson says that nobody may approve the call who has asked for the work.
+	SecondPerson bool `json:"secondPerson,omitempty"`
 }
 
 // ApprovalOutcome is how an approval ended.

@@ -20,6 +20,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/replaymodel"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -41,9 +42,9 @@ func play(t *testing.T, script string) model.Model {
 	return replaymodel.New("script", turns)
 }
 
-func newEnv(t *testing.T, m model.Model) *env {
+func newEnv(t *testing.T, m model.Model, changes ...func(*session.Options)) *env {
 	t.Helper()
-	w := doortest.Open(t, "ws", eventbus.Options{StoreDir: t.TempDir()}, m, taskt.Limits{})
+	w := doortest.Open(t, "ws", eventbus.Options{StoreDir: t.TempDir()}, m, taskt.Limits{}, changes...)
 	t.Cleanup(func() {
 		w.Tasks.Close()
 		if err := errors.Join(w.Sessions.Close(), w.Close()); err != nil {

@@ -53,6 +53,12 @@ func (v *view) ask(around []event.SubagentEvent, ev event.ToolApprovalRequired) 
 		v.update(v.id, acp.StartToolCall(acp.ToolCallId(id), *call.Title, acp.WithStartKind(*call.Kind), acp.WithStartStatus(*call.Status),
 			acp.WithStartContent(call.Content), acp.WithStartLocations(call.Locations), acp.WithStartRawInput(call.RawInput)))
 	}
+	if a.SecondPerson != nil { // the client's user is who has asked for the work
+		v.update(v.id, acp.UpdateToolCall(acp.ToolCallId(id), acp.WithUpdateContent([]acp.ToolCallContent{
+			block(fmt.Sprintf("It waits for an answer, which this editor can't give. %s `worker approvals deny %s` refuses it.", a.SecondPerson.Text(), a.ID)),
+		})))
+		return
+	}
 	ctx, withdraw := context.WithDeadline(v.ctx, ev.ExpiresAt)
 	v.questions[ev.ApprovalID] = withdraw
 	v.below.Go(func() {

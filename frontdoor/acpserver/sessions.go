@@ -61,7 +61,7 @@ func (c *connection) open(id, agent string, resumes *store.Record) (*talk, error
 	}
 	t := &talk{connection: c, id: id}
 	t.Conversation = conversation.New(c.life, conversation.Options{
-		Tasks: c.opts.Tasks, Agents: c.opts.Agents, Agent: def, ID: id, Resumes: resumes, Opened: t.opened,
+		Tasks: c.opts.Tasks, Agents: c.opts.Agents, Agent: def, AskedBy: store.Owner, ID: id, Resumes: resumes, Opened: t.opened,
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -83,4 +83,10 @@ func (s *Server) write(w http.ResponseWriter, status int, mediaType string, data
 }
 
 // by says to people who makes a request.
-func by(r *http.Request) string { return caller.IdentityOf(r.Context()).By("an HTTP client") }
+func by(r *http.Request) string { return byAs(r, "an HTTP client").Text }
+
+// byAs says who makes a request, and to people what is done so.
+func byAs(r *http.Request, what string) caller.By {
+	identity := caller.IdentityOf(r.Context())
+	return caller.By{Text: identity.By(what), Person: identity.Person()}
+}

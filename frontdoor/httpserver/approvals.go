@@ -52,7 +52,7 @@ func (s *Server) answerApproval(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	approval, err := caller.AnswerApproval(r.Context(), s.sessions, body, by(r))
+	approval, err := caller.AnswerApproval(r.Context(), s.sessions, body, byAs(r, "an HTTP client"))
 	if err != nil {
 		s.fail(w, err)
 		return

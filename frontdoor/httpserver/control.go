@@ -22,7 +22,7 @@ func (s *Server) control(op *control.Operation) http.HandlerFunc {
 			s.fail(w, err)
 			return
 		}
-		answer, err := s.calls.Control(r.Context(), op, body, by(r))
+		answer, err := s.calls.Control(r.Context(), op, body, byAs(r, "an HTTP client"))
 		if err != nil {
 			s.fail(w, err)
 			return

@@ -22,6 +22,7 @@ import (
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/modeltest"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/conversation"
@@ -76,15 +77,15 @@ type env struct {
 	client   *http.Client
 }
 
-func newEnv(t testing.TB, m modelFunc, opts httpserver.Options) *env {
+func newEnv(t testing.TB, m modelFunc, opts httpserver.Options, changes ...func(*session.Options)) *env {
 	t.Helper()
-	return newEnvOf(t, m, taskt.Limits{}, opts)
+	return newEnvOf(t, m, taskt.Limits{}, opts, changes...)
 }
 
-func newEnvOf(t testing.TB, m modelFunc, limits taskt.Limits, opts httpserver.Options) *env {
+func newEnvOf(t testing.TB, m modelFunc, limits taskt.Limits, opts httpserver.Options, changes ...func(*session.Options)) *env {
 	t.Helper()
 	storeDir := t.TempDir()
-	w := doortest.Open(t, "ws", eventbus.Options{StoreDir: storeDir}, m, limits)
+	w := doortest.Open(t, "ws", eventbus.Options{StoreDir: storeDir}, m, limits, changes...)
 	opts.Bus, opts.Tasks, opts.Sessions, opts.Token = w.Bus, w.Tasks, w.Sessions.Store(), token
 	opts.Upkeep = &upkeep.Upkeep{Sessions: opts.Sessions, Worktrees: worktree.Open(filepath.Join(storeDir, "worktrees")), Summarise: w.Tasks.Summarise}
 	if opts.Page != nil {

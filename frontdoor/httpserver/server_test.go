@@ -342,7 +342,7 @@ func TestListen(t *testing.T) {
 // this server holds up its end for a moment only.
 func TestShutdownForeignStream(t *testing.T) {
 	e := newEnv(t, answer("x"), httpserver.Options{})
-	root, err := e.tasks.OpenCaller(t.Context(), "elsewhere")
+	root, err := e.tasks.OpenCaller(t.Context(), "elsewhere", store.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	root, err := call.Open(caller.IdentityOf(r.Context()).By("HTTP task " + in.AgentType))
+	root, err := call.Open(byAs(r, "HTTP task "+in.AgentType))
 	if err != nil {
 		call.Done()
 		s.fail(w, err)

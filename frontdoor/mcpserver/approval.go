@@ -44,13 +44,18 @@ func (c *connection) approval(ev *event.ToolApprovalRequired) *question {
 	id := ev.ApprovalID
 	call, _ := termtext.Visible(ev.Summary(), 200)
 	var hasty atomic.Int32 // forms that came back too soon
+	wants, elsewhere := c.mayAnswer, fmt.Sprintf("worker approvals approve %s, or deny %[1]s (%s)", id, call)
+	if ev.SecondPerson { // the host's user is who has asked for the work
+		wants = func(*mcp.ClientCapabilities) bool { return false }
+		elsewhere = fmt.Sprintf("the approval %s by a second person, who has not asked for the work, or worker approvals deny %[1]s (%s)", id, call)
+	}
 	return &question{
 		id:     id,
 		since:  time.Now(),
 		until:  ev.ExpiresAt,
 		over:   make(chan struct{}),
-		unseen: fmt.Sprintf("worker approvals approve %s, or deny %[1]s (%s)", id, call),
-		wants:  c.mayAnswer,
+		unseen: elsewhere,
+		wants:  wants,
 		request: func(ctx context.Context, p peer) (mcp.InputRequest, error) {
 			a, err := c.sessions.Approval(ctx, id)
 			switch {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -21,7 +22,7 @@ func BenchmarkCall(b *testing.B) {
 	})
 	b.Run("service", func(b *testing.B) {
 		e := newEnv(b, modelFunc(echo), 0, nil)
-		root, err := e.tasks.OpenCaller(b.Context(), "bench")
+		root, err := e.tasks.OpenCaller(b.Context(), "bench", store.Owner)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func (c *connection) caller(client *mcp.Implementation) (*session.Session, error
 	if c.hostModel != nil {
 		model = c.hostModel(c.sample)
 	}
-	root, err := c.tasks.OpenCallerOn(c.ctx, c.client, model)
+	root, err := c.tasks.OpenCallerOn(c.ctx, c.client, c.identity.Person(), model)
 	if err != nil {
 		return nil, fmt.Errorf("opening a session for the host: %w", err)
 	}

@@ -59,7 +59,7 @@ func (c *connection) operation(op *control.Operation) mcp.ToolHandler {
 func (c *connection) scope(op *control.Operation) *control.Scope {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &control.Scope{Below: c.roots, By: op.Name}
+	return &control.Scope{Below: c.roots, By: op.Name, As: c.identity.Person()}
 }
 
 // fitted is a list as long as the host takes it.

@@ -123,6 +123,7 @@ type setup struct {
 	model   model.Model
 	files   map[string]string // agent files, name to content
 	rules   gate.StaticRules  // nil means all is allowed
+	policy  func(*session.Options)
 	options mcpserver.Options // Tasks, Bus, Sessions and Logger are set
 }
 
@@ -158,11 +159,14 @@ func (s setup) open(t testing.TB) *env {
 		}
 	})
 	e := &env{bus: bus, dir: filepath.Join(dir, ".agents", "agents")}
-	e.sessions, err = session.OpenManager(t.Context(), session.Options{
+	opts := session.Options{
 		Bus: bus, Static: s.rules, Model: func(string) (model.Model, error) { return m, nil },
 		Workspace: permission.Workspace{Root: dir},
-	})
-	if err != nil {
+	}
+	if s.policy != nil {
+		s.policy(&opts)
+	}
+	if e.sessions, err = session.OpenManager(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}
 	e.tasks, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: agents, Root: dir, Tools: tool.Builtin(ws)})

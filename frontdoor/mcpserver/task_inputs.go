@@ -96,7 +96,7 @@ func (c *connection) questionsOf(ctx context.Context, id string) ([]*question, e
 func approvalEvent(a *store.Approval) *event.ToolApprovalRequired {
 	return &event.ToolApprovalRequired{
 		ApprovalID: a.ID, ToolCallID: a.ToolCallID, ToolName: a.Tool, Arguments: a.Arguments, SessionID: a.SessionID,
-		Patterns: a.Patterns, AlwaysPatterns: a.AlwaysPatterns, ExpiresAt: a.ExpiresAt,
+		Patterns: a.Patterns, AlwaysPatterns: a.AlwaysPatterns, ExpiresAt: a.ExpiresAt, SecondPerson: a.SecondPerson != nil,
 	}
 }
 

@@ -36,7 +36,7 @@ func (s *Service) resolve(from micro.Request) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), approvalTimeout)
 	defer cancel()
-	approval, err := caller.AnswerApproval(ctx, s.sessions, req.data, "a NATS client")
+	approval, err := caller.AnswerApproval(ctx, s.sessions, req.data, client)
 	if err != nil {
 		s.refuse(req, err)
 		return

@@ -11,14 +11,18 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
+// client is who calls: the server has admitted it, and does not tell who it is.
+var client = caller.By{Text: "a NATS client", Person: store.Unknown}
+
 // control makes a call of an operation.
 func (s *Service) control(op *control.Operation, from micro.Request) {
 	s.beside(from, "ask for a part of it with offset and limit", func(ctx context.Context, body []byte) (any, error) {
-		return s.calls.Control(ctx, op, body, "a NATS client")
+		return s.calls.Control(ctx, op, body, client)
 	})
 }
 
@@ -31,7 +35,7 @@ func (s *Service) keep(op *upkeep.Operation, from micro.Request) {
 		}
 		answer, err := op.Do(ctx, s.upkeep, id)
 		if err == nil {
-			s.log.Info("done with a session", "operation", op.Name, "session", id, "by", "a NATS client")
+			s.log.Info("done with a session", "operation", op.Name, "session", id, "by", client.Text)
 		}
 		return answer, err
 	})

@@ -21,6 +21,7 @@ import (
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/modeltest"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/upkeep"
@@ -63,10 +64,10 @@ type env struct {
 
 const taskSubject = "agents.v1.ws.service.task"
 
-func newEnv(t testing.TB, m modelFunc, opts natsservice.Options) *env {
+func newEnv(t testing.TB, m modelFunc, opts natsservice.Options, changes ...func(*session.Options)) *env {
 	t.Helper()
 	url := newServer(t)
-	w := newWorker(t, url, m, taskt.Limits{}, opts)
+	w := newWorkerOf(t, "ws", url, m, taskt.Limits{}, opts, changes...)
 	return (&env{worker: w, t: t, client: natstest.Connect(t, url)}).learn()
 }
 
@@ -89,9 +90,9 @@ func newWorker(t testing.TB, url string, m modelFunc, limits taskt.Limits, opts 
 	return newWorkerOf(t, "ws", url, m, limits, opts)
 }
 
-func newWorkerOf(t testing.TB, workspace, url string, m modelFunc, limits taskt.Limits, opts natsservice.Options) *worker {
+func newWorkerOf(t testing.TB, workspace, url string, m modelFunc, limits taskt.Limits, opts natsservice.Options, changes ...func(*session.Options)) *worker {
 	t.Helper()
-	w := doortest.Open(t, workspace, eventbus.Options{URL: url}, m, limits)
+	w := doortest.Open(t, workspace, eventbus.Options{URL: url}, m, limits, changes...)
 	opts.Bus, opts.Tasks, opts.Sessions = w.Bus, w.Tasks, w.Sessions.Store()
 	opts.Upkeep = &upkeep.Upkeep{Sessions: opts.Sessions, Worktrees: worktree.Open(filepath.Join(t.TempDir(), "worktrees")), Summarise: w.Tasks.Summarise}
 	ctx, stop := context.WithCancel(context.Background())

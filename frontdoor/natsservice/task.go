@@ -132,7 +132,7 @@ func (s *Service) open(call *caller.Call, req *request) (taskt.Input, error) {
 	if err != nil {
 		return in, err
 	}
-	root, err := call.Open("NATS task " + in.AgentType)
+	root, err := call.Open(caller.By{Text: "NATS task " + in.AgentType, Person: client.Person})
 	if err != nil {
 		return in, err
 	}

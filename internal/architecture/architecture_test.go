@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"frontdoor/httpserver/openapi": nil,           // the description of the door, apart from its handlers
 	"frontdoor/httpserver/problem": {"frontdoor"}, // errors in the form of RFC 9457, for the door and its page
 
-	"frontdoor/internal/doortest": {"agentdefs", "taskt", "session", "eventbus", "model", "permission", "tool"}, // for tests of the doors
+	"frontdoor/internal/doortest": {"agentdefs", "taskt", "session", "eventbus", "model", "permission", "policy", "tool"}, // for tests of the doors
 
 	"session/audit":        {"eventbus", "eventbus/event", "permission"},
 	"session/conversation": {"model"},

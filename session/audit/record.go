@@ -73,7 +73,8 @@ type Record struct {
 	// it was not the rules.
 	Outcome string   `json:"outcome,omitempty"`
 	By      string   `json:"by,omitempty"`
-	Always  []string `json:"always,omitempty"` // the patterns that the answer "always" allows from then on
+	AskedBy []string `json:"askedBy,omitempty"` // who may not answer: they have asked for the work, and a second person is wanted
+	Always  []string `json:"always,omitempty"`  // the patterns that the answer "always" allows from then on
 
 	// Policy is the hash of the policy in force. Whoever adds a record sets Under; nil
 	// means it is not known, and is taken to be that of the record before.
@@ -134,6 +135,10 @@ func (r Record) cleaned() Record {
 	r.Values = slices.Clone(r.Values)
 	for i := range r.Values {
 		r.Values[i] = Value{text(r.Values[i].Tool), text(r.Values[i].Text)}
+	}
+	r.AskedBy = slices.Clone(r.AskedBy)
+	for i := range r.AskedBy {
+		r.AskedBy[i] = text(r.AskedBy[i])
 	}
 	r.Always = slices.Clone(r.Always[:min(len(r.Always), maxValues)])
 	for i := range r.Always {

@@ -17,6 +17,9 @@ type Request struct {
 	Reason         string   // why somebody is asked, in a sentence
 	Patterns       []string // what the call wants, as rules see it
 	AlwaysPatterns []string // what "always" would allow
+
+	// SecondPerson says who may approve the call; nil means whoever is asked.
+	SecondPerson *store.SecondPerson
 }
 
 // Approver answers approval requests. Approve may block until ctx ends; an

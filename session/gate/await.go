@@ -89,7 +89,7 @@ func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*
 		case <-look.C:
 		}
 		if allowed() {
-			return resolve(event.Approved, store.Answer{Verdict: store.ApproveOnce, By: ByRules})
+			return resolve(event.Approved, store.Answer{Verdict: store.ApproveOnce, By: ByRules, As: store.TheRules})
 		}
 	}
 }

@@ -15,6 +15,8 @@ type Layers struct {
 	sandboxed bool   // the tool starts programs
 	notHeld   string // why no sandbox holds these to all of the rules; empty means one does
 	lasting   error  // why no answer may add a rule that lasts; nil means it may
+
+	second []*permission.Ruleset // of the policy: they deny what a second person has to approve
 }
 
 // Judge judges the values of a call.
@@ -27,6 +29,11 @@ func (l *Layers) Judge(values []permission.Value) permission.Decision {
 	// A rule for every host does not mean this machine and its network.
 	if d.Action == permission.Allow && d.Value.Tool == tool.NetworkTool && tool.InternalHost(d.Value.Text) && !namesHost(d.Rule) {
 		d.Action = permission.Ask
+	}
+	if d.Action == permission.Allow {
+		if rule := l.SecondPerson(values); rule != nil {
+			return permission.Decision{Action: permission.Ask, Layer: permission.LayerPolicy, Rule: rule, Value: d.Value}
+		}
 	}
 	return d
 }

@@ -94,11 +94,11 @@ func (p *Policy) Layers(r *Rules, who permission.Who, sessionID string, t tool.T
 	}
 	p.tell(err)
 	r.mu.Lock()
-	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Agents: r.agents, Static: static.For(who), Runtime: r.runtime.For(who)}, lasting: above.Lasting(), Policy: above.Hash()}
+	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Agents: r.agents, Static: static.For(who), Runtime: r.runtime.For(who)}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
 	r.mu.Unlock()
 	if sandboxed, ok := t.(tool.Sandboxed); ok {
 		l.sandboxed = true
-		l.Held, l.notHeld = sandboxed.Held(sessionID, &l.Layers)
+		l.Held, l.notHeld = sandboxed.Held(sessionID, l.Strictly())
 	}
 	return l, nil
 }

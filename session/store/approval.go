@@ -35,11 +35,16 @@ type Approval struct {
 	CreatedAt      time.Time  `json:"createdAt"`
 	ExpiresAt      time.Time  `json:"expiresAt"` // then nobody's answer is a denial
 
+	// SecondPerson is why not everybody may approve the call; nil means everybody may who
+	// answers.
+	SecondPerson *SecondPerson `json:"secondPerson,omitempty"`
+
 	// The answer. Outcome is empty until somebody answers.
 	Outcome    event.ApprovalOutcome `json:"outcome,omitempty"`
 	Always     bool                  `json:"always,omitempty"`
 	Feedback   string                `json:"feedback,omitempty"` // what the model is told
 	AnsweredBy string                `json:"answeredBy,omitempty"`
+	AnsweredAs Person                `json:"answeredAs,omitempty"` // as whom; empty means nobody who can be told apart
 	AnsweredAt time.Time             `json:"answeredAt,omitzero"`
 }
 
@@ -61,6 +66,7 @@ type Answer struct {
 	Verdict  Verdict
 	Feedback string // with DenyCall: what the model is told
 	By       string // who answers, for people
+	As       Person // as whom: see [SecondPerson]. Empty means it can't be told
 }
 
 // Outcome is how an approval ends by the answer.
@@ -128,7 +134,8 @@ func (s *Store) Approval(ctx context.Context, id string) (*Approval, error) {
 
 // Answer answers a waiting approval and returns it as answered. The first answer counts: for any later one, and for an
 // approval that has expired or was cancelled, the error is an [*AnsweredError].
-// ErrNotFound and ErrAmbiguous are as for [Store.Approval]; with [ErrNoAlways] the call still waits.
+// ErrNotFound and ErrAmbiguous are as for [Store.Approval]; with [ErrNoAlways], and with a
+// [*SecondPersonError], the call still waits.
 func (s *Store) Answer(ctx context.Context, id string, answer Answer) (*Approval, error) {
 	a, err := s.Approval(ctx, id)
 	if err != nil {
@@ -136,6 +143,9 @@ func (s *Store) Answer(ctx context.Context, id string, answer Answer) (*Approval
 	}
 	if answer.Verdict == ApproveAlways && a.Pending() && len(a.AlwaysPatterns) == 0 {
 		return nil, fmt.Errorf("approval %s: %w", a.ID, ErrNoAlways)
+	}
+	if answer.As == TheRules { // these do not answer in this way
+		answer.As = Unknown
 	}
 	won, first, err := s.Resolve(ctx, a.ID, answer.Outcome(), answer)
 	if err == nil && !first {
@@ -145,7 +155,8 @@ func (s *Store) Answer(ctx context.Context, id string, answer Answer) (*Approval
 }
 
 // Resolve stores an answer unless one is stored already, and returns the approval
-// with the one that counts. first: that is this one. The id is a whole one.
+// with the one that counts. first: that is this one. The id is a whole one. The error is a
+// [*SecondPersonError] where somebody else has to approve the call: it still waits.
 func (s *Store) Resolve(ctx context.Context, id string, outcome event.ApprovalOutcome, answer Answer) (a *Approval, first bool, err error) {
 	for {
 		entry, err := s.approvals.Get(ctx, s.key(id))
@@ -156,8 +167,13 @@ func (s *Store) Resolve(ctx context.Context, id string, outcome event.ApprovalOu
 		if err != nil || !a.Pending() {
 			return a, false, err
 		}
+		if outcome == event.Approved && answer.As != TheRules {
+			if err := a.SecondPerson.Admits(answer.As); err != nil {
+				return nil, false, fmt.Errorf("approval %s: %w", id, err)
+			}
+		}
 		a.Outcome, a.Always, a.Feedback = outcome, answer.Verdict == ApproveAlways, answer.Feedback
-		a.AnsweredBy, a.AnsweredAt = answer.By, time.Now().UTC()
+		a.AnsweredBy, a.AnsweredAs, a.AnsweredAt = answer.By, answer.As, time.Now().UTC()
 		data, err := json.Marshal(a)
 		if err != nil {
 			return nil, false, fmt.Errorf("answering approval %s: %w", id, err)

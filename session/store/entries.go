@@ -22,6 +22,7 @@ const (
 	endedKind   = "ended"     // before session_end: an [endedData]
 	budgetKind  = "budget"    // what the session may use: JSON that its owner knows
 	reserveKind = "reserve"   // a [reserveData]
+	askedKind   = "asked"     // an [askedData]
 )
 
 // openedData begins the log of a session.
@@ -34,6 +35,7 @@ type openedData struct {
 	Fork      int        `json:"fork,omitempty"`
 	Nested    bool       `json:"nested,omitempty"`
 	Resumes   string     `json:"resumes,omitempty"`
+	AskedBy   []Person   `json:"askedBy,omitempty"`
 
 	Resident string `json:"residentFile,omitempty"`
 
@@ -124,7 +126,7 @@ func (e LogEntry) appendOnce(ctx context.Context, p *eventbus.Publisher) error {
 func (r *Record) OpenedEntry(callID string, terms json.RawMessage) LogEntry {
 	return LogEntry{openedKind, openedData{
 		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Nested: r.Nested, Resumes: r.Resumes,
-		Resident: r.Resident, Background: r.Background, Detached: r.Detached, Cleanup: r.Cleanup, CallID: callID, Label: r.Label, Metadata: r.Metadata, Terms: terms,
+		Resident: r.Resident, Background: r.Background, Detached: r.Detached, Cleanup: r.Cleanup, CallID: callID, Label: r.Label, Metadata: r.Metadata, AskedBy: r.AskedBy, Terms: terms,
 	}}
 }
 

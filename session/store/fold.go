@@ -158,7 +158,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		r.Worktree, r.Fork, r.Nested = entry.Worktree, entry.Fork, entry.Nested
 		r.Background, r.Detached, r.Cleanup, r.Resumes, f.Terms = entry.Background, entry.Detached, entry.Cleanup, entry.Resumes, entry.Terms
 		f.CallID = entry.CallID
-		r.Label, r.Metadata, r.Resident = entry.Label, entry.Metadata, entry.Resident
+		r.Label, r.Metadata, r.Resident, r.AskedBy = entry.Label, entry.Metadata, entry.Resident, entry.AskedBy
 		if n := len(r.Path); n > 0 {
 			r.ID, r.Agent, r.Depth = r.Path[n-1].SessionID, r.Path[n-1].AgentType, n-1
 			if n > 1 {
@@ -191,6 +191,12 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		for _, id := range entry.IDs {
 			f.known[id] = entry.CallID
 		}
+	case askedKind:
+		var entry askedData
+		if err := json.Unmarshal(e.Data, &entry); err != nil {
+			return err
+		}
+		r.AskedBy = AddPerson(r.AskedBy, entry.By)
 	case compactKind:
 		return f.compact(e)
 	case agentKind:

@@ -52,6 +52,7 @@ type Record struct {
 	ParentMessageID string          `json:"parentMessageId,omitempty"` // the message whose tool call made this session
 	Path            event.Path      `json:"path"`                      // from the root down to this session
 	Agent           string          `json:"agent,omitempty"`           // empty means it stands for a caller
+	AskedBy         []Person        `json:"askedBy,omitempty"`         // who has begun it, where that is no session, and who else has told it what to do
 	Label           string          `json:"label,omitempty"`           // names it in lists
 	Metadata        json.RawMessage `json:"metadata,omitempty"`        // of who has called it: a JSON object
 	Warnings        []string        `json:"warnings,omitempty"`        // what is not as it was asked for

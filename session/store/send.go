@@ -14,6 +14,7 @@ type SendRequest struct {
 	SessionID string `json:"sessionId"`
 	MessageID string `json:"messageId"` // a second message with the same id is ignored
 	Text      string `json:"text"`
+	By        Person `json:"by,omitempty"` // who sends it; empty means it is not known
 
 	// Assignment is what the message says of the session's task; nil means nothing. Text has
 	// it, too.

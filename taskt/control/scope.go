@@ -23,6 +23,9 @@ type Scope struct {
 	// By tells people who it is, as in "stopped by the host's user".
 	By string
 
+	// As is who it is. Empty means that is not known.
+	As store.Person
+
 	// Resume has a session that has ended go on, and returns the id of that in which
 	// it does; nil means the caller can't have it done.
 	Resume func(ctx context.Context, r Resumption) (sessionID string, err error)

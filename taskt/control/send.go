@@ -73,7 +73,7 @@ func (in *sendInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 		return nil, &InputError{"task_send", fmt.Errorf("session %s stands for a caller, and has no model that could read a message", r.ID)}
 	}
 	sent := &Sent{SessionID: r.ID, MessageID: in.messageID(), Interrupt: in.Interrupt}
-	request := store.SendRequest{SessionID: r.ID, MessageID: sent.MessageID, Text: in.Told(in.Message), Interrupt: in.Interrupt}
+	request := store.SendRequest{SessionID: r.ID, MessageID: sent.MessageID, Text: in.Told(in.Message), By: scope.As, Interrupt: in.Interrupt}
 	if in.Assignment != (store.Assignment{}) {
 		request.Assignment = &in.Assignment
 	}

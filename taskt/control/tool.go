@@ -129,6 +129,7 @@ func (c *operationCall) Run(ctx context.Context, call *tool.Call) (tool.Result, 
 	scope := &Scope{
 		Below:  []string{call.SessionID},
 		By:     fmt.Sprintf("its caller, session %s", call.SessionID),
+		As:     store.NoPerson,
 		Resume: func(ctx context.Context, r Resumption) (string, error) { return c.hooks.Resume(ctx, call, r) },
 		allows: func(r *store.Record) bool {
 			return call.Rules == nil || call.Rules.Decide(valuesOf(c.follows, r.Agent)).Action != permission.Deny

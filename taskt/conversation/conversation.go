@@ -21,6 +21,9 @@ type Options struct {
 	Agents taskt.Agents
 	Agent  *agentdefs.Definition // with whom it begins
 
+	// AskedBy is who begins it. Empty means that is not known.
+	AskedBy store.Person
+
 	ID      string        // of its first session; empty means a new one
 	Resumes *store.Record // of the session that it goes on with, which has ended; nil means it begins anew
 
@@ -109,7 +112,7 @@ func (c *Conversation) begin(prompt string) (*session.Session, error) {
 
 // open opens a session. c.mu is held.
 func (c *Conversation) open(prompt string) error {
-	as := taskt.Conversation{ID: c.opts.ID, Description: FirstWords(prompt), Model: c.model, Lasting: true, Resumes: c.resumes}
+	as := taskt.Conversation{ID: c.opts.ID, Description: FirstWords(prompt), Model: c.model, AskedBy: c.opts.AskedBy, Lasting: true, Resumes: c.resumes}
 	if c.resumes != nil {
 		as.ID, as.Description = "", c.resumes.Description
 	}
@@ -156,7 +159,7 @@ func (c *Conversation) end(status store.Status, why error) error {
 	return err
 }
 
-// Send sends the agent a message while it works.
+// Send sends the agent a message of who has begun the conversation, while it works.
 func (c *Conversation) Send(text string) error {
 	c.mu.Lock()
 	root := c.root
@@ -164,7 +167,7 @@ func (c *Conversation) Send(text string) error {
 	if root == nil {
 		return errors.New("nothing runs")
 	}
-	return root.Send(store.SendRequest{SessionID: root.ID(), MessageID: store.NewID("msg"), Text: text})
+	return root.Send(store.SendRequest{SessionID: root.ID(), MessageID: store.NewID("msg"), Text: text, By: c.opts.AskedBy})
 }
 
 // SetModel has the next prompt go to another model; empty means that of the agent.

@@ -75,27 +75,28 @@ func (d *Desk) Close() error {
 }
 
 // Start begins a conversation with a primary agent, as [Find] finds it, and returns the id
-// of its session. It does not wait for the answer.
-func (d *Desk) Start(ctx context.Context, agent, prompt string) (id string, err error) {
+// of its session. It does not wait for the answer. by is who says it.
+func (d *Desk) Start(ctx context.Context, by store.Person, agent, prompt string) (id string, err error) {
 	def, err := Find(d.agents.Snapshot(), agent)
 	if err != nil {
 		return "", err
 	}
-	return d.begin(ctx, Options{Agent: def}, prompt)
+	return d.begin(ctx, Options{Agent: def, AskedBy: by}, prompt)
 }
 
 // Say goes on with the conversation of a session: an agent that works reads the text before
 // its next step, one that waits, or has ended, has it as its next prompt. The id is that of
-// the session that goes on: another one, where that of the call has ended.
-func (d *Desk) Say(ctx context.Context, id, text string) (string, error) {
+// the session that goes on: another one, where that of the call has ended. by is who says it.
+func (d *Desk) Say(ctx context.Context, by store.Person, id, text string) (string, error) {
 	d.mu.Lock()
 	t := d.talks[id]
 	if t != nil && (t.busy || !t.root.Record().Status.Ended()) {
 		defer d.mu.Unlock()
+		t.root.AskedFor(by)
 		if !t.busy {
 			return id, d.turn(t, text, nil)
 		}
-		message := store.SendRequest{SessionID: id, MessageID: store.NewID("msg"), Text: text}
+		message := store.SendRequest{SessionID: id, MessageID: store.NewID("msg"), Text: text, By: by}
 		if t.root.Send(message) != nil { // it concludes
 			t.next = append(t.next, text)
 		}
@@ -112,16 +113,16 @@ func (d *Desk) Say(ctx context.Context, id, text string) (string, error) {
 	case record.ParentID != "" || record.Agent == "":
 		return "", fmt.Errorf("session %s is no conversation", id)
 	case !record.Status.Ended() && record.ID != id:
-		return d.Say(ctx, record.ID, text)
+		return d.Say(ctx, by, record.ID, text)
 	case !record.Status.Ended(): // another process has it
-		_, err := d.sessions.Send(ctx, store.SendRequest{SessionID: record.ID, MessageID: store.NewID("msg"), Text: text})
+		_, err := d.sessions.Send(ctx, store.SendRequest{SessionID: record.ID, MessageID: store.NewID("msg"), Text: text, By: by})
 		return record.ID, err
 	}
 	def, err := Find(d.agents.Snapshot(), record.Agent)
 	if err != nil {
 		return "", err
 	}
-	return d.begin(ctx, Options{Agent: def, Resumes: record}, text)
+	return d.begin(ctx, Options{Agent: def, AskedBy: by, Resumes: record}, text)
 }
 
 // begin has a conversation make its first turn, and returns its session once that is open.

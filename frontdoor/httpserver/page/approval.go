@@ -135,13 +135,14 @@ func (p *Page) answerApproval(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, err)
 		return
 	}
-	answer := store.Answer{Feedback: in.Feedback, By: caller.IdentityOf(r.Context()).By(by)}
+	identity := caller.IdentityOf(r.Context())
+	answer := store.Answer{Feedback: in.Feedback, By: identity.By(by), As: identity.Person()}
 	switch in.Answer {
 	case "once":
 		answer.Verdict = store.ApproveOnce
 	case "always":
 		answer.Verdict = store.ApproveAlways
-		if err := caller.IdentityOf(r.Context()).Require(caller.Owner); err != nil {
+		if err := identity.Require(caller.Owner); err != nil {
 			p.fail(w, err)
 			return
 		}

@@ -45,8 +45,8 @@ type Options struct {
 // Talks has the conversations of people with primary agents. The ids are those of
 // sessions; see [github.com/agentworker/worker/taskt/conversation.Desk].
 type Talks interface {
-	Start(ctx context.Context, agent, prompt string) (id string, err error)
-	Say(ctx context.Context, id, text string) (newID string, err error)
+	Start(ctx context.Context, by store.Person, agent, prompt string) (id string, err error)
+	Say(ctx context.Context, by store.Person, id, text string) (newID string, err error)
 	Close() error
 }
 

@@ -18,7 +18,7 @@ func (p *Page) startTalk(w http.ResponseWriter, r *http.Request) {
 		if strings.TrimSpace(in.Prompt) == "" {
 			return "", errors.New("prompt is required")
 		}
-		return p.opts.Talks.Start(ctx, in.Agent, in.Prompt)
+		return p.opts.Talks.Start(ctx, caller.IdentityOf(ctx).Person(), in.Agent, in.Prompt)
 	})
 }
 
@@ -29,7 +29,7 @@ func (p *Page) say(w http.ResponseWriter, r *http.Request) {
 		if strings.TrimSpace(in.Message) == "" {
 			return "", errors.New("message is required")
 		}
-		return p.opts.Talks.Say(ctx, r.PathValue("id"), in.Message)
+		return p.opts.Talks.Say(ctx, caller.IdentityOf(ctx).Person(), r.PathValue("id"), in.Message)
 	})
 }
 

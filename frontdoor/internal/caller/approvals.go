@@ -33,8 +33,8 @@ func Approvals(ctx context.Context, sessions *store.Store) (PendingApprovals, er
 }
 
 // AnswerApproval answers a tool call as body, an [Answer], says, and returns it
-// as answered. by says to people who does it. What can't be done is an [*Error].
-func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by string) (*store.Approval, error) {
+// as answered. by says who does it. What can't be done is an [*Error].
+func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by By) (*store.Approval, error) {
 	var in Answer
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
@@ -47,7 +47,7 @@ func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by 
 	if in.ApprovalID == "" || in.Approve == nil {
 		return nil, BadRequest(errors.New("approvalId and approve are required"))
 	}
-	answer := store.Answer{Verdict: store.DenyCall, Feedback: in.Feedback, By: by}
+	answer := store.Answer{Verdict: store.DenyCall, Feedback: in.Feedback, By: by.Text, As: by.Person}
 	if *in.Approve {
 		answer.Verdict = store.ApproveOnce
 	}

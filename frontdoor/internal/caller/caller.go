@@ -91,9 +91,15 @@ func (c *Call) Done() {
 	c.pool.calls.Done()
 }
 
+// By is who does something through a door.
+type By struct {
+	Text   string // for people
+	Person store.Person
+}
+
 // Open opens the root session that stands for the caller. Run ends it.
-func (c *Call) Open(description string) (*session.Session, error) {
-	root, err := c.pool.tasks.OpenCaller(c.ctx, description)
+func (c *Call) Open(by By) (*session.Session, error) {
+	root, err := c.pool.tasks.OpenCaller(c.ctx, by.Text, by.Person)
 	if err != nil {
 		if c.pool.ctx.Err() != nil {
 			return nil, ErrClosed

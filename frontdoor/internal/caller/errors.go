@@ -74,6 +74,8 @@ func Explain(err error, log *slog.Logger) *Error {
 		return &Error{http.StatusGone, "incomplete", err.Error()}
 	case errors.Is(err, store.ErrNotFound):
 		return &Error{http.StatusNotFound, "not_found", err.Error()}
+	case errors.As(err, new(*store.SecondPersonError)):
+		return &Error{http.StatusForbidden, "second_person", err.Error()}
 	case errors.Is(err, store.ErrEnded):
 		return &Error{http.StatusConflict, "ended", err.Error()}
 	case errors.Is(err, store.ErrConcludes):

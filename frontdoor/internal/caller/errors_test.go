@@ -24,6 +24,7 @@ func TestExplain(t *testing.T) {
 		{caller.ErrBusy, 429, "busy"},
 		{fmt.Errorf("calling: %w", caller.ErrClosed), 503, "shutting_down"},
 		{taskt.ErrClosed, 503, "shutting_down"},
+		{&store.SecondPersonError{SecondPerson: &store.SecondPerson{}}, 403, "second_person"},
 		{taskt.ErrFull, 429, "full"},
 		{&taskt.FullError{Limit: 2}, 429, "full"},
 		{taskt.ErrLost, 503, "lost"},
@@ -55,6 +56,24 @@ func TestExplain(t *testing.T) {
 		body, err := caller.JSON(got.Body())
 		if want := fmt.Sprintf(`{"error":{"code":%q,"message":`, tt.code); err != nil || !strings.HasPrefix(string(body), want) {
 			t.Errorf("%v: body %s, %v, want %s…", tt.err, body, err, want)
+		}
+	}
+}
+
+// TestPerson: only the owner and named tokens are somebody.
+func TestPerson(t *testing.T) {
+	for _, tt := range []struct {
+		identity caller.Identity
+		want     store.Person
+		named    bool
+	}{
+		{caller.Identity{}, store.Unknown, false},
+		{caller.Identity{Scopes: []caller.Scope{caller.Approve}}, store.Unknown, false},
+		{caller.OwnerIdentity, store.Owner, true},
+		{caller.Identity{Name: "bob", Scopes: []caller.Scope{caller.Approve}}, store.TokenPerson("bob"), true},
+	} {
+		if got := tt.identity.Person(); got != tt.want || got.Named() != tt.named {
+			t.Errorf("%+v is %q, want %q", tt.identity, got, tt.want)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/agentworker/worker/session/store"
 )
 
 // Scope is what a caller needs for a request.
@@ -52,6 +54,17 @@ func (i Identity) String() string {
 		return "this caller"
 	}
 	return fmt.Sprintf("the token %q", i.Name)
+}
+
+// Person is who the identity is.
+func (i Identity) Person() store.Person {
+	switch {
+	case i.May(Owner):
+		return store.Owner
+	case i.Name == "":
+		return store.Unknown
+	}
+	return store.TokenPerson(i.Name)
 }
 
 // By says to people who has done something through a door, which is named for the owner:

@@ -5,6 +5,8 @@ package doortest
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
@@ -28,8 +31,8 @@ type Worker struct {
 }
 
 // Open returns the worker of a workspace. All is allowed but touch, which is asked
-// about. The caller closes it.
-func Open(t testing.TB, workspace string, store eventbus.Options, m model.Model, limits taskt.Limits) *Worker {
+// about. The caller closes it. Each change is made to the options of its sessions.
+func Open(t testing.TB, workspace string, store eventbus.Options, m model.Model, limits taskt.Limits, changes ...func(*session.Options)) *Worker {
 	t.Helper()
 	w := new(Worker)
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -43,9 +46,11 @@ func Open(t testing.TB, workspace string, store eventbus.Options, m model.Model,
 	if w.Agents, err = agentdefs.Open(t.Context(), root, nil); err != nil {
 		t.Fatal(err)
 	}
-	if w.Sessions, err = session.OpenManager(t.Context(), session.Options{
-		Bus: w.Bus, Static: rules{}, Model: func(string) (model.Model, error) { return m, nil },
-	}); err != nil {
+	opts := session.Options{Bus: w.Bus, Static: rules{}, Model: func(string) (model.Model, error) { return m, nil }}
+	for _, change := range changes {
+		change(&opts)
+	}
+	if w.Sessions, err = session.OpenManager(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}
 	if w.Tasks, err = taskt.New(taskt.Options{
@@ -54,6 +59,22 @@ func Open(t testing.TB, workspace string, store eventbus.Options, m model.Model,
 		t.Fatal(err)
 	}
 	return w
+}
+
+// Under is a change that has a policy hold.
+func Under(t testing.TB, text string) func(*session.Options) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "policy.jsonc")
+	err := errors.Join(os.WriteFile(file, []byte(text), 0o600), os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755))
+	if err != nil {
+		t.Fatal(err)
+	}
+	above, err := policy.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(o *session.Options) { o.Policy = above }
 }
 
 // Close closes what Open has opened but for the sessions' manager.

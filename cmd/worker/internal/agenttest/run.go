@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/conversation"
 )
@@ -152,7 +153,7 @@ func (c *Case) task(ctx context.Context, p *app.Program) (_ *outcome, err error)
 	if _, err := a.Tasks.Find(c.Agent.V); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", c.file, c.Agent.line, err)
 	}
-	root, err := a.Tasks.OpenCaller(ctx, "worker test")
+	root, err := a.Tasks.OpenCaller(ctx, "worker test", store.Owner)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func Control(ctx context.Context, sessions *store.Store, command, operation stri
 	if err != nil {
 		return nil, err
 	}
-	return control.New(sessions).Do(ctx, &control.Scope{Workspace: true, By: Operator(command)}, control.Find(operation), data)
+	return control.New(sessions).Do(ctx, &control.Scope{Workspace: true, By: Operator(command), As: store.Owner}, control.Find(operation), data)
 }
 
 // Stop stops a session by a command of a name, and says how it has ended.
@@ -57,6 +57,7 @@ func (s *Storage) Answer(ctx context.Context, id string, answer store.Answer) (s
 	if err := s.Recover(ctx); err != nil { // what was killed asks nothing any more
 		return "", err
 	}
+	answer.As = store.Owner // it has the files of the store
 	a, err := s.Records.Answer(ctx, id, answer)
 	if err != nil {
 		return "", err

@@ -97,6 +97,7 @@ var columns = []struct {
 	{"reason", func(r *audit.Record) string { return r.Reason }},
 	{"outcome", func(r *audit.Record) string { return r.Outcome }},
 	{"by", func(r *audit.Record) string { return r.By }},
+	{"askedBy", func(r *audit.Record) string { return strings.Join(r.AskedBy, "\n") }},
 	{"always", func(r *audit.Record) string { return strings.Join(r.Always, "\n") }},
 	{"policy", func(r *audit.Record) string { return r.Policy }},
 	{"hash", func(r *audit.Record) string { return r.Hash }},

@@ -161,7 +161,7 @@ func (b *Bundle) run(ctx context.Context, p *app.Program, approver gate.Approver
 		}
 		return string(outcome.Status), text, root.End(outcome.Status, outcome.Err)
 	}
-	root, err := a.Tasks.OpenCaller(ctx, "worker replay")
+	root, err := a.Tasks.OpenCaller(ctx, "worker replay", store.Owner)
 	if err != nil {
 		return "", "", err
 	}

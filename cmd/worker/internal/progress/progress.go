@@ -103,6 +103,10 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		}
 		line(fmt.Sprintf("step %d  %s  %s  %s", call.Step, call.Summary(), p.outcome(ev), ms(ev.DurationMs)))
 	case event.ToolApprovalRequired:
+		if ev.SecondPerson {
+			line(fmt.Sprintf("waits for the approval of a second person, %s: %s", ev.ApprovalID, ev.Summary()))
+			return
+		}
 		if p.Answered {
 			return
 		}

@@ -114,7 +114,7 @@ func (c *talker) choose(ctx context.Context, name, resume string) (*store.Record
 		return nil, err
 	}
 	c.Conversation = conversation.New(c.ctx, conversation.Options{
-		Tasks: c.a.Tasks, Agents: c.a.Agents, Agent: def, Resumes: resumes, Opened: c.opened,
+		Tasks: c.a.Tasks, Agents: c.a.Agents, Agent: def, AskedBy: store.Owner, Resumes: resumes, Opened: c.opened,
 	})
 	return resumes, nil
 }

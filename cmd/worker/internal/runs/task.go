@@ -196,7 +196,7 @@ func (p commands) callTask(ctx context.Context, opts runOptions, find func(*app.
 	if err != nil {
 		return nil, nil, err
 	}
-	root, err := a.Tasks.OpenCaller(ctx, task.caller)
+	root, err := a.Tasks.OpenCaller(ctx, task.caller, store.Owner)
 	if err != nil {
 		return nil, nil, err
 	}

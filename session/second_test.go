@@ -1,0 +1,186 @@
+//go:build unix
+
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/policy"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/audit"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/tool"
+)
+
+// under returns a policy of this text.
+func under(t *testing.T, text string) *policy.Store {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "policy.jsonc")
+	err := errors.Join(os.WriteFile(file, []byte(text), 0o600), os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755))
+	if err != nil {
+		t.Fatal(err)
+	}
+	above, err := policy.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return above
+}
+
+const twoPeople = `{"secondPerson": {"touch": {"prod*": "ask", "prod-test": "allow"}}}`
+
+// allowed are rules that allow all.
+var allowed = permission.MustRuleset(rule("*", "*", permission.Allow))
+
+// asked is a session that was begun by somebody, whose call waits.
+type asked struct {
+	*env
+	session  *session.Session
+	approval *store.Approval
+	out      chan session.Outcome
+	result   chan string // what the model is told of the call
+}
+
+// askAs begins a session for somebody, up to where its call waits.
+func askAs(t *testing.T, by store.Person, change func(*session.Options)) *asked {
+	t.Helper()
+	a := &asked{out: make(chan session.Outcome, 1), result: make(chan string, 1)}
+	a.env = newEnv(t, turns{calls(call("1", "touch", "prod/db")), func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+		a.result <- req.Messages[len(req.Messages)-1].ToolResults[0].Text
+		say("ok")(ctx, req, yield)
+	}}, func(o *session.Options) {
+		o.Policy = under(t, twoPeople)
+		if change != nil {
+			change(o)
+		}
+	})
+	a.static.rules = allowed
+	a.session = a.open(session.Spec{AskedBy: by, Tools: []tool.Tool{echo("touch")}, Rules: allowed})
+	go func() { a.out <- a.session.Prompt(t.Context(), "go") }()
+	for d, err := range a.bus.Follow(t.Context(), a.session.Path(), &eventbus.FollowOptions{Live: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := event.Decode(d.Raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch ev := ev.(type) {
+		case event.ToolApprovalRequired:
+			if !ev.SecondPerson {
+				t.Error("the event does not say that it takes a second person")
+			}
+			if a.approval, err = a.Store().Approval(t.Context(), ev.ApprovalID); err != nil {
+				t.Fatal(err)
+			}
+			return a
+		case event.ToolCallEnd:
+			return a
+		}
+	}
+	t.Fatal("the stream has ended")
+	return nil
+}
+
+// TestSecondPerson: who has begun the work does not approve it, nor does who can't be told
+// apart from that, and the call waits on. Whoever may answer may deny. Rules, answers of the
+// terminal and "always" change nothing.
+func TestSecondPerson(t *testing.T) {
+	alice, bob := store.TokenPerson("alice"), store.TokenPerson("bob")
+	for _, by := range []store.Person{store.Owner, alice, store.Unknown, ""} {
+		t.Run("begun by "+string(by), func(t *testing.T) {
+			var log *audit.Log
+			yes := &answers{answer: store.Answer{Verdict: store.ApproveOnce, By: "the terminal"}}
+			a := askAs(t, by, func(o *session.Options) { o.Approver, log = yes, audited(t, o) })
+			if !by.Named() { // nobody can approve it: it does not wait
+				if text := <-a.result; a.approval != nil || !strings.Contains(text, "not known who has asked") {
+					t.Errorf("the model is told %q", text)
+				}
+				a.end(a.session, <-a.out)
+				return
+			}
+			if sp := a.approval.SecondPerson; sp == nil || !strings.Contains(sp.Rule, "policy.jsonc:1") || !slices.Equal(sp.AskedBy, []store.Person{by}) ||
+				len(a.approval.AlwaysPatterns) > 0 || !strings.Contains(a.approval.Reason, by.String()) {
+				t.Errorf("what waits: %+v", a.approval)
+			}
+			for _, p := range []store.Person{by, store.Unknown, "", store.NoPerson, store.TheRules, "token:"} {
+				refused := (*store.SecondPersonError)(nil)
+				if _, err := a.Store().Answer(t.Context(), a.approval.ID, store.Answer{Verdict: store.ApproveOnce, As: p}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "named token") {
+					t.Errorf("%q approves: %v", p, err)
+				}
+			}
+			if now, err := a.Store().Approval(t.Context(), a.approval.ID); err != nil || !now.Pending() {
+				t.Fatalf("after refused answers: %+v, %v", now, err)
+			}
+			answered, err := a.Store().Answer(t.Context(), a.approval.ID, store.Answer{Verdict: store.ApproveOnce, By: "bob's client", As: bob})
+			if err != nil || answered.AnsweredAs != bob {
+				t.Fatalf("a second person approves: %+v, %v", answered, err)
+			}
+			if text := <-a.result; !strings.HasPrefix(text, "touch {") {
+				t.Errorf("the model is told %q", text)
+			}
+			a.end(a.session, <-a.out)
+			if len(yes.asked) > 0 {
+				t.Error("who sits at the worker was asked")
+			}
+			page, err := log.Page(t.Context(), &audit.Filter{Kind: string(audit.Answer)}, 10, "")
+			if err != nil || len(page.Records) != 1 || page.Records[0].By != "bob's client" || !slices.Equal(page.Records[0].AskedBy, []string{string(by)}) {
+				t.Errorf("the audit log has %+v, %v", page.Records, err)
+			}
+		})
+	}
+	t.Run("denied by the first", func(t *testing.T) {
+		a := askAs(t, store.Owner, nil)
+		if _, err := a.Store().Answer(t.Context(), a.approval.ID, store.Answer{Feedback: "later", As: store.Owner}); err != nil {
+			t.Error(err)
+		}
+		if text := <-a.result; !strings.Contains(text, "later") {
+			t.Errorf("the model is told %q", text)
+		}
+		a.end(a.session, <-a.out)
+	})
+	t.Run("unattended", func(t *testing.T) {
+		a := askAs(t, store.Owner, func(o *session.Options) { o.Unattended = true })
+		if text := <-a.result; a.approval != nil || !strings.Contains(text, "No second person can answer here") {
+			t.Errorf("the model is told %q", text)
+		}
+		a.end(a.session, <-a.out)
+	})
+}
+
+// TestSecondPersonHasNotSent: who sends a message to a session while its call waits, or
+// resumes it, is one of those who have asked for the work; that is in its log.
+func TestSecondPersonHasNotSent(t *testing.T) {
+	bob := store.TokenPerson("bob")
+	a := askAs(t, store.Owner, nil)
+	a.session.AskedFor(bob)
+	if _, err := a.Store().Answer(t.Context(), a.approval.ID, store.Answer{Verdict: store.ApproveOnce, As: bob}); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-a.result; !strings.Contains(text, `the token "bob" may not approve this call`) {
+		t.Errorf("the model is told %q", text)
+	}
+	a.end(a.session, <-a.out)
+	state, err := a.Store().State(t.Context(), a.session.Path())
+	if want := []store.Person{store.Owner, bob}; err != nil || !slices.Equal(state.Record.AskedBy, want) || !slices.Equal(a.session.Record().AskedBy, want) {
+		t.Errorf("asked by %v, the log says %v, %v", a.session.Record().AskedBy, state.Record.AskedBy, err)
+	}
+	next := a.open(session.Spec{AskedBy: store.TokenPerson("carol"), Resumes: &session.Resumed{ID: a.session.ID(), Path: a.session.Path()}})
+	if got := next.Record().AskedBy; !slices.Equal(got, []store.Person{store.TokenPerson("carol"), store.Owner, bob}) {
+		t.Errorf("the next run is asked by %v", got)
+	}
+	if err := next.End(store.Completed, nil); err != nil {
+		t.Error(err)
+	}
+}
