@@ -72,5 +72,5 @@ func names(people []store.Person) []string {
 
 // attended reports whether somebody sits at the worker, or may answer from elsewhere.
 func (s *Session) attended() bool {
-	return !s.m.unattended || gate.Asks(s.approver) || gate.Asks(s.m.approver)
+	return !s.m.unattended || gate.Sits(s.approver) || gate.Sits(s.m.approver)
 }

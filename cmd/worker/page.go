@@ -191,7 +191,7 @@ func (p *program) pageOptions(a *app.Worker) *page.Options {
 // webOptions is the HTTP server of a worker, with its page.
 func (p *program) webOptions(a *app.Worker, token string) httpserver.Options {
 	return httpserver.Options{
-		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, Logger: p.Logger(), Page: p.pageOptions(a), Upkeep: a.Upkeep(),
+		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, Logger: p.Logger(), Page: p.pageOptions(a), Upkeep: a.Upkeep(), Audit: a.Audit(),
 		Tokens: tokens.Open(filepath.Join(a.Workspace.StateDir, tokensFile), p.Logger()),
 		Agent: func(name string) (any, bool) {
 			def, ok := a.Agents.Snapshot().Agent(name)

@@ -85,7 +85,8 @@ func newEnv(t testing.TB, m modelFunc, opts httpserver.Options, changes ...func(
 func newEnvOf(t testing.TB, m modelFunc, limits taskt.Limits, opts httpserver.Options, changes ...func(*session.Options)) *env {
 	t.Helper()
 	storeDir := t.TempDir()
-	w := doortest.Open(t, "ws", eventbus.Options{StoreDir: storeDir}, m, limits, changes...)
+	audits := func(o *session.Options) { opts.Audit = o.Audit } // what a change before has set
+	w := doortest.Open(t, "ws", eventbus.Options{StoreDir: storeDir}, m, limits, append(changes, audits)...)
 	opts.Bus, opts.Tasks, opts.Sessions, opts.Token = w.Bus, w.Tasks, w.Sessions.Store(), token
 	opts.Upkeep = &upkeep.Upkeep{Sessions: opts.Sessions, Worktrees: worktree.Open(filepath.Join(storeDir, "worktrees")), Summarise: w.Tasks.Summarise}
 	if opts.Page != nil {
@@ -99,7 +100,11 @@ func newEnvOf(t testing.TB, m modelFunc, limits taskt.Limits, opts httpserver.Op
 	transport := &http.Transport{}
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(server.Wait(), w.Close()); err != nil {
+		err := server.Wait()
+		if opts.Audit != nil {
+			err = errors.Join(err, opts.Audit.Close())
+		}
+		if err := errors.Join(err, w.Close()); err != nil {
 			t.Error(err)
 		}
 		transport.CloseIdleConnections()

@@ -35,6 +35,7 @@ func (s *Server) table() []route {
 		{get, "/v1/approvals/{id}", caller.Read, s.showApproval},
 		{post, "/v1/approvals", caller.Approve, s.answerApproval},
 		{post, "/v1/explain", caller.Read, s.explainCall},
+		{get, "/v1/audit", caller.Read, s.listAudit},
 		{get, "/v1/openapi.yaml", caller.Read, s.document},
 		{get, "/healthz", caller.Read, s.healthy},
 		{get, "/readyz", caller.Read, s.ready},

@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/upkeep"
@@ -59,6 +60,9 @@ type Options struct {
 	// Upkeep is what is done with sessions that have ended; nil means that it is not offered.
 	Upkeep *upkeep.Upkeep
 
+	// Audit is the audit log; nil means that the worker keeps none.
+	Audit *audit.Log
+
 	// Tokens are the named tokens; nil means there are none.
 	Tokens *tokens.File
 
@@ -89,6 +93,7 @@ type Server struct {
 	agent     func(name string) (any, bool)
 	explain   func(ctx context.Context, agent, tool, arg string) (any, error)
 	upkeep    *upkeep.Upkeep // may be nil
+	audit     *audit.Log     // may be nil
 	token     string
 	tokens    *tokens.File
 	attempts  tokens.Attempts
@@ -123,6 +128,7 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 		explain:   opts.Explain,
 		upkeep:    opts.Upkeep,
 		token:     opts.Token,
+		audit:     opts.Audit,
 		tokens:    opts.Tokens,
 		profiles:  opts.Profiles,
 		heartbeat: opts.Heartbeat,

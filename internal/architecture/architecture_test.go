@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 
 	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
 
-	"frontdoor/httpserver":      {"taskt", "taskt/control", "taskt/upkeep", "session", "session/store", "eventbus", "eventbus/event", "frontdoor", "model", "frontdoor/httpserver/certs", "frontdoor/httpserver/metrics", "frontdoor/httpserver/openapi", "frontdoor/httpserver/page", "frontdoor/httpserver/problem", "frontdoor/httpserver/tokens"},
+	"frontdoor/httpserver":      {"taskt", "taskt/control", "taskt/upkeep", "session", "session/audit", "session/store", "eventbus", "eventbus/event", "frontdoor", "model", "frontdoor/httpserver/certs", "frontdoor/httpserver/metrics", "frontdoor/httpserver/openapi", "frontdoor/httpserver/page", "frontdoor/httpserver/problem", "frontdoor/httpserver/tokens"},
 	"frontdoor/httpserver/page": {"session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor", "frontdoor/httpserver/problem"},
 
 	"frontdoor/httpserver/metrics": nil,           // what Prometheus scrapes, and the only one that imports its client

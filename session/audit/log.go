@@ -41,6 +41,8 @@ type Options struct {
 	MaxBytes uint64        // how much is kept: older records are taken out; 0 means all
 	MaxAge   time.Duration // how long a record is kept; 0 means for ever
 
+	Now func() time.Time // the clock by which records are old; nil means [time.Now]
+
 	Logger *slog.Logger // nil discards what is wrong with the log
 }
 
@@ -88,6 +90,9 @@ func Open(ctx context.Context, bus *eventbus.Bus, opts Options) (*Log, error) {
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
+	}
+	if l.options.Now == nil {
+		l.options.Now = time.Now
 	}
 	var err error
 	l.stream, err = bus.EnsureStream(ctx, jetstream.StreamConfig{

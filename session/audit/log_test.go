@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +69,38 @@ func manyWriters(t *testing.T, at eventbus.Options) {
 			t.Errorf("record %d of %s is %s, want %s", r.N, r.User, r.ToolCallID, want)
 		}
 		next[r.User]++
+	}
+}
+
+// TestRotationByAge: what is older than is to be kept is taken out once an hour has passed
+// since the last look, and nothing else; the rest verifies.
+func TestRotationByAge(t *testing.T) {
+	var clock atomic.Int64 // what the log's clock shows, in nanoseconds
+	clock.Store(time.Now().UnixNano())
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
+	l := openLog(t, bus, audit.Options{MaxAge: 24 * time.Hour, Now: func() time.Time { return time.Unix(0, clock.Load()) }})
+	for n := range 3 {
+		add(t, l, decision(n))
+	}
+	old := *verify(t, l, audit.Head{}).Head
+	between := time.Now()
+	for n := range 3 {
+		add(t, l, decision(n))
+	}
+	kept := verify(t, l, old)
+	if kept.First != 1 || kept.Head.N != 6 {
+		t.Fatalf("before their time: %+v", kept)
+	}
+	clock.Store(between.Add(24 * time.Hour).UnixNano())
+	add(t, l, decision(6))
+	report := verify(t, l, *kept.Head)
+	page, err := l.Page(t.Context(), &audit.Filter{Kind: string(audit.Rotation)}, 10, "")
+	if err != nil || len(page.Records) != 1 || page.Records[0].Rotated == nil || *page.Records[0].Rotated != old || report.First != 4 || report.Head.N != 8 {
+		t.Errorf("after a day: %+v, %+v, %v", report, page.Records, err)
+	}
+	add(t, l, decision(7)) // it looks no second time
+	if report := verify(t, l, audit.Head{}); report.First != 4 || report.Head.N != 9 {
+		t.Errorf("after one more: %+v", report)
 	}
 }
 

@@ -21,10 +21,11 @@ const (
 func (c *chain) rotate(ctx context.Context, l *Log) error {
 	o := l.options
 	full := o.MaxBytes > 0 && uint64(c.since) >= o.MaxBytes/lookBytes
-	if o.MaxBytes == 0 && o.MaxAge == 0 || !full && time.Since(c.looked) < lookEvery {
+	now := o.Now()
+	if o.MaxBytes == 0 && o.MaxAge == 0 || !full && now.Sub(c.looked) < lookEvery {
 		return nil
 	}
-	c.looked, c.since = time.Now(), 0
+	c.looked, c.since = now, 0
 	info, err := l.stream.Info(ctx)
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func (l *Log) firstKept(ctx context.Context, has jetstream.StreamState) (uint64,
 		share := 0.75 * float64(o.MaxBytes) / float64(has.Bytes) // so that it is not done for every message
 		keep = has.LastSeq - uint64(share*float64(count))
 	}
-	if o.MaxAge > 0 && time.Since(has.FirstTime) > o.MaxAge {
+	if oldest := o.Now().Add(-o.MaxAge); o.MaxAge > 0 && has.FirstTime.Before(oldest) {
 		var failed error
 		i := sort.Search(int(count)-1, func(i int) bool {
 			m, err := l.stream.GetMsg(ctx, has.FirstSeq+uint64(i))
@@ -71,7 +72,7 @@ func (l *Log) firstKept(ctx context.Context, has jetstream.StreamState) (uint64,
 				failed = err
 				return true
 			}
-			return time.Since(m.Time) <= o.MaxAge
+			return !m.Time.Before(oldest)
 		})
 		if failed != nil {
 			return 0, failed

@@ -36,6 +36,15 @@ func (f ApproverFunc) Approve(ctx context.Context, req *Request) (store.Answer, 
 	return f(ctx, req)
 }
 
+// Recorded is a function as an [Approver] that gives the answers of a run that is played
+// again. Nobody sits there.
+type Recorded func(ctx context.Context, req *Request) (store.Answer, error)
+
+// Approve implements [Approver].
+func (f Recorded) Approve(ctx context.Context, req *Request) (store.Answer, error) {
+	return f(ctx, req)
+}
+
 // AlwaysYes approves every request, once. Calls that a rule denies never reach
 // it.
 var AlwaysYes Approver = alwaysYes{}
@@ -45,6 +54,12 @@ type alwaysYes struct{}
 // Approve implements [Approver].
 func (alwaysYes) Approve(context.Context, *Request) (store.Answer, error) {
 	return store.Answer{Verdict: store.ApproveOnce, By: "the caller"}, nil
+}
+
+// Sits reports whether somebody sits there who is asked.
+func Sits(a Approver) bool {
+	_, recorded := a.(Recorded)
+	return Asks(a) && !recorded
 }
 
 // Asks reports whether an approver asks somebody. nil means there is none.

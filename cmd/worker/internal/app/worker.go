@@ -38,6 +38,9 @@ type Worker struct {
 	Tasks    *taskt.Service
 }
 
+// Audit returns the audit log of the workspace.
+func (w *Worker) Audit() *audit.Log { return w.audit }
+
 // OpenWorker opens everything that a task needs. approver answers what rules ask,
 // beside 'worker approvals' in other processes; attended says that somebody may
 // use that, and the answer is worth waiting for. stays says that the worker does not end

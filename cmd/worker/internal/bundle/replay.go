@@ -253,7 +253,7 @@ func (c *calls) approver() gate.Approver {
 		}
 		answers[call.Agent+" "+call.ID] = answer
 	}
-	return gate.ApproverFunc(func(_ context.Context, req *gate.Request) (store.Answer, error) {
+	return gate.Recorded(func(_ context.Context, req *gate.Request) (store.Answer, error) {
 		answer, ok := answers[req.Agent+" "+req.ToolCallID]
 		if !ok {
 			return store.Answer{Verdict: store.DenyCall, By: "the bundle"}, nil

@@ -21,6 +21,9 @@ type explainDocument struct {
 	Layers []layerDocument   `json:"layers"`
 	Values []valueDocument   `json:"values"`
 
+	// Policy is what else of a policy concerns the call, besides the rules of its layer.
+	Policy []string `json:"policy,omitempty"`
+
 	// Sandbox is what holds a command of the shell; nil means it is another tool.
 	Sandbox *judge.Sandbox `json:"sandbox,omitempty"`
 }
@@ -88,6 +91,21 @@ func (doc *explainDocument) fill(e permission.Explanation) {
 	}
 }
 
+// narrow notes by which rule a second person has to approve the call, nil for none, and why no
+// answer may add a rule that lasts, nil where one may.
+func (doc *explainDocument) narrow(second *permission.Rule, lasting error) {
+	if second != nil && doc.Action != permission.Deny {
+		doc.Policy = append(doc.Policy, fmt.Sprintf("a second person has to approve it, who has not asked for the work, by the rule %v (%s)", *second, second.Source))
+		if doc.Action == permission.Allow { // by all that is known of it
+			doc.Action, doc.Layer = permission.Ask, permission.LayerPolicy
+			doc.Reason = fmt.Sprintf("It may be what the rule %v (%s) is about, so it is asked about.", *second, second.Source)
+		}
+	}
+	if lasting != nil && doc.Action == permission.Ask {
+		doc.Policy = append(doc.Policy, fmt.Sprintf("it can be approved for one time alone: %v", lasting))
+	}
+}
+
 // agent returns the name of the agent whose layer is the nth of those.
 func (doc *explainDocument) agent(n int) string {
 	for _, l := range doc.Layers {
@@ -130,6 +148,12 @@ func (p commands) printExplanation(doc *explainDocument) error {
 	fmt.Fprintf(w, "%s: %s\n\nlayers:\n", doc.Action, termtext.Printable(doc.Reason))
 	for _, l := range doc.Layers {
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", l.Layer, termtext.OneLine(l.Agent, 60), termtext.Plural(l.Rules, "rule"), termtext.OneLine(l.Source, 500))
+	}
+	for i, line := range doc.Policy {
+		if i == 0 {
+			fmt.Fprintln(w, "\nthe policy:")
+		}
+		fmt.Fprintf(w, "  %s\n", termtext.OneLine(line, 1000))
 	}
 	silent := 0
 	for _, v := range doc.Values {

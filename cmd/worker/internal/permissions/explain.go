@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,8 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/policy"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -116,7 +119,7 @@ func (p commands) explanation(args []string, opts explainOptions, agents func() 
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	doc := &explainDocument{Tool: args[0]}
-	layers, err := p.explainLayers(ws, opts, agents, doc)
+	layers, above, err := p.explainLayers(ws, opts, agents, doc)
 	if err != nil {
 		return nil, err
 	}
@@ -124,45 +127,58 @@ func (p commands) explanation(args []string, opts explainOptions, agents func() 
 	if err != nil {
 		doc.refuse(err)
 	} else {
-		j.Hold(args[0], layers)
+		strict := *layers
+		strict.Policies = slices.Concat(layers.Policies, above.second)
+		layers.Held = j.Hold(args[0], &strict)
 		doc.fill(layers.Explain(values))
+		doc.narrow(gate.SecondPerson(above.second, layers.Held, values), above.Lasting())
 	}
-	doc.Sandbox, err = j.Sandbox(args[0], layers)
+	if doc.Sandbox, err = j.Sandbox(args[0], layers); err == nil && doc.Sandbox != nil {
+		if at := above.Sandboxed(); at.File != "" {
+			doc.Policy = append(doc.Policy, fmt.Sprintf("the command runs in a sandbox or not at all (%s)", at))
+		}
+	}
 	return doc, err
+}
+
+// held is the policy that holds for a session.
+type held struct {
+	*policy.Policy                       // nil means there is none
+	second         []*permission.Ruleset // what takes a second person
 }
 
 // explainLayers returns the layers that a new session has, and notes in doc
 // where each is from.
-func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, agents func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, error) {
+func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, agents func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, *held, error) {
 	doc.Layers = []layerDocument{}
 	layers := &permission.Layers{}
 	var judged []layerDocument // of agents
 	above, err := p.OpenPolicy()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	now, err := above.Current()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	who := permission.Who{Unattended: opts.alone}
 	if len(opts.agents) > 0 {
 		snapshot, err := agents()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		depth := 1
 		for i, name := range opts.agents {
 			def, ok := snapshot.Agent(name)
 			if !ok {
-				return nil, exit.Usage(fmt.Errorf("there is no agent %q; 'worker agents list' shows the agents, and what is wrong with files", name))
+				return nil, nil, exit.Usage(fmt.Errorf("there is no agent %q; 'worker agents list' shows the agents, and what is wrong with files", name))
 			}
 			if i == 0 && def.Mode == agentdefs.Primary {
 				depth = 0 // a session of its own, which may call task
 			}
 			rules, err := taskt.AgentRules(def, p.OwnRules(ws), depth, p.Settings.MaxDepth)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			depth++
 			who.Agent = def.Name
@@ -181,7 +197,7 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, ag
 	from := app.RulesFile(ws)
 	static, exists, err := permission.ReadFile(from, ws.Home)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !exists {
 		from += " (not made yet: the defaults)"
@@ -189,7 +205,7 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, ag
 	layers.Static = static.For(who)
 	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerStatic, Source: from, Rules: layers.Static.Len()},
 		layerDocument{Layer: permission.LayerRuntime, Source: "none in a new session"})
-	return layers, nil
+	return layers, &held{now, now.SecondPerson(who)}, nil
 }
 
 // mainArgument is the argument that ARG stands for.
