@@ -45,19 +45,19 @@ type writer struct {
 	mu       sync.Mutex
 	closed   bool
 	queue    []*entry
-	bytes    int       // of the queue
-	flight   *flight   // on its way; nil means none is
-	sending  bool      // somebody sends, and takes what is queued meanwhile
-	idle     sync.Cond // nobody does any more
-	scratch  []byte    // of whoever sends
-	room     chan struct{}
-	batches  bool      // the stream accepts batches
-	flights  uint64    // how many were taken from the queue
-	fences   bool      // the server can refuse what comes behind a session's end
-	cluster  bool      // of several servers
-	acked    uint64    // sequence number in the stream: the flight is behind it
-	refusing time.Time // since when nothing has been acknowledged; zero means all is well
-	watching bool      // a timer runs
+	bytes    int           // of the queue
+	flight   *flight       // on its way; nil means none is
+	sending  bool          // somebody sends, and takes what is queued meanwhile
+	idle     sync.Cond     // nobody does any more
+	scratch  []byte        // of whoever sends
+	room     chan struct{} // closed when half of the queue is free; nil means it has not been full since
+	batches  bool          // the stream accepts batches
+	flights  uint64        // how many were taken from the queue
+	fences   bool          // the server can refuse what comes behind a session's end
+	cluster  bool          // of several servers
+	acked    uint64        // sequence number in the stream: the flight is behind it
+	refusing time.Time     // since when nothing has been acknowledged; zero means all is well
+	watching bool          // a timer runs
 
 	conn      *natsstore.PublishConn
 	leave     func()   // conn's end no longer calls lost
@@ -115,7 +115,7 @@ func (w *writer) put(ctx context.Context, e entry) error {
 			defer w.mu.Unlock()
 			return p.end(p.storing(p.count+1, context.Cause(w.ctx)))
 		}
-		if !w.away() && len(w.queue) < queueEntries && w.bytes < queueBytes {
+		if !w.away() && w.room == nil && len(w.queue) < queueEntries && w.bytes < queueBytes {
 			break
 		}
 		if began.IsZero() {
@@ -296,7 +296,9 @@ func (w *writer) take(n, size int) {
 		clear(w.queue[:n])
 		w.queue = rest
 	}
-	if w.room != nil {
+	// With each batch a few of those who wait would find room, and all the others would
+	// have been woken for nothing.
+	if w.room != nil && (len(w.queue) == 0 || len(w.queue) <= queueEntries/2 && w.bytes <= queueBytes/2) {
 		close(w.room)
 		w.room = nil
 	}
