@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestResume(t *testing.T) {
 	}), taskt.Limits{}, nil)
 	first := e.Call(t.Context(), e.root, look)
 	second := e.resume(t, first.SessionID, "and now?")
-	if second.SessionID != first.SessionID+"-2" || second.Text != "answer 2" || second.Record.Resumes != first.SessionID {
+	if second.SessionID != first.SessionID+"-2" || second.Text != "answer 2" || second.Record.Resumes != first.SessionID || !slices.Equal(second.Record.AskedBy, []store.Person{store.Owner}) {
 		t.Fatalf("the second run %+v", second)
 	}
 	third := e.resume(t, second.SessionID, "and then?")
