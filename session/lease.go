@@ -99,7 +99,10 @@ type TakenError struct {
 
 func (e *TakenError) Error() string {
 	what := "is " + string(e.Status) + ": another process has ended it"
-	if !e.Status.Ended() {
+	switch {
+	case e.Status == store.Cancelled:
+		return fmt.Sprintf("session %s was stopped, and ended in place of this process, which did not end it in time", e.SessionID)
+	case !e.Status.Ended():
 		what = "is another process's now, which goes on with it"
 	}
 	return fmt.Sprintf("session %s %s, since this one gave no sign of life for %s or more (stopped, asleep, or cut off from the event store)", e.SessionID, what, lease.Time)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
@@ -47,6 +48,7 @@ func (e *env) openManager(m model.Model) *session.Manager {
 	if err != nil {
 		e.t.Fatal(err)
 	}
+	manager.Store().ForceStops(time.Minute)
 	return manager
 }
 

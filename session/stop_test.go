@@ -5,7 +5,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
@@ -190,6 +192,66 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// TestStopForced: what does not end when it is stopped is ended in place of its process,
+// with all below it but what is detached; nothing is stored behind that.
+func TestStopForced(t *testing.T) {
+	asked, let := make(chan struct{}), make(chan struct{})
+	e := newEnv(t, turns{say("ok")}, nil)
+	runs := e.process(turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
+		close(asked)
+		select {
+		case <-let:
+		case <-t.Context().Done():
+		}
+		say("late")(ctx, req, yield)
+	}})
+	root := runs.open(session.Spec{})
+	child, free := runs.open(session.Spec{Parent: root}), runs.open(session.Spec{Parent: root, Background: true, Detached: true})
+	outcome := make(chan session.Outcome, 1)
+	go func() { outcome <- child.Prompt(t.Context(), "go") }()
+	<-asked
+	stops := e.process(turns{say("ok")}).Store()
+	stops.ForceStops(time.Millisecond)
+	record, err := stops.Stop(t.Context(), root.ID(), "alice")
+	if err != nil || record.Status != store.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice; its process did not end it in time") {
+		t.Errorf("record %+v, %v", record, err)
+	}
+	close(let)
+	out := <-outcome
+	for _, s := range []*session.Session{child, root} {
+		if err := s.End(out.Status, out.Err); !errors.Is(err, store.ErrEnded) {
+			t.Errorf("ending it once more: %v", err)
+		}
+		checkForced(t, e.bus, stops, s.Path())
+	}
+	if r := e.stored(free.ID()); r.Status.Ended() {
+		t.Errorf("a detached one below it is %s", r.Status)
+	}
+	if err := free.End(store.Completed, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkForced checks that a session was stopped, and that its end is the last of its log.
+func checkForced(t *testing.T, bus *eventbus.Bus, sessions *store.Store, path event.Path) {
+	t.Helper()
+	ends, last := 0, ""
+	for entry, err := range bus.Log(t.Context(), path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last = entry.Kind; last == (event.SessionEnd{}).Type() {
+			ends++
+		}
+	}
+	if ends != 1 || last != (event.SessionEnd{}).Type() {
+		t.Errorf("its log has %d ends, and the last entry is %s", ends, last)
+	}
+	if r, err := sessions.Get(t.Context(), path[len(path)-1].SessionID); err != nil || r.Status != store.Cancelled || !r.Closed {
+		t.Errorf("its record is %+v, %v", r, err)
+	}
+}
+
 // TestStopUnknown: what can't be stopped is told apart.
 func TestStopUnknown(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
@@ -202,10 +264,10 @@ func TestStopUnknown(t *testing.T) {
 	other := gone.open(session.Spec{})
 	e.expire(gone.Manager)
 	record, err := e.Store().Stop(t.Context(), root.ID(), "alice")
-	if err != nil || record.Status != store.Interrupted || !record.Closed {
-		t.Errorf("one whose process has gone: %+v, %v, want it interrupted", record, err)
+	if err != nil || record.Status != store.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice; its process has gone") {
+		t.Errorf("one whose process has gone: %+v, %v, want it cancelled", record, err)
 	}
-	if r := e.stored(child.ID()); r.Status != store.Interrupted {
+	if r := e.stored(child.ID()); r.Status != store.Cancelled {
 		t.Errorf("its child: %+v", r)
 	}
 	if r := e.stored(other.ID()); r.Status.Ended() {

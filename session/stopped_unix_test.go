@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
@@ -60,6 +62,30 @@ func TestStoppedLeader(t *testing.T) {
 	if r, err := manager.Store().Get(t.Context(), left.ID()); err != nil || r.Status != store.Completed || !r.Closed {
 		t.Errorf("its record is %+v, %v", r, err)
 	}
+}
+
+// TestStopStopped: a session whose process is stopped by a signal is ended in place of it.
+// The process, once it goes on, stores nothing more of it.
+func TestStopStopped(t *testing.T) {
+	t.Parallel()
+	at := place{URL: natstest.Start(t, server.Options{StoreDir: t.TempDir()}).ClientURL()}
+	p := startTalker(t, at)
+	bus := at.open(t)
+	defer bus.Close()
+	sessions, err := store.Open(t.Context(), bus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	natstest.StopProcess(t, p.cmd.Process, syscall.SIGSTOP)
+	sessions.ForceStops(time.Millisecond)
+	r, err := sessions.Stop(t.Context(), p.id, "alice")
+	if err != nil || !strings.Contains(r.Error, "stopped by alice; its process did not end it in time") {
+		t.Fatalf("record %+v, %v", r, err)
+	}
+	p.signal(t, syscall.SIGCONT)
+	p.await(t, "a session is stopped: another process has ended it")
+	p.end(t)
+	checkForced(t, bus, sessions, event.Path{{SessionID: p.id, AgentType: "talker"}})
 }
 
 // streamed follows a stream to its end, and returns the types of its events.

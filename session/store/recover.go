@@ -56,15 +56,6 @@ func (s *Store) RecoverAs(ctx context.Context, by *lease.Keeper, opts RecoverOpt
 	return s.adopt(ctx, by, s.open, opts, true)
 }
 
-// recoverBelow is [Store.RecoverAs] for one session and all below it.
-func (s *Store) recoverBelow(ctx context.Context, by *lease.Keeper, id string) error {
-	_, err := s.adopt(ctx, by, func(ctx context.Context) ([]orphan, error) {
-		open, err := s.open(ctx)
-		return slices.DeleteFunc(open, func(o orphan) bool { return !o.below(id) }), err
-	}, RecoverOptions{}, false)
-	return err
-}
-
 // adopt ends the open sessions whose processes have gone, the deepest first. A session
 // ends after all sessions below it. It stays open while one of them does: because its
 // process lives, because another process recovers it, or because it could not be ended.
@@ -138,7 +129,7 @@ func (s *Store) endAll(ctx context.Context, bootID string, open, chosen []orphan
 			continue
 		}
 		if ours(o) && !held[o.ID] {
-			err := s.claim(ctx, o, bootID, pending, why[o.ID])
+			err := s.claim(ctx, o, bootID, pending, interrupted(why[o.ID]))
 			if err == nil {
 				s.stuck.Delete(o.ID)
 				ended++
@@ -177,11 +168,27 @@ func decodeOpened(e eventbus.Entry) (*Record, error) {
 	return &state.Record, nil
 }
 
+// ending is how a session ends in place of its process.
+type ending struct {
+	status Status
+	cause  error
+}
+
+// interrupted is the ending of a session whose process has gone. why is the reason why it
+// is not gone on with; nil means nobody would.
+func interrupted(why error) ending {
+	cause := errors.New("its process ended while it ran")
+	if why != nil {
+		cause = fmt.Errorf("%w, and no other goes on with it: %w", cause, why)
+	}
+	return ending{Interrupted, cause}
+}
+
 // claim is finish, also where the record of the session has changed meanwhile and
 // nobody else ends it: its process may have written what it still had to.
-func (s *Store) claim(ctx context.Context, o orphan, bootID string, pending []*Approval, why error) error {
+func (s *Store) claim(ctx context.Context, o orphan, bootID string, pending []*Approval, end ending) error {
 	for tries := 3; ; tries-- {
-		err := s.finish(ctx, o, bootID, pending, why)
+		err := s.finish(ctx, o, bootID, pending, end)
 		if tries == 0 || !errors.Is(err, errConflict) {
 			return err
 		}
@@ -197,9 +204,9 @@ func (s *Store) claim(ctx context.Context, o orphan, bootID string, pending []*A
 }
 
 // finish takes a session through what is left of its end, as its log says. Of
-// several processes one does, the others get errConflict. why is the reason why an
-// interrupted one is not gone on with; nil means nobody would.
-func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*Approval, why error) error {
+// several processes one does, the others get errConflict; so does this one where another
+// has taken the session over meanwhile. end is how it ends if its log does not say.
+func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*Approval, end ending) error {
 	state, err := s.State(ctx, o.Path)
 	if err != nil {
 		return err
@@ -212,11 +219,7 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 	if o.Status.Ended() { // and its session_end was not stored
 		r.Status, r.Error, r.EndedAt = o.Status, o.Error, o.EndedAt
 	} else {
-		cause := errors.New("its process ended while it ran")
-		if why != nil {
-			cause = fmt.Errorf("%w, and no other goes on with it: %w", cause, why)
-		}
-		r.End(Interrupted, cause, time.Now().UTC())
+		r.End(end.status, end.cause, time.Now().UTC())
 	}
 	r.EndedBy = bootID
 	rev, err := s.update(ctx, r, o.rev)
@@ -230,6 +233,9 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 	if errors.Is(err, eventbus.ErrEnded) { // its own process was not gone, or another has taken it for gone
 		if state, err = s.State(ctx, o.Path); err == nil {
 			r = state.recordOr(r)
+		}
+		if err == nil && !r.Closed { // and goes on with it
+			err = fmt.Errorf("ending session %s: %w", r.ID, errConflict)
 		}
 	}
 	if err != nil {
@@ -262,7 +268,7 @@ func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending
 	if err := s.cancelApprovals(ctx, p, r.ID, pending, state.Pending); err != nil {
 		return err
 	}
-	if r.Status == Interrupted && state.shown != event.StatusAborted {
+	if (r.Status == Interrupted || r.Status == Cancelled) && state.shown != event.StatusAborted {
 		if err := p.Publish(ctx, event.StatusChange{Status: event.StatusAborted}); err != nil {
 			return err
 		}

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -12,18 +14,13 @@ import (
 	"github.com/agentworker/worker/session/lease"
 )
 
-const (
-	// stopTimeout bounds [Store.Stop]. It is longer than [lease.Time], after which a
-	// process that was killed is known to have gone.
-	stopTimeout = 30 * time.Second
+// StopGrace is how long [Store.Stop] leaves it to the process of a session to end it. It
+// leaves the rest of 5 s to who ends it in place of that process.
+const StopGrace = 4 * time.Second
 
-	// stopRequest bounds one request: the process may end without answering.
-	stopRequest = 5 * time.Second
-
-	// stopRetry is the pause before a process that does not listen, or does not know
-	// the session yet, is asked again.
-	stopRetry = 100 * time.Millisecond
-)
+// stopRetry is the pause before a process that does not listen, or does not know the
+// session yet, is asked again.
+const stopRetry = 100 * time.Millisecond
 
 // EndedError tells that the session to stop had ended before. It is an
 // [ErrEnded].
@@ -37,7 +34,7 @@ func (e *EndedError) Error() string {
 // Is reports whether target is [ErrEnded].
 func (e *EndedError) Is(target error) bool { return target == ErrEnded }
 
-// ErrNotStopped is returned for a session that has not ended in time. The request
+// ErrNotStopped is returned for a session whose end could not be stored in time. The request
 // stands: it may still end.
 var ErrNotStopped = errors.New("it has not ended in time")
 
@@ -54,25 +51,22 @@ func (s *Store) StopSubject(bootID string) string {
 	return "agents.v1." + s.workspace + ".workers." + bootID + ".stop"
 }
 
-// askToStop asks a process once to stop a session.
-func (s *Store) askToStop(ctx context.Context, bootID string, request []byte) error {
-	bounded, cancel := context.WithTimeout(ctx, stopRequest)
-	defer cancel()
-	err := s.bus.Request(bounded, s.StopSubject(bootID), request)
-	if bounded.Err() != nil && ctx.Err() == nil {
-		return nil
-	}
-	return err
-}
+// ForceStops has Stop leave it to the process of a session for so long to end it, in place
+// of [StopGrace]. It is called before anything is stopped.
+func (s *Store) ForceStops(after time.Duration) { s.stopGrace = after }
 
 // Stop ends a session and all below it, in whatever process they run. It
 // returns the record once all of their events are stored. The status is
-// cancelled, or however else it has ended meanwhile; interrupted if its process
-// is gone. who tells people who stops it.
+// cancelled, or however else it has ended meanwhile. who tells people who stops it.
+//
+// Where the process of the session has gone, or has not ended it within [StopGrace], Stop
+// ends it in place of that, with all below it but what is detached: nothing is stored
+// behind these ends, and the process, should it still be there, stops them when it learns
+// it.
 //
 // Its errors are those of Get, an [*EndedError] for a session that had ended
-// before, and [ErrNotStopped] for one that has not ended within 30 s, or before
-// ctx has.
+// before, and [ErrNotStopped] where the store has not taken its end within [WriteTimeout] after that,
+// or before ctx has ended.
 func (s *Store) Stop(ctx context.Context, id, who string) (_ *Record, err error) {
 	r, err := s.Get(ctx, id)
 	if err != nil {
@@ -85,42 +79,89 @@ func (s *Store) Stop(ctx context.Context, id, who string) (_ *Record, err error)
 	if err != nil {
 		return nil, fmt.Errorf("stopping session %s: %w", r.ID, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	grace := cmp.Or(s.stopGrace, StopGrace)
+	ctx, cancel := context.WithTimeout(ctx, grace+WriteTimeout)
 	defer cancel()
-	// Should the process of the session have gone, this one has looked for long enough
-	// to know it, within the time.
-	by, err := lease.Start(ctx, s.leases, lease.Options{BootID: NewID("boot")})
+	asking, enough := context.WithTimeout(ctx, grace)
+	defer enough()
+	by, err := lease.Start(ctx, s.leases, lease.Options{BootID: NewID("boot")}) // so that others know who ends it
 	if err != nil {
 		return nil, fmt.Errorf("stopping session %s: %w", r.ID, err)
 	}
 	defer func() { err = errors.Join(err, by.Close(context.WithoutCancel(ctx), false)) }()
-	said := "its process, " + r.BootID + ", does not answer"
 	for {
 		gone, err := by.Gone(ctx, r.BootID)
-		if err == nil && gone {
-			err = s.recoverBelow(ctx, by, r.ID)
+		switch {
+		case err != nil:
+		case gone:
+			err = s.forceStop(ctx, by, r, fmt.Errorf("stopped by %s; its process has gone", who))
+		case asking.Err() != nil:
+			err = s.forceStop(ctx, by, r, fmt.Errorf("stopped by %s; its process did not end it in time", who))
+		default:
+			err = s.askToStop(asking, r.BootID, data)
 		}
-		if err == nil && !gone {
-			if err = s.askToStop(ctx, r.BootID, data); errors.Is(err, nats.ErrNoResponders) {
-				said, err = "its process takes no requests to stop", nil
-			}
+		var current *Record
+		if err == nil {
+			current, err = s.Get(ctx, r.ID)
 		}
-		if ctx.Err() != nil {
-			return r, fmt.Errorf("stopping session %s: %w: %s", r.ID, ErrNotStopped, said)
-		}
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return r, fmt.Errorf("stopping session %s: %w", r.ID, ErrNotStopped)
+		case err != nil:
 			return r, fmt.Errorf("stopping session %s: %w", r.ID, err)
-		}
-		current, err := s.Get(ctx, r.ID)
-		if err != nil {
-			return r, fmt.Errorf("stopping session %s: %w", r.ID, err)
-		}
-		if current.Closed {
+		case current.Closed:
 			return current, nil
 		}
-		select { // it has only just been opened, or is not closed by whoever ends it
+		r = current // another process may go on with it
+		select {    // it has only just been opened, or is not closed by whoever ends it
 		case <-ctx.Done():
 		case <-time.After(stopRetry):
 		}
 	}
+}
+
+// askToStop asks a process to stop a session, and returns when that has answered, or ctx
+// has ended. One that takes no requests has none yet, or any more.
+func (s *Store) askToStop(ctx context.Context, bootID string, request []byte) error {
+	err := s.bus.Request(ctx, s.StopSubject(bootID), request)
+	if ctx.Err() != nil || errors.Is(err, nats.ErrNoResponders) {
+		return nil
+	}
+	return err
+}
+
+// forceStop ends a session and all below it, the deepest first, but what is detached, in
+// place of their process. What another process does meanwhile with one of them is seen by
+// the next call.
+func (s *Store) forceStop(ctx context.Context, by *lease.Keeper, top *Record, why error) error {
+	open, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	apart := make(map[string]bool)
+	for _, o := range open {
+		apart[o.ID] = o.Detached && o.ID != top.ID
+	}
+	open = slices.DeleteFunc(open, func(o orphan) bool {
+		below := o.Path.IDs()
+		if len(below) <= top.Depth || below[top.Depth] != top.ID {
+			return true
+		}
+		return slices.ContainsFunc(below[top.Depth:], func(id string) bool { return apart[id] })
+	})
+	slices.SortStableFunc(open, func(a, b orphan) int { return b.Depth - a.Depth })
+	pending, err := s.Approvals(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range open {
+		err := s.claim(ctx, o, by.BootID(), pending, ending{Cancelled, why})
+		if errors.Is(err, errConflict) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

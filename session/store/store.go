@@ -52,6 +52,7 @@ type Store struct {
 	index        *Index           // of a process that runs sessions; else nil
 	looked       atomic.Bool      // all sessions have marks
 	stuck        sync.Map         // ids of sessions that this process has taken over, and could neither go on with nor end
+	stopGrace    time.Duration    // see ForceStops; 0 means [StopGrace]
 	endNotes     EndNotes         // nil means there are none
 	ended        func(*Record)    // see TellEnds; nil means nobody is told
 	beforeEnd    func(id string)  // for tests, between the claim of a record and its session's end; nil means not called

@@ -258,7 +258,7 @@ func (s *Store) Abandon(ctx context.Context, t *Taken, why error) error {
 		return err
 	}
 	r := t.State.Record
-	if err = s.finish(ctx, orphan{&r, t.rev}, r.BootID, pending, why); err == nil {
+	if err = s.finish(ctx, orphan{&r, t.rev}, r.BootID, pending, interrupted(why)); err == nil {
 		s.stuck.Delete(r.ID)
 	}
 	return err

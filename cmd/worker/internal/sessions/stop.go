@@ -21,8 +21,9 @@ func (p commands) stopCommand() *cobra.Command {
 		Use:   "stop SESSION… | --all",
 		Short: "Stop sessions that run, in whatever process",
 		Long: `Stops each SESSION (an id, or the start of one) and its subagents, in whatever process
-they run, and waits until they have ended: for 30 seconds at most. What they were asked
-to do ends as cancelled, and the caller is told so. --all: every agent that runs in this
+they run, and waits until they have ended. Where their process has gone, or has not
+ended them within 4 seconds, they are ended in place of it. What they were asked to do
+ends as cancelled, and the caller is told so. --all: every agent that runs in this
 workspace, but those that were started as detached, which end by their ids alone.
 
 Exit status: 0 all are stopped, 1 one had ended before, is not known, or does not end.`,
