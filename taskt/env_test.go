@@ -101,7 +101,8 @@ type setup struct {
 	tools   []tool.Tool
 	isolate func(ctx context.Context, from, id string) (*taskt.Place, error)
 
-	bus *eventbus.Bus // of a store that is there; nil means a new one
+	bus    *eventbus.Bus // of a store that is there; nil means a new one
+	rivals int           // how many more services take over at the same time
 }
 
 func newEnv(t testing.TB, m model.Model, limits taskt.Limits, files map[string]string) *env {

@@ -46,6 +46,13 @@ func TestTakeoverCalls(t *testing.T) {
 			}
 		})
 	}
+	t.Run("three processes take over at once", func(t *testing.T) {
+		bus, all := openBus(t, t.TempDir()), tree
+		killAt(t, bus, stored[:begun], boot)
+		if all.rivals = 2; all.checkOver(t, bus) == 0 {
+			t.Error("no session was taken over")
+		}
+	})
 	bus := openBus(t, t.TempDir())
 	killAt(t, bus, stored[:begun], boot)
 	e, _ := tree.over(t, bus)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,11 +24,21 @@ import (
 func (s setup) over(t *testing.T, bus *eventbus.Bus) (*env, []*store.Record) {
 	t.Helper()
 	s.bus, s.limits.Takeovers = bus, max(1, s.limits.Takeovers)
-	e := s.open(t)
-	e.TakeOver(t.Context())
-	if err := e.root.End(store.Completed, nil); err != nil {
-		t.Fatal(err)
+	all := []*env{s.open(t)}
+	for len(all) < s.rivals+1 {
+		all = append(all, s.open(t))
 	}
+	var taking sync.WaitGroup
+	for _, e := range all {
+		taking.Go(func() { e.TakeOver(t.Context()) })
+	}
+	taking.Wait()
+	for _, e := range all {
+		if err := e.root.End(store.Completed, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := all[0]
 	records, err := e.sessions.Store().List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -45,9 +56,11 @@ func (s setup) over(t *testing.T, bus *eventbus.Bus) (*env, []*store.Record) {
 		}
 		records[i] = record(t, e, r.ID)
 	}
-	e.Close()
-	if err := e.sessions.Close(); err != nil {
-		t.Error(err)
+	for _, e := range all {
+		e.Close()
+		if err := e.sessions.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 	return e, records
 }
