@@ -210,6 +210,7 @@ func TestStopForced(t *testing.T) {
 	outcome := make(chan session.Outcome, 1)
 	go func() { outcome <- child.Prompt(t.Context(), "go") }()
 	<-asked
+	awaitBegun(t, e.bus, child, free)
 	stops := e.process(turns{say("ok")}).Store()
 	stops.ForceStops(time.Millisecond)
 	record, err := stops.Stop(t.Context(), root.ID(), "alice")
@@ -229,6 +230,19 @@ func TestStopForced(t *testing.T) {
 	}
 	if err := free.End(store.Completed, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// awaitBegun returns when it is stored that sessions have begun.
+func awaitBegun(t *testing.T, bus *eventbus.Bus, sessions ...*session.Session) {
+	t.Helper()
+	for _, s := range sessions {
+		for _, err := range bus.Follow(t.Context(), s.Path(), &eventbus.FollowOptions{Live: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
 	}
 }
 
@@ -262,6 +276,7 @@ func TestStopUnknown(t *testing.T) {
 	root := gone.open(session.Spec{})
 	child := gone.open(session.Spec{Parent: root})
 	other := gone.open(session.Spec{})
+	awaitBegun(t, e.bus, child, other)
 	e.expire(gone.Manager)
 	record, err := e.Store().Stop(t.Context(), root.ID(), "alice")
 	if err != nil || record.Status != store.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice; its process has gone") {

@@ -130,38 +130,43 @@ func (s *Store) askToStop(ctx context.Context, bootID string, request []byte) er
 	return err
 }
 
-// forceStop ends a session and all below it, the deepest first, but what is detached, in
-// place of their process. What another process does meanwhile with one of them is seen by
-// the next call.
+// forceStop ends a session and all below it but what is detached, the deepest first, in
+// place of their process, and then what that has begun meanwhile. What another process does
+// with one of them is seen by the next call.
 func (s *Store) forceStop(ctx context.Context, by *lease.Keeper, top *Record, why error) error {
-	open, err := s.open(ctx)
-	if err != nil {
-		return err
+	for {
+		open, err := s.openBelow(ctx, top)
+		if err != nil || len(open) == 0 {
+			return err
+		}
+		pending, err := s.Approvals(ctx)
+		if err != nil {
+			return err
+		}
+		for _, o := range open {
+			err := s.claim(ctx, o, by.BootID(), pending, ending{Cancelled, why})
+			if errors.Is(err, errConflict) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
+}
+
+// openBelow returns what has not ended of a session and those below it, the deepest first,
+// but for what is detached.
+func (s *Store) openBelow(ctx context.Context, top *Record) ([]orphan, error) {
+	open, err := s.open(ctx)
 	apart := make(map[string]bool)
 	for _, o := range open {
 		apart[o.ID] = o.Detached && o.ID != top.ID
 	}
 	open = slices.DeleteFunc(open, func(o orphan) bool {
-		below := o.Path.IDs()
-		if len(below) <= top.Depth || below[top.Depth] != top.ID {
-			return true
-		}
-		return slices.ContainsFunc(below[top.Depth:], func(id string) bool { return apart[id] })
+		ids := o.Path.IDs()
+		return len(ids) <= top.Depth || ids[top.Depth] != top.ID || slices.ContainsFunc(ids[top.Depth:], func(id string) bool { return apart[id] })
 	})
 	slices.SortStableFunc(open, func(a, b orphan) int { return b.Depth - a.Depth })
-	pending, err := s.Approvals(ctx)
-	if err != nil {
-		return err
-	}
-	for _, o := range open {
-		err := s.claim(ctx, o, by.BootID(), pending, ending{Cancelled, why})
-		if errors.Is(err, errConflict) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return open, err
 }
