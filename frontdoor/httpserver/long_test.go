@@ -34,7 +34,8 @@ func FuzzLongFields(f *testing.F) {
 		at := *shared
 		at.t = t // those of a target may not be called within it
 		e := &at
-		long := strings.Repeat(text, min(int(n), 24<<10/max(1, len(text))))
+		// A longer line of a request is answered by net/http itself.
+		long := strings.Repeat(text, min(int(n), 24<<10/max(1, len(url.PathEscape(text)))))
 		r := e.request("GET", "/v1/agents", "")
 		switch place % 7 {
 		case 0:
