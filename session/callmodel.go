@@ -11,18 +11,20 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/conversation"
+	"github.com/agentworker/worker/session/masking"
 	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/store"
 )
 
 // answer is what the model says in one call.
 type answer struct {
-	id              string
-	final           bool // no tools can be called any more
-	message         model.Message
-	stop            model.StopReason
-	usage           model.Usage
-	text, reasoning strings.Builder
+	id      string
+	final   bool // no tools can be called any more
+	message model.Message
+	stop    model.StopReason
+	usage   model.Usage
+	text    strings.Builder
+	shown   masking.Deltas // of it
 }
 
 // callContext is the context of a turn with the deadline of a model call, whose
@@ -59,10 +61,12 @@ func (t *Turn) stream(step context.Context, req *model.Request, a *answer) error
 	defer end()
 	for part, err := range t.s.model.Stream(ctx, req) {
 		if err != nil {
+			a.shown.End(a.id, t.s.publish)
 			return err
 		}
 		t.s.take(part, a)
 	}
+	a.shown.End(a.id, t.s.publish)
 	return t.s.complete(a)
 }
 
@@ -96,11 +100,14 @@ func (s *Session) take(part model.Part, a *answer) {
 			Reason: string(part.Reason), Try: part.Try, Tries: part.Tries, DelayMs: part.Wait.Milliseconds(),
 		}})
 	case model.TextDelta:
-		s.publish(event.ContentDelta{MessageID: a.id, Delta: part.Text, Offset: a.text.Len()})
 		a.text.WriteString(part.Text)
+		if ev, ok := a.shown.Text(a.id, part.Text); ok {
+			s.publish(ev)
+		}
 	case model.ReasoningDelta:
-		s.publish(event.ReasoningDelta{MessageID: a.id, Delta: part.Text, Offset: a.reasoning.Len()})
-		a.reasoning.WriteString(part.Text)
+		if ev, ok := a.shown.Reasoning(a.id, part.Text); ok {
+			s.publish(ev)
+		}
 	case model.Reasoning:
 		a.message.Reasoning = append(a.message.Reasoning, part)
 	case model.ToolCall:
@@ -122,7 +129,7 @@ func (s *Session) complete(a *answer) error {
 		a.message.ToolCalls = nil // none was to be made, and none will be answered
 	}
 	s.messages = append(s.messages, a.message)
-	if entry, needed := store.SaidEntry(a.id, &a.message); needed {
+	if entry, needed := store.SaidEntry(a.id, &a.message, a.shown.Masks()); needed {
 		s.append(entry)
 	}
 	s.counted = conversation.Counted{Messages: len(s.messages), Tokens: a.usage.InputTokens + a.usage.OutputTokens}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/secrets"
+	"github.com/agentworker/worker/internal/secrets/secretstest"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -128,9 +130,10 @@ func TestRefusedStart(t *testing.T) {
 }
 
 // TestLargePayloads: an event and a message that are too large for one message
-// of the store come back whole, and go with their session.
+// of the store come back whole, but for a credential, and go with their session.
 func TestLargePayloads(t *testing.T) {
-	text := strings.Repeat("line of a large result \u2028\n", 400_000) // 10 MB, more as JSON
+	text := strings.Repeat("line of a large result \u2028\n", 400_000) + secretstest.Keys["GitHub"] // 10 MB, more as JSON
+	masked := secrets.Mask(text)
 	big := &fakeTool{"big", func(context.Context, *tool.Call) (tool.Result, error) {
 		return tool.Result{Text: text}, nil
 	}}
@@ -149,11 +152,11 @@ func TestLargePayloads(t *testing.T) {
 			got = end.Result
 		}
 	}
-	if got != text {
-		t.Errorf("the event has a result of %d bytes, want %d", len(got), len(text))
+	if got != masked || masked == text {
+		t.Errorf("the event has a result of %d bytes, want %d", len(got), len(masked))
 	}
 	messages, err := e.Store().Messages(t.Context(), s.ID())
-	if err != nil || len(messages) != 4 || messages[2].ToolResults[0].Text != text {
+	if err != nil || len(messages) != 4 || messages[2].ToolResults[0].Text != masked {
 		t.Errorf("%d messages, %v", len(messages), err)
 	}
 	objects, err := e.bus.JetStream().ObjectStore(t.Context(), "AGENT_PAYLOADS")

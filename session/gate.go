@@ -13,9 +13,11 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/masking"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -225,10 +227,10 @@ func (s *Session) judge(ctx context.Context, rules *gate.Layers, inv *invocation
 		ToolCallID:     call.ID,
 		Agent:          s.Agent(),
 		Tool:           call.Name,
-		Arguments:      call.Arguments,
-		Reason:         reason,
-		Patterns:       permission.Patterns(values),
-		AlwaysPatterns: rules.AlwaysPatterns(call.Name, values),
+		Arguments:      secrets.MaskJSONAsked(call.Arguments),
+		Reason:         secrets.MaskAsked(reason),
+		Patterns:       masking.Asked(permission.Patterns(values)),
+		AlwaysPatterns: masking.Always(rules.AlwaysPatterns(call.Name, values)),
 		SecondPerson:   second,
 	}, allowed)
 	if err != nil {

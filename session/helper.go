@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/conversation"
@@ -67,7 +68,7 @@ func (s *Session) Entitle(ctx context.Context, h *Helper, prompt string) error {
 	if err != nil {
 		return err
 	}
-	title := termtext.OneLine(strings.Trim(strings.TrimSpace(text), "\"'`*#. "), maxTitle)
+	title := termtext.OneLine(secrets.Mask(strings.Trim(strings.TrimSpace(text), "\"'`*#. ")), maxTitle)
 	if title == "" {
 		return nil
 	}
@@ -132,5 +133,5 @@ func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary
 	if err != nil {
 		return nil, err
 	}
-	return &Summary{SessionID: r.ID, Text: termtext.CutBytes(strings.TrimSpace(text), maxSummary), Model: by.Name(), Usage: usage}, nil
+	return &Summary{SessionID: r.ID, Text: termtext.CutBytes(secrets.Mask(strings.TrimSpace(text)), maxSummary), Model: by.Name(), Usage: usage}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
@@ -98,7 +99,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		ID:              s.id,
 		ParentMessageID: spec.ParentMessageID,
 		Agent:           spec.Agent,
-		Description:     spec.Description,
+		Description:     secrets.Mask(spec.Description),
 		Label:           spec.Label,
 		Metadata:        spec.Metadata,
 		Status:          store.Queued,

@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/internal/secrets"
+	"github.com/agentworker/worker/session/masking"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -39,8 +39,8 @@ func (s *Session) status(status event.Status) {
 	}
 }
 
-// publish hands an event to the stream. Where that fails the session is
-// broken, and ends.
+// publish hands an event to the stream, masked. What goes on with the session needs the
+// whole of some: that goes to its log. Where the store fails the session is broken, and ends.
 func (s *Session) publish(ev event.Event) {
 	if s.m.keeper.Away() { // somebody may have ended the session meanwhile
 		s.m.keeper.Renew(s.background)
@@ -51,7 +51,13 @@ func (s *Session) publish(ev event.Event) {
 	if _, stalled := ev.(event.Stalled); !stalled {
 		s.watched.Now().Heard()
 	}
-	s.note(s.stream().Publish(s.background, ev))
+	shown, differs := masking.Event(ev)
+	if differs {
+		if whole, needed := store.WholeEntry(ev); needed {
+			s.append(whole)
+		}
+	}
+	s.note(s.stream().Publish(s.background, shown))
 }
 
 // note takes an error of the store: the session can't go on.
@@ -142,7 +148,7 @@ func (s *Session) publishEnd(inv *invocation) {
 	ev := event.ToolCallEnd{
 		ToolCallID: inv.ID,
 		ToolName:   inv.Name,
-		Result:     secrets.Mask(inv.res.Text), // the model of this session sees the text itself
+		Result:     inv.res.Text,
 		IsError:    inv.res.IsError,
 		Truncated:  inv.res.Truncated,
 		Refused:    inv.res.Refused,

@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/masking"
 )
 
 // maxDiagnostics bounds the diagnostics of one agents_changed event, which has
@@ -54,7 +55,8 @@ func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.L
 				continue
 			}
 		}
-		if err := publisher.Publish(context.WithoutCancel(ctx), ev); err != nil {
+		shown, _ := masking.Event(ev)
+		if err := publisher.Publish(context.WithoutCancel(ctx), shown); err != nil {
 			log.Error("announcing the agents", "version", ev.Version, "err", err)
 			publisher = nil
 		}

@@ -36,13 +36,21 @@ func TestReplay(t *testing.T) {
 	write(".agents/agents/maker.md", bundledAgent)
 	write(".env", "x")
 	write("script.jsonl", `{"toolCalls": [{"name": "read_file", "arguments": {"path": ".env"}}, {"name": "shell_exec", "arguments": {"command": "echo $PWD ghp_0123456789012345678901234567890123456 Bearer abcdefghijklmnopqrstuvwxyz; echo made >>made"}}]}
-{"text": "made"}
+{"text": "made with ghp_0123456789012345678901234567890123456"}
 `)
 	code, out, said := command(t, home, "task", "maker", "make it", "--json", "--yes", "--dir", dir, "--model", "replay/"+filepath.Join(dir, "script.jsonl"))
 	_, rest, _ := strings.Cut(out, `"sessionId": "`)
 	id, _, _ := strings.Cut(rest, `"`)
 	if code != 0 || id == "" {
 		t.Fatalf("exit status %d: %s%s", code, out, said)
+	}
+	if !strings.Contains(out, "ghp_0123456789") {
+		t.Errorf("who has called the task does not get its answer: %s", out)
+	}
+	for _, args := range [][]string{{"sessions", "log", id}, {"sessions", "log", id, "--format", "markdown"}, {"sessions", "log", id, "--format", "jsonl"}, {"events", id, "--json", "--stored"}} {
+		if code, out, said := command(t, home, append(args, "--dir", dir)...); code != 0 || strings.Contains(out, "ghp_0") || strings.Count(out, "ghp_[masked: GitHub]") < 2 {
+			t.Errorf("%s: exit status %d: %s%s", args, code, out, said)
+		}
 	}
 	file := filepath.Join(elsewhere, "bundle.tar.gz")
 	if code, out, said = command(t, home, "sessions", "export", "--bundle", id, "--output", file, "--dir", dir); code != 0 || !strings.Contains(said, "look through it") {

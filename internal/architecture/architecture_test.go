@@ -42,8 +42,8 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":   {"session/audit", "session/conversation", "session/gate", "session/lease", "session/lifetime", "session/models", "session/notes", "session/requests", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
-	"taskt":     {"agentdefs", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
+	"session":   {"session/audit", "session/conversation", "session/gate", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
+	"taskt":     {"agentdefs", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "taskt/upkeep", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
 
 	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
@@ -64,11 +64,12 @@ var mayImport = map[string][]string{
 	"session/gate":         {"session/store", "eventbus/event", "model", "permission", "permission/shell", "policy", "tool"},
 	"session/lease":        {"eventbus"},
 	"session/lifetime":     nil,
+	"session/masking":      {"eventbus/event", "model"},
 	"session/models":       {"model"},
 	"session/notes":        {"session/store", "eventbus/event", "permission", "tool"},
 	"session/requests":     {"session/store"},
-	"session/store":        {"session/lease", "eventbus", "eventbus/event", "model"}, // below what runs sessions
-	"taskt/conversation":   {"agentdefs", "taskt", "session", "session/store"},       // a person's, by 'worker run -i', the page and ACP
+	"session/store":        {"session/lease", "session/masking", "eventbus", "eventbus/event", "model"}, // below what runs sessions
+	"taskt/conversation":   {"agentdefs", "taskt", "session", "session/store"},                          // a person's, by 'worker run -i', the page and ACP
 	"taskt/instructions":   nil,
 	"taskt/memory":         {"permission", "tool"},
 	"taskt/planexit":       {"permission", "tool"},

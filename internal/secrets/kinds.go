@@ -123,7 +123,7 @@ type prefix struct {
 // prefixes are those of the table by their last byte.
 var prefixes = func() (by [256][]prefix) {
 	for _, k := range kinds {
-		k.mark = "[masked: " + k.name + "]"
+		k.mark = markStart + k.name + "]"
 		for _, text := range k.after {
 			x := prefix{kind: k, text: text}
 			if len(text) > 1 {

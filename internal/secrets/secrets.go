@@ -43,6 +43,12 @@ func mask(text string, asked bool) string {
 	return out.String()
 }
 
+// Masked reports whether a text may be one that was masked.
+func Masked(text string) bool { return strings.Contains(text, markStart) }
+
+// markStart is what stands in the place of a credential begins with.
+const markStart = "[masked: "
+
 // shortest is the length of the shortest text that has a credential.
 const shortest = len("a://b:secret@")
 

@@ -6,35 +6,15 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/internal/secrets"
+	"github.com/agentworker/worker/internal/secrets/secretstest"
 )
-
-// rep repeats characters to a length: no real key is in this file, nor what a scanner of
-// repositories takes for one.
-func rep(alphabet string, n int) string { return strings.Repeat(alphabet, n/len(alphabet)+1)[:n] }
 
 const mixed = "a1B2c3D4e5F6g7H8"
 
-// keys are made of the form of each provider's.
-var keys = map[string]string{
-	"Anthropic":               "sk-ant-" + "api03-" + rep(mixed, 80) + "-" + rep(mixed, 12) + "AA",
-	"OpenAI of a project":     "sk-" + "proj-" + rep(mixed, 74) + "T3Blbk" + "FJ" + rep(mixed, 74),
-	"OpenAI of before":        "sk-" + rep(mixed, 20) + "T3Blbk" + "FJ" + rep(mixed, 20),
-	"AWS":                     "AK" + "IA" + rep("Q3EGV5", 16),
-	"GitHub":                  "gh" + "p_" + rep(mixed, 36),
-	"GitHub, fine-grained":    "github" + "_pat_" + rep(mixed, 22) + "_" + rep(mixed, 59),
-	"GitLab":                  "gl" + "pat-" + rep(mixed, 20),
-	"Slack":                   "xo" + "xb-" + "123456789012-1234567890123-" + rep(mixed, 24),
-	"Stripe":                  "sk" + "_live_" + rep(mixed, 24),
-	"Google":                  "AI" + "za" + rep(mixed, 35),
-	"npm":                     "np" + "m_" + rep(mixed, 36),
-	"PyPI":                    "pypi-" + "AgEIcHlwaS5vcmc" + rep(mixed, 150),
-	"Hugging Face":            "h" + "f_" + rep(mixed, 34),
-	"JWT":                     "ey" + "JhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + rep(mixed, 43),
-	"Azure":                   rep(mixed, 3) + "8Q~" + rep(mixed, 34),
-	"SendGrid":                "S" + "G." + rep(mixed, 22) + "." + rep(mixed, 43),
-	"private key":             "-----BEGIN OPENSSH " + "PRIVATE KEY-----\n" + rep(mixed+"\n", 400) + "\n-----END OPENSSH " + "PRIVATE KEY-----",
-	"private key without end": "-----BEGIN RSA " + "PRIVATE KEY-----\n" + rep(mixed+"\n", 400),
-}
+var (
+	keys = secretstest.Keys
+	rep  = secretstest.Repeat
+)
 
 // TestMask: no key of any provider stays, wherever it stands, and what is beside it does.
 func TestMask(t *testing.T) {
@@ -42,15 +22,8 @@ func TestMask(t *testing.T) {
 		for _, frame := range []string{"%s", "token=%s", `{"apiKey":"%s"}`, "curl -H 'Authorization: Bearer %s' x", "a\n%s\nb", `"a\n%s\"b"`, "https://user:%s@host/x"} {
 			before, behind, _ := strings.Cut(frame, "%s")
 			got := secrets.Mask(before + key + behind)
-			_, secret, named := strings.Cut(key, "PRIVATE KEY-----")
-			if !named {
-				secret = key
-			}
-			for i := 0; i+16 <= len(secret); i++ {
-				if part := secret[i : i+16]; strings.Contains(got, part) && !strings.Contains(part, "PRIVATE") {
-					t.Errorf("%s in %q: %q is left of it in %q", name, frame, part, got)
-					break
-				}
+			if found, part := secretstest.Find(got); found != "" {
+				t.Errorf("%s in %q: %q is left of it in %q", name, frame, part, got)
 			}
 			if !strings.Contains(got, "[masked: ") || !strings.HasPrefix(got, before) || !strings.Contains(name, "without end") && !strings.HasSuffix(got, behind) {
 				t.Errorf("%s in %q: %q", name, frame, got)

@@ -11,7 +11,12 @@ type Stream struct {
 	buf  []byte // what was said last, and what is held back
 	said int    // how much of it was returned, or is masked
 	in   *kind  // of the credential that said ends in; nil means in none
+
+	masked bool // something was
 }
+
+// Masks reports whether something of the text was masked so far.
+func (s *Stream) Masks() bool { return s.masked }
 
 // Write takes the next piece, and returns what can be shown of the text. It is the piece
 // itself where nothing is masked or held back.
@@ -19,12 +24,12 @@ func (s *Stream) Write(piece string) string {
 	return s.take(piece, false)
 }
 
-// Flush returns what was held back, at the end of the text. What is written next begins
-// another one.
+// Flush returns what was held back, at the end of the text.
 func (s *Stream) Flush() string {
-	rest := s.take("", true)
-	s.buf, s.said, s.in = s.buf[:0], 0, nil
-	return rest
+	if s.said == len(s.buf) {
+		return ""
+	}
+	return s.take("", true)
 }
 
 func (s *Stream) take(piece string, final bool) string {
@@ -51,7 +56,7 @@ func (s *Stream) take(piece string, final bool) string {
 			break
 		}
 		out = append(append(out, s.buf[from:at]...), k.mark...)
-		masked, s.in = true, k
+		masked, s.masked, s.in = true, true, k
 	}
 	switch {
 	case s.in == nil && masked:

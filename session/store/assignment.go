@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -60,10 +61,10 @@ func (a *Assignment) Told(note string) string {
 // description.
 func (a *Assignment) Apply(r *Record) {
 	if a.Objective != "" {
-		r.Description, r.Label = termtext.OneLine(a.Objective, maxDescription), ""
+		r.Description, r.Label = termtext.OneLine(secrets.Mask(a.Objective), maxDescription), ""
 	}
 	if a.Role != "" {
-		r.Role = a.Role
+		r.Role = secrets.Mask(a.Role)
 	}
 }
 

@@ -34,6 +34,15 @@ func (d *draft) add(offset int, text string) {
 	d.text.WriteString(text)
 }
 
+// say takes what no event says of the message.
+func (d *draft) say(entry *messageData) {
+	d.reasoning = entry.Reasoning
+	if entry.Text != "" {
+		d.text.Reset()
+		d.text.WriteString(entry.Text)
+	}
+}
+
 // complete ends the draft as a message.
 func (f *fold) complete(at time.Time) {
 	d := f.draft

@@ -23,6 +23,7 @@ const (
 	budgetKind  = "budget"    // what the session may use: JSON that its owner knows
 	reserveKind = "reserve"   // a [reserveData]
 	askedKind   = "asked"     // an [askedData]
+	wholeKind   = "whole"     // an event that follows masked, whole: its JSON
 )
 
 // openedData begins the log of a session.
@@ -60,7 +61,7 @@ type messageData struct {
 	Role model.Role `json:"role"`
 
 	// Text is what the session has told the model. The model's own text is in
-	// content_delta events.
+	// content_delta events, and here if it is masked there.
 	Text string `json:"text,omitempty"`
 
 	// Answers is the message whose calls were answered, if Text goes with their
@@ -174,11 +175,15 @@ func ReservedEntry(tokens, cost int64) LogEntry {
 	return LogEntry{reserveKind, reserveData{tokens, cost}}
 }
 
-// SaidEntry is what no event says of a message of the model. needed false: they
-// say all.
-func SaidEntry(id string, m *model.Message) (entry LogEntry, needed bool) {
-	if len(m.Reasoning) == 0 && (m.Text != "" || len(m.ToolCalls) > 0) {
+// SaidEntry is what no event says of a message of the model, whose text may be masked
+// there. needed false: they say all.
+func SaidEntry(id string, m *model.Message, masked bool) (entry LogEntry, needed bool) {
+	if len(m.Reasoning) == 0 && (m.Text != "" || len(m.ToolCalls) > 0) && !masked {
 		return LogEntry{}, false
 	}
-	return LogEntry{messageKind, messageData{ID: id, Role: model.Assistant, Reasoning: m.Reasoning}}, true
+	said := messageData{ID: id, Role: model.Assistant, Reasoning: m.Reasoning}
+	if masked {
+		said.Text = m.Text
+	}
+	return LogEntry{messageKind, said}, true
 }

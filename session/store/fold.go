@@ -80,6 +80,7 @@ type State struct {
 	Todo event.Todo
 	Plan event.Plan
 
+	answer    event.TurnMessage             // of the last turn that has ended
 	latest    string                        // the outcome of the last call that has one
 	cut       map[string][]model.ToolResult // by the message with the calls, where outcomes are missing
 	told      map[string]bool               // ids of messages that the model has been told, or knows of by the result of a call
@@ -114,10 +115,11 @@ type fold struct {
 	groups map[string]*group // by the message that has the calls
 	calls  map[string]*group // by the call
 	order  []*group
-	known  map[string]string // by the id of a message: the call whose result tells the same
-	over   bool              // the log has said how the session ends
-	said   string            // by the last error event
-	at     time.Time         // of the entry before; zero means the session did not work then
+	whole  map[string]event.Event // events that are published masked, by [wholeKey]
+	known  map[string]string      // by the id of a message: the call whose result tells the same
+	over   bool                   // the log has said how the session ends
+	said   string                 // by the last error event
+	at     time.Time              // of the entry before; zero means the session did not work then
 
 	reserved *reserveData // for the call that is under way; nil means nothing
 }
@@ -138,7 +140,7 @@ func (f *fold) add(e eventbus.Entry) error {
 		f.takenOver(ev, e.Seq)
 		return nil
 	}
-	f.addEvent(ev, e.Time)
+	f.addEvent(f.wholeOf(ev), e.Time)
 	return nil
 }
 
@@ -172,6 +174,8 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 			return err
 		}
 		f.addMessage(&entry, e.Time)
+	case wholeKind:
+		return f.expect(e.Data)
 	case budgetKind:
 		f.Budget = bytes.Clone(e.Data)
 	case reserveKind:
@@ -218,7 +222,7 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 
 func (f *fold) addMessage(entry *messageData, at time.Time) {
 	if entry.Role == model.Assistant {
-		f.drafted(entry.ID).reasoning = entry.Reasoning
+		f.drafted(entry.ID).say(entry)
 		return
 	}
 	f.draft, f.Answer = nil, nil // whatever the draft was, the conversation goes on without it
@@ -292,7 +296,7 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 	case event.Plan:
 		f.Plan = ev
 	case event.TurnComplete:
-		f.Answer = &ev.Message.Text
+		f.answer, f.Answer = ev.Message, &ev.Message.Text
 	case event.Check:
 		r.Work = r.Work.Checked(ev)
 	case event.ToolApprovalRequired:

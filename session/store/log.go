@@ -51,7 +51,8 @@ func (st *State) recordOr(stored *Record) *Record {
 
 // Messages returns the conversation of a session, the oldest message first. That of
 // one that resumes another begins with the other's, as far as it is still stored. Its
-// messages have the sessions that nest in them ([Message.Nested]).
+// messages have the sessions that nest in them ([Message.Nested]). They are what people and
+// other programs are shown: masked. [Store.Conversation] has the whole.
 func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 	if !event.ValidID(id) {
 		return nil, &NotFoundError{"session", id}
@@ -65,41 +66,32 @@ func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 		return nil, fmt.Errorf("reading the messages of %w", err)
 	}
 	if !state.logged {
-		return s.oldMessages(ctx, r.ID)
+		old, err := s.oldMessages(ctx, r.ID)
+		return mask(old), err
 	}
 	if err := s.nest(ctx, r, state.Messages); err != nil {
 		return nil, fmt.Errorf("reading what nests in session %s: %w", r.ID, err)
 	}
 	if r.Resumes == "" {
-		return state.Messages, nil
+		return mask(state.Messages), nil
 	}
 	before, err := s.Conversation(ctx, r.Resumes)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
-	return append(before, state.Messages...), nil
+	return mask(append(before, state.Messages...)), nil
 }
 
-// LastAnswer returns the answer of the last turn of a session, as its
-// turn_complete event has it: the result, where the agent's answers are checked.
-// A session without an answer is an error.
+// LastAnswer returns the answer of the last turn of a session, as its caller gets it: the
+// result, where the agent's answers are checked. Nothing of it is masked. A session without an answer is an error.
 func (s *Store) LastAnswer(ctx context.Context, r *Record) (string, error) {
-	raw, err := s.bus.Last(ctx, r.Path, event.TurnComplete{}.Type())
-	if err != nil {
+	turn, err := s.lastTurn(ctx, r)
+	switch {
+	case err != nil:
 		return "", fmt.Errorf("reading the answer of session %s: %w", r.ID, err)
-	}
-	if raw == nil {
+	case turn == nil:
 		return "", fmt.Errorf("reading the answer of session %s: it is not stored", r.ID)
-	}
-	ev, err := event.Decode(raw)
-	if err != nil {
-		return "", fmt.Errorf("reading the answer of session %s: %w", r.ID, err)
-	}
-	turn, ok := ev.(event.TurnComplete)
-	if !ok {
-		return "", fmt.Errorf("reading the answer of session %s: its event is a %s", r.ID, ev.Type())
-	}
-	if turn.Message.Text == "" { // its place is known, but the place is empty
+	case turn.Message.Text == "": // its place is known, but the place is empty
 		return "", fmt.Errorf("reading the answer of session %s: it is not stored any more", r.ID)
 	}
 	return turn.Message.Text, nil

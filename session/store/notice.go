@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -140,7 +139,7 @@ func (s *Store) endText(ctx context.Context, r *Record) (string, error) {
 		}
 		text = state.Latest(WithPartial(cmp.Or(r.Error, "the session is "+string(r.Status)), state.Partial))
 	} else {
-		turn, err := lastOf[event.TurnComplete](ctx, s, r)
+		turn, err := s.lastTurn(ctx, r)
 		if err != nil {
 			return "", err
 		}

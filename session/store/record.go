@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/model"
 )
 
@@ -152,7 +153,7 @@ func (r *Record) Transition(to Status, why error, now time.Time) error {
 func (r *Record) End(as Status, why error, now time.Time) {
 	r.Status, r.EndedAt, r.Error, r.Stalled, r.Pause = as, now, "", false, nil
 	if why != nil {
-		r.Error = errtext.Of(why)
+		r.Error = secrets.Mask(errtext.Of(why))
 	}
 }
 

@@ -63,6 +63,7 @@ func (f *fold) takenOver(ev event.SessionResumed, seq uint64) {
 	f.Unsettled.add(f.reserved, 1)
 	f.draft, f.reserved, f.shown, f.at = nil, nil, "", time.Time{}
 	f.unmake()
+	f.whole = nil // what follows is another process's
 	if n := len(f.Sent); r.Agent != "" && f.Answer == nil && n > 0 && f.Sent[n-1].Role == model.Assistant && len(f.Sent[n-1].ToolCalls) == 0 {
 		f.Sent = f.Sent[:n-1]
 	}

@@ -85,6 +85,7 @@ func (p *Page) transcript(ctx context.Context, id, after string) (*Transcript, e
 	if rec.Status.Ended() {
 		messages, err = p.opts.Sessions.Messages(ctx, rec.ID)
 	} else if state, err = p.opts.Sessions.State(ctx, rec.Path); err == nil {
+		state.Mask()
 		messages, err = p.before(ctx, rec)
 		messages = append(messages, state.Messages...)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/exit"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/gate"
@@ -132,7 +133,7 @@ func (c *talker) greeting(ctx context.Context, resumes *store.Record) string {
 	}
 	for _, m := range messages[max(0, len(messages)-2):] {
 		if m.Text != "" && m.Role == model.Assistant {
-			text += "\n" + termtext.Printable(m.Text)
+			text += "\n" + termtext.Printable(secrets.Mask(m.Text))
 		}
 	}
 	return text
