@@ -35,7 +35,7 @@ func FuzzLongFields(f *testing.F) {
 		at.t = t // those of a target may not be called within it
 		e := &at
 		// A longer line of a request is answered by net/http itself.
-		long := strings.Repeat(text, min(int(n), 24<<10/max(1, len(url.PathEscape(text)))))
+		long := strings.Repeat(text, min(int(n), 24<<10/max(1, len(url.PathEscape(text)), len(url.QueryEscape(text)))))
 		r := e.request("GET", "/v1/agents", "")
 		switch place % 7 {
 		case 0:
