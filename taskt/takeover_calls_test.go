@@ -31,6 +31,7 @@ func TestTakeoverCalls(t *testing.T) {
 	close(let)
 	tree := treeSetup(let, let, make(chan struct{}, len(stored)))
 	begun := find(t, stored, deep[3].SessionID, "message")
+	bus := openBus(t, t.TempDir())
 	for name, n := range map[string]int{
 		"some calls of a message are stored":  1 + slices.IndexFunc(stored, func(m *nats.Msg) bool { return bytes.Contains(m.Data, []byte(`"toolCallId":"middle"`)) }),
 		"none of its subagents is":            find(t, stored, middle, "opened") - 1,
@@ -39,7 +40,6 @@ func TestTakeoverCalls(t *testing.T) {
 		"one has ended, and its call has not": find(t, stored, middle, event.SessionEnd{}.Type()),
 	} {
 		t.Run(name, func(t *testing.T) {
-			bus := openBus(t, t.TempDir())
 			killAt(t, bus, stored[:n], boot)
 			if tree.checkOver(t, bus) == 0 {
 				t.Error("no session was taken over")
@@ -47,24 +47,23 @@ func TestTakeoverCalls(t *testing.T) {
 		})
 	}
 	t.Run("three processes take over at once", func(t *testing.T) {
-		bus, all := openBus(t, t.TempDir()), tree
+		all := tree
 		killAt(t, bus, stored[:begun], boot)
 		if all.rivals = 2; all.checkOver(t, bus) == 0 {
 			t.Error("no session was taken over")
 		}
 	})
-	bus := openBus(t, t.TempDir())
-	killAt(t, bus, stored[:begun], boot)
-	e, _ := tree.over(t, bus)
-	again := content(t, bus)
-	step := (len(again) - begun) / 3
+	fresh := openBus(t, t.TempDir())
+	killAt(t, fresh, stored[:begun], boot)
+	e, _ := tree.over(t, fresh)
+	again := content(t, fresh)
+	step := len(again) / 3
 	if os.Getenv("SOAK") != "" {
 		step = 1
 	}
 	tree.limits.Takeovers = 2
 	for n := begun + 1; n <= len(again); n += step {
 		t.Run(fmt.Sprint("again ", n), func(t *testing.T) {
-			bus := openBus(t, t.TempDir())
 			killAt(t, bus, again[:n], boot, e.root.Record().BootID)
 			tree.checkOver(t, bus)
 		})

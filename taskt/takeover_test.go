@@ -75,7 +75,6 @@ func TestTakeoverTree(t *testing.T) {
 	if os.Getenv("SOAK") != "" { // make soak: every one
 		step = 1
 	}
-	t.Logf("%d messages", len(stored))
 	let := make(chan struct{})
 	close(let)
 	tree := treeSetup(let, let, make(chan struct{}, len(stored)))
