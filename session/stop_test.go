@@ -86,6 +86,7 @@ func TestStop(t *testing.T) {
 			if at.wait != nil {
 				go prompt()
 				at.wait(t, e, asked)
+				runs.stored(s.ID()) // else the other one may not know it yet
 				stop()
 			} else {
 				go stop()
