@@ -39,7 +39,7 @@ type Worker struct {
 }
 
 // Audit returns the audit log of the workspace.
-func (w *Worker) Audit() *audit.Log { return w.audit }
+func (a *Worker) Audit() *audit.Log { return a.audit }
 
 // OpenWorker opens everything that a task needs. approver answers what rules ask,
 // beside 'worker approvals' in other processes; attended says that somebody may
