@@ -70,7 +70,7 @@ func TestTop(t *testing.T) {
 	s.types("g" + "x")
 	s.sees(`stop primary ses_`)
 	s.types("y")
-	s.sees(`> primary .*interrupted`)
+	s.sees(`> primary .*cancelled`)
 	s.types("q")
 	if raw := s.ended(0); regexp.MustCompile(`\x1b\[3[0-7]m`).MatchString(raw) {
 		t.Error("there are colours, although NO_COLOR is set")
