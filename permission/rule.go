@@ -45,7 +45,7 @@ type Rule struct {
 
 // String returns the rule as a sentence of the compact format.
 func (r Rule) String() string {
-	return fmt.Sprintf("%s: {%q: %s}%s", r.Tool, r.Pattern, r.Action, r.Block)
+	return r.Tool + ": {" + strconv.Quote(r.Pattern) + ": " + r.Action.String() + "}" + r.Block.String()
 }
 
 // SyntaxError says what is wrong in a rule or in the text of a ruleset, and where.

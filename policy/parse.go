@@ -104,8 +104,8 @@ func (r *reader) rules(v *hujson.Value) error {
 	return err
 }
 
-// secondPerson reads rules about calls that a second person has to approve: those that
-// they ask about.
+// secondPerson reads the rules of "secondPerson". A call that one of them asks about has to
+// be approved by a second person.
 func (r *reader) secondPerson(v *hujson.Value) error {
 	rules, err := r.ruleset(v)
 	if err != nil {

@@ -18,7 +18,7 @@ type Policy struct {
 	files   []File
 	hash    string
 	rules   ruleSets          // of all files
-	second  ruleSets          // those that say which calls take a second person, with "deny" for that
+	second  ruleSets          // of "secondPerson", with deny in place of ask: they deny what a second person has to approve
 	bounds  map[string]Bound  // by the keys of settings
 	budgets []Budget          // one for each file that has any
 	lists   map[Kind][]list   // one for each file that has any
@@ -103,7 +103,7 @@ func (s *ruleSets) add(rules *permission.Ruleset) {
 	s.blocks, s.rules = append(s.blocks, blocks...), append(s.rules, apart...)
 }
 
-// of returns those that are for a session.
+// of returns the rules that hold for a session.
 func (s *ruleSets) of(w permission.Who) []*permission.Ruleset {
 	if !slices.ContainsFunc(s.blocks, func(b permission.Block) bool { return b != permission.Block{} }) {
 		return s.rules

@@ -5,8 +5,6 @@ package session_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,28 +13,12 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/policy"
+	"github.com/agentworker/worker/policy/policytest"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
-
-// under returns a policy of this text.
-func under(t *testing.T, text string) *policy.Store {
-	t.Helper()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "policy.jsonc")
-	err := errors.Join(os.WriteFile(file, []byte(text), 0o600), os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755))
-	if err != nil {
-		t.Fatal(err)
-	}
-	above, err := policy.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return above
-}
 
 const twoPeople = `{"secondPerson": {"touch": {"prod*": "ask", "prod-test": "allow"}}}`
 
@@ -60,7 +42,7 @@ func askAs(t *testing.T, by store.Person, change func(*session.Options)) *asked 
 		a.result <- req.Messages[len(req.Messages)-1].ToolResults[0].Text
 		say("ok")(ctx, req, yield)
 	}}, func(o *session.Options) {
-		o.Policy = under(t, twoPeople)
+		o.Policy, _ = policytest.Open(t, twoPeople)
 		if change != nil {
 			change(o)
 		}

@@ -20,7 +20,7 @@ import (
 // while it waits, and returns its id.
 func moveThrough(t *testing.T, conn *nats.Conn, d frontDoor) string {
 	t.Helper()
-	starts, err := conn.SubscribeSync("agents.v1.ws.events.*.*.session_start")
+	starts, err := conn.SubscribeSync("agents.v1.ws.events.*.*.turn")
 	if err == nil {
 		err = conn.Flush()
 	}

@@ -1,7 +1,6 @@
 package httpserver_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -9,23 +8,14 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/frontdoor/httpserver"
-	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/frontdoor/internal/doortest"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
 // TestApprovals: a client sees what waits, and its answer counts once.
 func TestApprovals(t *testing.T) {
-	asking := func(_ context.Context, req *model.Request, yield func(model.Part) bool) error {
-		last := req.Messages[len(req.Messages)-1]
-		if len(last.ToolResults) == 0 {
-			_ = yield(model.ToolCall{ID: "c1", Name: "touch", Arguments: `{}`}) && yield(model.Stop{Reason: model.StopToolCalls})
-			return nil
-		}
-		_ = yield(model.TextDelta{Text: last.ToolResults[0].Text}) && yield(model.Stop{Reason: model.StopEnd})
-		return nil
-	}
-	e := newEnv(t, asking, httpserver.Options{})
+	e := newEnv(t, doortest.Asking, httpserver.Options{})
 	list := func() []store.Approval {
 		resp, body := e.do(e.request("GET", "/v1/approvals", ""))
 		if resp.StatusCode != http.StatusOK {

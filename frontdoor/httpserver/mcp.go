@@ -22,7 +22,7 @@ const maxMCPBody = 4 << 20
 type MCP interface {
 	http.Handler
 
-	// Identities returns those that have sessions, or have had some, and were not ended.
+	// Identities returns the identities that have made requests and were not ended.
 	Identities() []caller.Identity
 
 	// End ends the sessions of an identity with what their calls have started, and does not

@@ -3,7 +3,6 @@
 package httpserver_test
 
 import (
-	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
-	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
@@ -31,16 +29,7 @@ func TestSecondPerson(t *testing.T) {
 		}
 		texts[name] = text
 	}
-	touching := func(_ context.Context, req *model.Request, yield func(model.Part) bool) error {
-		last := req.Messages[len(req.Messages)-1]
-		if len(last.ToolResults) == 0 {
-			_ = yield(model.ToolCall{ID: "c1", Name: "touch", Arguments: `{}`}) && yield(model.Stop{Reason: model.StopToolCalls})
-			return nil
-		}
-		_ = yield(model.TextDelta{Text: last.ToolResults[0].Text}) && yield(model.Stop{Reason: model.StopEnd})
-		return nil
-	}
-	e := newEnv(t, touching, httpserver.Options{Tokens: tokens.Open(file, slog.New(slog.DiscardHandler))}, doortest.Under(t, `{"secondPerson": {"touch": "ask"}}`))
+	e := newEnv(t, doortest.Asking, httpserver.Options{Tokens: tokens.Open(file, slog.New(slog.DiscardHandler))}, doortest.Under(t, `{"secondPerson": {"touch": "ask"}}`))
 	for _, tt := range []struct{ starter, second string }{{"alice", "bob"}, {"alice", ""}, {"", "bob"}} {
 		docs := make(chan taskt.Document, 1)
 		go func() {

@@ -66,7 +66,7 @@ func (h *HTTP) door(identity caller.Identity) *mcphttp.Handler {
 
 func keyOf(identity caller.Identity) string { return fmt.Sprint(identity.Name, identity.Scopes) }
 
-// Identities returns those that have had clients, and were not ended.
+// Identities returns the identities that have made requests and were not ended.
 func (h *HTTP) Identities() (all []caller.Identity) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

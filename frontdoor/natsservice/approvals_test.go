@@ -1,7 +1,6 @@
 package natsservice_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -9,27 +8,15 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
+	"github.com/agentworker/worker/frontdoor/internal/doortest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
-	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
 
-// asking is a model that calls a tool which the rules ask about, and then says
-// what came of it.
-func asking(_ context.Context, req *model.Request, yield func(model.Part) bool) error {
-	last := req.Messages[len(req.Messages)-1]
-	if len(last.ToolResults) == 0 {
-		_ = yield(model.ToolCall{ID: "c1", Name: "touch", Arguments: `{}`}) && yield(model.Stop{Reason: model.StopToolCalls})
-		return nil
-	}
-	_ = yield(model.TextDelta{Text: last.ToolResults[0].Text}) && yield(model.Stop{Reason: model.StopEnd})
-	return nil
-}
-
 // TestApprovals: a client sees what waits, and its answer counts once.
 func TestApprovals(t *testing.T) {
-	e := newEnv(t, asking, natsservice.Options{})
+	e := newEnv(t, doortest.Asking, natsservice.Options{})
 	list := func() []store.Approval {
 		return decode[struct{ Approvals []store.Approval }](t, e.request("agents.v1.ws.service.approvals", "", nil).Data).Approvals
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/natstest"
+	"github.com/agentworker/worker/frontdoor/internal/doortest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
@@ -80,7 +81,7 @@ func (g *natsClient) denied(what string) {
 func TestPermissions(t *testing.T) {
 	url := guardedServer(t)
 	byWorker := strings.Replace(url, "://", "://worker:pw-worker@", 1)
-	shop := newWorkerOf(t, "shop", byWorker, asking, taskt.Limits{}, natsservice.Options{})
+	shop := newWorkerOf(t, "shop", byWorker, doortest.Asking, taskt.Limits{}, natsservice.Options{})
 	newWorkerOf(t, "blog", byWorker, answer("x"), taskt.Limits{}, natsservice.Options{})
 
 	for _, login := range []string{"shop:wrong", "nobody:pw-shop", "", "worker:pw-shop"} {

@@ -19,7 +19,7 @@ import (
 // TestSecondPerson: of a client it is not known who it is. Nobody can approve what it has
 // begun, and it approves nothing that takes a second person.
 func TestSecondPerson(t *testing.T) {
-	e := newEnv(t, asking, natsservice.Options{}, doortest.Under(t, `{"secondPerson": {"touch": "ask"}}`))
+	e := newEnv(t, doortest.Asking, natsservice.Options{}, doortest.Under(t, `{"secondPerson": {"touch": "ask"}}`))
 	doc := decode[taskt.Document](t, e.request(taskSubject, `{"description":"d","prompt":"p","agentType":"general"}`, nil).Data)
 	if !strings.Contains(doc.Text, "not known who has asked") {
 		t.Errorf("%+v", doc)

@@ -5,8 +5,6 @@ package doortest
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,7 +12,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/policy"
+	"github.com/agentworker/worker/policy/policytest"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
@@ -64,17 +62,19 @@ func Open(t testing.TB, workspace string, store eventbus.Options, m model.Model,
 // Under is a change that has a policy hold.
 func Under(t testing.TB, text string) func(*session.Options) {
 	t.Helper()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "policy.jsonc")
-	err := errors.Join(os.WriteFile(file, []byte(text), 0o600), os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755))
-	if err != nil {
-		t.Fatal(err)
-	}
-	above, err := policy.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	above, _ := policytest.Open(t, text)
 	return func(o *session.Options) { o.Policy = above }
+}
+
+// Asking is a model that calls touch, and then says what came of it.
+func Asking(_ context.Context, req *model.Request, yield func(model.Part) bool) error {
+	last := req.Messages[len(req.Messages)-1]
+	if len(last.ToolResults) == 0 {
+		_ = yield(model.ToolCall{ID: "c1", Name: "touch", Arguments: `{}`}) && yield(model.Stop{Reason: model.StopToolCalls})
+		return nil
+	}
+	_ = yield(model.TextDelta{Text: last.ToolResults[0].Text}) && yield(model.Stop{Reason: model.StopEnd})
+	return nil
 }
 
 // Close closes what Open has opened but for the sessions' manager.

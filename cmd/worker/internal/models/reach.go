@@ -57,7 +57,7 @@ func (m Models) Reach(ctx context.Context) (name, sent string, err error) {
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	if err != nil {
-		if ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return name, sent, fmt.Errorf("model %s: no answer to %s within %s", name, sent, errtext.Duration(reachTimeout))
 		}
 		return name, sent, fmt.Errorf("model %s: %s", name, errtext.Of(err))
