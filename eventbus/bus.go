@@ -92,16 +92,20 @@ func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the event bus: %w", err)
 	}
-	events, err := store.EnsureStream(ctx, jetstream.StreamConfig{
-		Name:        Stream,
-		Description: "events of agent sessions, in the view of the root session",
-		Subjects:    []string{"agents.v1.*.events.>"},
-		Storage:     jetstream.FileStorage,
-		MaxAge:      opts.MaxAge,
-		Duplicates:  natsstore.DuplicateWindow,
-		AllowDirect: true,
+	var events jetstream.Stream
+	err = store.Opening(ctx, func(ctx context.Context) (err error) {
+		events, err = store.EnsureStream(ctx, jetstream.StreamConfig{
+			Name:        Stream,
+			Description: "events of agent sessions, in the view of the root session",
+			Subjects:    []string{"agents.v1.*.events.>"},
+			Storage:     jetstream.FileStorage,
+			MaxAge:      opts.MaxAge,
+			Duplicates:  natsstore.DuplicateWindow,
+			AllowDirect: true,
 
-		AllowBatchPublish: true,
+			AllowBatchPublish: true,
+		})
+		return err
 	})
 	if err != nil {
 		err = fmt.Errorf("opening the stream %s in %s: %w", Stream, store, err)
@@ -139,7 +143,8 @@ func (b *Bus) Publisher(path event.Path) (*Publisher, error) {
 	before, after := path.Envelope()
 	return &Publisher{
 		writer: b.writer, payloads: b.payloads, sessionID: path[len(path)-1].SessionID,
-		subject: subject, endSubject: subject + endSuffix, logSubject: logSubject, random: rand.Text()[:8], before: before, after: after,
+		subject: subject, endSubject: subject + endSuffix, logSubject: logSubject,
+		random: rand.Text()[:8], before: before, after: after,
 	}, nil
 }
 
@@ -242,6 +247,13 @@ func (b *Bus) Suspend(ctx context.Context) error { return b.store.Suspend(ctx) }
 
 // Resume ends what Suspend has begun.
 func (b *Bus) Resume() { b.store.Resume() }
+
+// Opening calls f, which opens what is in the store while somebody waits for it. Once the
+// process that runs the embedded store was stopped for 5 s, f's context ends, and the
+// error is an [ErrNoLeader] that names that process.
+func (b *Bus) Opening(ctx context.Context, f func(context.Context) error) error {
+	return b.store.Opening(ctx, f)
+}
 
 // EnsureStream opens a stream, and makes it if it does not exist. In an external
 // server it gets the configured number of replicas. A stream that exists there

@@ -3,14 +3,24 @@
 package eventbus_test
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/natstest"
+	"github.com/agentworker/worker/internal/tcpline"
 )
 
 // TestStoppedLeader: while the process that leads is stopped the others wait, for
@@ -44,12 +54,7 @@ func TestStoppedLeader(t *testing.T) {
 		if err == nil {
 			bus.Close()
 		}
-		pid := leader.cmd.Process.Pid
-		for _, part := range []string{fmt.Sprintf("process %d (eventbus.test", pid), "is stopped", "fg", fmt.Sprintf("kill -CONT %d", pid)} {
-			if !errors.Is(err, eventbus.ErrNoLeader) || !strings.Contains(err.Error(), part) {
-				t.Errorf("opening the store: %v, want %q in it", err, part)
-			}
-		}
+		saysStopped(t, err, leader)
 	}
 	if err := leader.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -64,4 +69,99 @@ func TestStoppedLeader(t *testing.T) {
 		}
 		m.mu.Unlock()
 	}
+}
+
+// saysStopped checks that an error says that a process is stopped, and what to do.
+func saysStopped(t *testing.T, err error, leader *running) {
+	t.Helper()
+	pid := leader.cmd.Process.Pid
+	for _, part := range []string{fmt.Sprintf("process %d (eventbus.test", pid), "is stopped", "fg", fmt.Sprintf("kill -CONT %d", pid)} {
+		if !errors.Is(err, eventbus.ErrNoLeader) || !strings.Contains(err.Error(), part) {
+			t.Errorf("opening the store: %v, want %q in it", err, part)
+		}
+	}
+}
+
+// TestStoppedWhileOpening: who opens the store is told the same if the process that leads
+// has taken the connection, and is stopped before it answers what it is asked first: for
+// the event stream, or for what else is opened behind it. Once it goes on the store opens.
+func TestStoppedWhileOpening(t *testing.T) {
+	for name, request := range map[string]string{"stream": "." + eventbus.Stream, "bucket": ".KV_B"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for 5 s
+			dir := t.TempDir()
+			leader := startMember(t, dir, 0)
+			t.Cleanup(func() { leader.kill(t) })
+			select {
+			case <-leader.ready:
+			case <-leader.done:
+				t.Fatal(leader.wrong)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			open := func() error {
+				bus, err := eventbus.Open(ctx, "ws", &eventbus.Options{StoreDir: dir})
+				if err != nil {
+					return err
+				}
+				err = bus.Opening(ctx, func(ctx context.Context) error {
+					_, err := bus.EnsureBucket(ctx, jetstream.KeyValueConfig{Bucket: "B"})
+					return err
+				})
+				return errors.Join(err, bus.Close())
+			}
+			if err := open(); err != nil { // the leader listens from now on
+				t.Fatal(err)
+			}
+			line := throughLine(t, dir)
+			asked, stopped := make(chan struct{}), make(chan struct{})
+			first, release := sync.OnceFunc(func() { close(asked) }), sync.OnceFunc(func() { close(stopped) })
+			defer release()
+			line.Watch(func(sent []byte) {
+				if bytes.Contains(sent, []byte(request)) {
+					first()
+					<-stopped
+				}
+			})
+			opened := make(chan error, 1)
+			go func() { opened <- open() }()
+			select {
+			case <-asked:
+			case err := <-opened:
+				t.Fatalf("opening has not asked for %s: %v", request, err)
+			}
+			natstest.StopProcess(t, leader.cmd.Process, syscall.SIGSTOP)
+			release()
+			saysStopped(t, <-opened, leader)
+			if err := leader.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			if err := open(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// throughLine has who connects to the leader of dir from now on do so over a line.
+func throughLine(t *testing.T, dir string) *tcpline.Line {
+	t.Helper()
+	path := filepath.Join(dir, "rendezvous", "address.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at map[string]any
+	if err := json.Unmarshal(data, &at); err != nil {
+		t.Fatal(err)
+	}
+	line := newLine(t, strings.TrimPrefix(at["url"].(string), "nats://"))
+	at["url"] = "nats://" + line.Addr()
+	if data, err = json.Marshal(at); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return line
 }

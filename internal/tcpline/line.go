@@ -17,6 +17,7 @@ type Line struct {
 	mu      sync.Mutex
 	cut     bool
 	dropped func([]byte)
+	passes  func([]byte)
 	conns   []net.Conn
 }
 
@@ -40,6 +41,15 @@ func (l *Line) Cut(dropped func(sent []byte)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut, l.dropped = true, dropped
+}
+
+// Watch has passes called with what clients send, each time before it is forwarded;
+// what else they send on that connection waits meanwhile. It may be called for several
+// connections at once. nil means nothing is called.
+func (l *Line) Watch(passes func(sent []byte)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.passes = passes
 }
 
 // Join ends a cut: new connections get through. Join closes the connections that were
@@ -93,6 +103,7 @@ func (l *Line) forward(to, from net.Conn, client bool) {
 			continue
 		}
 		if err == nil {
+			l.watched(buf[:n], client)
 			_, err = to.Write(buf[:n])
 		}
 		if err != nil {
@@ -111,4 +122,14 @@ func (l *Line) drops(sent []byte, client bool) bool {
 		l.dropped(sent)
 	}
 	return l.cut
+}
+
+// watched calls what [Line.Watch] was given.
+func (l *Line) watched(sent []byte, client bool) {
+	l.mu.Lock()
+	passes := l.passes
+	l.mu.Unlock()
+	if client && passes != nil {
+		passes(sent)
+	}
 }

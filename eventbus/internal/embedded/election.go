@@ -51,12 +51,6 @@ type Election struct {
 	notBefore time.Time // this process does not try to lead
 }
 
-// look is what was seen of the process that leads.
-type look struct {
-	at      time.Time
-	stopped bool
-}
-
 // Open takes part in the election for the store in dir, and leads if no other
 // process does. It makes the folders that are missing. The caller resigns.
 func Open(dir string, sync Sync, log *slog.Logger) (*Election, error) {
@@ -292,51 +286,11 @@ func (e *Election) moved() error {
 	return nil
 }
 
-// Stopped reports whether another process leads, and is stopped. It looks again
-// after a stoppedInterval.
-func (e *Election) Stopped() bool {
-	if e == nil || e.leader.Load() != nil || e.failure.Load() != nil {
-		return false
-	}
-	now := time.Now()
-	if last := e.looked.Load(); last != nil && now.Sub(last.at) < stoppedInterval {
-		return last.stopped
-	}
-	look := &look{now, lockHolder(e.dir).stopped}
-	e.looked.Store(look)
-	if look.stopped {
-		e.stopped.Store(&now)
-	}
-	return look.stopped
-}
-
-// StoppedAt returns when the process that leads was last found to be stopped, or this one
-// was suspended; the zero time: never. Run looks about once a second.
-func (e *Election) StoppedAt() time.Time {
-	if e == nil {
-		return time.Time{}
-	}
-	if e.suspended.Load() {
-		return time.Now()
-	}
-	e.Stopped()
-	if at := e.stopped.Load(); at != nil {
-		return *at
-	}
-	return time.Time{}
-}
-
 // watch looks after the store while it is open: it logs that the leader is
 // stopped, and returns an [ErrMoved] if the folder is gone.
 func (e *Election) watch() error {
 	e.tellStopped()
 	return e.moved()
-}
-
-func (e *Election) tellStopped() {
-	if e.Stopped() {
-		e.reports.Report(slog.LevelError, "waiting for the event store", e.err())
-	}
 }
 
 // err returns why this process has no store.

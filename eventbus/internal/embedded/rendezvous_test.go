@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats.go"
@@ -139,17 +140,21 @@ func TestImpostor(t *testing.T) {
 	serving.Wait()
 }
 
-// TestToken: the server refuses a connection without the token.
+// TestToken: the server refuses a connection without the token. The store does not fail,
+// whatever name the client gives: the server logs it.
 func TestToken(t *testing.T) {
 	dir := t.TempDir()
-	open(t, dir)
+	leading, began := open(t, dir), time.Now()
 	open(t, dir)
 	url, _ := readAddress(t, dir)
-	for _, opts := range [][]nats.Option{nil, {nats.Token("wrong")}, {nats.UserInfo("a", "b")}} {
+	for _, opts := range [][]nats.Option{nil, {nats.Token("wrong")}, {nats.UserInfo("critical write error", "b")}} {
 		if conn, err := nats.Connect(url, opts...); err == nil {
 			conn.Close()
 			t.Errorf("%s accepts a connection with %d options", url, len(opts))
 		}
+	}
+	if said := leading.Diagnosis(); said != "" || leading.ErrorSince(began) {
+		t.Errorf("of the store it is said%s", said)
 	}
 }
 

@@ -72,6 +72,10 @@ var criticalErrors = []string{
 	"critical write error", "Critical write error", "will be DISABLED", "disabling JetStream",
 }
 
+// ofConnection is in the lines about a single connection, which any program on this machine
+// can cause, with words of its own: they say nothing of the store.
+const ofConnection = " - cid:"
+
 // serverLog forwards the server's log, and remembers its last error and its first
 // critical one.
 type serverLog struct {
@@ -91,14 +95,19 @@ func (l *serverLog) Tracef(format string, v ...any)  { l.log.Debug(fmt.Sprintf(f
 func (l *serverLog) Warnf(format string, v ...any) {
 	msg := fmt.Sprintf(format, v...)
 	l.log.Warn(msg)
-	l.watch(msg)
+	if !strings.Contains(msg, ofConnection) {
+		l.watch(msg)
+	}
 }
 
 func (l *serverLog) Errorf(format string, v ...any) {
 	msg := fmt.Sprintf(format, v...)
+	l.log.Error(msg)
+	if strings.Contains(msg, ofConnection) {
+		return
+	}
 	l.last.Store(&msg)
 	l.lastAt.Store(time.Now().UnixNano())
-	l.log.Error(msg)
 	l.watch(msg)
 }
 

@@ -154,7 +154,11 @@ func (s *Store) read(ctx context.Context, f func(context.Context) (batch, error)
 	case <-s.ctx.Done():
 		return nil, 0, context.Cause(s.ctx)
 	}
-	b, err := retry(ctx, s.retrier, readLimits, func(ctx context.Context) (batch, error) {
+	lim := readLimits
+	if !s.Embedded() { // it may be away for any time
+		lim.total = 0
+	}
+	b, err := retry(ctx, s.retrier, lim, func(ctx context.Context) (batch, error) {
 		for range gapAttempts {
 			if b, err := f(ctx); !errors.Is(err, errGap) {
 				return b, err

@@ -29,7 +29,7 @@ type limits struct {
 // defaultLimits are those of an operation that moves little data.
 var defaultLimits = limits{operationTimeout, AttemptTimeout}
 
-// readLimits are those of reading from the embedded store.
+// readLimits are those of reading from the embedded store; an external one has no total.
 var readLimits = limits{3 * readTimeout, readTimeout}
 
 // retry calls f until it succeeds or fails for good, while the store moves from

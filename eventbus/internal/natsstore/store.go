@@ -213,6 +213,12 @@ func (s *Store) Stopped() bool { return s.retrier.election.Stopped() }
 // not count, nor what came before it, for an hour.
 func (s *Store) Waited(began time.Time) time.Duration { return s.retrier.waited(began) }
 
+// Opening calls f, which opens what is in the store while somebody waits for it: see
+// [embedded.Election.Opening].
+func (s *Store) Opening(ctx context.Context, f func(context.Context) error) error {
+	return s.retrier.election.Opening(ctx, f)
+}
+
 // Suspend hands the embedded store over to another process, if this one runs it, until
 // [Store.Resume]: see [embedded.Election.Suspend].
 func (s *Store) Suspend(ctx context.Context) error {

@@ -44,6 +44,7 @@ type block struct {
 	firstTime, lastTime time.Time
 	top                 uint64 // the highest sequence number in any record
 	topTime             time.Time
+	opens               uint64 // the number in its first record, if that says that a message is deleted; else 0
 	bad                 []gap  // what is not a record
 	good                []byte // the records alone; nil means bad is empty, or is the end
 	end                 int    // where the last record ends
@@ -114,6 +115,9 @@ func parseBlock(data []byte, sum hash.Hash64) *block {
 		} else if open != nil {
 			b.bad = append(b.bad, *open)
 			open = nil
+		}
+		if seq&deleteBit != 0 && at == 0 {
+			b.opens = seq &^ deleteBit
 		}
 		if seq &^= deleteBit; seq > b.top {
 			b.top, b.topTime = seq, when

@@ -136,6 +136,9 @@ func (c *check) checkBlock(file string) error {
 	case !there && was.Size == 0, there && known && is == was:
 		return nil
 	case !there:
+		if emptied, err := c.emptied(file); emptied || err != nil {
+			return err
+		}
 		c.causes[file] = "is missing"
 		if !c.known.Closed {
 			c.causes[file] = "is missing (unless it was deleted in the last second of a process that was killed)"
@@ -158,6 +161,26 @@ func (c *check) checkBlock(file string) error {
 		c.causes[file] = "was garbled"
 	}
 	return nil
+}
+
+// emptied reports whether the server has removed a block because all of its messages
+// were deleted, which it does at once. Of the last block it can be told: the server goes
+// on in a new one, whose first record has the last number of the one before.
+func (c *check) emptied(file string) (bool, error) {
+	if c.known.Closed || file != lastBlock(c.was.Blocks) {
+		return false, nil
+	}
+	next := ""
+	for other := range c.blocks {
+		if blockNumber(other) > blockNumber(file) && (next == "" || blockNumber(other) < blockNumber(next)) {
+			next = other
+		}
+	}
+	if _, known := c.was.Blocks[next]; next == "" || known {
+		return false, nil
+	}
+	b, err := c.parse(next)
+	return err == nil && b.opens > 0 && b.opens >= c.was.Last, err
 }
 
 // short reports whether the stream has fewer messages than were written down.

@@ -32,6 +32,13 @@ func TestCheck(t *testing.T) {
 		{"the end is missing after a power cut", false, "another", func(_, two string) error { return os.Truncate(two, 100) }, []string{"13-20 a power cut"}, "", true},
 		{"a block is missing", true, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 1.blk is missing"}, "", false},
 		{"a block is missing, killed", false, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 unless it was deleted"}, "", false},
+		{"the last block is missing, killed", false, "", func(_, two string) error { return os.Remove(two) }, []string{"11-20 unless it was deleted"}, "", false},
+		{"the server removed the last block", false, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 20)) }, nil, "", false},
+		{"it removed the last block, and the first is missing", false, "", func(one, two string) error {
+			return errors.Join(os.Remove(one), os.Remove(two), goOn(two, 20))
+		}, []string{"1-20 1.blk is missing"}, "", false},
+		{"the last block is missing, and another one is of elsewhere", false, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 19)) }, []string{"11-20 unless"}, "", false},
+		{"the last block is missing behind a store that was closed", true, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 20)) }, []string{"11-20 2.blk is missing"}, "", false},
 		{"a block is emptied, killed", false, "", func(one, _ string) error { return os.Truncate(one, 0) }, []string{"1-10 1.blk was cut off"}, "", false},
 		{"a message is garbled", true, "", func(one, _ string) error { return garble(one, 100) }, []string{"3-3 1.blk was garbled"}, "", true},
 		{"the first message is garbled", true, "", func(one, _ string) error { return garble(one, 3) }, []string{"1-1 1.blk was garbled"}, "", true},
@@ -132,6 +139,12 @@ func TestCheck(t *testing.T) {
 }
 
 func nothing(_, _ string) error { return nil }
+
+// goOn makes the block behind another one, as the server does when the last message of
+// that, of a sequence number, is deleted.
+func goOn(two string, last uint64) error {
+	return os.WriteFile(filepath.Join(filepath.Dir(two), "3.blk"), deleted(last, time.Unix(int64(last), 0), checksums("S", 3)), 0o600)
+}
 
 // garble changes a byte of a file, some time after the file was written.
 func garble(path string, at int) error {

@@ -144,12 +144,7 @@ func (k *Keeper) look() error {
 
 // grow looks at the block that is written: the last one.
 func (s *stream) grow(files fs.FS, name string) error {
-	last := ""
-	for file := range s.Blocks {
-		if last == "" || blockNumber(file) > blockNumber(last) {
-			last = file
-		}
-	}
+	last := lastBlock(s.Blocks)
 	if last == "" {
 		return nil
 	}

@@ -112,6 +112,16 @@ func blocksOf(root fs.FS, name string) (map[string]fileState, error) {
 	return blocks, nil
 }
 
+// lastBlock returns the last block of some; empty means there are none.
+func lastBlock(blocks map[string]fileState) (last string) {
+	for file := range blocks {
+		if last == "" || blockNumber(file) > blockNumber(last) {
+			last = file
+		}
+	}
+	return last
+}
+
 // description returns the description of a stream, if it is intact.
 func description(root fs.FS, name string) (meta, sum []byte, intact bool) {
 	meta, err := fs.ReadFile(root, path.Join(streamsDir, name, metaFile))
