@@ -93,6 +93,7 @@ func TestAuditFailsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := s.Prompt(t.Context(), "go")
+	e.end(s, out) // and all of it is stored
 	messages, err := e.Store().Messages(t.Context(), s.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +107,6 @@ func TestAuditFailsClosed(t *testing.T) {
 	if len(told) != 1 || !strings.HasPrefix(told[0], "touch is refused, since the audit log can't be written: ") || out.Status != store.Completed {
 		t.Errorf("the model is told %q, and the session is %s, %v", told, out.Status, out.Err)
 	}
-	e.end(s, out)
 	cfg.MaxMsgSize = -1
 	if _, err := e.bus.JetStream().CreateOrUpdateStream(t.Context(), cfg); err != nil {
 		t.Fatal(err)

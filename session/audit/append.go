@@ -99,24 +99,26 @@ func mayRepeat(err error) bool {
 
 // message makes the next message of the first of some records, and returns what the
 // chain is behind it. Where a record is the first under a policy, one before it says so.
+// data is good until the next call.
 func (c *chain) message(l *Log, records []Record) (next chain, data []byte, n int, err error) {
-	next, data = *c, make([]byte, 0, 512*min(len(records), 16))
-	for n < len(records) && (n == 0 || len(data) < maxMessage) {
-		r := records[n].cleaned()
+	next = *c
+	l.sealer.message.Reset()
+	for n < len(records) && (n == 0 || l.sealer.message.Len() < maxMessage) {
+		r := &records[n]
 		if r.Under != nil && *r.Under != next.policy {
 			change := Record{Time: r.Time, Kind: PolicyChange, User: r.User, Worker: r.Worker, Before: next.policy, Policy: *r.Under}
-			if data, next.head, err = l.sealer.seal(data, &change, next.head); err != nil {
+			if next.head, err = l.sealer.seal(&change, next.head); err != nil {
 				return next, nil, 0, err
 			}
 			next.policy = *r.Under
 		}
 		r.Policy = next.policy
-		if data, next.head, err = l.sealer.seal(data, &r, next.head); err != nil {
+		if next.head, err = l.sealer.seal(r, next.head); err != nil {
 			return next, nil, 0, err
 		}
 		n++
 	}
-	return next, data, n, nil
+	return next, l.sealer.message.Bytes(), n, nil
 }
 
 // read finds the end of the log.

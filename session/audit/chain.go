@@ -43,36 +43,37 @@ const (
 	hashField  = len(beforeHash) + hashLen + len(afterHash)
 )
 
-// sealer makes lines. The zero value is ready to use, by one goroutine.
+// sealer makes messages of lines. The zero value is ready to use, by one goroutine.
 type sealer struct {
-	line    bytes.Buffer
-	encoder *json.Encoder // to line
+	message bytes.Buffer
+	encoder *json.Encoder // to message
 }
 
-// seal appends to b the line of a record behind head, and returns the head that it is.
-// A line is the record's JSON without spaces, in the order of [Record]'s fields, and a
+// seal adds to the message the line of a record behind head, and returns the head that it
+// is. A line is the record's JSON without spaces, in the order of [Record]'s fields, and a
 // newline. Its hash is that of the line without the hash's field.
-func (s *sealer) seal(b []byte, r *Record, head Head) ([]byte, Head, error) {
+func (s *sealer) seal(r *Record, head Head) (Head, error) {
 	if s.encoder == nil {
-		s.encoder = json.NewEncoder(&s.line)
+		s.encoder = json.NewEncoder(&s.message)
 		s.encoder.SetEscapeHTML(false)
 	}
 	r.N, r.Prev, r.Hash = head.N+1, head.Hash, ""
 	if head.N == 0 {
 		r.Prev = noHash
 	}
-	s.line.Reset()
+	start := s.message.Len()
 	if err := s.encoder.Encode(r); err != nil {
-		return b, head, fmt.Errorf("writing an audit record: %w", err)
+		return head, fmt.Errorf("writing an audit record: %w", err)
 	}
-	body := bytes.TrimSuffix(s.line.Bytes(), []byte{'\n'})
-	sum := sha256.Sum256(body)
-	b = append(b, body[:len(body)-1]...)
-	b = append(b, beforeHash...)
-	b = hex.AppendEncode(b, sum[:])
-	hash := string(b[len(b)-hashLen:])
-	b = append(b, afterHash+"\n"...)
-	return b, Head{r.N, hash}, nil
+	end := s.message.Len() - len("\n")
+	sum := sha256.Sum256(s.message.Bytes()[start:end])
+	var digits [hashLen]byte
+	hex.Encode(digits[:], sum[:])
+	s.message.Truncate(end - len("}"))
+	s.message.WriteString(beforeHash)
+	s.message.Write(digits[:])
+	s.message.WriteString(afterHash + "\n")
+	return Head{r.N, string(digits[:])}, nil
 }
 
 // open returns the record of a line without its newline. It returns an error unless the

@@ -22,8 +22,10 @@ const (
 	// retryAfter is when records are tried again that could not be stored.
 	retryAfter = time.Second
 
-	// maxPending is how many records wait at most for a store that does not take them.
+	// maxPending is how many records wait at most for a store that does not take them, and
+	// maxSpare how many there is room for all the time.
 	maxPending = 10_000
+	maxSpare   = 256
 
 	// closeTimeout bounds the storing of what is left when the log is closed.
 	closeTimeout = 10 * time.Second
@@ -60,6 +62,7 @@ type Log struct {
 
 	mu      sync.Mutex
 	pending []Record // not stored yet, the oldest first
+	spare   []Record // room for what is pending next
 	next    *round   // that will store what is pending
 	now     *round   // that stores; nil means nothing is on its way
 	failed  error    // of the last round
@@ -94,14 +97,16 @@ func Open(ctx context.Context, bus *eventbus.Bus, opts Options) (*Log, error) {
 	if l.options.Now == nil {
 		l.options.Now = time.Now
 	}
-	var err error
-	l.stream, err = bus.EnsureStream(ctx, jetstream.StreamConfig{
-		Name:        StreamName(bus.Workspace()),
-		Description: "audit log of agent sessions: a chain of hashes",
-		Subjects:    []string{l.subject},
-		Storage:     jetstream.FileStorage,
-		DenyDelete:  true,
-		AllowDirect: true,
+	err := bus.Opening(ctx, func(ctx context.Context) (err error) {
+		l.stream, err = bus.EnsureStream(ctx, jetstream.StreamConfig{
+			Name:        StreamName(bus.Workspace()),
+			Description: "audit log of agent sessions: a chain of hashes",
+			Subjects:    []string{l.subject},
+			Storage:     jetstream.FileStorage,
+			DenyDelete:  true,
+			AllowDirect: true,
+		})
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the audit log: %w", err)
@@ -118,6 +123,7 @@ func (l *Log) Add(r Record) error {
 	}
 	r.Time = r.Time.UTC().Round(0)
 	r.User = l.options.User
+	r = r.cleaned()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -260,7 +266,7 @@ func (l *Log) storePending(ctx context.Context) error {
 		l.mu.Unlock()
 		return nil
 	}
-	l.pending, l.next, l.now = nil, newRound(), now
+	l.pending, l.spare, l.next, l.now = l.spare, nil, newRound(), now
 	l.mu.Unlock()
 
 	left, err := l.chain.store(ctx, l, batch)
@@ -268,6 +274,9 @@ func (l *Log) storePending(ctx context.Context) error {
 	l.mu.Lock()
 	if len(left) > 0 {
 		l.pending = append(left, l.pending...)
+	} else if cap(batch) <= maxSpare {
+		clear(batch)
+		l.spare = batch[:0]
 	}
 	l.now, l.failed, now.err = nil, err, err
 	l.mu.Unlock()

@@ -38,12 +38,13 @@ func (c *chain) rotate(ctx context.Context, l *Log) error {
 	if err != nil {
 		return err
 	}
-	r, err := lastRecord(last.Data)
+	end, err := lastRecord(last.Data)
 	if err != nil { // nothing is taken out that would show what was done
 		return fmt.Errorf("message %d %w: nothing is taken out", keep-1, err)
 	}
-	out := Head{r.N, r.Hash}
-	if _, err := c.append(ctx, l, []Record{{Time: time.Now().UTC(), Kind: Rotation, User: o.User, Rotated: &out}}); err != nil {
+	out := Head{end.N, end.Hash}
+	r := Record{Time: time.Now().UTC(), Kind: Rotation, User: o.User, Rotated: &out}
+	if _, err := c.append(ctx, l, []Record{r.cleaned()}); err != nil {
 		return err
 	}
 	return l.stream.Purge(ctx, jetstream.WithPurgeSequence(keep))
