@@ -1,8 +1,10 @@
 package main
 
 import (
+	"maps"
 	"strings"
 
+	"github.com/agentworker/worker/bench/barepeer"
 	"github.com/agentworker/worker/bench/einopeer"
 	"github.com/agentworker/worker/bench/floor"
 	"github.com/agentworker/worker/bench/scen"
@@ -17,6 +19,9 @@ const (
 	colBare   = "bare"
 	colWorker = "worker"
 )
+
+// colLeast is no column: only -measure ROW/least has it.
+const colLeast = "least"
 
 var columns = []string{colFloor, colEino, colBare, colWorker}
 
@@ -51,11 +56,11 @@ var (
 
 var rows = []row{
 	{key: "run1", work: "one child of 3 model calls", figures: perRun,
-		peers: agents(func(p scen.Peer, _ int) (stream.Figures, error) { return repeated(p, &scen.Script{Fan: 1}) })},
+		peers: stored(func(p scen.Peer, _ int) (stream.Figures, error) { return repeated(p, &scen.Script{Fan: 1}) })},
 	{key: "par", work: "# children in one turn", n: 100, quick: 100, figures: perRun,
-		peers: agents(func(p scen.Peer, n int) (stream.Figures, error) { return repeated(p, &scen.Script{Fan: n}) })},
+		peers: stored(func(p scen.Peer, n int) (stream.Figures, error) { return repeated(p, &scen.Script{Fan: n}) })},
 	{key: "stream", work: "one child streams # deltas", n: 1000, quick: 1000, figures: perRun,
-		peers: agents(func(p scen.Peer, n int) (stream.Figures, error) {
+		peers: stored(func(p scen.Peer, n int) (stream.Figures, error) {
 			return repeated(p, &scen.Script{Fan: 1, Deltas: n})
 		})},
 	{key: "hang", work: "# children hang at once", n: 1000, quick: 100, figures: perHang, peers: agents(hang)},
@@ -75,7 +80,21 @@ var rows = []row{
 // peers run agents.
 var peers = map[string]scen.Peer{colFloor: floor.Open, colEino: einopeer.Open, colWorker: workerpeer.Open}
 
+// stores store what the worker stores of a run, and run no agents.
+var stores = map[string]scen.Peer{colBare: barepeer.Open, colLeast: barepeer.Least}
+
 func agents(run func(p scen.Peer, n int) (stream.Figures, error)) map[string]measure {
+	return of(peers, run)
+}
+
+// stored is agents, and beside them what the storing alone costs.
+func stored(run func(p scen.Peer, n int) (stream.Figures, error)) map[string]measure {
+	all := agents(run)
+	maps.Copy(all, of(stores, run))
+	return all
+}
+
+func of(peers map[string]scen.Peer, run func(p scen.Peer, n int) (stream.Figures, error)) map[string]measure {
 	all := make(map[string]measure, len(peers))
 	for column, p := range peers {
 		all[column] = func(n int) (stream.Figures, error) { return run(p, n) }

@@ -65,7 +65,7 @@ func (b *bare) Prepare(events []event.Event) error {
 		if err != nil {
 			return err
 		}
-		b.events[i] = nats.Msg{Subject: b.child + "." + ev.Type(), Data: slices.Concat(before, data, after)}
+		b.events[i] = nats.Msg{Subject: b.child + ".turn", Data: slices.Concat(before, data, after)}
 	}
 	return nil
 }
