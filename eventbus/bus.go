@@ -143,7 +143,7 @@ func (b *Bus) Publisher(path event.Path) (*Publisher, error) {
 	before, after := path.Envelope()
 	return &Publisher{
 		writer: b.writer, payloads: b.payloads, sessionID: path[len(path)-1].SessionID,
-		subject: subject, endSubject: subject + endSuffix, logSubject: logSubject,
+		subject: subject, turnSubject: subject + "." + turnToken, endSubject: subject + endSuffix, entrySubject: logSubject + "." + entryToken,
 		random: rand.Text()[:8], before: before, after: after,
 	}, nil
 }

@@ -278,9 +278,10 @@ func published(t *testing.T, ctx context.Context, js jetstream.JetStream) map[st
 		if deltas[session] == nil {
 			deltas[session] = []storedDelta{}
 		}
-		if tokens[len(tokens)-1] == (event.ContentDelta{}).Type() {
-			_, ev := open(t, msg.Data())
-			deltas[session] = append(deltas[session], storedDelta{last[session], ev.(event.ContentDelta)})
+		if tokens[len(tokens)-1] == "turn" {
+			if _, ev := open(t, msg.Data()); ev.Type() == (event.ContentDelta{}).Type() {
+				deltas[session] = append(deltas[session], storedDelta{last[session], ev.(event.ContentDelta)})
+			}
 		}
 		if meta.NumPending == 0 {
 			return deltas

@@ -29,9 +29,6 @@ const (
 // fanOut reads the new events of a workspace once for all live readers in this
 // process, and keeps recent ones for those that begin. A reader costs it a queue.
 // It runs from the first reader on, until there has been none for a while.
-//
-// It is for the embedded store. Behind an external cluster each reader has its own
-// consumer: there one may read from a server that is not up to date.
 type fanOut struct {
 	ctx    context.Context // ends with the bus
 	reader reader
@@ -305,8 +302,7 @@ func (f *fanOut) start(ctx context.Context) error {
 	f.stop = stop
 	f.recent.reset(last)
 	f.runs.Go(func() {
-		err := f.reader.store.Tail(running, Stream, f.prefix+">", last+1, func(ev *stored) { f.distribute(running, ev) })
-		f.end(running, err)
+		f.end(running, f.reader.tail(running, f.events, f.prefix+">", last+1, func(ev *stored) { f.distribute(running, ev) }))
 	})
 	f.runs.Go(func() { f.stopIdle(running) })
 	return nil

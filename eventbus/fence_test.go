@@ -95,8 +95,8 @@ func TestTakeOver(t *testing.T) {
 			if err := old.Publish(t.Context(), event.Usage{}); !errors.Is(err, eventbus.ErrEnded) {
 				t.Errorf("an event of the process that had it: %v", err)
 			}
-			if end, err := running.LastSeq(t.Context(), path, "session_end"); end != 0 || err != nil {
-				t.Errorf("it has the end %d, %v", end, err)
+			if end, err := running.Last(t.Context(), path, "session_end"); end.Seq != 0 || err != nil {
+				t.Errorf("it has the end %d, %v", end.Seq, err)
 			}
 			for range 300 { // more than a batch
 				if err := next.Publish(t.Context(), event.Usage{}); err != nil {
@@ -113,8 +113,8 @@ func TestTakeOver(t *testing.T) {
 			if len(stored) != 303 || stored[1].Seq != mark || !stored[302].Ends() {
 				t.Errorf("%d events", len(stored))
 			}
-			if end, err := running.LastSeq(t.Context(), path, "session_end"); end != stored[len(stored)-1].Seq || err != nil {
-				t.Errorf("it has the end %d, %v", end, err)
+			if end, err := running.Last(t.Context(), path, "session_end"); end.Seq != stored[len(stored)-1].Seq || err != nil {
+				t.Errorf("it has the end %d, %v", end.Seq, err)
 			}
 		})
 	}

@@ -69,7 +69,7 @@ func BenchmarkDurableFloor(b *testing.B) {
 			run(b, bare(func(js jetstream.JetStream, subject string, data []byte) error {
 				var last jetstream.PubAckFuture
 				for i := range deltas + 1 {
-					msg := &nats.Msg{Subject: subject + ".content_delta", Data: data}
+					msg := &nats.Msg{Subject: subject + ".turn", Data: data}
 					if ids {
 						msg.Header = nats.Header{jetstream.MsgIDHeader: {fmt.Sprint(subject, i)}}
 					}
@@ -86,7 +86,7 @@ func BenchmarkDurableFloor(b *testing.B) {
 	b.Run("acked-last", func(b *testing.B) {
 		run(b, bare(func(js jetstream.JetStream, subject string, data []byte) error {
 			for range deltas {
-				if err := js.Conn().Publish(subject+".content_delta", data); err != nil {
+				if err := js.Conn().Publish(subject+".turn", data); err != nil {
 					return err
 				}
 			}

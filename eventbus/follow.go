@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // Delivery is one event as a reader of a stream gets it.
@@ -57,7 +57,7 @@ func (b *Bus) Follow(ctx context.Context, path event.Path, opts *FollowOptions) 
 		opts = &FollowOptions{}
 	}
 	return func(yield func(Delivery, error) bool) {
-		f, err := b.following(path, path, ">", opts, yield)
+		f, err := b.following(path, path, opts, yield)
 		if err == nil {
 			err = f.run(ctx)
 		}
@@ -73,64 +73,67 @@ func fail(yield func(Delivery, error) bool, doing string, err error) {
 }
 
 // Stored yields the stored events of one type that the session at the end of path
-// has published itself, as the stream of the session at the end of above shows
-// them. An error is the last value.
-func (b *Bus) Stored(ctx context.Context, above, path event.Path, eventType string) iter.Seq2[Delivery, error] {
+// has published itself, from a sequence number on, as the stream of the session at the
+// end of above shows them. An error is the last value.
+func (b *Bus) Stored(ctx context.Context, above, path event.Path, eventType string, from uint64) iter.Seq2[Delivery, error] {
 	return func(yield func(Delivery, error) bool) {
-		f, err := b.following(above, path, eventType, &FollowOptions{}, yield)
-		if err == nil {
-			err = f.run(ctx)
-		}
-		if err != nil {
+		if err := b.ofType(ctx, above, path, eventType, from, yield); err != nil {
 			fail(yield, "reading the "+eventType+" events of a session", err)
 		}
 	}
+}
+
+func (b *Bus) ofType(ctx context.Context, above, path event.Path, eventType string, from uint64, yield func(Delivery, error) bool) error {
+	f, err := b.following(above, path, &FollowOptions{}, yield)
+	if err != nil {
+		return err
+	}
+	inner := len(path) - 1
+	_, err = b.reader.replay(ctx, b.events, []string{filter(f.session, eventType)}, from, forever, func(m *stored) (bool, error) {
+		if own, err := event.Strip(m.Data, inner); err != nil || event.TypeOf(own) != eventType {
+			return err == nil, err
+		}
+		return f.deliver(ctx, m)
+	})
+	return err
 }
 
 // Newest returns the sequence number of the newest event in the store; 0 means it has
 // none yet.
 func (b *Bus) Newest(ctx context.Context) (uint64, error) { return newest(ctx, b.events) }
 
-// Last returns the newest stored event of a type that the session at the end of
-// path has published itself, or nil if there is none.
-func (b *Bus) Last(ctx context.Context, path event.Path, eventType string) (json.RawMessage, error) {
-	subject, err := b.Subject(path)
+// Last returns the newest stored event of a type that the session at the end of path
+// has published itself. Its Raw is without envelopes, and its Seq is 0 if there is none.
+// It is not for the types that [Bus.Stored] finds among others: session_start, deltas,
+// calls of tools and their ends, usage, and turn_complete.
+func (b *Bus) Last(ctx context.Context, path event.Path, eventType string) (Delivery, error) {
+	d, err := b.last(ctx, path, eventType)
 	if err != nil {
-		return nil, err
+		return Delivery{}, fmt.Errorf("reading the last %s event: %w", eventType, err)
 	}
-	msg, err := b.events.GetLastMsgForSubject(ctx, subject+"."+eventType)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the last %s event: %w", eventType, err)
-	}
-	raw, err := event.Strip(msg.Data, len(path)-1)
-	if err != nil || takenOver(raw) {
-		return nil, err
-	}
-	return b.payloads.resolve(ctx, raw)
+	return d, nil
 }
 
-// LastSeq returns the sequence number of the newest stored event of a type that
-// the session at the end of path has published itself; 0 means none is stored.
-func (b *Bus) LastSeq(ctx context.Context, path event.Path, eventType string) (uint64, error) {
+func (b *Bus) last(ctx context.Context, path event.Path, eventType string) (d Delivery, err error) {
+	if ofTurns[eventType] {
+		return d, errors.New("its subject has events of other types, too")
+	}
 	subject, err := b.Subject(path)
 	if err != nil {
-		return 0, err
+		return d, err
 	}
-	last, err := lastOf(ctx, b.events, []string{subject + "." + eventType})
-	if err != nil {
-		return 0, fmt.Errorf("reading the last %s event: %w", eventType, err)
+	m, err := lastOf(ctx, b.events, []string{filter(subject, eventType)})
+	if err != nil || m == nil {
+		return d, err
 	}
-	if last == nil {
-		return 0, nil
-	}
-	raw, err := event.Strip(last.Data, len(path)-1)
+	raw, err := event.Strip(m.Data, len(path)-1)
 	if err != nil || takenOver(raw) {
-		return 0, err
+		return d, err
 	}
-	return last.Sequence, nil
+	if raw, err = b.payloads.resolve(ctx, raw); err != nil {
+		return d, err
+	}
+	return Delivery{Seq: m.Sequence, Time: m.Time, Raw: raw}, nil
 }
 
 // LastTime returns when the newest event of the session at the end of path was stored.
@@ -156,40 +159,30 @@ func (b *Bus) Read(ctx context.Context, stream jetstream.Stream, subject string)
 	return b.reader.contents(ctx, stream, subject)
 }
 
-// following yields the events on a subject, or below it (".>"), without their depth
-// outer envelopes.
+// following yields the events below the subject of a session, without their depth outer
+// envelopes.
 type following struct {
 	bus     *Bus
-	subject string
+	session string // the subject
 	depth   int
 	FollowOptions
 	yield func(Delivery, error) bool
 }
 
-func (b *Bus) following(above, path event.Path, tail string, opts *FollowOptions, yield func(Delivery, error) bool) (*following, error) {
+func (b *Bus) following(above, path event.Path, opts *FollowOptions, yield func(Delivery, error) bool) (*following, error) {
 	subject, err := b.Subject(path)
 	if err != nil {
 		return nil, err
 	}
-	return &following{bus: b, subject: subject + "." + tail, depth: len(above) - 1, FollowOptions: *opts, yield: yield}, nil
+	return &following{bus: b, session: subject, depth: len(above) - 1, FollowOptions: *opts, yield: yield}, nil
 }
 
 func (f *following) run(ctx context.Context) error {
 	deliver := func(ev *stored) (bool, error) { return f.deliver(ctx, ev) }
-	if session, below := strings.CutSuffix(f.subject, ".>"); f.Live && below && f.bus.Embedded() {
-		return f.bus.fanOut.follow(ctx, session, f.From, deliver)
-	}
-	return f.alone(ctx, deliver)
-}
-
-// alone reads the store without the fan-out.
-func (f *following) alone(ctx context.Context, deliver func(*stored) (bool, error)) (err error) {
-	b, subjects := f.bus, []string{f.subject}
 	if f.Live {
-		_, err = b.reader.consume(ctx, b.events, subjects, start{seq: f.From}, forever, deliver)
-	} else {
-		_, err = b.reader.replay(ctx, b.events, subjects, f.From, forever, deliver)
+		return f.bus.fanOut.follow(ctx, f.session, f.From, deliver)
 	}
+	_, err := f.bus.reader.replay(ctx, f.bus.events, []string{f.session + ".>"}, f.From, forever, deliver)
 	return err
 }
 

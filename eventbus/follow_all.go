@@ -41,13 +41,7 @@ func (b *Bus) FollowAll(ctx context.Context, from uint64) iter.Seq2[Placed, erro
 			}
 			return yield(Placed{Delivery{Seq: ev.Seq, Time: ev.Time, Raw: raw}, ids}, nil), nil
 		}
-		var err error
-		if b.Embedded() {
-			err = b.fanOut.follow(ctx, subject, from, deliver)
-		} else {
-			_, err = b.reader.consume(ctx, b.events, []string{subject + ".>"}, start{seq: from}, forever, deliver)
-		}
-		if err != nil {
+		if err := b.fanOut.follow(ctx, subject, from, deliver); err != nil {
 			yield(Placed{}, fmt.Errorf("following the workspace: %w", err))
 		}
 	}

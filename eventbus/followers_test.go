@@ -7,15 +7,25 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/eventbus/natstest"
 )
 
 // TestManyFollowers: 5,000 sessions of a process are followed live, all from their
 // start and at once. Each follower gets all events of its session.
-func TestManyFollowers(t *testing.T) {
-	const roots, each = 5_000, 2
-	bus := openBus(t, t.TempDir())
+func TestManyFollowers(t *testing.T) { followMany(t, openBus(t, t.TempDir()), 5_000) }
+
+// TestManyFollowersOfServer is TestManyFollowers for an external server, which lets a
+// stream have 1,000 consumers.
+func TestManyFollowersOfServer(t *testing.T) {
+	followMany(t, openURL(t, natstest.Start(t, server.Options{StoreDir: t.TempDir()}).ClientURL()), 1_200)
+}
+
+func followMany(t *testing.T, bus *eventbus.Bus, roots int) {
+	const each = 2
 	var following sync.WaitGroup
 	for i := range roots {
 		path := event.Path{{SessionID: fmt.Sprint("ses_", i)}}

@@ -45,23 +45,27 @@ func (b *Bus) log(ctx context.Context, path event.Path, yield func(Entry) bool) 
 		return err
 	}
 	_, err = b.reader.replay(ctx, b.events, []string{subject + ".*", logSubject + ".*"}, 0, forever, func(m *stored) (bool, error) {
-		e := Entry{Seq: m.Seq, Time: m.Time, Kind: m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], Data: m.Data}
-		e.Event = !strings.HasPrefix(m.Subject, logSubject)
-		if e.Event {
-			raw, err := event.Strip(e.Data, len(path)-1)
-			if err != nil {
-				return false, fmt.Errorf("event %d: %w", m.Seq, err)
-			}
-			e.Data = raw
-		}
-		raw, err := b.payloads.resolve(ctx, e.Data)
-		if err != nil {
-			return false, fmt.Errorf("entry %d: %w", m.Seq, err)
-		}
-		e.Data = raw
-		return yield(e), nil
+		e, err := b.entry(ctx, m, len(path)-1, !strings.HasPrefix(m.Subject, logSubject))
+		return err == nil && yield(e), err
 	})
 	return err
+}
+
+// entry returns a message as an entry of a log: an event in depth envelopes, or none.
+func (b *Bus) entry(ctx context.Context, m *stored, depth int, isEvent bool) (e Entry, err error) {
+	e = Entry{Seq: m.Seq, Time: m.Time, Event: isEvent}
+	if !isEvent {
+		e.Kind, e.Data = entryOf(m)
+	} else if e.Data, err = event.Strip(m.Data, depth); err == nil {
+		e.Kind = event.TypeOf(e.Data)
+	}
+	if err == nil {
+		e.Data, err = b.payloads.resolve(ctx, e.Data)
+	}
+	if err != nil {
+		return e, fmt.Errorf("entry %d: %w", m.Seq, err)
+	}
+	return e, nil
 }
 
 // Entries yields the entries of one kind, no events, that the logs of all sessions of
@@ -97,18 +101,15 @@ func (b *Bus) entriesAfter(ctx context.Context, kind string, after uint64, yield
 	if last-after > rangeEntries {
 		return b.entries(ctx, kind, start{seq: after + 1}, yield)
 	}
-	prefix, suffix := b.logPrefix(), "."+kind
+	prefix := b.logPrefix()
 	var failed error
 	err = b.reader.between(ctx, b.events, after+1, last, func(m *stored) bool {
-		if !strings.HasPrefix(m.Subject, prefix) || !strings.HasSuffix(m.Subject, suffix) {
+		if !strings.HasPrefix(m.Subject, prefix) {
 			return true
 		}
-		raw, err := b.payloads.resolve(ctx, m.Data)
-		if err != nil {
-			failed = fmt.Errorf("entry %d: %w", m.Seq, err)
-			return false
-		}
-		return yield(Entry{Seq: m.Seq, Time: m.Time, Kind: kind, Data: raw})
+		more, err := b.ofKind(ctx, m, kind, yield)
+		failed = err
+		return more
 	})
 	return cmp.Or(failed, err)
 }
@@ -125,14 +126,16 @@ func (b *Bus) entries(ctx context.Context, kind string, from start, yield func(E
 		return err
 	}
 	_, err = b.reader.consume(ctx, b.events, []string{subject}, from, last.Sequence, func(m *stored) (bool, error) {
-		if !strings.HasSuffix(m.Subject, "."+kind) {
-			return true, nil
-		}
-		raw, err := b.payloads.resolve(ctx, m.Data)
-		if err != nil {
-			return false, fmt.Errorf("entry %d: %w", m.Seq, err)
-		}
-		return yield(Entry{Seq: m.Seq, Time: m.Time, Kind: kind, Data: raw}), nil
+		return b.ofKind(ctx, m, kind, yield)
 	})
 	return err
+}
+
+// ofKind yields a message if it is an entry of a kind.
+func (b *Bus) ofKind(ctx context.Context, m *stored, kind string, yield func(Entry) bool) (more bool, err error) {
+	if has, _ := entryOf(m); has != kind {
+		return true, nil
+	}
+	e, err := b.entry(ctx, m, 0, false)
+	return err == nil && yield(e), err
 }

@@ -249,11 +249,15 @@ func purgeObject(ctx context.Context, stream jetstream.Stream, name string) erro
 func (b *Bus) MissingPayloads(ctx context.Context, from uint64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		_, err := b.reader.replay(ctx, b.events, []string{"agents.v1." + b.workspace + ".events.>"}, from, forever, func(m *stored) (bool, error) {
-			raw, err := b.payloads.resolve(ctx, m.Data)
-			if err != nil || bytes.Equal(raw, m.Data) || !bytes.Contains(raw, refField) || !bytes.Contains(raw, missingField) {
+			if !bytes.Contains(m.Data, refField) {
+				return true, nil
+			}
+			depth := strings.Count(m.Subject, ".") - strings.Count(b.logPrefix(), ".") // as many sessions are above it
+			e, err := b.entry(ctx, m, depth, !strings.HasPrefix(m.Subject, b.logPrefix()))
+			if err != nil || !bytes.Contains(e.Data, refField) || !bytes.Contains(e.Data, missingField) {
 				return true, nil // what cannot be read is not an event of this program
 			}
-			return yield(Entry{Seq: m.Seq, Time: m.Time, Kind: m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]}, nil), nil
+			return yield(Entry{Seq: m.Seq, Time: m.Time, Kind: e.Kind}, nil), nil
 		})
 		if err != nil {
 			yield(Entry{}, fmt.Errorf("looking for payloads that are missing: %w", err))

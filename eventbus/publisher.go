@@ -28,16 +28,15 @@ type Publisher struct {
 	writer        *writer
 	payloads      *payloads
 	sessionID     string
-	subject       string // of the events, without their type
+	subject       string // of the events, without the last token
+	turnSubject   string // of the events of its turns
 	endSubject    string // of the session's last event, and of those by which it was taken over
 	since         uint64 // the number of the last of these; 0 means none is stored
-	logSubject    string // of the entries that are no events, without their kind
+	entrySubject  string // of the entries that are no events
 	random        string // in the ids of its entries
 	before, after []byte // the envelope
 
-	order        sync.Mutex // keeps the calls in order
-	deltaType    string     // of the last delta
-	deltaSubject string     // of its type
+	order sync.Mutex // keeps the calls in order
 
 	// fence holds the headers of [Publisher.unended], made at the first call.
 	fence nats.Header
@@ -59,22 +58,18 @@ func (p *Publisher) Publish(ctx context.Context, ev event.Event) error {
 	p.order.Lock()
 	defer p.order.Unlock()
 	if d, ok := newDelta(ev); ok && len(d.text) <= maxDelta && maxDelta*8 <= p.payloads.maxMessage() {
-		if d.typ != p.deltaType {
-			p.deltaType, p.deltaSubject = d.typ, p.subject+"."+d.typ
-		}
-		return p.writer.put(ctx, entry{p: p, subject: p.deltaSubject, delta: d})
+		return p.writer.put(ctx, entry{p: p, subject: p.turnSubject, delta: d})
 	}
 	data, err := p.message(ctx, ev)
 	if err != nil {
 		return err
 	}
-	return p.writer.put(ctx, entry{p: p, subject: p.subject + "." + ev.Type(), data: data})
+	return p.writer.put(ctx, entry{p: p, subject: p.subjectOf(ev), data: data})
 }
 
 // Append stores an entry that is for the session's log alone: no follower of a
-// stream sees it. It keeps its place among the events of the session. kind is one
-// token of a subject; data is JSON. Like [Publisher.Publish] it returns without
-// waiting.
+// stream sees it. It keeps its place among the events of the session. kind is a word of
+// ASCII letters; data is JSON. Like [Publisher.Publish] it returns without waiting.
 func (p *Publisher) Append(ctx context.Context, kind string, data json.RawMessage) error {
 	if len(data) == 0 {
 		return fmt.Errorf("an entry of the kind %s has no content", kind)
@@ -85,7 +80,14 @@ func (p *Publisher) Append(ctx context.Context, kind string, data json.RawMessag
 	if err != nil {
 		return err
 	}
-	return p.writer.put(ctx, entry{p: p, subject: p.logSubject + "." + kind, data: data})
+	return p.writer.put(ctx, entry{p: p, subject: p.entrySubject, data: data})
+}
+
+func (p *Publisher) subjectOf(ev event.Event) string {
+	if ofTurns[ev.Type()] {
+		return p.turnSubject
+	}
+	return p.subject + "." + ev.Type()
 }
 
 // End publishes the last event of the session and waits until it is stored, and all
@@ -231,11 +233,11 @@ func (p *Publisher) message(ctx context.Context, ev event.Event) ([]byte, error)
 	return slices.Concat(p.before, body, p.after), nil
 }
 
-// content returns what is stored of an entry of the log: its data or, if that is too
-// large for one message, what refers to it.
-func (p *Publisher) content(ctx context.Context, kind string, data json.RawMessage) (json.RawMessage, error) {
-	if len(data) <= p.payloads.maxMessage() {
-		return data, nil
+// content returns what is stored of an entry of the log or, if that is too large for
+// one message, of one of the same kind that refers to its content.
+func (p *Publisher) content(ctx context.Context, kind string, data json.RawMessage) ([]byte, error) {
+	if whole := entryMessage(kind, data); len(whole) <= p.payloads.maxMessage() {
+		return whole, nil
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -244,5 +246,9 @@ func (p *Publisher) content(ctx context.Context, kind string, data json.RawMessa
 	if err != nil {
 		return nil, fmt.Errorf("an entry of the log is too large for one message: %w", err)
 	}
-	return json.Marshal(reference{kind, ref})
+	body, err := json.Marshal(reference{kind, ref})
+	if err != nil {
+		return nil, err
+	}
+	return entryMessage(kind, body), nil
 }

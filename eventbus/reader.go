@@ -42,11 +42,83 @@ func (r reader) replay(ctx context.Context, stream jetstream.Stream, subjects []
 	if r.store.Embedded() {
 		return r.parts(ctx, stream, subjects, from, upTo, deliver)
 	}
-	last, err := lastOf(ctx, stream, subjects)
-	if err != nil || last == nil || last.Sequence < from {
-		return err == nil, err
+	return r.external(ctx, stream, subjects, from, upTo, deliver)
+}
+
+// hand delivers a part of what is stored, up to a sequence number. next is where to go on;
+// more is false if deliver wants no more.
+func hand(ctx context.Context, part []*stored, from, upTo uint64, deliver func(*stored) (bool, error)) (next uint64, more bool, err error) {
+	for _, m := range part {
+		if m.Seq > upTo {
+			return m.Seq, true, nil
+		}
+		if ctx.Err() != nil {
+			return from, false, context.Cause(ctx)
+		}
+		if more, err := deliver(m); err != nil || !more {
+			return from, false, err
+		}
+		from = m.Seq + 1
 	}
-	return r.consume(ctx, stream, subjects, start{seq: from}, min(last.Sequence, upTo), deliver)
+	return from, true, nil
+}
+
+// behindPause is the pause before a server of a cluster is asked again that is behind
+// the others.
+const behindPause = 50 * time.Millisecond
+
+// external is replay from an external server. Of a cluster, any server may be behind the
+// others: the one that answers as the leader of the stream, and the one that has the
+// consumer. Nothing is open there while deliver takes its time.
+func (r reader) external(ctx context.Context, stream jetstream.Stream, subjects []string, from, upTo uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
+	if err := r.awaitLeader(ctx, stream, upTo); err != nil {
+		return false, err
+	}
+	last, err := lastOf(ctx, stream, subjects)
+	for err == nil && last != nil && from <= min(last.Sequence, upTo) {
+		var part []*stored
+		if part, _, err = r.store.Fetch(ctx, stream.CachedInfo().Config.Name, subjects, from, nextPart); err != nil {
+			return false, err
+		}
+		if from, more, err = hand(ctx, part, from, upTo, deliver); err != nil || !more {
+			return false, err
+		}
+		if len(part) == 0 { // it is behind, or the rest was deleted meanwhile
+			pause(ctx, behindPause)
+			last, err = lastOf(ctx, stream, subjects)
+		}
+	}
+	return err == nil, err
+}
+
+// awaitLeader returns when the leader of a stream knows a message that was seen somewhere.
+func (r reader) awaitLeader(ctx context.Context, stream jetstream.Stream, seq uint64) error {
+	if seq == forever {
+		return nil
+	}
+	for began := time.Now(); ; {
+		last, err := newest(ctx, stream)
+		switch {
+		case err != nil, last >= seq:
+			return err
+		case time.Since(began) > r.store.AckTimeout():
+			return errBehind
+		}
+		pause(ctx, behindPause)
+	}
+}
+
+// tail delivers what a stream has on a subject from a sequence number on, and what is
+// stored there later, until ctx ends or the store is lost.
+func (r reader) tail(ctx context.Context, stream jetstream.Stream, subject string, from uint64, deliver func(*stored)) error {
+	if r.store.Embedded() {
+		return r.store.Tail(ctx, stream.CachedInfo().Config.Name, subject, from, deliver)
+	}
+	_, err := r.consume(ctx, stream, []string{subject}, start{seq: from}, forever, func(m *stored) (bool, error) {
+		deliver(m)
+		return true, nil
+	})
+	return err
 }
 
 // parts is replay from the embedded store. Nothing is open there while deliver takes
@@ -70,17 +142,8 @@ func (r reader) parts(ctx context.Context, stream jetstream.Stream, subjects []s
 			return false, err
 		}
 		direct = false
-		for _, m := range part {
-			if m.Seq > upTo {
-				return true, nil
-			}
-			if ctx.Err() != nil {
-				return false, context.Cause(ctx)
-			}
-			if more, err := deliver(m); err != nil || !more {
-				return false, err
-			}
-			from = m.Seq + 1
+		if from, more, err = hand(ctx, part, from, upTo, deliver); err != nil || !more {
+			return false, err
 		}
 		// Later ones may be stored meanwhile, and some may be deleted.
 		left = min(pending, left-min(left, uint64(len(part))))

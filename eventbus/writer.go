@@ -49,7 +49,7 @@ type writer struct {
 	flight   *flight       // on its way; nil means none is
 	sending  bool          // somebody sends, and takes what is queued meanwhile
 	idle     sync.Cond     // nobody does any more
-	scratch  []byte        // of whoever sends
+	scratch  []byte        // memory that each message is written into, one after the other
 	room     chan struct{} // closed when half of the queue is free; nil means it has not been full since
 	batches  bool          // the stream accepts batches
 	flights  uint64        // how many were taken from the queue

@@ -103,7 +103,7 @@ func (s *Session) reserve(ctx context.Context, m model.Model, req *model.Request
 }
 
 // settle counts what a call has used that has ended with err.
-func (s *Session) settle(r *Reservation, used model.Usage, err error) {
+func (s *Session) settle(r *Reservation, used *model.Usage, err error) {
 	if r == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (s *Session) settle(r *Reservation, used model.Usage, err error) {
 	case err != nil:
 		s.budget.Settle(r, model.Usage{})
 	default:
-		s.budget.Settle(r, used)
+		s.budget.Settle(r, *used)
 	}
 }
 

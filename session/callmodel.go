@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -48,17 +47,20 @@ func (t *Turn) callOnce(step context.Context, a *answer) error {
 	reserved, err := t.s.reserve(step, t.s.model, req)
 	if err == nil {
 		err = t.stream(step, req, a)
-		t.s.settle(reserved, a.usage, err)
+		t.s.settle(reserved, &a.usage, err)
 	}
-	if err != nil {
-		return cmp.Or(context.Cause(t.Context()), err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if cause := context.Cause(t.Context()); cause != nil {
+		return cause
+	}
+	return err
 }
 
 func (t *Turn) stream(step context.Context, req *model.Request, a *answer) error {
-	ctx, end := t.limited(step)
-	defer end()
+	ctx := t.limited(step)
+	defer t.callTimer.Stop()
 	for part, err := range t.s.model.Stream(ctx, req) {
 		if err != nil {
 			a.shown.End(a.id, t.s.publish)
@@ -70,15 +72,22 @@ func (t *Turn) stream(step context.Context, req *model.Request, a *answer) error
 	return t.s.complete(a)
 }
 
-// limited returns the context of a model call.
-func (t *Turn) limited(step context.Context) (ctx context.Context, end func() bool) {
+// limited returns the context of a model call, and starts its timer.
+func (t *Turn) limited(step context.Context) context.Context {
 	limit := t.s.m.limits.ModelCall
-	timer := time.AfterFunc(limit, func() {
-		t.bond.Cancel(&model.Error{
-			Model: t.s.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", errtext.Duration(limit)),
-		})
+	if t.callTimer == nil {
+		t.callTimer = time.AfterFunc(limit, t.callOver)
+	} else {
+		t.callTimer.Reset(limit)
+	}
+	return &callContext{step, time.Now().Add(limit)}
+}
+
+// callOver ends the turn, as its model call has taken too long.
+func (t *Turn) callOver() {
+	t.bond.Cancel(&model.Error{
+		Model: t.s.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", errtext.Duration(t.s.m.limits.ModelCall)),
 	})
-	return &callContext{step, time.Now().Add(limit)}, timer.Stop
 }
 
 func (s *Session) request(final bool) *model.Request {
@@ -150,29 +159,47 @@ func (s *Session) used(u model.Usage) error {
 // callModel asks the model for the next message. A provider that is to be asked again
 // later pauses the session until then, and all others of the process on that account.
 func (t *Turn) callModel(step context.Context, a *answer) error {
-	s := t.s
 	var paused time.Duration
 	for {
-		for {
-			found, closed := s.m.models.Paused(s.model)
-			if !closed {
-				break
-			}
-			wait := time.Until(found.Until)
-			if paused += wait; paused > s.m.limits.Pause {
-				return fmt.Errorf("%s (a pause of more than %s is not waited for: --max-pause)", found.Why, errtext.Duration(s.m.limits.Pause))
-			}
-			if err := t.pause(step, wait+models.Jitter(wait), found.Why); err != nil {
-				return err
-			}
-		}
-		err := t.callOnce(step, a)
-		wait := models.PauseFor(err)
-		if wait == 0 || wait > s.m.limits.Pause-paused || step.Err() != nil {
+		if err := t.waitOpen(step, &paused); err != nil {
 			return err
 		}
-		s.m.models.Pause(s.model, models.Pause{Until: time.Now().Add(wait), Why: errtext.Of(err)})
+		err := t.callOnce(step, a)
+		if err == nil || !t.pauseAfter(step, err, paused) {
+			return err
+		}
 	}
+}
+
+// waitOpen waits until the model may be asked. paused is how long the session has waited
+// for that in this call, with what follows.
+func (t *Turn) waitOpen(step context.Context, paused *time.Duration) error {
+	s := t.s
+	for {
+		found, closed := s.m.models.Paused(s.model)
+		if !closed {
+			return nil
+		}
+		wait := time.Until(found.Until)
+		if *paused += wait; *paused > s.m.limits.Pause {
+			return fmt.Errorf("%s (a pause of more than %s is not waited for: --max-pause)", found.Why, errtext.Duration(s.m.limits.Pause))
+		}
+		if err := t.pause(step, wait+models.Jitter(wait), found.Why); err != nil {
+			return err
+		}
+	}
+}
+
+// pauseAfter begins the pause after which the model may be asked again, and reports whether
+// there is one after this error.
+func (t *Turn) pauseAfter(step context.Context, err error, paused time.Duration) bool {
+	s := t.s
+	wait := models.PauseFor(err)
+	if wait == 0 || wait > s.m.limits.Pause-paused || step.Err() != nil {
+		return false
+	}
+	s.m.models.Pause(s.model, models.Pause{Until: time.Now().Add(wait), Why: errtext.Of(err)})
+	return true
 }
 
 // pause has the session wait. Meanwhile its time stands still.

@@ -18,7 +18,8 @@ import (
 // stored; nothing is published after it. status is one that [store.Status.Ended]
 // reports. A session ends once; later calls return [store.ErrEnded]. If an event before
 // could not be stored, the session has failed whatever status says, and End
-// returns why. So it does if the end is not stored in time: it may be later.
+// returns why. So it does if the end is not stored in time: it may be later. The end of a
+// session comes after those below it, and waits for any that the store has not taken.
 func (s *Session) End(status store.Status, why error) error {
 	if !status.Ended() {
 		return fmt.Errorf("session %s cannot end as %q", s.id, status)
@@ -38,6 +39,10 @@ func (s *Session) End(status store.Status, why error) error {
 	}()
 
 	s.endBeside()
+	if err := s.endBelow(); err != nil {
+		s.endLater(status, why)
+		return err
+	}
 	incomplete := s.endAs(status, why)
 	if incomplete == nil || errors.Is(incomplete, store.ErrEnded) {
 		return incomplete
@@ -56,7 +61,7 @@ func (s *Session) End(status store.Status, why error) error {
 		// has room for: of this process, or of another one when this one has gone.
 		s.leave()
 		s.mu.Lock()
-		s.m.index.Put(indexed{s}, s.record)
+		s.index()
 		s.mu.Unlock()
 		return errors.Join(incomplete, err)
 	}
@@ -130,7 +135,7 @@ func (s *Session) endAs(status store.Status, why error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record.Closed = true
-	s.m.index.Put(indexed{s}, s.record)
+	s.index()
 	return nil
 }
 

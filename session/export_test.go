@@ -10,7 +10,7 @@ func LeaseRound(ctx context.Context, m *Manager) { m.keeper.Renew(ctx) }
 // RecoverAs ends what processes that have gone left, as the manager's process
 // does now and then.
 func RecoverAs(ctx context.Context, m *Manager) (int, error) {
-	return m.recover(ctx, m.keeper, nil)
+	return m.recover(ctx, m.keeper, false, nil)
 }
 
 // BootID is the boot id of the manager's process.

@@ -49,6 +49,20 @@ func (e *env) stored(id string) *store.Record {
 	return r
 }
 
+// limit bounds what the event stream takes, in bytes a message; -1 is no bound.
+func (e *env) limit(bytes int32) {
+	e.t.Helper()
+	stream, err := e.bus.JetStream().Stream(e.t.Context(), eventbus.Stream)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	cfg := stream.CachedInfo().Config
+	cfg.MaxMsgSize = bytes
+	if _, err := e.bus.JetStream().UpdateStream(e.t.Context(), cfg); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
 // TestRefusedEvent: a session one of whose events the store has refused fails,
 // and its stream says so.
 func TestRefusedEvent(t *testing.T) {
@@ -58,15 +72,7 @@ func TestRefusedEvent(t *testing.T) {
 		}
 	}}
 	e := newEnv(t, m, nil)
-	stream, err := e.bus.JetStream().Stream(t.Context(), eventbus.Stream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := stream.CachedInfo().Config
-	cfg.MaxMsgSize = 32 << 10
-	if _, err := e.bus.JetStream().UpdateStream(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
+	e.limit(32 << 10)
 	s := e.open(session.Spec{})
 	out := s.Prompt(t.Context(), "go")
 	if err := s.End(out.Status, out.Err); err == nil {
@@ -84,18 +90,7 @@ func TestRefusedEvent(t *testing.T) {
 // takes it, and its stream begins like any other.
 func TestRefusedStart(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
-	stream, err := e.bus.JetStream().Stream(t.Context(), eventbus.Stream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := stream.CachedInfo().Config
-	limit := func(bytes int32) {
-		cfg.MaxMsgSize = bytes
-		if _, err := e.bus.JetStream().UpdateStream(t.Context(), cfg); err != nil {
-			t.Fatal(err)
-		}
-	}
-	limit(16)
+	e.limit(16)
 	id := store.NewID("ses")
 	s, err := e.Open(t.Context(), session.Spec{ID: id, Agent: "explore"})
 	if err == nil { // the refusal comes later
@@ -104,7 +99,7 @@ func TestRefusedStart(t *testing.T) {
 	if err == nil {
 		t.Fatal("nobody is told that nothing was stored")
 	}
-	limit(-1)
+	e.limit(-1)
 	e.stored(id)
 	if !session.Sweep(t.Context(), e.Manager) {
 		t.Error("the sweep has not looked at all")
@@ -126,6 +121,43 @@ func TestRefusedStart(t *testing.T) {
 	}
 	if text := strings.Join(got, " "); text != "session_start session_end" {
 		t.Errorf("events %s", text)
+	}
+}
+
+// TestEndsBehindLost: where the store has not taken the end of a session, that of the one
+// above it waits until it is made up for.
+func TestEndsBehindLost(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	root := e.open(session.Spec{Agent: "lead"})
+	if _, err := root.Settle(t.Context()); err != nil { // all of it is stored
+		t.Fatal(err)
+	}
+	e.limit(16)
+	id := store.NewID("ses")
+	child, err := e.Open(t.Context(), session.Spec{ID: id, Agent: "explore", Parent: root})
+	if err == nil {
+		err = child.End(store.Completed, nil)
+	}
+	if err == nil {
+		t.Fatal("nobody is told that nothing was stored")
+	}
+	e.limit(-1)
+	if err := root.End(store.Completed, nil); err != nil {
+		t.Error(err)
+	}
+	ends := make(map[string]uint64)
+	for _, path := range []event.Path{root.Path(), root.Path().Child(id, "explore")} {
+		end, err := e.bus.Last(t.Context(), path, event.SessionEnd{}.Type())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends[path[len(path)-1].SessionID] = end.Seq
+	}
+	if r := e.stored(id); r.Status != store.Failed {
+		t.Errorf("the subagent is %s, %s", r.Status, r.Error)
+	}
+	if ends[id] == 0 || ends[id] > ends[root.ID()] {
+		t.Errorf("the subagent ends with event %d, its caller with %d", ends[id], ends[root.ID()])
 	}
 }
 

@@ -178,7 +178,7 @@ type verdict struct {
 	layers   *gate.Layers // by which it was judged last
 }
 
-// rules returns those that hold for the call while it runs.
+// rules returns the rules that hold for the call while it runs.
 func (v *verdict) rules(inv *invocation) *permission.Layers {
 	if v.second || inv.follows() {
 		return &v.layers.Layers
@@ -313,30 +313,44 @@ func (s *Session) unanswered(d permission.Decision, why string) CallResult {
 	return res
 }
 
-// run runs a call within its time limit.
+// run runs a call within its time limit. Its frame is small: see [Turn.Run].
 func (s *Session) run(ctx context.Context, inv *invocation) {
 	defer s.guard(inv)
-	spec := inv.tool.Spec()
-	if !spec.ReadOnly && !spec.Delegates {
-		if err := s.flush(ctx); err != nil { // what is changed is known to have been begun
-			inv.end(CallResult{Result: tool.Errorf("%s was not run: %s", inv.Name, errtext.Of(err))})
-			return
-		}
+	ctx, cancel, ready := s.ready(ctx, inv)
+	if !ready {
+		return
 	}
-	if !spec.OwnTimeLimit {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, s.m.limits.ToolCall, toolTimeout(s.m.limits.ToolCall))
-		defer cancel()
-	}
-	inv.untold = !spec.ReadOnly && !spec.Delegates && !spec.TellsChanges && spec.Follows == ""
+	defer cancel()
 	res, err := inv.prepared.Run(ctx, inv.call)
+	inv.ran(ctx, &res, err)
+}
+
+// ran makes what the tool has returned the outcome of the call.
+func (inv *invocation) ran(ctx context.Context, res *tool.Result, err error) {
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		res = tool.Errorf("%s: %s", inv.Name, errtext.Of(err))
+		*res = tool.Errorf("%s: %s", inv.Name, errtext.Of(err))
 	}
-	inv.end(CallResult{Result: res})
+	inv.end(CallResult{Result: *res})
+}
+
+// ready returns the context of a call that is to be run; else the call is over.
+func (s *Session) ready(ctx context.Context, inv *invocation) (_ context.Context, cancel context.CancelFunc, ready bool) {
+	spec := inv.tool.Spec()
+	if !spec.ReadOnly && !spec.Delegates {
+		if err := s.flush(ctx); err != nil { // what is changed is known to have been begun
+			inv.end(CallResult{Result: tool.Errorf("%s was not run: %s", inv.Name, errtext.Of(err))})
+			return nil, nil, false
+		}
+	}
+	inv.untold = !spec.ReadOnly && !spec.Delegates && !spec.TellsChanges && spec.Follows == ""
+	if spec.OwnTimeLimit {
+		return ctx, func() {}, true
+	}
+	ctx, cancel = context.WithTimeoutCause(ctx, s.m.limits.ToolCall, toolTimeout(s.m.limits.ToolCall))
+	return ctx, cancel, true
 }
 
 // toolTimeout is the error of a call whose time is over.

@@ -38,7 +38,7 @@ func (s *Session) consult(ctx context.Context, h *Helper, prompt string) (answer
 	if err != nil {
 		return "", usage, err
 	}
-	defer func() { s.settle(reserved, usage, err) }()
+	defer func() { s.settle(reserved, &usage, err) }()
 	return s.m.models.Answer(ctx, m, req)
 }
 

@@ -77,7 +77,7 @@ func (inv *invocation) leave() {
 // invoke takes a tool call through the gate: it judges it, asks where the rules
 // say so, runs it, and announces the outcome. It is the only caller of a tool.
 // What has been done of it, by [Session.start], is not done again.
-func (s *Session) invoke(ctx context.Context, inv *invocation) CallResult {
+func (s *Session) invoke(ctx context.Context, inv *invocation) {
 	inv.session = s
 	if inv.call == nil && !inv.over {
 		s.admitGuarded(ctx, inv, true)
@@ -86,7 +86,7 @@ func (s *Session) invoke(ctx context.Context, inv *invocation) CallResult {
 		s.run(ctx, inv)
 	}
 	inv.leave()
-	return inv.res
+	inv.prepared, inv.call = nil, nil // what they hold is not kept until the others of the step are over
 }
 
 // start does of a call what needs no waiting.
@@ -101,10 +101,9 @@ func (s *Session) start(ctx context.Context, inv *invocation) {
 }
 
 // invokeAll takes the tool calls of one message through the gate, side by
-// side, and returns their results in the order of the calls. Calls of tools
-// that delegate wait for nothing here; of the others, [Limits.StepCalls] run at
-// once. times is how often in a row the model has made them. What has its outcome
-// is not run, and what has passed the gate before is not judged.
+// side, and returns their results in the order of the calls. times is how often in a row
+// the model has made them. What has its outcome is not run, and what has passed the gate
+// before is not judged.
 func (s *Session) invokeAll(ctx context.Context, all []*invocation, times int) []model.ToolResult {
 	var delegated, others []*invocation
 	for _, inv := range all {
@@ -123,6 +122,21 @@ func (s *Session) invokeAll(ctx context.Context, all []*invocation, times int) [
 			others = append(others, inv)
 		}
 	}
+	if len(delegated) == 0 && len(others) == 1 {
+		s.invoke(ctx, others[0])
+	} else {
+		s.invokeBeside(ctx, delegated, others)
+	}
+	results := make([]model.ToolResult, len(all))
+	for i, inv := range all {
+		results[i] = model.ToolResult{ToolCallID: inv.ID, Text: inv.res.Text, IsError: inv.res.IsError}
+	}
+	return results
+}
+
+// invokeBeside runs tool calls side by side. Calls of tools that delegate wait for nothing
+// here; of the others, [Limits.StepCalls] run at once.
+func (s *Session) invokeBeside(ctx context.Context, delegated, others []*invocation) {
 	var running sync.WaitGroup
 	s.startAll(ctx, delegated, &running)
 	slots := make(chan struct{}, s.m.limits.StepCalls)
@@ -134,11 +148,6 @@ func (s *Session) invokeAll(ctx context.Context, all []*invocation, times int) [
 		})
 	}
 	running.Wait()
-	results := make([]model.ToolResult, len(all))
-	for i, inv := range all {
-		results[i] = model.ToolResult{ToolCallID: inv.ID, Text: inv.res.Text, IsError: inv.res.IsError}
-	}
-	return results
 }
 
 // starters is how many calls of tools that delegate are started at once:

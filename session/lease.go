@@ -13,10 +13,14 @@ import (
 
 // startKeeper takes the lease of m's process and keeps it until m is closed, or the
 // connection is.
-func startKeeper(ctx context.Context, m *Manager) (*lease.Keeper, error) {
-	return lease.Start(ctx, m.store.Leases(), lease.Options{
-		BootID: m.bootID, TakesOver: m.takesOver, Taken: m.dropTaken, Sweep: m.sweep, Logger: m.log,
+func startKeeper(ctx context.Context, m *Manager) (k *lease.Keeper, err error) {
+	err = m.bus.Opening(ctx, func(ctx context.Context) (err error) {
+		k, err = lease.Start(ctx, m.store.Leases(), lease.Options{
+			BootID: m.bootID, TakesOver: m.takesOver, Taken: m.dropTaken, Sweep: m.sweep, Logger: m.log,
+		})
+		return err
 	})
+	return k, err
 }
 
 // sweep ends the sessions of processes that have gone, and those of this one that are
@@ -24,13 +28,7 @@ func startKeeper(ctx context.Context, m *Manager) (*lease.Keeper, error) {
 // was not stored in time, and what is on its way may still do it. It forgets those that
 // are kept no longer.
 func (m *Manager) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
-	m.mu.Lock()
-	lost := make(map[string]bool, len(m.lost))
-	for id, p := range m.lost {
-		lost[id] = p == nil || p.Err() != nil // else what is on its way of it ends it
-	}
-	m.mu.Unlock()
-	n, err := m.recover(ctx, k, func(id string) bool { return lost[id] })
+	n, err := m.endLost(ctx, k, false)
 	if ctx.Err() != nil {
 		return false
 	}
@@ -39,13 +37,6 @@ func (m *Manager) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 	}
 	done = err == nil
 	if done {
-		m.mu.Lock()
-		for id, over := range lost {
-			if over {
-				delete(m.lost, id)
-			}
-		}
-		m.mu.Unlock()
 		_, err = m.store.Expire(ctx, m.retention, time.Now())
 		if err == nil {
 			_, err = m.store.CleanUp(ctx)
@@ -57,15 +48,16 @@ func (m *Manager) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 	return done
 }
 
-// recover is [store.Store.RecoverAs], once at a time.
-func (m *Manager) recover(ctx context.Context, k *lease.Keeper, lost func(id string) bool) (ended int, err error) {
+// recover is [store.Store.RecoverAs], once at a time. leave leaves the sessions of others.
+func (m *Manager) recover(ctx context.Context, k *lease.Keeper, leave bool, lost func(id string) *store.Record) (ended int, err error) {
 	m.recovering.Lock()
 	defer m.recovering.Unlock()
-	left, err := m.mayRecover(ctx)
-	if err != nil {
-		return 0, err
+	if !leave {
+		if leave, err = m.mayRecover(ctx); err != nil {
+			return 0, err
+		}
 	}
-	return m.store.RecoverAs(ctx, k, store.RecoverOptions{Lost: lost, Adopter: m.adopter, Leave: left})
+	return m.store.RecoverAs(ctx, k, store.RecoverOptions{Lost: lost, Adopter: m.adopter, Leave: leave})
 }
 
 // dropTaken stops the sessions of this process that another one has ended; all: every
@@ -122,9 +114,7 @@ func (s *Session) lose(r *store.Record) error {
 	}
 	s.m.log.Warn("a session is stopped: another process has ended it", "session", s.id, "status", r.Status)
 	s.record, s.broken = *r, err
-	s.m.mu.Lock()
-	s.m.lost[s.id] = nil
-	s.m.mu.Unlock()
+	s.m.lose(lostSession{session: s, taken: true})
 	if s.clock != nil {
 		s.clock.Cancel(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
@@ -57,7 +58,7 @@ type Outcome struct {
 // answered. It blocks until everything it started has ended. It fails if the
 // session has no model or has ended.
 func (s *Session) Prompt(ctx context.Context, prompt string) Outcome {
-	return s.Begin(ctx, prompt).Run()
+	return *s.Begin(ctx, prompt).Run()
 }
 
 // Turn is one turn of a session, from [Session.Begin] to the end of [Turn.Run].
@@ -70,15 +71,18 @@ type Turn struct {
 
 	clock  *lifetime.Clock // nil means not started
 	inTime func()          // ends the watch over the budget's time; nil means not started
-	err    error           // of the start
-	next   string          // the id of the next message of the model
-	below  func() bool     // takes the turn out of the context that it began in; nil means it can't be
+
+	callTimer *time.Timer // of the model call that runs, or was last; nil means there was none
+	err       error       // of the start
+	next      string      // the id of the next message of the model
+	below     func() bool // takes the turn out of the context that it began in; nil means it can't be
 
 	corrections int              // answers that were not accepted
 	said        string           // by the model, last
 	stop        model.StopReason // of its last answer
 	final       bool             // which was the one that its steps were used up for
 	repairs     int              // answers whose checks failed
+	out         Outcome          // once it is over
 }
 
 // Begin returns a turn that is to be run, or released.
@@ -130,38 +134,46 @@ func (t *Turn) open() error {
 	s.task = len(s.messages)
 	s.deliver([]notice{{id: cmp.Or(s.promptID, store.NewID("msg")), text: resident + t.told()}})
 	s.promptID = ""
-	s.status(event.StatusStreaming)
-	t.next = store.NewID("msg")
+	t.announce()
 	return nil
 }
 
-// Run runs the loop, as [Session.Prompt] does.
-func (t *Turn) Run() Outcome {
+// Run runs the loop, as [Session.Prompt] does. Its frames are small, as those of all that
+// it calls up to the model's answer: thousands of turns may wait there, each with the stack
+// of a goroutine.
+func (t *Turn) Run() *Outcome {
 	defer t.Release()
 	if t.s.lasting { // who stops it waits for the turn
 		if err := t.s.begin(); err != nil {
-			return t.outcome("", err)
+			t.end("", err)
+			return &t.out
 		}
 		defer t.s.finish()
 	}
 	if t.clock == nil {
 		t.Start()
 	}
-	defer t.clock.Stop()
-	defer t.inTime()
-	defer t.unwatchStall()
-	text, err := "", t.err
-	if err == nil {
-		text, err = t.guarded()
+	defer t.stopClocks()
+	if t.err != nil {
+		t.end("", t.err)
+	} else {
+		t.end(t.loop())
 	}
-	return t.outcome(text, err)
+	return &t.out
 }
 
-// outcome tells how the turn has ended.
-func (t *Turn) outcome(text string, err error) Outcome {
-	out := Outcome{Status: store.Completed, Text: text, Stop: t.stop, OutOfSteps: t.final}
+func (t *Turn) stopClocks() {
+	t.unwatchStall()
+	t.inTime()
+	t.clock.Stop()
+}
+
+// end notes how the turn has ended.
+func (t *Turn) end(text string, err error) {
+	t.out = Outcome{Status: store.Completed, Text: text, Stop: t.stop, OutOfSteps: t.final}
+	out := &t.out
 	if err == nil {
-		return out
+		return
 	}
 	out.Status, out.Text, out.Err = store.Failed, "", err
 	var limit *lifetime.TimeLimitError
@@ -183,45 +195,54 @@ func (t *Turn) outcome(text string, err error) Outcome {
 		out.Status, out.Err = store.Failed, broken
 	}
 	out.Partial = t.said
-	return out
 }
 
-// guarded makes a panic an error of the turn, so that the session is ended
-// like any other.
-func (t *Turn) guarded() (text string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			t.s.m.log.Error("a turn panicked", "session", t.s.id, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("internal error: %v", p)
-		}
-	}()
-	return t.loop()
+// guard makes a panic an error of the turn, so that the session is ended like any other.
+// It is deferred.
+func (t *Turn) guard(err *error) {
+	if p := recover(); p != nil {
+		t.s.m.log.Error("a turn panicked", "session", t.s.id, "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("internal error: %v", p)
+	}
 }
 
 // loop runs step after step.
-func (t *Turn) loop() (string, error) {
-	done := t.done()
-	if done.answer != nil {
-		return *done.answer, nil
+func (t *Turn) loop() (text string, err error) {
+	defer t.guard(&err)
+	if t.before != nil && t.before.answer != nil {
+		return *t.before.answer, nil
 	}
-	if err := t.route(); err != nil {
+	if err := t.approach(); err != nil {
 		return "", err
 	}
-	if done.step != nil {
-		if err := t.finishStep(); err != nil {
-			return "", err
-		}
-		t.s.status(event.StatusStreaming)
-		t.next = store.NewID("msg")
-	}
-	for step := done.steps + 1; ; step++ {
+	for step := t.done().steps + 1; ; step++ {
 		a := &answer{id: t.next, final: step > t.s.maxSteps}
 		if text, over, err := t.step(step, a); over || err != nil {
 			return text, err
 		}
-		t.s.status(event.StatusStreaming)
-		t.next = store.NewID("msg")
+		t.announce()
 	}
+}
+
+// approach does what comes before the first step.
+func (t *Turn) approach() error {
+	if err := t.route(); err != nil {
+		return err
+	}
+	if t.done().step == nil {
+		return nil
+	}
+	if err := t.finishStep(); err != nil {
+		return err
+	}
+	t.announce()
+	return nil
+}
+
+// announce begins another message of the model.
+func (t *Turn) announce() {
+	t.s.status(event.StatusStreaming)
+	t.next = store.NewID("msg")
 }
 
 // step asks the model for an answer, and does what follows from it. over: the turn
@@ -231,13 +252,21 @@ func (t *Turn) step(step int, a *answer) (text string, over bool, err error) {
 	ctx, end := s.beginStep(t.Context(), a.final)
 	defer end()
 	err = t.askModel(ctx, a)
-	t.said = cmp.Or(a.text.String(), t.said)
-	if err != nil {
-		if t.interrupted(ctx) {
-			return "", false, nil
-		}
-		return "", false, err
+	if said := a.text.String(); said != "" {
+		t.said = said
 	}
+	switch {
+	case err == nil:
+		return t.follow(ctx, step, a)
+	case t.interrupted(ctx):
+		return "", false, nil
+	}
+	return "", false, err
+}
+
+// follow does what follows from an answer of the model.
+func (t *Turn) follow(ctx context.Context, step int, a *answer) (text string, over bool, err error) {
+	s := t.s
 	t.stop, t.final = a.stop, a.final
 	if len(a.message.ToolCalls) == 0 || a.final {
 		if !a.final && a.stop != model.StopRefusal {
@@ -301,8 +330,12 @@ func (t *Turn) askModel(ctx context.Context, a *answer) error {
 	if err == nil || !models.Overflows(err) {
 		return err
 	}
-	if made, failed := t.compact(ctx, true); !made || failed != nil {
-		return cmp.Or(failed, err)
+	made, failed := t.compact(ctx, true)
+	switch {
+	case failed != nil:
+		return failed
+	case !made:
+		return err
 	}
 	return t.callModel(ctx, a)
 }

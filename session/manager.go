@@ -44,7 +44,7 @@ type Manager struct {
 
 	mu   sync.Mutex
 	live map[string]*Session
-	lost map[string]*eventbus.Publisher // see Manager.sweep
+	lost map[string]lostSession
 }
 
 // OpenManager opens the session store of the bus's workspace, and takes a lease
@@ -81,7 +81,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		log:        log,
 		bootID:     store.NewID("boot"),
 		live:       make(map[string]*Session),
-		lost:       make(map[string]*eventbus.Publisher),
+		lost:       make(map[string]lostSession),
 	}
 	sessions.TellEnds(func(r *store.Record) { m.note(EndRecord(r)) })
 	m.index = sessions.StartIndex(m.log)

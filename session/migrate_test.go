@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
@@ -58,7 +60,7 @@ func TestSchema1(t *testing.T) {
 		"ses_killed":           {Status: store.Interrupted, Steps: 1},
 	} {
 		r := e.stored(id)
-		if r.Status != want.Status || r.Agent != want.Agent || r.Steps != want.Steps || r.Depth != want.Depth || !r.Closed || r.Schema != 3 {
+		if r.Status != want.Status || r.Agent != want.Agent || r.Steps != want.Steps || r.Depth != want.Depth || !r.Closed || r.Schema != store.RecordSchema {
 			t.Errorf("%s: %+v", id, r)
 		}
 	}
@@ -112,5 +114,51 @@ func TestForeignSchema(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSchema3: what a worker of before schema 4 has stored (testdata/schema3.txt, by such
+// a one), with the kind of each entry and event in its subject, is read as today's, and
+// ended wherever that worker was killed.
+func TestSchema3(t *testing.T) {
+	data, err := os.ReadFile("testdata/schema3.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(data), "\n")
+	log, records, _ := strings.Cut(string(data), "$KV.")
+	root := event.Path(nil).Child("ses_nm2o3hjfrjdrmzl2", "")
+	child := root.Child("ses_teizfnq3gjqk2his", "explore")
+
+	e := newEnv(t, turns{say("and again")}, nil)
+	e.clear(eventbus.Stream, "KV_AGENT_SESSIONS")
+	sessions := e.stores(log + "$KV." + records)
+	messages, err := sessions.Messages(t.Context(), child.IDs()[1])
+	if err != nil || len(messages) != 8 {
+		t.Errorf("%d messages, %v, want 8: the prompt, three of calls with their results, the answer", len(messages), err)
+	}
+	r := e.stored(child.IDs()[1])
+	if answer, err := sessions.LastAnswer(t.Context(), r); err != nil || !strings.HasPrefix(answer, "`a.go:4`") {
+		t.Errorf("the answer %q, %v", answer, err)
+	}
+	if n, err := sessions.Rebuild(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d records are not as the logs have them, %v", n, err)
+	}
+	rest, err := sessions.Remaining(t.Context(), r, 1)
+	if err != nil || !rest.More || rest.Live {
+		t.Errorf("what remains of its stream: %+v, %v", rest, err)
+	}
+
+	for n := 2; n <= strings.Count(log, "\n"); n += 3 {
+		e.clear(eventbus.Stream, "KV_AGENT_SESSIONS", "KV_AGENT_APPROVALS")
+		e.stores(strings.Join(lines[:n], ""))
+		e.gone("boot_7yuiu63pbk4xadhg")
+		begun := []event.Path{root}
+		if n > 6 {
+			begun = append(begun, child)
+		}
+		if t.Run(fmt.Sprint(n), func(t *testing.T) { e.checkRecovery(t, begun) }); t.Failed() {
+			return
+		}
 	}
 }

@@ -65,7 +65,7 @@ func (m *Manager) enlist(s *Session) {
 	m.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m.index.Put(indexed{s}, s.record)
+	s.index()
 }
 
 // newSession returns the session that a spec is about. Nothing is stored of it.

@@ -75,12 +75,3 @@ func (s *Session) waits() bool {
 		}
 	}
 }
-
-// leave leaves a session that has not ended in the store to the sweeps, which end it
-// once the store allows it and what is on its way of it is stored, or given up.
-func (s *Session) leave() {
-	stream := s.stream()
-	s.m.mu.Lock()
-	defer s.m.mu.Unlock()
-	s.m.lost[s.id] = stream
-}

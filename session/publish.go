@@ -42,9 +42,7 @@ func (s *Session) status(status event.Status) {
 // publish hands an event to the stream, masked. What goes on with the session needs the
 // whole of some: that goes to its log. Where the store fails the session is broken, and ends.
 func (s *Session) publish(ev event.Event) {
-	if s.m.keeper.Away() { // somebody may have ended the session meanwhile
-		s.m.keeper.Renew(s.background)
-	}
+	s.m.keeper.Assure(s.background) // somebody may have ended the session meanwhile
 	if s.taken.Load() {
 		return // its last event is stored
 	}
@@ -188,5 +186,6 @@ func (s *Session) Settle(ctx context.Context) (seq uint64, err error) {
 	if err := s.flush(ctx); err != nil {
 		return 0, err
 	}
-	return s.m.bus.LastSeq(ctx, s.path, event.StatusChange{}.Type())
+	last, err := s.m.bus.Last(ctx, s.path, event.StatusChange{}.Type())
+	return last.Seq, err
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -191,7 +190,8 @@ func (s *Session) Do(ctx context.Context, name string, args json.RawMessage, pre
 		s.finish()
 		return CallResult{}, err
 	}
-	return s.invoke(ctx, inv), s.brokenBy()
+	s.invoke(ctx, inv)
+	return inv.res, s.brokenBy()
 }
 
 // answered ends a call of a caller, whose outcome is announced.
@@ -234,12 +234,15 @@ func (s *Session) change(f func(*store.Record) error) error {
 	if err := f(&next); err != nil {
 		return err
 	}
-	if reflect.DeepEqual(next, s.record) {
-		return nil
-	}
 	s.record = next
 	if !s.ending { // then its end is written
-		s.m.index.Put(indexed{s}, next)
+		s.m.index.Put(indexed{s}, &next)
 	}
 	return nil
+}
+
+// index has the record written as it is now. s.mu is held.
+func (s *Session) index() {
+	r := s.record
+	s.m.index.Put(indexed{s}, &r)
 }

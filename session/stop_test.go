@@ -182,8 +182,8 @@ func TestSettle(t *testing.T) {
 		t.Fatal(err)
 	}
 	last, err := e.bus.Last(t.Context(), s.Path(), event.StatusChange{}.Type())
-	if err != nil || !strings.Contains(string(last), `"idle"`) {
-		t.Errorf("its last status is %s, %v", last, err)
+	if err != nil || !strings.Contains(string(last.Raw), `"idle"`) {
+		t.Errorf("its last status is %s, %v", last.Raw, err)
 	}
 	if newest, err := e.bus.Newest(t.Context()); err != nil || seq == 0 || seq > newest {
 		t.Errorf("the number of the event is %d of %d, %v", seq, newest, err)

@@ -174,10 +174,7 @@ func (t *Turn) done() before {
 // goOn does what comes before the first model call of a turn that goes on.
 func (t *Turn) goOn() error {
 	s, done := t.s, t.done()
-	if done.answer != nil {
-		return nil
-	}
-	if done.step != nil {
+	if done.answer != nil || done.step != nil {
 		return nil
 	}
 	if done.steps >= s.maxSteps {

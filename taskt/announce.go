@@ -73,11 +73,11 @@ func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.L
 
 // lastAnnounced returns the newest stored event, or nil.
 func lastAnnounced(ctx context.Context, bus *eventbus.Bus) (*event.AgentsChanged, error) {
-	raw, err := bus.Last(ctx, event.WorkspacePath(), event.AgentsChanged{}.Type())
-	if err != nil || raw == nil {
+	newest, err := bus.Last(ctx, event.WorkspacePath(), event.AgentsChanged{}.Type())
+	if err != nil || newest.Seq == 0 {
 		return nil, err
 	}
-	ev, err := event.Decode(raw)
+	ev, err := event.Decode(newest.Raw)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (c *call) runBeside(ctx context.Context) {
 	}
 	out := c.child.Begin(ctx, c.prompt).Run()
 	c.slot.release()
-	c.over(ctx, &out)
+	c.over(ctx, out)
 }
 
 // over ends the child, and tells its parent of that.

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/lease"
@@ -138,7 +139,7 @@ func TestKilledTree(t *testing.T) {
 	bus := openBus(t, t.TempDir())
 	texts := make(map[string]string) // of the messages about those that have completed
 	for n := 1; n <= len(stored); n++ {
-		if (n-1)%step != 0 && !strings.HasSuffix(stored[n-1].Subject, ".opened") {
+		if kind, _ := bustest.Stored(stored[n-1]); (n-1)%step != 0 && kind != "opened" {
 			continue
 		}
 		killAt(t, bus, stored[:n], boot)

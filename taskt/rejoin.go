@@ -100,7 +100,7 @@ func (s *Service) outcome(ctx context.Context, made *tool.Call, childID string) 
 // not come any more.
 func (c *call) forsake(ctx context.Context) {
 	for _, below := range c.waits {
-		if below.result == nil {
+		if !below.begun {
 			below.result = &Result{Agent: below.agent}
 			below.finish(ctx, below.result, &session.Outcome{Status: store.Cancelled, Err: errors.New("the session that called it has ended")})
 		}

@@ -290,6 +290,5 @@ func (n *adoption) endWithCalls(s *session.Session) {
 // goOn is [call.runBeside] for a subagent that was taken over: it waits for its turn.
 func (c *call) goOn(ctx context.Context) {
 	c.turn = c.child.Continue(ctx)
-	out, _ := c.runTurn() // it was in the background before
-	c.over(ctx, &out)
+	c.over(ctx, c.runTurn())
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
@@ -115,7 +116,7 @@ func pathOf(t *testing.T, stored []*nats.Msg, sessions int) event.Path {
 	t.Helper()
 	for _, m := range stored {
 		var opened struct{ Path event.Path }
-		if strings.HasSuffix(m.Subject, ".opened") && json.Unmarshal(m.Data, &opened) == nil && len(opened.Path) == sessions {
+		if kind, data := bustest.Stored(m); kind == "opened" && json.Unmarshal(data, &opened) == nil && len(opened.Path) == sessions {
 			return opened.Path
 		}
 	}

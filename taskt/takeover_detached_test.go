@@ -7,6 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/store"
 )
@@ -62,7 +63,7 @@ func detachedOf(t *testing.T, stored []*nats.Msg) (path event.Path, begun int) {
 			Detached bool       `json:"detached"`
 			Path     event.Path `json:"path"`
 		}
-		if json.Unmarshal(m.Data, &opened) == nil && opened.Detached {
+		if _, data := bustest.Stored(m); json.Unmarshal(data, &opened) == nil && opened.Detached {
 			return opened.Path, find(t, stored, opened.Path[len(opened.Path)-1].SessionID, "message")
 		}
 	}
@@ -74,7 +75,8 @@ func detachedOf(t *testing.T, stored []*nats.Msg) (path event.Path, begun int) {
 func find(t *testing.T, stored []*nats.Msg, id, kind string) int {
 	t.Helper()
 	for i, m := range stored {
-		if strings.HasSuffix(m.Subject, id+"."+kind) {
+		own := m.Subject[:strings.LastIndexByte(m.Subject, '.')]
+		if has, _ := bustest.Stored(m); has == kind && strings.HasSuffix(own, id) {
 			return i + 1
 		}
 	}

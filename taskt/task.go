@@ -66,7 +66,8 @@ type call struct {
 	in      Input
 	opened  func(childID string) // told of the child; nil means nobody waits for it
 	target
-	result *Result // nil means not begun
+	begun  bool
+	result *Result // nil means not known yet
 
 	within context.Context // of a caller's own call: what runs in the background ends with it; nil means with its parent alone
 	ended  chan struct{}   // closed: final is set; nil means it does not run in the background
@@ -128,8 +129,9 @@ func (c *call) Values() ([]permission.Value, error) {
 // Begin implements [tool.Beginner]: it opens the child, and starts its turn if it
 // has a slot.
 func (c *call) Begin(ctx context.Context, call *tool.Call) {
-	c.result = &Result{Agent: c.agent, Status: store.Failed}
+	c.begun = true
 	if c.inBackground() {
+		c.result = &Result{Agent: c.agent, Status: store.Failed}
 		if err := c.beginBeside(ctx, call); err != nil {
 			c.result.Fail(ctx, err)
 		}
@@ -138,6 +140,7 @@ func (c *call) Begin(ctx context.Context, call *tool.Call) {
 	taken := c.child != nil
 	if !taken {
 		if err := c.open(ctx, call); err != nil {
+			c.result = &Result{Agent: c.agent, Status: store.Failed}
 			c.result.Fail(ctx, err)
 			return
 		}
@@ -257,43 +260,52 @@ func (c *call) open(ctx context.Context, call *tool.Call) error {
 // Run implements [tool.Prepared]: it runs the child, in the caller's own
 // goroutine. Its frames are small: see [tool.Beginner].
 func (c *call) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
-	if c.result == nil {
+	if !c.begun {
 		c.Begin(ctx, call)
 	}
 	if c.child != nil && c.ended == nil {
 		c.moving.begin(call)
-		out, leave := c.runTurn()
-		if leave != nil {
-			defer leave()
-		}
-		c.finish(ctx, c.result, &out)
-		if leave != nil {
-			c.tellEnd(c.result)
-		}
+		c.conclude(ctx, c.runTurn())
 	}
 	return tool.Result{Text: c.result.Told(), IsError: c.result.Err != nil}, nil
 }
 
-// runTurn runs the child's turn once it has a slot. leave is that of [moving.end].
-func (c *call) runTurn() (out session.Outcome, leave func()) {
-	defer func() {
-		leave = c.moving.end()
-		if c.slot != nil {
-			c.slot.release()
-		}
-	}()
+// conclude ends the child, and tells its parent of that if it was moved to the background.
+func (c *call) conclude(ctx context.Context, out *session.Outcome) {
+	leave := c.moving.end()
+	if leave != nil {
+		defer leave()
+	}
+	c.result = &Result{Agent: c.agent}
+	c.finish(ctx, c.result, out)
+	if leave != nil {
+		c.tellEnd(c.result)
+	}
+}
+
+// runTurn runs the child's turn once it has a slot.
+func (c *call) runTurn() *session.Outcome {
+	defer c.vacate()
 	if c.slot == nil {
-		if err := c.wait(); err != nil {
-			c.turn.Release()
-			return session.Outcome{Status: store.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}, nil
+		if out := c.wait(); out != nil {
+			return out
 		}
 	}
-	return c.turn.Run(), nil
+	return c.turn.Run()
+}
+
+// vacate ends what [call.runTurn] has begun.
+func (c *call) vacate() {
+	c.moving.end()
+	if c.slot != nil {
+		c.slot.release()
+	}
 }
 
 // wait waits for a slot. Meanwhile the clocks of those above stand still, as long as they
-// wait for the child.
-func (c *call) wait() error {
+// wait for the child. It returns the outcome of a turn that was cancelled before it had one;
+// nil means it has.
+func (c *call) wait() *session.Outcome {
 	m := &c.moving
 	m.mu.Lock()
 	if m.leave == nil {
@@ -304,10 +316,14 @@ func (c *call) wait() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.release()
-	if c.slot = slot; slot != nil && m.leave != nil {
+	if err != nil {
+		c.turn.Release()
+		return &session.Outcome{Status: store.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
+	}
+	if c.slot = slot; m.leave != nil {
 		slot.hold(c.agent, c.child.ID())
 	}
-	return err
+	return nil
 }
 
 // finish ends the child, and fills in its result.

@@ -1,8 +1,12 @@
-// Package bustest opens buses for tests.
+// Package bustest opens buses for tests, and reads what they store.
 package bustest
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/eventbus"
 )
@@ -20,4 +24,17 @@ func Open(t testing.TB, opts *eventbus.Options) *eventbus.Bus {
 		}
 	})
 	return bus
+}
+
+// Stored returns which entry of a session's log, or event, a message of the event stream
+// is: its kind and its content, or the last token of its subject and all of it.
+func Stored(m *nats.Msg) (kind string, content json.RawMessage) {
+	kind = m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	var entry map[string]json.RawMessage
+	if kind == "entry" && json.Unmarshal(m.Data, &entry) == nil {
+		for kind, content := range entry {
+			return kind, content
+		}
+	}
+	return kind, m.Data
 }

@@ -20,6 +20,22 @@ type Unknown struct {
 	Raw      json.RawMessage // the whole event
 }
 
+var typeField = []byte(`{"type":"`)
+
+// TypeOf returns the type of an event. It is empty where the JSON is not that of an event.
+func TypeOf(data []byte) string {
+	if rest, ok := bytes.CutPrefix(data, typeField); ok {
+		if end := bytes.IndexByte(rest, '"'); end > 0 && bytes.IndexByte(rest[:end], '\\') < 0 {
+			return string(rest[:end])
+		}
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal(data, &head)
+	return head.Type
+}
+
 // Decode reads one event. A type that this version does not know becomes an
 // [Unknown], so that a newer worker's events pass through an older client.
 func Decode(data []byte) (Event, error) {

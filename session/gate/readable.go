@@ -15,8 +15,12 @@ import (
 // Readable returns what reports whether neither read_file nor the tool of a name, which
 // lists or searches, would be denied for a path: by the rules of its first use.
 func (p *Policy) Readable(r *Rules, who permission.Who, workspace permission.Workspace, name string) func(path string) bool {
-	judge := sync.OnceValue(func() func(string) bool { return p.pathJudge(r, who, workspace, name) })
-	return func(path string) bool { return judge()(path) }
+	var once sync.Once
+	var judge func(path string) bool
+	return func(path string) bool {
+		once.Do(func() { judge = p.pathJudge(r, who, workspace, name) })
+		return judge(path)
+	}
 }
 
 func (p *Policy) pathJudge(r *Rules, who permission.Who, workspace permission.Workspace, name string) func(path string) bool {

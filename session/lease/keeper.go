@@ -58,6 +58,7 @@ type Keeper struct {
 	closed   bool
 
 	sign   atomic.Pointer[time.Time] // when this process was last known to be taken for alive
+	failed atomic.Pointer[time.Time] // when a renewal failed the last time; nil means none has
 	others view
 	claims map[string]uint64 // revisions of the claims of this process: Sweep's alone
 }
@@ -182,6 +183,8 @@ func (k *Keeper) Renew(ctx context.Context) {
 		}
 	}
 	if err != nil {
+		now := time.Now()
+		k.failed.Store(&now)
 		k.others.failed()
 		if ctx.Err() == nil || !errors.Is(context.Cause(ctx), context.Canceled) {
 			k.log.Warn("the lease of this process could not be renewed", "err", err)
@@ -251,9 +254,18 @@ func (k *Keeper) signed() {
 	k.sign.Store(&now)
 }
 
-// Away reports whether others may soon take this process for gone: its last sign is
-// older than half of [Time].
-func (k *Keeper) Away() bool { return elapsed(*k.sign.Load(), time.Now()) > Time/2 }
+// Assure renews the lease if others may soon take this process for gone: its last sign is
+// older than half of [Time]. Within a Renewal of a try that has failed it does nothing:
+// each event of each session would wait for the store.
+func (k *Keeper) Assure(ctx context.Context) {
+	now := time.Now()
+	if at := k.failed.Load(); at != nil && elapsed(*at, now) < Renewal {
+		return
+	}
+	if elapsed(*k.sign.Load(), now) > Time/2 {
+		k.Renew(ctx)
+	}
+}
 
 // elapsed is the time between two moments, by the monotonic clock or by the wall clock,
 // whichever is longer: the monotonic clock stands still while the machine sleeps.

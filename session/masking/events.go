@@ -69,7 +69,8 @@ func Event(ev event.Event) (shown event.Event, differs bool) {
 	return ev, false
 }
 
-// show returns the masked event if it differs, and else the one that came.
+// show returns the masked event if it differs, and else the one that came: an event without
+// a credential costs no memory.
 func show[E event.Event](m *masker, came event.Event, masked E) (event.Event, bool) {
 	if !m.differs {
 		return came, false

@@ -36,7 +36,7 @@ func Tools(live func(sessionID string) (Session, bool)) []tool.Tool {
 			live: live, name: "todo",
 			description: "Keeps your list of what is to be done, for work of several steps. Each call gives the whole list anew: " +
 				"set an item to in_progress before you begin it, and to done once it is. Who called you sees it.",
-			schema: fmt.Sprintf(`{"type":"object","properties":{"items":{"type":"array","maxItems":%d,"items":{"type":"object",`+
+			schema: fmt.Appendf(nil, `{"type":"object","properties":{"items":{"type":"array","maxItems":%d,"items":{"type":"object",`+
 				`"properties":{"text":{"type":"string","minLength":1,"maxLength":%d},"status":{"type":"string","enum":["pending","in_progress","done"]}},`+
 				`"required":["text","status"],"additionalProperties":false}}},"required":["items"],"additionalProperties":false}`, maxTodos, maxTodoBytes),
 			check: checkTodo, note: noteTodo,
@@ -44,7 +44,7 @@ func Tools(live func(sessionID string) (Session, bool)) []tool.Tool {
 		&noteTool[event.Plan]{
 			live: live, name: "plan",
 			description: "Keeps your plan: how you go about the task, in Markdown. Each call gives the whole plan anew. Who called you sees it.",
-			schema:      `{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}`,
+			schema:      json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}`),
 			check:       checkPlan, note: notePlan,
 		},
 	}
@@ -52,15 +52,16 @@ func Tools(live func(sessionID string) (Session, bool)) []tool.Tool {
 
 // noteTool is a tool whose arguments are the event that it publishes.
 type noteTool[E event.Event] struct {
-	live                      func(sessionID string) (Session, bool)
-	name, description, schema string
-	check                     func(E) error
-	note                      func(Session, E) string
+	live              func(sessionID string) (Session, bool)
+	name, description string
+	schema            json.RawMessage
+	check             func(E) error
+	note              func(Session, E) string
 }
 
 // Spec implements [tool.Tool].
 func (t *noteTool[E]) Spec() tool.Spec {
-	return tool.Spec{Name: t.name, Description: t.description, InputSchema: json.RawMessage(t.schema), ReadOnly: true, OwnTimeLimit: true, Follows: t.name}
+	return tool.Spec{Name: t.name, Description: t.description, InputSchema: t.schema, ReadOnly: true, OwnTimeLimit: true, Follows: t.name}
 }
 
 func (t *noteTool[E]) read(args json.RawMessage) (ev E, err error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 )
 
@@ -28,31 +29,46 @@ func (s *Store) activity(ctx context.Context, r *Record) (a Activity, err error)
 	if a.At, err = s.bus.LastTime(ctx, r.Path); err != nil {
 		return a, err
 	}
-	change, err := lastOf[event.StatusChange](ctx, s, r)
-	if err != nil || change == nil || change.Status != event.StatusExecutingTool && change.Status != event.StatusWaitingApproval {
-		return a, err
-	}
-	call, err := lastOf[event.ToolCallStart](ctx, s, r)
-	if call != nil {
-		a.Tool = call.ToolName
-	}
+	_, call, err := s.Doing(ctx, r)
+	a.Tool = call.ToolName
 	return a, err
 }
 
-// lastOf returns the newest event of a type that a session has published itself; nil means
-// there is none.
-func lastOf[E event.Event](ctx context.Context, s *Store, r *Record) (*E, error) {
-	var zero E
-	raw, err := s.bus.Last(ctx, r.Path, zero.Type())
-	if err != nil || raw == nil {
-		return nil, err
+// Doing returns the newest status of a session and, while calls of tools run, the one that
+// began last. Zero values: there is none.
+func (s *Store) Doing(ctx context.Context, r *Record) (status event.StatusChange, call event.ToolCallStart, err error) {
+	calling := uint64(0) // since which event
+	for d, err := range s.bus.Stored(ctx, r.Path, r.Path, status.Type(), 0) {
+		if err != nil {
+			return status, call, err
+		}
+		if status, err = own[event.StatusChange](d); err != nil {
+			return status, call, err
+		}
+		switch calls := status.Status == event.StatusExecutingTool || status.Status == event.StatusWaitingApproval; {
+		case !calls:
+			calling = 0
+		case calling == 0:
+			calling = d.Seq
+		}
 	}
-	ev, err := event.Decode(raw)
-	if err != nil {
-		return nil, err
+	if calling == 0 {
+		return status, call, nil
 	}
-	if ev, ok := ev.(E); ok {
-		return &ev, nil
+	for d, err := range s.bus.Stored(ctx, r.Path, r.Path, call.Type(), calling) {
+		if err != nil {
+			return status, call, err
+		}
+		if call, err = own[event.ToolCallStart](d); err != nil {
+			return status, call, err
+		}
 	}
-	return nil, nil
+	return status, call, nil
+}
+
+// own decodes an event of a session by itself.
+func own[E event.Event](d eventbus.Delivery) (E, error) {
+	_, ev, err := d.Event()
+	e, _ := ev.(E)
+	return e, err
 }

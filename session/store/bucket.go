@@ -44,7 +44,7 @@ func (s *Store) entries(ctx context.Context, bucket jetstream.KeyValue) ([]entry
 		return entries, err
 	}
 	// A key that has changed meanwhile may have moved behind the end of what was read.
-	missing, err := s.keys(ctx, stream, bucket)
+	missing, err := s.keys(ctx, stream, bucket, "*")
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +64,11 @@ func (s *Store) entries(ctx context.Context, bucket jetstream.KeyValue) ([]entry
 	return entries, nil
 }
 
-// keys returns the keys of this workspace in a bucket, deleted ones too.
-func (s *Store) keys(ctx context.Context, stream jetstream.Stream, bucket jetstream.KeyValue) (map[string]bool, error) {
+// keys returns the keys of this workspace in a bucket that match a filter, deleted ones
+// too.
+func (s *Store) keys(ctx context.Context, stream jetstream.Stream, bucket jetstream.KeyValue, filter string) (map[string]bool, error) {
 	prefix := "$KV." + bucket.Bucket() + "."
-	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(prefix+s.key("*")))
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(prefix+s.key(filter)))
 	if err != nil {
 		return nil, err
 	}

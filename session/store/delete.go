@@ -75,11 +75,11 @@ func (s *Store) deleteTree(ctx context.Context, top *Record) (int, error) {
 		if !r.Closed {
 			return 0, fmt.Errorf("session %s (%s) can't be deleted: %w", r.ID, r.Status, ErrRunning)
 		}
-		seq, err := s.bus.LastSeq(ctx, r.Path, event.ToolApprovalRequired{}.Type())
+		question, err := s.bus.Last(ctx, r.Path, event.ToolApprovalRequired{}.Type())
 		if err != nil {
 			return 0, err
 		}
-		asked = asked || seq > 0
+		asked = asked || question.Seq > 0
 	}
 	slices.SortFunc(tree, func(a, b *Record) int { return b.Depth - a.Depth }) // the session itself last
 	var approvals []*Approval

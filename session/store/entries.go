@@ -112,13 +112,13 @@ func (e LogEntry) AppendTo(ctx context.Context, p *eventbus.Publisher) error {
 	return p.Append(ctx, e.kind, data)
 }
 
-// appendOnce stores the entry and waits, unless one of its kind is stored of the session.
-func (e LogEntry) appendOnce(ctx context.Context, p *eventbus.Publisher) error {
+// appendFirst stores the entry and waits, unless the session has an entry.
+func (e LogEntry) appendFirst(ctx context.Context, p *eventbus.Publisher) error {
 	data, err := json.Marshal(e.data)
 	if err != nil {
 		panic(err)
 	}
-	return p.AppendOnce(ctx, e.kind, data)
+	return p.AppendFirst(ctx, e.kind, data)
 }
 
 // OpenedEntry is the entry that a session's log begins with. callID is the call that has

@@ -53,17 +53,17 @@ func (s *Store) findings(ctx context.Context, check *Check, stored map[string]or
 	incompletes := make(map[string]*IncompleteError)
 	for _, id := range slices.Sorted(maps.Keys(stored)) {
 		r := stored[id].Record
-		if r.Schema < RecordSchema || !r.Closed {
+		if !r.Closed {
 			continue
 		}
 		if begun[id] > 0 && len(losses) == 0 {
 			continue // nothing was lost since: its end is behind its beginning
 		}
-		end, err := s.bus.LastSeq(ctx, r.Path, event.SessionEnd{}.Type())
+		end, err := s.bus.Last(ctx, r.Path, event.SessionEnd{}.Type())
 		if err != nil {
 			return err
 		}
-		if i := incomplete(r, begun[id], end, true, losses, oldest); i != nil {
+		if i := incomplete(r, begun[id], end.Seq, true, losses, oldest); i != nil {
 			incompletes[id] = i
 		}
 	}

@@ -29,7 +29,7 @@ func (s *Store) FollowNew(ctx context.Context, path event.Path) (since uint64, s
 	if err != nil {
 		return 0, nil, err
 	}
-	if end != nil {
+	if end.Seq > 0 {
 		return now, func(func(eventbus.Delivery, error) bool) {}, nil
 	}
 	asked, err := s.pendingQuestions(ctx, path, now)
@@ -64,12 +64,12 @@ type Rest struct {
 // Remaining returns what the stream of a record's session has from a sequence
 // number on. The error is that of the event store.
 func (s *Store) Remaining(ctx context.Context, record *Record, from uint64) (Rest, error) {
-	end, err := s.bus.LastSeq(ctx, record.Path, event.SessionEnd{}.Type())
+	end, err := s.bus.Last(ctx, record.Path, event.SessionEnd{}.Type())
 	switch {
 	case err != nil:
 		return Rest{}, fmt.Errorf("looking for the end of session %s: %w", record.ID, err)
-	case end > 0:
-		return Rest{More: from <= end}, nil
+	case end.Seq > 0:
+		return Rest{More: from <= end.Seq}, nil
 	}
 	// The end is not stored yet, or the store has dropped it by age.
 	rest := Rest{More: true, Live: true}
@@ -101,7 +101,7 @@ func (s *Store) pendingQuestions(ctx context.Context, path event.Path, upTo uint
 	}
 	var found []eventbus.Delivery
 	for _, of := range sessions {
-		for d, err := range s.bus.Stored(ctx, path, of, event.ToolApprovalRequired{}.Type()) {
+		for d, err := range s.bus.Stored(ctx, path, of, event.ToolApprovalRequired{}.Type(), 0) {
 			if err != nil {
 				return nil, err
 			}

@@ -44,7 +44,7 @@ func (e *IncompleteError) Error() string {
 // tells; nil means nothing is known to be. Losses count from its first to its last event.
 // A session that has not ended lacks no end.
 func (s *Store) Incomplete(ctx context.Context, r *Record) (*IncompleteError, error) {
-	end, err := s.bus.LastSeq(ctx, r.Path, event.SessionEnd{}.Type())
+	end, err := s.bus.Last(ctx, r.Path, event.SessionEnd{}.Type())
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +66,10 @@ func (s *Store) Incomplete(ctx context.Context, r *Record) (*IncompleteError, er
 	}
 	over := r.Status.Ended() && (r.Closed || time.Since(r.EndedAt) > endDelay || endLost(r, losses))
 	begun := uint64(0)
-	if r.Schema < RecordSchema || first.Kind == openedKind { // before, the first event had no such mark
+	if first.Kind == openedKind {
 		begun = first.Seq
 	}
-	return incomplete(r, begun, end, over, losses, oldest), nil
+	return incomplete(r, begun, end.Seq, over, losses, oldest), nil
 }
 
 // oldest returns when the oldest event that is there was stored.

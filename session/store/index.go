@@ -107,8 +107,9 @@ func (x *Index) Close(ctx context.Context) error {
 	return nil
 }
 
-// Put has a record of the owner's session written, and does not wait for that.
-func (x *Index) Put(owner IndexOwner, r Record) {
+// Put has a record of the owner's session written, and does not wait for that. Nobody
+// changes r any more.
+func (x *Index) Put(owner IndexOwner, r *Record) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	row := x.rows[r.ID]
@@ -116,7 +117,7 @@ func (x *Index) Put(owner IndexOwner, r Record) {
 		row = &indexRow{id: r.ID, owner: owner}
 		x.rows[r.ID] = row
 	}
-	row.next = &r
+	row.next = r
 	x.queue(row, false)
 }
 

@@ -82,6 +82,6 @@ func (s *Store) deleted(ctx context.Context, r *Record) (bool, error) {
 	if !r.Closed {
 		return false, nil
 	}
-	end, err := s.bus.LastSeq(ctx, r.Path, event.SessionEnd{}.Type())
-	return end == 0, err
+	end, err := s.bus.Last(ctx, r.Path, event.SessionEnd{}.Type())
+	return end.Seq == 0, err
 }

@@ -110,12 +110,12 @@ func (s *Store) lookThrough(ctx context.Context) ([]orphan, error) {
 	}
 	if all || now.Records >= last.Records+checkpointRecords || now.Events >= last.Events+checkpointEvents {
 		data, err := json.Marshal(now)
-		if err == nil {
-			_, err = s.records.Update(ctx, s.key(checkpointID), data, rev)
-		}
-		if err != nil && !eventbus.IsConflict(err) { // then another process has stored one
+		if err != nil {
 			return nil, err
 		}
+		// Another process may have stored one, or the store may be full: then the next
+		// search reads more.
+		_, _ = s.records.Update(ctx, s.key(checkpointID), data, rev)
 	}
 	return append(found.open, unindexed...), nil
 }
@@ -144,6 +144,11 @@ func (s *Store) remarkAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	marked, err := s.keys(ctx, s.recordStream, s.records, markToken+".>")
+	if err != nil {
+		return err
+	}
+	records = slices.DeleteFunc(records, func(r *Record) bool { return marked[s.markKey(r.Path)] })
 	slices.SortStableFunc(records, func(a, b *Record) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	for part := range slices.Chunk(records, markReaders) {
 		errs := make([]error, len(part))
@@ -282,8 +287,11 @@ func (s *Store) unindexed(ctx context.Context, found *census, after uint64, all 
 		}
 		found.known[r.ID] = true
 		if !all {
-			_, _, err := s.read(ctx, r.ID)
-			if err == nil { // it was stored before the checkpoint
+			stored, rev, err := s.read(ctx, r.ID)
+			if err == nil && !stored.Closed { // it has come meanwhile
+				open = append(open, orphan{stored, rev})
+			}
+			if err == nil { // closed, and before the checkpoint
 				continue
 			}
 			if !errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -316,7 +324,7 @@ func (s *Store) prepare(ctx context.Context) error {
 
 // ids returns the ids of all sessions that have a record.
 func (s *Store) ids(ctx context.Context) ([]string, error) {
-	keys, err := s.keys(ctx, s.recordStream, s.records)
+	keys, err := s.keys(ctx, s.recordStream, s.records, "*")
 	ids := make([]string, 0, len(keys))
 	for key := range keys {
 		ids = append(ids, strings.TrimPrefix(key, s.key("")))

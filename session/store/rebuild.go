@@ -92,11 +92,11 @@ func (s *Store) Check(ctx context.Context, newest uint64) (*Check, error) {
 		case !ok:
 			found.Missing = append(found.Missing, r.ID)
 		case !row.Closed:
-			end, err := s.bus.LastSeq(ctx, row.Path, event.SessionEnd{}.Type())
+			end, err := s.bus.Last(ctx, row.Path, event.SessionEnd{}.Type())
 			if err != nil {
 				return nil, err
 			}
-			if end > 0 {
+			if end.Seq > 0 {
 				found.Behind = append(found.Behind, r.ID)
 			}
 		}

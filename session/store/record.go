@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
@@ -42,8 +41,9 @@ func (s Status) Ended() bool {
 
 // RecordSchema is the version of the stored form of a [Record]. 2: endedBy; an
 // older worker would go on with what another process has ended. 3: the session is
-// its log; an older worker would find no messages.
-const RecordSchema = 3
+// its log; an older worker would find no messages. 4: the kind of an entry of the log,
+// and of most events, is not in its subject; an older worker would not know them.
+const RecordSchema = 4
 
 // Record is what is stored of a session. Its JSON is camelCase.
 type Record struct {
@@ -157,8 +157,16 @@ func (r *Record) End(as Status, why error, now time.Time) {
 	}
 }
 
+// idDigits are the digits of an id: 5 bits each.
+const idDigits = "abcdefghijklmnopqrstuvwxyz234567"
+
 // NewID returns an id of 80 random bits that can stand in a subject, a path
 // and a URL, with a prefix that says what it is.
 func NewID(prefix string) string {
-	return prefix + "_" + strings.ToLower(rand.Text()[:16])
+	var digits [16]byte
+	_, _ = rand.Read(digits[:]) // it never fails
+	for i, b := range digits {
+		digits[i] = idDigits[b%32]
+	}
+	return prefix + "_" + string(digits[:])
 }

@@ -42,9 +42,11 @@ func (s *Store) Recover(ctx context.Context) (ended int, err error) {
 
 // RecoverOptions say what a process does with the sessions that others have left.
 type RecoverOptions struct {
-	// Lost tells of sessions of its own that another process has claimed, and may not
-	// have ended; nil means of none.
-	Lost func(id string) bool
+	// Lost returns the record of a session of its own that is to be ended: what the process
+	// knows of its end, or one that has not ended, where another process has claimed it and
+	// may not have ended it. It returns nil for all others, which the process runs. A nil Lost
+	// means there are none.
+	Lost func(id string) *Record
 
 	Adopter Adopter // goes on with what can be gone on with; nil means all are ended
 	Leave   bool    // leaves the sessions of others to a process that goes on with some
@@ -83,10 +85,19 @@ func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.C
 		}
 	}
 	slices.SortStableFunc(open, func(a, b orphan) int { return b.Depth - a.Depth })
+	lost := make(map[string]bool)
+	for i, o := range open {
+		if o.process() != by.BootID() || opts.Lost == nil {
+			continue
+		}
+		if r := opts.Lost(o.ID); r != nil {
+			lost[o.ID], open[i] = true, o.endedAs(r)
+		}
+	}
 	ours := func(o orphan) bool {
 		if o.process() == by.BootID() { // what it has begun to end, or lost; the others it ends itself
 			_, stuck := s.stuck.Load(o.ID)
-			return o.EndedBy != "" || stuck || opts.Lost != nil && opts.Lost(o.ID)
+			return o.EndedBy != "" || stuck || lost[o.ID]
 		}
 		return gone[o.process()]
 	}
@@ -151,6 +162,17 @@ func (s *Store) endAll(ctx context.Context, bootID string, open, chosen []orphan
 type orphan struct {
 	*Record
 	rev uint64 // of the stored record; 0 means none is stored
+}
+
+// endedAs is the orphan with the end that its own process knows of, and that may not be
+// stored.
+func (o orphan) endedAs(r *Record) orphan {
+	if !r.Status.Ended() || o.Status.Ended() {
+		return o
+	}
+	ended := *o.Record
+	ended.Status, ended.Error, ended.EndedAt = r.Status, r.Error, r.EndedAt
+	return orphan{&ended, o.rev}
 }
 
 // process returns the boot id of the process that is to end the session.
@@ -292,11 +314,11 @@ func (s *Store) begin(ctx context.Context, p *eventbus.Publisher, state *State, 
 		}
 	}
 	if !state.logged {
-		if err := r.OpenedEntry("", nil).appendOnce(ctx, p); err != nil {
+		if err := r.OpenedEntry("", nil).appendFirst(ctx, p); err != nil {
 			return err
 		}
 	}
-	return p.PublishOnce(ctx, r.StartEvent())
+	return p.PublishFirst(ctx, r.StartEvent())
 }
 
 // beginAbove is begin for the session at the end of path, if it is listed and has not

@@ -62,17 +62,25 @@ type Store struct {
 // the bus's workspace.
 func Open(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 	s := &Store{workspace: bus.Workspace(), bus: bus, js: bus.JetStream()}
-	var err error
+	if err := bus.Opening(ctx, s.openAll); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// openAll makes sure of what s keeps open.
+func (s *Store) openAll(ctx context.Context) (err error) {
+	bus := s.bus
 	s.records, err = bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
 		Bucket:      recordBucket,
 		Description: "records of agent sessions, keyed by workspace and id",
 		History:     1,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the bucket %s: %w", recordBucket, err)
+		return fmt.Errorf("making the bucket %s: %w", recordBucket, err)
 	}
 	if s.recordStream, err = s.js.Stream(ctx, "KV_"+recordBucket); err != nil {
-		return nil, fmt.Errorf("opening the bucket %s: %w", recordBucket, err)
+		return fmt.Errorf("opening the bucket %s: %w", recordBucket, err)
 	}
 	s.approvals, err = bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
 		Bucket:      approvalBucket,
@@ -81,15 +89,15 @@ func Open(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 		TTL:         approvalAge,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the bucket %s: %w", approvalBucket, err)
+		return fmt.Errorf("making the bucket %s: %w", approvalBucket, err)
 	}
 	if s.leases, err = lease.Open(ctx, bus); err != nil {
-		return nil, err
+		return err
 	}
 	if s.messages, err = openMessages(ctx, bus); err != nil {
-		return nil, fmt.Errorf("opening the stream %s: %w", messageStream, err)
+		return fmt.Errorf("opening the stream %s: %w", messageStream, err)
 	}
-	return s, nil
+	return nil
 }
 
 // Leases returns the leases of the processes that run sessions of the workspace.
@@ -224,8 +232,8 @@ func (s *Store) current(ctx context.Context, r *Record) (*Record, error) {
 	if r.Closed {
 		return r, nil
 	}
-	end, err := s.bus.LastSeq(ctx, r.Path, event.SessionEnd{}.Type())
-	if err != nil || end == 0 {
+	end, err := s.bus.Last(ctx, r.Path, event.SessionEnd{}.Type())
+	if err != nil || end.Seq == 0 {
 		return r, err
 	}
 	state, err := s.State(ctx, r.Path)

@@ -65,7 +65,7 @@ func (f *fold) wholeOf(ev event.Event) event.Event {
 
 // lastTurn returns the end of the last turn of a session, whole; nil means none is stored.
 func (s *Store) lastTurn(ctx context.Context, r *Record) (*event.TurnComplete, error) {
-	turn, err := lastOf[event.TurnComplete](ctx, s, r)
+	turn, err := s.lastShownTurn(ctx, r)
 	if err != nil || turn == nil || !secrets.Masked(turn.Message.Text) {
 		return turn, err
 	}
@@ -74,6 +74,31 @@ func (s *Store) lastTurn(ctx context.Context, r *Record) (*event.TurnComplete, e
 		turn.Message = state.answer
 	}
 	return turn, err
+}
+
+// lastShownTurn is lastTurn as its event has it. That follows a status, which is looked
+// for first: most sessions end with it.
+func (s *Store) lastShownTurn(ctx context.Context, r *Record) (turn *event.TurnComplete, err error) {
+	status, err := s.bus.Last(ctx, r.Path, event.StatusChange{}.Type())
+	if err != nil {
+		return nil, err
+	}
+	for _, from := range []uint64{status.Seq, 0} {
+		for d, err := range s.bus.Stored(ctx, r.Path, r.Path, event.TurnComplete{}.Type(), from) {
+			if err != nil {
+				return nil, err
+			}
+			ev, err := own[event.TurnComplete](d)
+			if err != nil {
+				return nil, err
+			}
+			turn = &ev
+		}
+		if turn != nil || from == 0 {
+			break
+		}
+	}
+	return turn, nil
 }
 
 // mask masks what others are shown of a session.

@@ -83,13 +83,14 @@ func (r *Reader) Current() *Text {
 func (r *Reader) find() (string, fs.FileInfo) {
 	for _, name := range Names {
 		path := filepath.Join(r.dir, name)
-		info, err := os.Stat(path)
+		info, err := os.Lstat(path)
 		if err != nil {
-			info, err = os.Lstat(path) // a link that leads nowhere is there, and is said
+			continue
 		}
-		if err == nil {
-			return name, info
+		if to, err := os.Stat(path); err == nil { // a link that leads nowhere is there, and is said
+			info = to
 		}
+		return name, info
 	}
 	return "", nil
 }

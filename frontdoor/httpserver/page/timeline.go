@@ -129,7 +129,7 @@ func (p *Page) spans(ctx context.Context, rec *store.Record) ([]Span, error) {
 		return spans, nil
 	}
 	spans := []Span{}
-	for d, err := range p.opts.Bus.Stored(ctx, rec.Path, rec.Path, (event.StatusChange{}).Type()) {
+	for d, err := range p.opts.Bus.Stored(ctx, rec.Path, rec.Path, (event.StatusChange{}).Type(), 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func (p *Page) spans(ctx context.Context, rec *store.Record) ([]Span, error) {
 // addUsage adds to the spans what the model's answers in them have used.
 func (p *Page) addUsage(ctx context.Context, rec *store.Record, spans []Span) error {
 	at := 0
-	for d, err := range p.opts.Bus.Stored(ctx, rec.Path, rec.Path, (event.Usage{}).Type()) {
+	for d, err := range p.opts.Bus.Stored(ctx, rec.Path, rec.Path, (event.Usage{}).Type(), 0) {
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"time"
 )
 
 // size is how much history a store has.
@@ -71,6 +72,13 @@ func run(ctx context.Context) error {
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("making the store: %w", err)
+		}
+		if store.sessions > 0 {
+			select {
+			case <-time.After(recent):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
 		}
 	}
 	m := &measurement{worker: *worker, work: temp, empty: filepath.Join(temp, "empty"), full: *dir, size: n}

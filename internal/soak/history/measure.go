@@ -26,6 +26,14 @@ const (
 	// it the server looks for sessions to end and to delete, which takes memory too.
 	settling = time.Second
 
+	// recent is how long a store is left alone that was just made: a server that starts
+	// reads all messages of the last two minutes, to know their ids. A history is older.
+	recent = 2*time.Minute + 10*time.Second
+
+	// memoryBound is how much more memory than with an empty store anything may take that
+	// opens the full one, in bytes.
+	memoryBound = 150e6
+
 	// idle is how long the processor time of an idle server is counted: longer than the
 	// minute after which it looks again.
 	idle = 75 * time.Second
@@ -133,28 +141,29 @@ func (m *measurement) row(ctx context.Context, what string, bound time.Duration,
 	if err != nil {
 		return err
 	}
-	before, more := "-", "-"
+	before, more := "-", int64(0)
 	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "ses_") }) {
 		empty, err := m.median(ctx, m.empty, args...)
 		if err != nil {
 			return err
 		}
-		before, more = ms(empty.wall), mib(full.rss-empty.rss)
+		before, more = ms(empty.wall), full.rss-empty.rss
 	}
 	m.print(what, before, full.wall, ms(full.cpu), more, bound)
 	return nil
 }
 
-func (m *measurement) print(what, before string, took time.Duration, cpu, more string, bound time.Duration) {
-	mark := ""
-	if bound > 0 {
-		mark = "< " + ms(bound)
-		if took > bound {
-			mark += " **exceeded**"
-			m.failed++
-		}
+// print prints a line; more is memory in bytes, and 0 where it is not known.
+func (m *measurement) print(what, before string, took time.Duration, cpu string, more int64, bound time.Duration) {
+	memory, mark := "", "< "+ms(bound)
+	if more != 0 {
+		memory, mark = mib(more), mark+", "+mib(memoryBound)
 	}
-	fmt.Printf("| %s | %s | %s | %s | %s | %s |\n", what, before, ms(took), cpu, more, mark)
+	if took > bound || more > memoryBound {
+		mark += " **exceeded**"
+		m.failed++
+	}
+	fmt.Printf("| %s | %s | %s | %s | %s | %s |\n", what, before, ms(took), cpu, memory, mark)
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
@@ -178,7 +187,7 @@ func (m *measurement) serving(ctx context.Context, child string, roots []string)
 	}
 	defer full.end()
 	time.Sleep(settling)
-	m.print("start of `worker serve`", ms(empty.ready), full.ready, "", mib(full.rss()-emptyRSS), 1*time.Second)
+	m.print("start of `worker serve`", ms(empty.ready), full.ready, "", full.rss()-emptyRSS, time.Second)
 	get := func(path string) (time.Duration, []byte, error) {
 		var all []time.Duration
 		var body []byte
@@ -205,7 +214,7 @@ func (m *measurement) serving(ctx context.Context, child string, roots []string)
 		if err != nil {
 			return err
 		}
-		m.print(row.what, "-", took, "", "", row.bound)
+		m.print(row.what, "-", took, "", 0, row.bound)
 	}
 	// Commands beside the server, which leads.
 	for _, row := range []struct {
@@ -229,20 +238,20 @@ func (m *measurement) serving(ctx context.Context, child string, roots []string)
 		all = append(all, u.wall)
 	}
 	slices.Sort(all)
-	m.print("beside it, `worker sessions delete` of a root and its child", "-", all[len(all)/2], "", "", 100*time.Millisecond)
+	m.print("beside it, `worker sessions delete` of a root and its child", "-", all[len(all)/2], "", 0, 100*time.Millisecond)
 	cpu := full.cpu()
 	time.Sleep(idle)
-	m.print(fmt.Sprintf("%s of an idle server, its processor time", idle), "-", full.cpu()-cpu, "", mib(full.rss()-emptyRSS), time.Second)
+	m.print(fmt.Sprintf("%s of an idle server, its processor time", idle), "-", full.cpu()-cpu, "", full.rss()-emptyRSS, time.Second)
 	began := time.Now()
 	err = full.end()
-	m.print("its end", "-", time.Since(began), "", "", time.Second)
+	m.print("its end", "-", time.Since(began), "", 0, time.Second)
 	return err
 }
 
 func (m *measurement) beside(ctx context.Context, what string, bound time.Duration, args ...string) error {
 	u, err := m.median(ctx, m.full, args...)
 	if err == nil {
-		m.print(what, "-", u.wall, ms(u.cpu), "", bound)
+		m.print(what, "-", u.wall, ms(u.cpu), 0, bound)
 	}
 	return err
 }
@@ -276,6 +285,7 @@ func (m *measurement) serve(ctx context.Context, state string) (*server, error) 
 	go func() {
 		_, _ = io.Copy(io.Discard, said)
 		s.done <- s.cmd.Wait()
+		close(s.done) // end may be called twice
 	}()
 	if s.addr == "" {
 		return nil, errors.Join(errors.New("worker serve does not say where it listens"), s.end())

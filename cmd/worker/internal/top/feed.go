@@ -172,22 +172,23 @@ func (f *Feed) doing(ctx context.Context, r *store.Record) ([]live.Fact, error) 
 		return nil, err
 	}
 	var facts []live.Fact
-	for _, kind := range []event.Event{event.StatusChange{}, event.ToolCallStart{}, event.Budget{}} {
-		raw, err := f.Bus.Last(ctx, r.Path, kind.Type())
-		if err != nil {
-			return nil, err
-		}
-		if raw == nil {
-			continue
-		}
-		ev, err := event.Decode(raw)
-		if err != nil {
-			continue // of what can't be read there is nothing to show
-		}
-		if s, ok := ev.(event.StatusChange); kind.Type() == s.Type() && ok && s.Status != event.StatusExecutingTool && s.Status != event.StatusWaitingApproval {
-			return append(facts, live.Fact{Path: r.Path.IDs(), Event: s, At: at}), nil
-		}
-		facts = append(facts, live.Fact{Path: r.Path.IDs(), Event: ev, At: at})
+	told := func(ev event.Event) { facts = append(facts, live.Fact{Path: r.Path.IDs(), Event: ev, At: at}) }
+	status, call, err := f.Store.Doing(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if status.Status != "" {
+		told(status)
+	}
+	if call.ToolCallID != "" {
+		told(call)
+	}
+	budget, err := f.Bus.Last(ctx, r.Path, event.Budget{}.Type())
+	if err != nil || budget.Seq == 0 {
+		return facts, err
+	}
+	if ev, err := event.Decode(budget.Raw); err == nil { // of what can't be read there is nothing to show
+		told(ev)
 	}
 	return facts, nil
 }

@@ -287,8 +287,8 @@ func TestTrouble(t *testing.T) {
 	u.sees("1 of 4 need you")
 }
 
-// TestStalled: a session in which nothing happens is among those that need somebody, by the
-// event or by its record, until something happens in it.
+// TestStalled checks that a session in which nothing happens is among those that need
+// somebody, by its event or by its record, until something happens in it.
 func TestStalled(t *testing.T) {
 	stalls := Facts{{Path: []string{"ses_root", "ses_look"}, Event: event.Stalled{IdleMs: 300_000}, At: now}}
 	for name, tell := range map[string]func(u *user){

@@ -12,13 +12,13 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
-// TestPublishOnce: of two processes that say it, one is heard, and its event has an id
+// TestPublishFirst: of two processes that say it, one is heard, and its event has an id
 // of the documented form.
-func TestPublishOnce(t *testing.T) {
+func TestPublishFirst(t *testing.T) {
 	url := natstest.Start(t, server.Options{}).ClientURL()
 	path := event.Path{{SessionID: "ses_once"}}
 	for _, agent := range []string{"first", "second"} {
-		if err := publisher(t, openURL(t, url), path).PublishOnce(t.Context(), event.SessionStart{AgentType: agent}); err != nil {
+		if err := publisher(t, openURL(t, url), path).PublishFirst(t.Context(), event.SessionStart{AgentType: agent}); err != nil {
 			t.Fatal(err)
 		}
 	}

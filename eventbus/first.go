@@ -12,26 +12,27 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// PublishOnce stores ev and waits, unless an event of its type is stored of the session.
+// PublishFirst stores a session's start, and waits. It does nothing where it is stored.
 // Several processes may say it of a session whose own process has gone: one is heard.
-func (p *Publisher) PublishOnce(ctx context.Context, ev event.Event) error {
+func (p *Publisher) PublishFirst(ctx context.Context, ev event.SessionStart) error {
 	data, err := p.message(ctx, ev)
 	if err != nil {
 		return err
 	}
-	return p.once(ctx, p.subject+"."+ev.Type(), data)
+	return p.first(ctx, p.subjectOf(ev), data)
 }
 
-// AppendOnce is [Publisher.PublishOnce] for what [Publisher.Append] stores.
-func (p *Publisher) AppendOnce(ctx context.Context, kind string, data json.RawMessage) error {
+// AppendFirst is [Publisher.PublishFirst] for the first entry of all that
+// [Publisher.Append] stores.
+func (p *Publisher) AppendFirst(ctx context.Context, kind string, data json.RawMessage) error {
 	data, err := p.content(ctx, kind, data)
 	if err != nil {
 		return err
 	}
-	return p.once(ctx, p.logSubject+"."+kind, data)
+	return p.first(ctx, p.entrySubject, data)
 }
 
-func (p *Publisher) once(ctx context.Context, subject string, data []byte) error {
+func (p *Publisher) first(ctx context.Context, subject string, data []byte) error {
 	id := p.sessionID + "." + rand.Text()[:8] + ".1" // the only one of a publisher of its own
 	_, err := p.writer.store.JetStream().PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data},
 		jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithMsgID(id))

@@ -1,0 +1,62 @@
+package eventbus
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+// The last token of a subject is the type of the event, but for two. Each subject costs
+// the server about 200 bytes of memory for as long as a message of it is stored, so what
+// most sessions have shares these.
+const (
+	turnToken  = "turn"  // of a session's start, and the events of which its turns consist
+	entryToken = "entry" // of a log's entries that are no events
+)
+
+// ofTurns are the types of events that share a subject. All others are looked for by
+// their type, or rare. A session's start is the first event on it.
+var ofTurns = map[string]bool{
+	event.SessionStart{}.Type():   true,
+	event.ContentDelta{}.Type():   true,
+	event.ReasoningDelta{}.Type(): true,
+	event.ToolCallStart{}.Type():  true,
+	event.ToolCallEnd{}.Type():    true,
+	event.Usage{}.Type():          true,
+	event.TurnComplete{}.Type():   true,
+}
+
+// filter returns the subject of a session's own events of a type, and maybe of others.
+// Workers of before schema 4 had a subject for each type.
+func filter(session, eventType string) string {
+	if ofTurns[eventType] {
+		return session + ".*"
+	}
+	return session + "." + eventType
+}
+
+// entryMessage returns what is stored of an entry: an object with its kind as the only
+// field.
+func entryMessage(kind string, content json.RawMessage) []byte {
+	data := make([]byte, 0, len(kind)+len(content)+5)
+	data = append(append(append(data, `{"`...), kind...), `":`...)
+	return append(append(data, content...), '}')
+}
+
+// entryOf returns the kind and the content of an entry that is no event. Workers of
+// before schema 4 had the kind in the subject.
+func entryOf(m *stored) (kind string, content json.RawMessage) {
+	kind = m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	if kind != entryToken {
+		return kind, m.Data
+	}
+	rest, ok := bytes.CutPrefix(m.Data, []byte(`{"`))
+	name, rest, found := bytes.Cut(rest, []byte(`":`))
+	content, closed := bytes.CutSuffix(rest, []byte(`}`))
+	if !ok || !found || !closed {
+		return kind, m.Data // of nobody's making: no kind that is known
+	}
+	return string(name), content
+}
