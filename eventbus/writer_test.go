@@ -222,6 +222,36 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestRefusedTogether: of several entries of a batch that the store refuses each ends its
+// own publisher, and no other.
+func TestRefusedTogether(t *testing.T) {
+	bus := openExternal(t, func(cfg *jetstream.StreamConfig) { cfg.MaxMsgSize = 128 << 10 })
+	large := event.Error{Code: "x", Message: strings.Repeat("x", 200<<10)}
+	for round := range 20 {
+		var publishers []*eventbus.Publisher
+		for s := range 3 {
+			publishers = append(publishers, publisher(t, bus, event.Path{{SessionID: fmt.Sprintf("ses_%d_%d", round, s)}}))
+		}
+		good, bad := publishers[0], publishers[1:]
+		for range 100 {
+			if err := good.Publish(t.Context(), event.Usage{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, p := range bad {
+			_ = p.Publish(t.Context(), large) // its Flush says what has become of it
+		}
+		if err := errors.Join(good.Publish(t.Context(), event.Usage{}), good.Flush(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		for s, p := range bad {
+			if err := p.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("storing event 1 of session ses_%d_%d", round, s+1)) {
+				t.Errorf("session %d, whose event is too large: %v", s+1, err)
+			}
+		}
+	}
+}
+
 // TestOrderOfSessions: entries of several sessions are stored in the order of the
 // calls.
 func TestOrderOfSessions(t *testing.T) {

@@ -110,22 +110,27 @@ func (c *PublishConn) Fence(ctx context.Context, b *Batch, subject string) error
 	}
 	ctx, stop := context.WithTimeout(ctx, AttemptTimeout)
 	defer stop()
-	answer := make(chan error, 1)
-	fence := &Batch{conn: c, id: b.id, done: func(r Result) { answer <- r.Err }}
+	answer := make(chan Result, 1)
+	fence, number := &Batch{conn: c, id: b.id, done: func(r Result) { answer <- r }}, b.size+1
 	for {
 		c.mu.Lock()
 		c.batches[b.id] = fence
 		c.mu.Unlock()
-		if err := c.conn.PublishRequest(subject, b.reply(c, b.size+1, batchEnd), nil); err != nil {
+		if err := c.conn.PublishRequest(subject, b.reply(c, number, batchEnd), nil); err != nil {
 			return err
 		}
 		select {
-		case err := <-answer:
+		case r := <-answer:
 			var refused *jetstream.APIError
-			if errors.As(err, &refused) && (refused.ErrorCode == codeBatchUnknown || refused.ErrorCode == codeBatchDisabled) {
+			switch {
+			case !errors.As(r.Err, &refused):
+				return r.Err
+			case r.At != number: // it is about another message, which was refused
+			case refused.ErrorCode == codeBatchUnknown || refused.ErrorCode == codeBatchDisabled:
 				return nil
+			default:
+				return r.Err
 			}
-			return err
 		case <-time.After(fenceInterval): // the answer may go where the batch's last message came from
 		case <-c.gone:
 			return nats.ErrConnectionClosed

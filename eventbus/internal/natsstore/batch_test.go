@@ -163,6 +163,29 @@ func TestFence(t *testing.T) {
 	}
 }
 
+// TestFenceBehindRefused: what the store says of messages that it has refused is no answer
+// to the fence. It says it of each, if several are too large.
+func TestFenceBehindRefused(t *testing.T) {
+	b := newBatching(t, 1)
+	large := string(make([]byte, 200<<10))
+	for range 20 {
+		batch, result := b.begin(0, 5)
+		b.send(batch, "1", large)
+		if r := <-result; r.At != 2 || natsstore.Unordered(r.Err) {
+			t.Fatalf("%+v, want that message 2 is too large", r)
+		}
+		b.send(batch, "3", large)
+		if err := b.conns[0].Fence(t.Context(), batch, "s.x"); err != nil {
+			t.Fatal(err)
+		}
+		b.send(batch, "5")
+	}
+	b.single(0, "last")
+	if got, want := b.stored(), append(slices.Repeat([]string{"1"}, 20), "last"); !slices.Equal(got, want) {
+		t.Errorf("stored %v, want %v", got, want)
+	}
+}
+
 // TestBatchDisabled: a stream that accepts no batches any more says so.
 func TestBatchDisabled(t *testing.T) {
 	b := newBatching(t, 1)
