@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
@@ -19,19 +20,16 @@ func TestReadersComeAndGo(t *testing.T) {
 	const sessions, each, readers = 4, 500, 16
 	bus := openBus(t, t.TempDir())
 	root := event.Path{{SessionID: "r"}}
-	var working sync.WaitGroup
+	working, ctx := errgroup.WithContext(t.Context())
 	for i := range sessions {
 		p := publisher(t, bus, root.Child(fmt.Sprint("c", i), "explore"))
-		working.Go(func() {
+		working.Go(func() error {
 			for n := range each {
-				if err := p.Publish(t.Context(), delta(n)); err != nil {
-					t.Error(err)
-					return
+				if err := p.Publish(ctx, delta(n)); err != nil {
+					return err
 				}
 			}
-			if err := p.End(t.Context(), event.SessionEnd{Status: "completed"}); err != nil {
-				t.Error(err)
-			}
+			return p.End(ctx, event.SessionEnd{Status: "completed"})
 		})
 	}
 	for f := range readers {
@@ -39,35 +37,31 @@ func TestReadersComeAndGo(t *testing.T) {
 		if f%2 == 1 {
 			path = root.Child(fmt.Sprint("c", f%sessions), "explore")
 		}
-		working.Go(func() {
+		working.Go(func() error {
 			next := make(map[string]int) // by session; 0 means not seen yet
 			ends, resume := 0, uint64(0)
 			for ends < 1 || len(path) == 1 && ends < sessions {
 				leave := rand.IntN(each)
-				for d, err := range bus.Follow(t.Context(), path, &eventbus.FollowOptions{From: resume, Live: true}) {
+				for d, err := range bus.Follow(ctx, path, &eventbus.FollowOptions{From: resume, Live: true}) {
 					if err != nil {
-						t.Errorf("reader %d: %v", f, err)
-						return
+						return fmt.Errorf("reader %d: %w", f, err)
 					}
 					if d.Seq < resume {
-						t.Errorf("reader %d: event %d came again", f, d.Seq)
-						return
+						return fmt.Errorf("reader %d: event %d came again", f, d.Seq)
 					}
 					resume = d.Seq + 1
 					id, ev := "", event.Event(nil)
 					if len(path) == 1 {
 						id, ev = open(t, d.Raw)
 					} else if ev, err = event.Decode(d.Raw); err != nil {
-						t.Error(err)
-						return
+						return err
 					}
 					switch ev := ev.(type) {
 					case event.SessionEnd:
 						ends++
 					case event.ContentDelta:
 						if ev.Offset != next[id] {
-							t.Errorf("reader %d: event %d of %q, want %d", f, ev.Offset, id, next[id])
-							return
+							return fmt.Errorf("reader %d: event %d of %q, want %d", f, ev.Offset, id, next[id])
 						}
 						next[id]++
 					}
@@ -78,12 +72,15 @@ func TestReadersComeAndGo(t *testing.T) {
 			}
 			for id, n := range next {
 				if n != each {
-					t.Errorf("reader %d: %d events of %q, want %d", f, n, id, each)
+					return fmt.Errorf("reader %d: %d events of %q, want %d", f, n, id, each)
 				}
 			}
+			return nil
 		})
 	}
-	working.Wait()
+	if err := working.Wait(); err != nil {
+		t.Fatal(err)
+	}
 	awaitConsumers(t, bus, 1) // it stays for a while
 }
 
@@ -91,25 +88,30 @@ func TestReadersComeAndGo(t *testing.T) {
 // consumer.
 func TestReadersShareAConsumer(t *testing.T) {
 	bus := openBus(t, t.TempDir())
-	ctx, cancel := context.WithCancel(t.Context())
-	var following, ready sync.WaitGroup
-	for i := range 100 {
+	stopped, stop := context.WithCancel(t.Context())
+	defer stop()
+	following, ctx := errgroup.WithContext(stopped)
+	ready := make(chan struct{}, 100)
+	for i := range cap(ready) {
 		path := event.Path{{SessionID: fmt.Sprint("s", i)}}
 		p := publisher(t, bus, path)
-		ready.Add(1)
-		following.Go(func() {
+		following.Go(func() error {
 			seen := 0
 			for d, err := range bus.Follow(ctx, path, &eventbus.FollowOptions{Live: true}) {
-				if err != nil {
+				if stopped.Err() != nil {
 					break
 				}
+				if err != nil {
+					return err
+				}
 				if ev, err := event.Decode(d.Raw); err != nil || ev.(event.ContentDelta).Offset != seen {
-					t.Errorf("session %d: %s, want event %d", i, d.Raw, seen)
+					return fmt.Errorf("session %d: %s, want event %d", i, d.Raw, seen)
 				}
 				if seen++; seen == 2 {
-					ready.Done()
+					ready <- struct{}{}
 				}
 			}
+			return nil
 		})
 		for n := range 2 {
 			if err := p.Publish(t.Context(), delta(n)); err != nil {
@@ -117,10 +119,18 @@ func TestReadersShareAConsumer(t *testing.T) {
 			}
 		}
 	}
-	ready.Wait()
+	for range cap(ready) {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			t.Fatal(following.Wait())
+		}
+	}
 	awaitConsumers(t, bus, 1) // when what was stored before has been read
-	cancel()
-	following.Wait()
+	stop()
+	if err := following.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestReaderLingers: the consumer that readers share stays for a while after the last
@@ -164,7 +174,9 @@ func TestDeletedIsForgotten(t *testing.T) {
 	if err := errors.Join(bus.Begin(path), deleted.Publish(t.Context(), delta(0)), deleted.Flush(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	pass(t, bus, path, 0, 0)
+	if err := pass(t.Context(), bus, path, 0, 0); err != nil {
+		t.Fatal(err)
+	}
 	if err := bus.Purge(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}

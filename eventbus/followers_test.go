@@ -1,6 +1,8 @@
 package eventbus_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
@@ -73,7 +76,8 @@ func TestFollowersAnywhere(t *testing.T) {
 	root := event.Path{{SessionID: "r"}}
 	child := root.Child("c", "explore")
 	paths := []event.Path{child.Child("g", "explore"), child, root.Child("d", "plan"), root, {{SessionID: "s"}}}
-	var publishing, following sync.WaitGroup
+	working, ctx := errgroup.WithContext(t.Context())
+	var publishing sync.WaitGroup
 	publishers := make([]*eventbus.Publisher, len(paths))
 	for i, path := range paths {
 		of := bus
@@ -84,17 +88,19 @@ func TestFollowersAnywhere(t *testing.T) {
 		}
 		p := publisher(t, of, path)
 		publishers[i] = p
-		publishing.Go(func() {
+		publishing.Add(1)
+		working.Go(func() error {
+			defer publishing.Done()
 			for n := range each {
-				err := p.Publish(t.Context(), delta(n))
+				err := p.Publish(ctx, delta(n))
 				if err == nil && n%10 == 0 {
-					err = p.Append(t.Context(), "note", []byte(`{}`))
+					err = p.Append(ctx, "note", []byte(`{}`))
 				}
 				if err != nil {
-					t.Error(err)
-					return
+					return err
 				}
 			}
+			return p.Flush(ctx) // before the first of them ends
 		})
 	}
 	type sight struct {
@@ -110,34 +116,39 @@ func TestFollowersAnywhere(t *testing.T) {
 			s.from = 0
 		}
 		begin, slow := rand.IntN(each), i%4 == 0
-		following.Go(func() {
-			pass(t, bus, paths[4], 0, begin)
-			for d, err := range bus.Follow(t.Context(), s.path, &eventbus.FollowOptions{From: s.from, Live: true}) {
+		working.Go(func() error {
+			if err := pass(ctx, bus, paths[4], 0, begin); err != nil {
+				return err
+			}
+			for d, err := range bus.Follow(ctx, s.path, &eventbus.FollowOptions{From: s.from, Live: true}) {
 				if err != nil {
-					t.Errorf("follower %d: %v", i, err)
-					return
+					return fmt.Errorf("follower %d: %w", i, err)
 				}
 				s.seqs = append(s.seqs, d.Seq)
-				if slow && len(s.seqs)%300 == 0 {
-					pass(t, bus, root, d.Seq, 200) // others get ahead of it
-				}
 				if d.Ends() {
-					return
+					break
+				}
+				if slow && len(s.seqs)%300 == 0 { // others get ahead of it
+					if err := pass(ctx, bus, root, d.Seq, 200); err != nil {
+						return err
+					}
 				}
 			}
+			return nil
 		})
 	}
-	pass(t, other, paths[4], 0, each/2)
-	if err := leading.Close(); err != nil {
+	if err := errors.Join(pass(ctx, other, paths[4], 0, each/2), leading.Close()); err != nil {
 		t.Error(err)
 	}
 	publishing.Wait()
 	for _, p := range publishers { // each after those below it: its end is the last event of its stream
-		if err := p.End(t.Context(), event.SessionEnd{Status: "completed"}); err != nil {
+		if err := p.End(ctx, event.SessionEnd{Status: "completed"}); err != nil {
 			t.Error(err)
 		}
 	}
-	following.Wait()
+	if err := working.Wait(); err != nil {
+		t.Fatal(err)
+	}
 	for i, s := range sights {
 		want := replay(t, bus, s.path, s.from)
 		if !slices.EqualFunc(s.seqs, want, func(seq uint64, d eventbus.Delivery) bool { return seq == d.Seq }) {
@@ -147,14 +158,14 @@ func TestFollowersAnywhere(t *testing.T) {
 }
 
 // pass waits until n events of a session have passed, or its last one.
-func pass(t *testing.T, bus *eventbus.Bus, path event.Path, from uint64, n int) {
-	for d, err := range bus.Follow(t.Context(), path, &eventbus.FollowOptions{From: from, Live: true}) {
+func pass(ctx context.Context, bus *eventbus.Bus, path event.Path, from uint64, n int) error {
+	for d, err := range bus.Follow(ctx, path, &eventbus.FollowOptions{From: from, Live: true}) {
 		if err != nil {
-			t.Error(err)
-			return
+			return err
 		}
 		if n--; n < 0 || d.Ends() {
-			return
+			break
 		}
 	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package eventbus_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
@@ -66,54 +68,48 @@ func TestLeaderCloses(t *testing.T) {
 	leading := openBus(t, dir)
 	root := event.Path{{SessionID: "r"}}
 	var buses []*eventbus.Bus
-	var publishing, following sync.WaitGroup
+	working, ctx := errgroup.WithContext(t.Context())
 	begun := make(chan struct{}, members)
 	for i := range members {
 		bus := openBus(t, dir)
 		buses = append(buses, bus)
 		p := publisher(t, bus, root.Child(fmt.Sprint("c", i), "explore"))
-		publishing.Go(func() {
+		working.Go(func() error {
 			for n := range each {
-				if err := p.Publish(t.Context(), delta(n)); err != nil {
-					t.Errorf("publisher %d: %v", i, err)
-					return
+				if err := p.Publish(ctx, delta(n)); err != nil {
+					return fmt.Errorf("publisher %d: %w", i, err)
 				}
 				if n == each/10 {
 					begun <- struct{}{}
 				}
 			}
-			if err := p.Flush(t.Context()); err != nil {
-				t.Errorf("publisher %d: %v", i, err)
-			}
+			return p.Flush(ctx)
 		})
-		following.Go(func() {
+		working.Go(func() error {
 			next := make(map[string]int)
 			seen := 0
-			for d, err := range bus.Follow(t.Context(), root, &eventbus.FollowOptions{Live: true}) {
+			for d, err := range bus.Follow(ctx, root, &eventbus.FollowOptions{Live: true}) {
 				if err != nil {
-					t.Errorf("reader %d: %v", i, err)
-					return
+					return fmt.Errorf("reader %d: %w", i, err)
 				}
 				id, ev := open(t, d.Raw)
 				if got := ev.(event.ContentDelta).Offset; got != next[id] {
-					t.Errorf("reader %d: event %d of %s, want %d", i, got, id, next[id])
-					return
+					return fmt.Errorf("reader %d: event %d of %s, want %d", i, got, id, next[id])
 				}
 				next[id]++
 				if seen++; seen == members*each {
-					return
+					break
 				}
 			}
+			return nil
 		})
 	}
 	for range members {
-		<-begun
+		await(ctx, begun)
 	}
-	if err := leading.Close(); err != nil {
-		t.Error(err)
+	if err := errors.Join(leading.Close(), working.Wait()); err != nil {
+		t.Fatal(err)
 	}
-	publishing.Wait()
-	following.Wait()
 	leaders := 0
 	for _, b := range buses {
 		if b.Leads() {
@@ -128,50 +124,53 @@ func TestLeaderCloses(t *testing.T) {
 // TestPayloadsMove: events too large for one message are stored and read while the
 // leader closes.
 func TestPayloadsMove(t *testing.T) {
-	const events = 8
+	const events = 4
 	dir := t.TempDir()
 	leading := openBus(t, dir)
 	writer, reader := openBus(t, dir), openBus(t, dir)
 	path := event.Path{{SessionID: "r"}}
 	p := publisher(t, writer, path)
 	large := strings.Repeat("x", 9<<20)
-	begun := make(chan struct{})
-	var working sync.WaitGroup
-	working.Go(func() {
+	begun := make(chan struct{}, 1)
+	working, ctx := errgroup.WithContext(t.Context())
+	working.Go(func() error {
 		for i := range events {
-			if err := p.Publish(t.Context(), event.ContentDelta{Delta: large, Offset: i}); err != nil {
-				t.Errorf("event %d: %v", i, err)
-				return
+			if err := p.Publish(ctx, event.ContentDelta{Delta: large, Offset: i}); err != nil {
+				return fmt.Errorf("event %d: %w", i, err)
 			}
 		}
-		if err := p.Flush(t.Context()); err != nil {
-			t.Error(err)
-		}
+		return p.Flush(ctx)
 	})
-	working.Go(func() {
+	working.Go(func() error {
 		seen := 0
-		for d, err := range reader.Follow(t.Context(), path, &eventbus.FollowOptions{Live: true}) {
+		for d, err := range reader.Follow(ctx, path, &eventbus.FollowOptions{Live: true}) {
 			if err != nil {
-				t.Errorf("reading, after %d events: %v", seen, err)
-				return
+				return fmt.Errorf("reading, after %d events: %w", seen, err)
 			}
 			if ev, err := event.Decode(d.Raw); err != nil || ev != (event.ContentDelta{Delta: large, Offset: seen}) {
-				t.Errorf("event %d is wrong: %.100s, %v", seen, d.Raw, err)
-				return
+				return fmt.Errorf("event %d is wrong: %.100s, %w", seen, d.Raw, err)
 			}
-			if seen++; seen == 2 {
-				close(begun)
+			if seen++; seen == 1 {
+				begun <- struct{}{}
 			}
 			if seen == events {
-				return
+				break
 			}
 		}
+		return nil
 	})
-	<-begun
-	if err := leading.Close(); err != nil {
-		t.Error(err)
+	await(ctx, begun)
+	if err := errors.Join(leading.Close(), working.Wait()); err != nil {
+		t.Fatal(err)
 	}
-	working.Wait()
+}
+
+// await waits for a value, or the end of ctx.
+func await(ctx context.Context, c <-chan struct{}) {
+	select {
+	case <-c:
+	case <-ctx.Done():
+	}
 }
 
 // TestBucketMoves: each update by compare-and-set counts once, and a watch shows
