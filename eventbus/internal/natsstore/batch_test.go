@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -17,6 +18,7 @@ import (
 // batching is a stream that accepts batches, with connections to publish on.
 type batching struct {
 	t      *testing.T
+	client *nats.Conn // of nobody's store
 	stream jetstream.Stream
 	conns  []*natsstore.PublishConn
 }
@@ -24,7 +26,7 @@ type batching struct {
 func newBatching(t *testing.T, conns int) *batching {
 	t.Helper()
 	url := natstest.Start(t, server.Options{}).ClientURL()
-	b := &batching{t: t}
+	b := &batching{t: t, client: natstest.JetStream(t, url).Conn()}
 	for range conns {
 		store, err := natsstore.Open(t.Context(), &natsstore.Options{URL: url})
 		if err != nil {
@@ -144,6 +146,36 @@ func TestBatchRefused(t *testing.T) {
 				t.Errorf("message %d is %s: stored %v, want %v", at, what, got, want)
 			}
 		}
+	}
+}
+
+// TestBatchOfDuplicates: an answer that counts a batch, and names no message that was stored
+// of it, does not say that it is stored.
+func TestBatchOfDuplicates(t *testing.T) {
+	b := newBatching(t, 1)
+	for seq, stored := range []bool{0: false, 1: true} {
+		subject := fmt.Sprint("nobody.", seq)
+		sub, err := b.client.Subscribe(subject, func(m *nats.Msg) {
+			if strings.HasSuffix(m.Reply, ".2.2.$FI") {
+				_ = m.Respond(fmt.Appendf(nil, `{"stream":"S","seq":%d,"batch":"b","count":2}`, seq)) // the result says it
+			}
+		})
+		if err == nil {
+			err = b.client.Flush()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch, result := b.begin(0, 2)
+		for range 2 {
+			if err := batch.Send(subject, nil, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r := <-result; stored != (r.Err == nil) || !stored && !natsstore.Unordered(r.Err) {
+			t.Errorf("sequence number %d: %+v", seq, r)
+		}
+		_ = sub.Unsubscribe()
 	}
 }
 
