@@ -23,7 +23,7 @@ type leader struct {
 	rendezvous *rendezvous
 	files      *storefiles.Keeper // nil means what the store has is not written down
 	opened     time.Time
-	usualGC    func() // ends [holdMemory]; nil means it has not begun
+	memory     *heldMemory
 }
 
 // openLeader opens the store in dir. It returns nil without an error if another
@@ -44,12 +44,11 @@ func openLeader(dir string, sync Sync, check func() error, log *slog.Logger) (*l
 		err = fmt.Errorf("%w: nothing was deleted. Make the file readable, restore the folder from a copy, or begin another one with --state-dir", err)
 		return nil, errors.Join(fmt.Errorf("opening the event store in %s: %w", dir, err), l.close())
 	}
-	opened, done := holdMemory(dir)
-	l.usualGC = done
+	l.memory = holdMemory(dir)
 	if l.srv, l.srvLog, err = startServer(dir, l.token, sync, log); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the embedded event store in %s: %w", dir, err), l.close())
 	}
-	opened()
+	l.memory.opened()
 	if l.files, err = storefiles.Keep(dir, l.streams, log); err != nil {
 		log.Warn("what the event store has is not written down: what it may lose is not noticed", "err", err)
 	}
@@ -80,9 +79,7 @@ func (l *leader) close() error {
 			_ = l.files.Close(streams) // an error: a full disk; the next process reads all files
 		}
 	}
-	if l.usualGC != nil {
-		l.usualGC()
-	}
+	l.memory.release()
 	return l.lock.unlock()
 }
 
