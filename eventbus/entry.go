@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -24,6 +25,10 @@ type entry struct {
 	first   bool // of its publisher in its batch
 	last    bool // of its session: the store takes one
 	stored  bool // as far as a repair has found
+
+	again   bool      // it may have been sent before, to a cluster
+	since   time.Time // when the cluster was first found to take it for one that is on its way
+	renamed bool      // it has another id
 }
 
 // delta is an [event.ContentDelta] or an [event.ReasoningDelta], or several that
@@ -122,7 +127,13 @@ func (p *Publisher) unended() nats.Header {
 
 // id returns the entry's message id. It ends in the entry's number, so that a reader
 // can tell that none is missing.
-func (e *entry) id() string { return e.p.idPrefix() + strconv.FormatUint(e.number, 10) }
+func (e *entry) id() string {
+	prefix := e.p.idPrefix()
+	if e.renamed {
+		prefix = prefix[:len(prefix)-1] + "R."
+	}
+	return prefix + strconv.FormatUint(e.number, 10)
+}
 
 // is reports whether the entry is stored as a message with this content.
 func (e *entry) is(data []byte) bool {

@@ -28,6 +28,13 @@ var errBehind = errors.New("a server of the event store is behind the others")
 // because it is away: it answers at once, and is not to be asked in a loop.
 const repairPause = 20 * time.Millisecond
 
+// staleID is how long a cluster may take an entry for one that is on its way, before it is
+// sent with another id. A server that has lost its lead keeps the ids of what it had on its
+// way then, and was lost; once it leads again it refuses these, and in a batch it skips them
+// without a word and stores what is behind them. So what may have been sent before goes alone.
+// What is really on its way is stored at once, or the leader is lost.
+const staleID = 2 * time.Second
+
 // repair brings a writer back to order after a lost connection, a lost batch or a
 // refused entry: what has not arrived yet is kept from it, what is stored is found
 // out, and the rest is queued again.
@@ -177,7 +184,15 @@ func (w *writer) judge(f *flight) {
 	if natsstore.NoBatches(f.result.Err) {
 		w.batches = false
 	}
-	if e := f.refused(); e != nil && !e.stored && !IsConflict(f.result.Err) && !w.mayPass(f.result.Err) {
+	e := f.refused()
+	switch {
+	case e == nil || e.stored || IsConflict(f.result.Err):
+	case natsstore.OnItsWay(f.result.Err):
+		if e.since.IsZero() {
+			e.since = time.Now()
+		}
+		e.renamed = e.renamed || time.Since(e.since) > staleID
+	case !w.mayPass(f.result.Err):
 		_ = e.p.end(e.p.storing(e.number, f.result.Err))
 	}
 }
@@ -199,6 +214,7 @@ func (w *writer) again(f *flight, last uint64) {
 			e.p.acknowledge(e)
 			w.refusing = time.Time{}
 		case e.p.err == nil:
+			e.again = w.cluster
 			rest = append(rest, e)
 			w.bytes += e.size()
 		}

@@ -256,7 +256,10 @@ func (w *writer) next() *flight {
 	taken, size := 0, 0
 	w.flights++
 	for _, e := range w.queue {
-		if len(entries) == limit || len(entries) > 0 && size+e.size() > batchBytes {
+		if e.again { // see [staleID]
+			limit = 1
+		}
+		if len(entries) >= limit || len(entries) > 0 && size+e.size() > batchBytes {
 			break
 		}
 		e.first = e.p.flight != w.flights

@@ -34,6 +34,15 @@ func Expected(err error) bool {
 	return errors.As(err, &refused) && refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
+// codeOnItsWay is JSStreamDuplicateMessageConflict: an earlier attempt is still being stored.
+const codeOnItsWay = jetstream.ErrorCode(10158)
+
+// OnItsWay reports whether a message was refused because one with its id is being stored.
+func OnItsWay(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && refused.ErrorCode == codeOnItsWay
+}
+
 // Transient reports whether an operation that failed with err may succeed when it
 // is repeated: the server, or the leader of a stream, is away for a while. It is
 // then unknown whether the first attempt was carried out.
@@ -77,7 +86,7 @@ var transientCodes = []jetstream.ErrorCode{
 	10008, // JSClusterNotAvailErr
 	10075, // JSPeerRemapErr
 	10118, // JSStreamOfflineErr
-	10158, // JSStreamDuplicateMessageConflict: an earlier attempt is still being stored
+	codeOnItsWay,
 	10163, // JSStreamExpectedLastSeqPerSubjectNotReady
 }
 
