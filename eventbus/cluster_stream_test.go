@@ -136,9 +136,12 @@ func TestClusterFailures(t *testing.T) {
 	}
 	floods := make([]int, 4) // deltas of sessions that publish in bursts
 	for i := range floods {
-		text := strings.Repeat("x", 1+i%2) // of every second session the deltas can't be joined
+		text, burst := "x", 200
+		if i%2 == 1 { // these deltas can't be joined
+			text, burst = "xx", 50
+		}
 		running.Go(func() {
-			floods[i] = flood(t, ctx, bus, event.Path{{SessionID: fmt.Sprintf("flood%d", i)}}, text, m.stop)
+			floods[i] = flood(t, ctx, bus, event.Path{{SessionID: fmt.Sprintf("flood%d", i)}}, text, burst, 100*time.Millisecond, m.stop)
 		})
 	}
 	conn, js := c.client()
@@ -152,10 +155,7 @@ func TestClusterFailures(t *testing.T) {
 		t.Logf("%s %s: whole again after %s", what, name, time.Since(start).Round(time.Millisecond))
 	}
 	for range 5 { // a new leader while the old one is there: quick, with much on its way
-		_, err := conn.RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+eventbus.Stream, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c.stepDown(ctx, conn)
 		c.healthy(ctx, js, streams...)
 	}
 	fail("stopped the leader of the events", c.stop, c.healthy(ctx, js, streams...)[eventbus.Stream])
@@ -204,17 +204,18 @@ func TestClusterFailures(t *testing.T) {
 	t.Logf("%d deltas of %d children, all read after %s", said, children, time.Since(stopped).Round(time.Millisecond))
 }
 
-// flood publishes events in bursts until stop is closed, and returns how many.
-func flood(t *testing.T, ctx context.Context, bus *eventbus.Bus, path event.Path, text string, stop <-chan struct{}) int {
+// flood publishes a burst of events from time to time until stop is closed, and returns how
+// many events there were.
+func flood(t *testing.T, ctx context.Context, bus *eventbus.Bus, path event.Path, text string, burst int, every time.Duration, stop <-chan struct{}) int {
 	p, err := bus.Publisher(path)
 	if err != nil {
 		t.Error(err)
 		return 0
 	}
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for n := 0; ; {
-		for range 200 / (1 + 3*(len(text)-1)) { // fewer of those that are stored one by one
+		for range burst {
 			if err := p.Publish(ctx, event.ContentDelta{MessageID: "m", Delta: text, Offset: n}); err != nil {
 				t.Errorf("publishing event %d in a burst: %v", n+1, err)
 				return 0

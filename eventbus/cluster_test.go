@@ -18,6 +18,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
 )
 
 // nodeEnv is the environment variable with the configuration, in JSON, of the server
@@ -223,6 +225,14 @@ func (c *cluster) healthy(ctx context.Context, js jetstream.JetStream, streams .
 		}
 	}
 	return leaders
+}
+
+// stepDown has the leader of the event stream give up its lead.
+func (c *cluster) stepDown(ctx context.Context, conn *nats.Conn) {
+	c.t.Helper()
+	if _, err := conn.RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+eventbus.Stream, nil); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 func inForce(info *jetstream.ClusterInfo) bool {

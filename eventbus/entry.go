@@ -27,8 +27,8 @@ type entry struct {
 	stored  bool // as far as a repair has found
 
 	again   bool      // it may have been sent before, to a cluster
-	since   time.Time // when the cluster was first found to take it for one that is on its way
-	renamed bool      // it has another id
+	stuck   time.Time // when the cluster first said that it is on its way already
+	renamed bool      // it has another id: see [staleID]
 }
 
 // delta is an [event.ContentDelta] or an [event.ReasoningDelta], or several that

@@ -28,11 +28,11 @@ var errBehind = errors.New("a server of the event store is behind the others")
 // because it is away: it answers at once, and is not to be asked in a loop.
 const repairPause = 20 * time.Millisecond
 
-// staleID is how long a cluster may take an entry for one that is on its way, before it is
-// sent with another id. A server that has lost its lead keeps the ids of what it had on its
-// way then, and was lost; once it leads again it refuses these, and in a batch it skips them
-// without a word and stores what is behind them. So what may have been sent before goes alone.
-// What is really on its way is stored at once, or the leader is lost.
+// staleID is how long a cluster may say that an entry is on its way already. After that the
+// entry gets another id. A server that stops leading keeps the ids of entries that it had not
+// stored, and that were lost. When it leads again it refuses them as duplicates. In a batch it
+// skips them without a word, and stores what is behind them. So an entry that may have been
+// sent before goes alone. One that really is on its way is stored in milliseconds.
 const staleID = 2 * time.Second
 
 // repair brings a writer back to order after a lost connection, a lost batch or a
@@ -188,10 +188,10 @@ func (w *writer) judge(f *flight) {
 	switch {
 	case e == nil || e.stored || IsConflict(f.result.Err):
 	case natsstore.OnItsWay(f.result.Err):
-		if e.since.IsZero() {
-			e.since = time.Now()
+		if e.stuck.IsZero() {
+			e.stuck = time.Now()
 		}
-		e.renamed = e.renamed || time.Since(e.since) > staleID
+		e.renamed = e.renamed || time.Since(e.stuck) > staleID
 	case !w.mayPass(f.result.Err):
 		_ = e.p.end(e.p.storing(e.number, f.result.Err))
 	}

@@ -205,8 +205,8 @@ func (b *Batch) result(msg *nats.Msg, at int) (r Result, final bool) {
 			return Result{Err: jetstream.ErrInvalidJSAck}, true
 		}
 		if count, _ := number(data, countField); b.size > 1 && (count != uint64(b.size) || seq == 0) {
-			// Without a sequence number the store took all of them for duplicates, maybe
-			// of messages that it has not stored yet, and never does if its leader is lost.
+			// Without a sequence number, the store has skipped all of them as duplicates.
+			// It may not have stored the others yet, and loses them with its leader.
 			return Result{Err: errIncomplete}, true
 		}
 		return Result{Seq: seq}, true
