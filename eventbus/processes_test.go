@@ -185,7 +185,7 @@ func (m *running) progress(t *testing.T) {
 		}
 		return m.stored, m.more
 	}
-	limit := time.After(15 * time.Second)
+	limit := time.After(time.Minute) // it gives up by itself before
 	before, more := count()
 	for now := before; now == before; now, more = count() {
 		select {

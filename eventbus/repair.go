@@ -28,6 +28,10 @@ var errBehind = errors.New("a server of the event store is behind the others")
 // because it is away: it answers at once, and is not to be asked in a loop.
 const repairPause = 20 * time.Millisecond
 
+// repairTime is how long a repair tries before it looks for how long the store may be away:
+// it may have turned out to be broken, or to be stopped.
+const repairTime = 10 * time.Second
+
 // staleID is how long a cluster may say that an entry is on its way already. After that the
 // entry gets another id. A server that stops leading keeps the ids of entries that it had not
 // stored, and that were lost. When it leads again it refuses them as duplicates. In a batch it
@@ -98,9 +102,9 @@ func (w *writer) mend(r *repair) {
 	}
 	w.mu.Unlock()
 	began := time.Now()
-	late, err := w.mendWithin(w.limit)
-	for waited := w.store.Waited(began); late && waited < w.limit; waited = w.store.Waited(began) {
-		late, err = w.mendWithin(w.limit - waited)
+	late, err := w.mendWithin(repairTime)
+	for left := w.left(began); late && left > 0; left = w.left(began) {
+		late, err = w.mendWithin(min(left, repairTime))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,6 +117,11 @@ func (w *writer) mend(r *repair) {
 		w.pump()
 	}
 	close(r.done)
+}
+
+// left returns how much longer a repair may take.
+func (w *writer) left(began time.Time) time.Duration {
+	return w.store.AckTimeout() - w.store.Waited(began)
 }
 
 // mendWithin repeats mendOnce for as long as that may help. late: the time was up.

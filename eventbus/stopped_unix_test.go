@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +20,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/internal/tcpline"
 )
@@ -140,6 +143,49 @@ func TestStoppedWhileOpening(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestSilentConnection: what a process sends to the one that runs the store is held up on one
+// connection, for longer than a store that can't be opened has. The process goes on with
+// another one. What was held up arrives later, and is not stored a second time.
+func TestSilentConnection(t *testing.T) {
+	t.Parallel() // it waits, most of its time
+	dir := t.TempDir()
+	leader := openBus(t, dir)
+	if err := bustest.Open(t, &eventbus.Options{StoreDir: dir}).Close(); err != nil { // the leader listens from now on
+		t.Fatal(err)
+	}
+	line := throughLine(t, dir)
+	arrive := make(chan struct{})
+	release := sync.OnceFunc(func() { close(arrive) })
+	defer release()
+	var held atomic.Bool
+	line.Watch(func(sent []byte) {
+		if bytes.Contains(sent, []byte(`"type":"content_delta"`)) && !held.Swap(true) {
+			<-arrive
+		}
+	})
+	bus := openBus(t, dir)
+	path := event.Path{{SessionID: "r"}}
+	p := publisher(t, bus, path)
+	for i := range 3 {
+		if err := p.Publish(t.Context(), delta(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !held.Load() {
+		t.Error("nothing was held up")
+	}
+	release()
+	if err := errors.Join(p.Publish(t.Context(), delta(3)), p.Flush(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if got := replay(t, leader, path, 0); len(got) != 4 {
+		t.Errorf("%d events are stored, want 4: %v", len(got), got)
 	}
 }
 

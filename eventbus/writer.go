@@ -35,8 +35,7 @@ type writer struct {
 	store  *natsstore.Store
 	reader reader
 	events jetstream.Stream
-	filter string        // of all that it publishes
-	limit  time.Duration // for an acknowledgement, unless the process that leads is stopped
+	filter string // of all that it publishes
 
 	ctx     context.Context // ends with the bus
 	running sync.WaitGroup  // what it has started
@@ -79,7 +78,6 @@ func newWriter(ctx context.Context, reader reader, events jetstream.Stream, filt
 	store := reader.store
 	w := &writer{store: store, reader: reader, events: events, filter: filter, ctx: ctx, broken: true}
 	w.idle.L = &w.mu
-	w.limit = natsstore.AckTimeout(store.Embedded())
 	info := events.CachedInfo()
 	w.batches, w.acked = info.Config.AllowBatchPublish, info.State.LastSeq
 	w.nudged = make(chan struct{}, 1)
@@ -381,16 +379,16 @@ func (w *writer) check() bool {
 	f := w.flight
 	f.waited += checkInterval
 	switch limit := w.store.AckTimeout(); {
-	case limit > w.limit: // the process that leads is stopped: that time does not count
+	case w.store.Stopped(): // that time does not count
 		if f.waited = 0; time.Since(f.since) >= limit {
 			w.giveUp(w.unanswered(time.Since(f.since)))
 		}
-	case !w.store.Embedded():
-		if f.waited >= natsstore.AttemptTimeout { // the leader of the stream may be lost, and the batch with it
-			w.conn.End()
+	case w.store.Leads(): // another connection leads to the same server
+		if f.waited >= limit || f.waited >= natsstore.AttemptTimeout && w.store.ErrorSince(f.since) {
+			w.giveUp(w.unanswered(f.waited))
 		}
-	case f.waited >= limit, f.waited >= natsstore.AttemptTimeout && w.store.ErrorSince(f.since):
-		w.giveUp(w.unanswered(f.waited))
+	case f.waited >= w.store.AttemptTimeout(): // the leader of the stream may be lost, and the batch with it
+		w.conn.End()
 	}
 	return true
 }

@@ -189,6 +189,10 @@ func (e *Election) step() (elected bool, err error) {
 	return false, request.Close()
 }
 
+// Failing reports whether this process has tried to open the store in vain, and has not
+// reached it since.
+func (e *Election) Failing() bool { return e != nil && e.failure.Load() != nil }
+
 // retire closes the store of this process, which has failed.
 func (e *Election) retire() error {
 	l := e.leader.Swap(nil)

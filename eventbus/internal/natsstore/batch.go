@@ -111,7 +111,12 @@ func (c *PublishConn) Fence(ctx context.Context, b *Batch, subject string) error
 	ctx, stop := context.WithTimeout(ctx, AttemptTimeout)
 	defer stop()
 	answer := make(chan Result, 1)
-	fence, number := &Batch{conn: c, id: b.id, done: func(r Result) { answer <- r }}, b.size+1
+	fence, number := &Batch{conn: c, id: b.id, done: func(r Result) {
+		select {
+		case answer <- r:
+		default: // nobody waits any more, or there is one: all other answers of the connection come behind
+		}
+	}}, b.size+1
 	for {
 		c.mu.Lock()
 		c.batches[b.id] = fence

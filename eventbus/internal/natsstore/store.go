@@ -244,21 +244,25 @@ func (s *Store) Losses() ([]storefiles.Loss, error) { return s.retrier.election.
 // Acknowledge forgets what a stream of the embedded store has lost.
 func (s *Store) Acknowledge(stream string) error { return s.retrier.election.Acknowledge(stream) }
 
-// AckTimeout returns how long the store may take to acknowledge an event.
+// AckTimeout returns how long the store may take to acknowledge an event, by what is
+// known of it at the moment.
 func (s *Store) AckTimeout() time.Duration {
-	if s.Stopped() {
+	switch {
+	case s.Stopped():
 		return embedded.StoppedTimeout
+	case s.retrier.election.Failing():
+		return brokenAckTimeout
 	}
-	return AckTimeout(s.Embedded())
+	return ackTimeout
 }
 
-// AckTimeout returns how long a store may take to acknowledge an event if the process
-// that leads is not stopped.
-func AckTimeout(isEmbedded bool) time.Duration {
-	if isEmbedded {
-		return embeddedAckTimeout
+// AttemptTimeout returns for how long a process waits for an acknowledgement on one
+// connection. Then it is to try another one.
+func (s *Store) AttemptTimeout() time.Duration {
+	if s.Embedded() {
+		return followerAttemptTimeout
 	}
-	return externalAckTimeout
+	return AttemptTimeout
 }
 
 // ChecksOtherSubjects reports whether the server can make the storing of a message

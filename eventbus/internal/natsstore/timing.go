@@ -54,19 +54,25 @@ const (
 	// has ended: an answer takes a round trip.
 	fenceInterval = 250 * time.Millisecond
 
-	// embeddedAckTimeout is how long the embedded store may take to acknowledge an
-	// event, a takeover included. docs/reference/state.md promises that sessions fail
-	// after it when the store can't be opened.
-	embeddedAckTimeout = 10 * time.Second
+	// ackTimeout is how long the store may take to acknowledge an event. A cluster
+	// that has lost a leader may take 9 s to vote (see operationTimeout), and may have
+	// to vote for the stream and for the cluster's own leader. On a machine with far
+	// too much to do, a takeover of the embedded store has taken 5 s.
+	ackTimeout = 30 * time.Second
 
-	// externalAckTimeout is the same for an external store. A cluster that has
-	// lost a leader may take 9 s to vote (see operationTimeout), and may have to
-	// vote for the stream and for the cluster's own leader.
-	externalAckTimeout = 30 * time.Second
+	// brokenAckTimeout is the same for an embedded store that this process can't open,
+	// as on a full disk. docs/reference/state.md promises that sessions fail after it.
+	brokenAckTimeout = 10 * time.Second
+
+	// followerAttemptTimeout bounds the time for which a process waits on one
+	// connection for another one that runs the embedded store. The connection ends
+	// with that process: so this is for a machine that is busy, where a new connection
+	// makes it worse, or for a fault.
+	followerAttemptTimeout = 10 * time.Second
 
 	// DuplicateWindow is how long the event stream remembers message ids: as long
 	// as an event is sent again.
-	DuplicateWindow = externalAckTimeout
+	DuplicateWindow = ackTimeout
 )
 
 // Every connection to an external server.
