@@ -111,7 +111,7 @@ func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 		err = fmt.Errorf("opening the stream %s in %s: %w", Stream, store, err)
 		return nil, fmt.Errorf("opening the event bus: %w", errors.Join(err, store.Close()))
 	}
-	b := &Bus{workspace: workspace, store: store, events: events, payloads: &payloads{store, workspace}, reader: reader{store}}
+	b := &Bus{workspace: workspace, store: store, events: events, payloads: &payloads{store: store, workspace: workspace}, reader: reader{store}}
 	var running context.Context
 	running, b.stop = context.WithCancelCause(store.Context())
 	b.fanOut = newFanOut(running, b.reader, events, "agents.v1."+workspace+".events.")
@@ -189,7 +189,12 @@ func (b *Bus) Purge(ctx context.Context, path event.Path) error {
 		}
 	}
 	b.fanOut.forget(subject)
-	return b.payloads.purge(ctx, path[len(path)-1].SessionID)
+	return b.PurgePayloads(ctx, path[len(path)-1].SessionID)
+}
+
+// PurgePayloads deletes the payloads of a session, whose log must be deleted too.
+func (b *Bus) PurgePayloads(ctx context.Context, sessionID string) error {
+	return b.payloads.purge(ctx, sessionID)
 }
 
 // Payload returns the content that ref refers to, or [ErrNoPayload].

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -45,6 +46,7 @@ var ErrNoPayload = errors.New("its content is no longer in the object store")
 type payloads struct {
 	store     *natsstore.Store
 	workspace string
+	stream    atomic.Pointer[jetstream.Stream] // nil means it was not there yet
 }
 
 func (p *payloads) maxMessage() int {
@@ -192,17 +194,23 @@ func (p *payloads) resolve(ctx context.Context, raw json.RawMessage) (json.RawMe
 
 // purge deletes the payloads of a session, which the index lists.
 func (p *payloads) purge(ctx context.Context, sessionID string) error {
-	stream, err := p.store.JetStream().Stream(ctx, PayloadStream)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil // nothing was ever stored in it
+	if p.stream.Load() == nil {
+		opened, err := p.store.JetStream().Stream(ctx, PayloadStream)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil // nothing was ever stored in it
+		}
+		if err != nil {
+			return fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
+		}
+		p.stream.Store(&opened)
 	}
-	if err != nil {
-		return fmt.Errorf("opening the object store %s: %w", payloadBucket, err)
-	}
-	index := p.index(sessionID)
+	stream, index := *p.stream.Load(), p.index(sessionID)
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(index+".*"))
 	if err != nil {
 		return fmt.Errorf("listing the payloads of session %s: %w", sessionID, err)
+	}
+	if len(info.State.Subjects) == 0 {
+		return nil
 	}
 	for subject := range info.State.Subjects {
 		name := p.prefix(sessionID) + strings.TrimPrefix(subject, index+".")

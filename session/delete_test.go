@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -121,6 +122,32 @@ func TestExpire(t *testing.T) {
 	} {
 		if got := expire(tt.keep, tt.at); got != tt.want {
 			t.Errorf("Expire(%+v): %d sessions, want %d", tt.keep, got, tt.want)
+		}
+	}
+	if _, err := e.Store().Get(t.Context(), running.ID()); err != nil {
+		t.Errorf("the running session: %v", err)
+	}
+}
+
+// TestRetention: behind a sweep, which does not wait for it, sessions that have ended are
+// deleted as the options say.
+func TestRetention(t *testing.T) {
+	e := newEnvOn(t, eventbus.Options{StoreDir: t.TempDir()}, turns{say("ok")}, func(opts *session.Options) { opts.Retention.Bytes = 1 })
+	root, child := e.tree()
+	running := e.open(session.Spec{})
+	if !session.Sweep(t.Context(), e.Manager) {
+		t.Fatal("the sweep has not looked at all")
+	}
+	for _, s := range []*session.Session{child, root} {
+		for {
+			_, err := e.Store().Get(t.Context(), s.ID())
+			if errors.Is(err, store.ErrNotFound) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			runtime.Gosched()
 		}
 	}
 	if _, err := e.Store().Get(t.Context(), running.ID()); err != nil {

@@ -16,7 +16,7 @@ import (
 func startKeeper(ctx context.Context, m *Manager) (k *lease.Keeper, err error) {
 	err = m.bus.Opening(ctx, func(ctx context.Context) (err error) {
 		k, err = lease.Start(ctx, m.store.Leases(), lease.Options{
-			BootID: m.bootID, TakesOver: m.takesOver, Taken: m.dropTaken, Sweep: m.sweep, Logger: m.log,
+			BootID: m.bootID, TakesOver: m.takesOver, Taken: m.dropTaken, Sweep: m.sweep, Upkeep: m.deleteOld, Logger: m.log,
 		})
 		return err
 	})
@@ -25,8 +25,8 @@ func startKeeper(ctx context.Context, m *Manager) (k *lease.Keeper, err error) {
 
 // sweep ends the sessions of processes that have gone, and those of this one that are
 // lost: another process has claimed them, and may not have ended them (nil), or their end
-// was not stored in time, and what is on its way may still do it. It forgets those that
-// are kept no longer.
+// was not stored in time, and what is on its way may still do it. It has those deleted
+// that are kept no longer.
 func (m *Manager) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 	n, err := m.endLost(ctx, k, false)
 	if ctx.Err() != nil {
@@ -35,17 +35,34 @@ func (m *Manager) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 	if n > 0 {
 		m.log.Warn("sessions were interrupted: their process has gone", "sessions", n)
 	}
-	done = err == nil
-	if done {
-		_, err = m.store.Expire(ctx, m.retention, time.Now())
+	if err != nil {
+		m.log.Warn("looking for sessions to end", "err", err)
+		return false
+	}
+	select {
+	case m.swept <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// deleteOld deletes what is kept no longer, behind each sweep, until ctx ends. The sweeps
+// don't wait for it: it may take minutes where much has piled up.
+func (m *Manager) deleteOld(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.swept:
+		}
+		_, err := m.store.Expire(ctx, m.retention, time.Now())
 		if err == nil {
 			_, err = m.store.CleanUp(ctx)
 		}
+		if err != nil && ctx.Err() == nil {
+			m.log.Warn("looking for sessions to delete", "err", err)
+		}
 	}
-	if err != nil && ctx.Err() == nil {
-		m.log.Warn("looking for sessions to end or to delete", "err", err)
-	}
-	return done
 }
 
 // recover is [store.Store.RecoverAs], once at a time. leave leaves the sessions of others.

@@ -40,6 +40,8 @@ type Manager struct {
 	cleans     atomic.Bool // this process has begun a session that is deleted once its result was delivered
 	adoption
 
+	swept chan struct{} // has a value behind a sweep
+
 	totals totals
 
 	mu   sync.Mutex
@@ -80,6 +82,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		adoption:   adoption{takesOver: opts.TakesOver, adopts: make(chan struct{})},
 		log:        log,
 		bootID:     store.NewID("boot"),
+		swept:      make(chan struct{}, 1),
 		live:       make(map[string]*Session),
 		lost:       make(map[string]lostSession),
 	}

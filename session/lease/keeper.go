@@ -38,6 +38,10 @@ type Options struct {
 	// (nil): it looks at leases only by [Keeper.Claim] and [Keeper.Gone].
 	Sweep func(ctx context.Context, k *Keeper) (done bool)
 
+	// Upkeep runs beside Sweep until its context ends, which is with the keeper. nil
+	// means nothing does.
+	Upkeep func(ctx context.Context)
+
 	Logger *slog.Logger // nil discards them
 }
 
@@ -88,6 +92,9 @@ func Start(ctx context.Context, b *Bucket, opts Options) (*Keeper, error) {
 	k.tasks.Go(func() { k.renewAll(ctx, closed) })
 	if opts.Sweep != nil {
 		k.tasks.Go(func() { k.observe(ctx) })
+	}
+	if opts.Upkeep != nil {
+		k.tasks.Go(func() { opts.Upkeep(ctx) })
 	}
 	return k, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -70,23 +69,14 @@ func (s *Store) deleteTree(ctx context.Context, top *Record) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	asked := false // somebody, about a call
 	for _, r := range tree {
 		if !r.Closed {
 			return 0, fmt.Errorf("session %s (%s) can't be deleted: %w", r.ID, r.Status, ErrRunning)
 		}
-		question, err := s.bus.Last(ctx, r.Path, event.ToolApprovalRequired{}.Type())
-		if err != nil {
-			return 0, err
-		}
-		asked = asked || question.Seq > 0
 	}
-	slices.SortFunc(tree, func(a, b *Record) int { return b.Depth - a.Depth }) // the session itself last
-	var approvals []*Approval
-	if asked {
-		if approvals, err = s.allApprovals(ctx); err != nil {
-			return 0, err
-		}
+	approvals, err := s.asked(ctx, tree)
+	if err != nil {
+		return 0, fmt.Errorf("deleting session %s: %w", top.ID, err)
 	}
 	if err := s.bus.Purge(ctx, top.Path); err != nil { // the logs of all of them, at once
 		return 0, fmt.Errorf("deleting session %s: %w", top.ID, err)
@@ -98,18 +88,50 @@ func (s *Store) deleteTree(ctx context.Context, top *Record) (int, error) {
 			}
 		}
 	}
+	slices.SortFunc(tree, func(a, b *Record) int { return b.Depth - a.Depth }) // the session itself last
 	deleted := 0
-	for _, r := range tree {
-		if err := s.deleteOne(ctx, r, approvals); err != nil {
-			return deleted, fmt.Errorf("deleting session %s: %w", r.ID, err)
+	for len(tree) > 0 {
+		level := slices.IndexFunc(tree, func(r *Record) bool { return r.Depth != tree[0].Depth })
+		if level < 0 {
+			level = len(tree)
 		}
-		deleted++
+		errs := make([]error, level)
+		atOnce(level, func(i int) { errs[i] = s.deleteOne(ctx, tree[i], approvals[tree[i].ID]) })
+		for i, err := range errs {
+			if err != nil {
+				return deleted, fmt.Errorf("deleting session %s: %w", tree[i].ID, err)
+			}
+			deleted++
+		}
+		tree = tree[level:]
 	}
 	return deleted, nil
 }
 
+// asked returns the approvals that were asked for in some sessions, by session.
+func (s *Store) asked(ctx context.Context, sessions []*Record) (map[string][]*Approval, error) {
+	questions, errs := make([]bool, len(sessions)), make([]error, len(sessions))
+	atOnce(len(sessions), func(i int) {
+		last, err := s.bus.Last(ctx, sessions[i].Path, event.ToolApprovalRequired{}.Type())
+		questions[i], errs[i] = last.Seq > 0, err
+	})
+	if err := errors.Join(errs...); err != nil || !slices.Contains(questions, true) {
+		return nil, err
+	}
+	all, err := s.allApprovals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[string][]*Approval)
+	for _, a := range all {
+		of[a.SessionID] = append(of[a.SessionID], a)
+	}
+	return of, nil
+}
+
+// deleteOne deletes what is stored of a session besides its log.
 func (s *Store) deleteOne(ctx context.Context, r *Record, approvals []*Approval) error {
-	if err := s.bus.Purge(ctx, r.Path); err != nil {
+	if err := s.bus.PurgePayloads(ctx, r.ID); err != nil {
 		return err
 	}
 	if s.messages != nil {
@@ -118,17 +140,16 @@ func (s *Store) deleteOne(ctx context.Context, r *Record, approvals []*Approval)
 		}
 	}
 	for _, a := range approvals {
-		if a.SessionID != r.ID {
-			continue
-		}
 		if err := s.purgeKey(ctx, s.approvals, a.ID); err != nil {
 			return err
 		}
 	}
-	if err := s.purgeKey(ctx, s.records, strings.TrimPrefix(s.markKey(r.Path), s.key(""))); err != nil {
-		return err
+	for _, key := range []string{s.markKey(r.Path), s.key(r.ID)} {
+		if err := s.recordStream.Purge(ctx, jetstream.WithPurgeSubject(s.recordSubject(key))); err != nil {
+			return err
+		}
 	}
-	return s.purgeKey(ctx, s.records, r.ID)
+	return nil
 }
 
 // purgeKey removes a key without the mark that [jetstream.KeyValue.Delete]
