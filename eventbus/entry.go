@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -27,8 +28,8 @@ type entry struct {
 	stored  bool // as far as a repair has found
 
 	again   bool      // it may have been sent before, to a cluster
-	stuck   time.Time // when the cluster first said that it is on its way already
-	renamed bool      // it has another id: see [staleID]
+	stuck   time.Time // when the cluster first said of its id that it is on its way already
+	renamed int       // how often it got another id: see [staleID]
 }
 
 // delta is an [event.ContentDelta] or an [event.ReasoningDelta], or several that
@@ -129,8 +130,8 @@ func (p *Publisher) unended() nats.Header {
 // can tell that none is missing.
 func (e *entry) id() string {
 	prefix := e.p.idPrefix()
-	if e.renamed {
-		prefix = prefix[:len(prefix)-1] + "R."
+	if e.renamed > 0 {
+		prefix = prefix[:len(prefix)-1] + strings.Repeat("R", e.renamed) + "."
 	}
 	return prefix + strconv.FormatUint(e.number, 10)
 }

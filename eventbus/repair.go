@@ -197,10 +197,13 @@ func (w *writer) judge(f *flight) {
 	switch {
 	case e == nil || e.stored || IsConflict(f.result.Err):
 	case natsstore.OnItsWay(f.result.Err):
-		if e.stuck.IsZero() {
-			e.stuck = time.Now()
+		switch now := time.Now(); {
+		case e.stuck.IsZero():
+			e.stuck = now
+		case now.Sub(e.stuck) > staleID: // the next leader may have kept that id in turn
+			e.stuck = time.Time{}
+			e.renamed++
 		}
-		e.renamed = e.renamed || time.Since(e.stuck) > staleID
 	case !w.mayPass(f.result.Err):
 		_ = e.p.end(e.p.storing(e.number, f.result.Err))
 	}
