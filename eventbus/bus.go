@@ -235,6 +235,11 @@ func (b *Bus) Leads() bool { return b.store.Leads() }
 // by Ctrl-Z: what waits for the store waits for that process.
 func (b *Bus) Stopped() bool { return b.store.Stopped() }
 
+// Patience returns for how long an operation may wait for the store, as [Bus.Waited]
+// counts it: 10 s, or 30 s where the embedded store is there and takes long to answer,
+// because the machine is busy.
+func (b *Bus) Patience() time.Duration { return b.store.Patience() }
+
 // Waited returns for how long what began at a time has waited for the store in vain. The
 // time in which another process that runs it was stopped, or this one was suspended, does
 // not count, nor what came before it, for an hour.

@@ -33,8 +33,8 @@ func (e *lateError) Error() string {
 func (e *lateError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // storeContext bounds a write to the store, whatever has become of the session's own
-// context: by [store.WriteTimeout], as [eventbus.Bus.Waited] counts it for as long as
-// [Session.waits].
+// context: by [store.WriteTimeout] or, for as long as [Session.waits], by
+// [eventbus.Bus.Patience].
 func (s *Session) storeContext() (context.Context, context.CancelFunc) {
 	if s.brokenBy() != nil {
 		return context.WithTimeout(s.background, brokenTimeout)
@@ -45,7 +45,7 @@ func (s *Session) storeContext() (context.Context, context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	timer = time.AfterFunc(store.WriteTimeout, func() {
-		if left := store.WriteTimeout - s.m.bus.Waited(began); left > 0 && s.waits() {
+		if left := s.m.bus.Patience() - s.m.bus.Waited(began); left > 0 && s.waits() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if ctx.Err() == nil {

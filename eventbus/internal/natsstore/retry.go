@@ -45,10 +45,18 @@ func retry[T any](ctx context.Context, r *retrier, lim limits, f func(ctx contex
 		v, err := retryUntil(limited, r, lim.attempt, f)
 		late := limited.Err() != nil && ctx.Err() == nil
 		cancel()
-		if left = lim.total - r.waited(began); err == nil || !late || left <= 0 {
+		if left = max(lim.total, r.patience()) - r.waited(began); err == nil || !late || left <= 0 {
 			return v, err
 		}
 	}
+}
+
+// patience is [Store.Patience].
+func (r *retrier) patience() time.Duration {
+	if r.embedded() && !r.election.Failing() {
+		return ackTimeout
+	}
+	return operationTimeout
 }
 
 // waited is [Store.Waited].

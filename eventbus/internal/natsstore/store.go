@@ -208,6 +208,11 @@ func (s *Store) Leads() bool { return s.retrier.election.Leads() }
 // waits for the store waits for that process.
 func (s *Store) Stopped() bool { return s.retrier.election.Stopped() }
 
+// Patience returns for how long an operation may wait for the store, as [Store.Waited]
+// counts it: 10 s, or 30 s where the embedded store is there and takes long to answer,
+// because the machine is busy.
+func (s *Store) Patience() time.Duration { return s.retrier.patience() }
+
 // Waited returns for how long what began at a time has waited for the store in vain. The
 // time in which another process that runs it was stopped, or this one was suspended, does
 // not count, nor what came before it, for an hour.
