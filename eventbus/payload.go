@@ -206,6 +206,9 @@ func (p *payloads) purge(ctx context.Context, sessionID string) error {
 	}
 	stream, index := *p.stream.Load(), p.index(sessionID)
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(index+".*"))
+	if errors.Is(err, jetstream.ErrStreamNotFound) { // somebody has deleted it
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("listing the payloads of session %s: %w", sessionID, err)
 	}

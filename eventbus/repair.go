@@ -29,7 +29,8 @@ var errBehind = errors.New("a server of the event store is behind the others")
 const repairPause = 20 * time.Millisecond
 
 // repairTime is how long a repair tries before it looks for how long the store may be away:
-// it may have turned out to be broken, or to be stopped.
+// it may have turned out to be broken, or to be stopped. Each further try has twice the time,
+// since a busy store may need it for one of its steps.
 const repairTime = 10 * time.Second
 
 // staleID is how long a cluster may say that an entry is on its way already. After that the
@@ -104,7 +105,7 @@ func (w *writer) mend(r *repair) {
 	began := time.Now()
 	late, err := w.mendWithin(repairTime)
 	for left := w.left(began); late && left > 0; left = w.left(began) {
-		late, err = w.mendWithin(min(left, repairTime))
+		late, err = w.mendWithin(min(left, 2*repairTime))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -114,7 +114,7 @@ func (c *PublishConn) Fence(ctx context.Context, b *Batch, subject string) error
 	fence, number := &Batch{conn: c, id: b.id, done: func(r Result) {
 		select {
 		case answer <- r:
-		default: // nobody waits any more, or there is one: all other answers of the connection come behind
+		default: // there is one, or nobody waits any more: the answers of other batches are behind this one
 		}
 	}}, b.size+1
 	for {
