@@ -387,7 +387,7 @@ func (w *writer) check() bool {
 		if f.waited >= limit || f.waited >= natsstore.AttemptTimeout && w.store.ErrorSince(f.since) {
 			w.giveUp(w.unanswered(f.waited))
 		}
-	case f.waited >= w.store.AttemptTimeout(): // the leader of the stream may be lost, and the batch with it
+	case f.waited >= w.store.ConnAckTimeout(): // the leader of the stream may be lost, and the batch with it
 		w.conn.End()
 	}
 	return true

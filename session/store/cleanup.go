@@ -115,7 +115,7 @@ func (s *Store) cleanUp(ctx context.Context, ids string) (deleted int, err error
 	case err != nil:
 		return 0, err
 	case missing && begun: // it is deleted
-		return 0, s.purgeKey(ctx, s.records, cleanupToken+ids)
+		return 0, s.purgeRecord(ctx, s.key(cleanupToken+ids))
 	case missing: // it has not begun
 		return 0, nil
 	case !begun:
@@ -130,7 +130,7 @@ func (s *Store) cleanUp(ctx context.Context, ids string) (deleted int, err error
 	if err != nil {
 		return deleted, err
 	}
-	return deleted, s.purgeKey(ctx, s.records, cleanupToken+ids)
+	return deleted, s.purgeRecord(ctx, s.key(cleanupToken+ids))
 }
 
 // mayCleanUp reports whether the result of a session was delivered, and nobody goes on

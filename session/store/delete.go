@@ -83,7 +83,7 @@ func (s *Store) deleteTree(ctx context.Context, top *Record) (int, error) {
 	}
 	if top.Depth == 0 {
 		for _, token := range []string{cleanupToken, cleanedToken} { // of those below it
-			if err := s.recordStream.Purge(ctx, jetstream.WithPurgeSubject(s.recordSubject(s.key(token+top.ID))+".>")); err != nil {
+			if err := s.purgeRecord(ctx, s.key(token+top.ID)+".>"); err != nil {
 				return 0, fmt.Errorf("deleting session %s: %w", top.ID, err)
 			}
 		}
@@ -140,26 +140,31 @@ func (s *Store) deleteOne(ctx context.Context, r *Record, approvals []*Approval)
 		}
 	}
 	for _, a := range approvals {
-		if err := s.purgeKey(ctx, s.approvals, a.ID); err != nil {
+		if err := s.purgeApproval(ctx, a.ID); err != nil {
 			return err
 		}
 	}
 	for _, key := range []string{s.markKey(r.Path), s.key(r.ID)} {
-		if err := s.recordStream.Purge(ctx, jetstream.WithPurgeSubject(s.recordSubject(key))); err != nil {
+		if err := s.purgeRecord(ctx, key); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// purgeKey removes a key without the mark that [jetstream.KeyValue.Delete]
-// leaves in its place for good.
-func (s *Store) purgeKey(ctx context.Context, bucket jetstream.KeyValue, id string) error {
-	stream, err := s.js.Stream(ctx, "KV_"+bucket.Bucket())
+// purgeRecord removes a key, or those that match it, from the bucket of records, without
+// the mark that [jetstream.KeyValue.Delete] leaves in its place for good.
+func (s *Store) purgeRecord(ctx context.Context, key string) error {
+	return s.recordStream.Purge(ctx, jetstream.WithPurgeSubject(s.recordSubject(key)))
+}
+
+// purgeApproval does the same with an approval.
+func (s *Store) purgeApproval(ctx context.Context, id string) error {
+	stream, err := s.js.Stream(ctx, "KV_"+approvalBucket)
 	if err != nil {
 		return err
 	}
-	return stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+bucket.Bucket()+"."+s.key(id)))
+	return stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+approvalBucket+"."+s.key(id)))
 }
 
 const (

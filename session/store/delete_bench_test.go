@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/store"
 )
@@ -17,15 +17,8 @@ import (
 // BenchmarkDelete deletes sessions with three below each, of 1,000 that all have ended: how
 // many a second bounds how many a worker can begin for ever, if it is to keep none for long.
 func BenchmarkDelete(b *testing.B) {
-	bus, err := eventbus.Open(b.Context(), "ws", &eventbus.Options{StoreDir: b.TempDir()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = bus.Close() })
-	js, err := jetstream.New(bus.Conn())
-	if err != nil {
-		b.Fatal(err)
-	}
+	bus := bustest.Open(b, &eventbus.Options{StoreDir: b.TempDir()})
+	js := bus.JetStream()
 	sessions, err := store.Open(b.Context(), bus)
 	if err != nil {
 		b.Fatal(err)

@@ -71,7 +71,7 @@ func (s *Store) remark(ctx context.Context, r *Record) error {
 	}
 	_, err := s.records.Get(ctx, s.key(r.ID))
 	if errors.Is(err, jetstream.ErrKeyNotFound) { // deleted meanwhile
-		return s.purgeKey(ctx, s.records, strings.TrimPrefix(s.markKey(r.Path), s.key("")))
+		return s.purgeRecord(ctx, s.markKey(r.Path))
 	}
 	return err
 }

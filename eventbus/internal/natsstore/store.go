@@ -255,17 +255,17 @@ func (s *Store) AckTimeout() time.Duration {
 	switch {
 	case s.Stopped():
 		return embedded.StoppedTimeout
-	case s.retrier.election.Failing():
-		return brokenAckTimeout
+	case s.Embedded():
+		return s.Patience()
 	}
 	return ackTimeout
 }
 
-// AttemptTimeout returns for how long a process waits for an acknowledgement on one
-// connection. Then it is to try another one.
-func (s *Store) AttemptTimeout() time.Duration {
+// ConnAckTimeout returns how long a process waits for an acknowledgement on one
+// connection. Then it tries another one.
+func (s *Store) ConnAckTimeout() time.Duration {
 	if s.Embedded() {
-		return followerAttemptTimeout
+		return followerAckTimeout
 	}
 	return AttemptTimeout
 }

@@ -5,7 +5,9 @@ import "time"
 // Operations on any store.
 const (
 	// operationTimeout is how long an operation whose context has no deadline is
-	// repeated while the store is away. A takeover takes a fraction of a second;
+	// repeated while the store is away, and how long all wait for an embedded store
+	// that this process can't open, as on a full disk: docs/reference/state.md promises
+	// that sessions fail after it. A takeover takes a fraction of a second;
 	// a cluster needs up to 9 s to elect a new leader of a stream
 	// (maxElectionTimeout in nats-server's raft.go).
 	operationTimeout = 10 * time.Second
@@ -60,15 +62,11 @@ const (
 	// too much to do, a takeover of the embedded store has taken 5 s.
 	ackTimeout = 30 * time.Second
 
-	// brokenAckTimeout is the same for an embedded store that this process can't open,
-	// as on a full disk. docs/reference/state.md promises that sessions fail after it.
-	brokenAckTimeout = 10 * time.Second
-
-	// followerAttemptTimeout bounds the time for which a process waits on one
-	// connection for another one that runs the embedded store. The connection ends
-	// with that process: so this is for a machine that is busy, where a new connection
-	// makes it worse, or for a fault.
-	followerAttemptTimeout = 10 * time.Second
+	// followerAckTimeout is how long a process waits for an acknowledgement on one
+	// connection to another process, which runs the embedded store. It is longer than
+	// AttemptTimeout: the connection ends with that process, and on a busy machine a new
+	// one makes matters worse.
+	followerAckTimeout = 10 * time.Second
 
 	// DuplicateWindow is how long the event stream remembers message ids: as long
 	// as an event is sent again.
