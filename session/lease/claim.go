@@ -40,6 +40,11 @@ func (k *Keeper) Claim(ctx context.Context, bootID string) (bool, error) {
 // Release gives up all claims. done: nothing is left of what was claimed; else anybody
 // may claim it anew.
 func (k *Keeper) Release(ctx context.Context, done bool) error {
+	if done {
+		k.unfinished.Store(false)
+	} else if len(k.claims) > 0 {
+		k.unfinished.Store(true)
+	}
 	var errs []error
 	for bootID, rev := range k.claims {
 		delete(k.claims, bootID)

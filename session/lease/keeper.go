@@ -65,6 +65,8 @@ type Keeper struct {
 	failed atomic.Pointer[time.Time] // when a renewal failed the last time; nil means none has
 	others view
 	claims map[string]uint64 // revisions of the claims of this process: Sweep's alone
+
+	unfinished atomic.Bool // sessions that it had claimed have perhaps not ended, and may be in its name
 }
 
 // Start takes the lease of a process and keeps it until [Keeper.Close], or until the
@@ -100,7 +102,8 @@ func Start(ctx context.Context, b *Bucket, opts Options) (*Keeper, error) {
 }
 
 // Close gives the lease back. left: sessions of this process are left for others to
-// end, who need not wait.
+// end, who need not wait. So they are where it was recovering those of others, and has
+// not finished.
 func (k *Keeper) Close(ctx context.Context, left bool) error {
 	k.Stop()
 	if err := k.lock(ctx); err != nil {
@@ -112,7 +115,7 @@ func (k *Keeper) Close(ctx context.Context, left bool) error {
 	}
 	k.closed = true
 	var err error
-	if left {
+	if left || k.unfinished.Load() {
 		k.lease.Ended = true
 		_, err = k.bucket.update(ctx, k.opts.BootID, k.lease.encode(), k.rev)
 	} else {

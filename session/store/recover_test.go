@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -62,6 +64,46 @@ func TestChildEndsFirst(t *testing.T) {
 		want := fmt.Sprint([]string{below[2].SessionID, child[1].SessionID, root[0].SessionID})
 		if fmt.Sprint(ended) != want {
 			t.Errorf("round %d, held up at %s: the sessions ended in the order %v, want %s", round, at, ended, want)
+		}
+	}
+}
+
+// TestRecoverCutOff: a process ends while it recovers, where it has marked a session as
+// its own to end, and not ended it. The next one ends the session at once.
+func TestRecoverCutOff(t *testing.T) {
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	s, err := store.Open(t.Context(), bus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, recover := range map[string]func(context.Context) error{
+		"a command": func(ctx context.Context) error {
+			_, err := s.Recover(ctx)
+			return err
+		},
+		"a worker": func(ctx context.Context) error {
+			by, err := lease.Start(t.Context(), s.Leases(), lease.Options{BootID: store.NewID("boot")})
+			if err != nil {
+				return err
+			}
+			_, err = s.RecoverAs(ctx, by, store.RecoverOptions{})
+			return errors.Join(err, by.Close(t.Context(), false))
+		},
+	} {
+		root := event.Path{{SessionID: store.NewID("ses"), AgentType: "lead"}}
+		killed(t, bus, root, store.NewID("boot"))
+		ctx, cancel := context.WithCancel(t.Context())
+		store.BeforeEnd(s, func(string) { cancel() })
+		if err := recover(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s that is cut off: %v", name, err)
+		}
+		store.BeforeEnd(s, nil)
+		if n, err := s.Recover(t.Context()); n != 1 || err != nil {
+			t.Errorf("Recover behind %s that was cut off: %d, %v; want 1 session", name, n, err)
 		}
 	}
 }
