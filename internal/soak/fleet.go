@@ -45,6 +45,7 @@ type fleet struct {
 	*run
 	repo, state string
 	flags       []string // of every worker
+	serving     []string // flags of those that serve, besides
 	store       storeAt
 
 	mu      sync.Mutex
@@ -179,8 +180,9 @@ func (f *fleet) start() (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.cmd = f.command("serve", "--listen", "127.0.0.1:0", "--log-level", "info",
-		"--context-window", "0") // the model counts the messages: of a compacted conversation it would begin anew
+	w.cmd = f.command(append([]string{"serve", "--listen", "127.0.0.1:0", "--log-level", "info",
+		"--context-window", "0"}, // the model counts the messages: of a compacted conversation it would begin anew
+		f.serving...)...)
 	stderr, err := w.cmd.StderrPipe()
 	if err == nil {
 		err = w.cmd.Start()

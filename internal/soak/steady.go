@@ -22,16 +22,24 @@ const (
 type window struct {
 	tasks int
 	cpu   time.Duration // for a task
-	rss   int64         // at its end
+	rss   int64         // at most
 }
 
-// steady makes calls without a pause, in one worker, and looks at what a task costs
-// as time goes by.
+// steady makes calls without a pause. All is kept.
 func steady(r *run) error {
 	f, err := r.newFleet(shape{words: 5, pause: time.Millisecond})
 	if err != nil {
 		return err
 	}
+	if err := f.withoutPause(); err != nil {
+		return err
+	}
+	return f.audit()
+}
+
+// withoutPause makes calls without a pause, in one worker, and looks at what a task costs
+// as time goes by.
+func (f *fleet) withoutPause() error {
 	w, err := f.start()
 	if err != nil {
 		return err
@@ -39,13 +47,13 @@ func steady(r *run) error {
 	if _, err := usageOf(w.cmd.Process.Pid); err != nil {
 		return notRun("what a process uses is not known here: " + err.Error())
 	}
-	ctx, cancel := context.WithCancel(r.ctx)
+	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	var done atomic.Int64
 	var calling sync.WaitGroup
 	for i := range 2 {
 		calling.Go(func() {
-			random := rand.New(rand.NewPCG(r.seed, uint64(i)))
+			random := rand.New(rand.NewPCG(f.seed, uint64(i)))
 			for ctx.Err() == nil {
 				f.call(w, random)
 				done.Add(1)
@@ -53,19 +61,25 @@ func steady(r *run) error {
 		})
 	}
 	const parts = 10
+	part := f.duration / parts
 	var windows []window
 	before, err := usageOf(w.cmd.Process.Pid)
-	for tasks := int64(0); err == nil && len(windows) < parts && r.pause(r.duration/parts); {
+	tasks, peak, began := int64(0), int64(0), time.Now()
+	for err == nil && len(windows) < parts && f.pause(min(part, time.Second)) {
 		var now usage
 		if now, err = usageOf(w.cmd.Process.Pid); err != nil {
 			break
 		}
+		peak = max(peak, now.rss)
+		if time.Since(began) < part {
+			continue
+		}
 		n := done.Load()
 		if n == tasks {
-			return fmt.Errorf("no task was done within %s", r.duration/parts)
+			return fmt.Errorf("no task was done within %s", part)
 		}
-		windows = append(windows, window{int(n - tasks), (now.cpu - before.cpu) / time.Duration(n-tasks), now.rss})
-		before, tasks = now, n
+		windows = append(windows, window{int(n - tasks), (now.cpu - before.cpu) / time.Duration(n-tasks), peak})
+		before, tasks, peak, began = now, n, 0, began.Add(part)
 	}
 	cancel()
 	calling.Wait()
@@ -73,8 +87,8 @@ func steady(r *run) error {
 	if err != nil {
 		return err
 	}
-	r.steadyFigures(windows)
-	return f.audit()
+	f.steadyFigures(windows)
+	return nil
 }
 
 func (r *run) steadyFigures(windows []window) {
