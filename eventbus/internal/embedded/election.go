@@ -306,7 +306,7 @@ func (e *Election) err() error {
 	if h.stopped {
 		return fmt.Errorf("%s has the event store in %s open and is stopped: %s: %w", h, e.dir, h.advice(), ErrNoLeader)
 	}
-	return fmt.Errorf("%s has the event store in %s open, and can't be reached: %w", h, e.dir, ErrNoLeader)
+	return fmt.Errorf("%s has the event store in %s open, but has not answered in time, as on a very busy machine: %w", h, e.dir, ErrNoLeader)
 }
 
 // Diagnosis returns what is known to be wrong with the store, in the form of a
