@@ -177,16 +177,23 @@ func TestManyRounds(t *testing.T) {
 func TestAskedAgain(t *testing.T) {
 	e := setup{model: shell{}, rules: new(asking), options: mcpserver.Options{CallLimit: 200 * time.Millisecond}}.open(t)
 	withdrawn := make(chan struct{}, 100)
-	var answer atomic.Bool
+	var asked, answer atomic.Bool
 	host := e.connectAs(t, "test-host", "2025-11-25", elicit(func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		if answer.Load() {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow once"}}, nil
 		}
+		asked.Store(true)
 		<-ctx.Done()
 		withdrawn <- struct{}{}
 		return nil, ctx.Err()
 	}))
 	res := callTool(t, host, "task", call("general", "echo hello").Arguments)
+	for !asked.Load() && res.Meta["status"] == "running" { // a call may have to be answered before there is a question
+		res = callTool(t, host, "task_wait", bySession(res.Meta["sessionId"]))
+	}
+	if !asked.Load() {
+		t.Fatalf("nobody was asked: %q", text(t, res))
+	}
 	<-withdrawn
 	answer.Store(true)
 	for res.Meta["status"] == "running" {
