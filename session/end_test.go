@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,16 +40,18 @@ func TestEnds(t *testing.T) {
 		}
 	}
 	tests := []struct {
-		name   string
-		model  turns
-		limit  time.Duration
-		status store.Status
-		text   string // of the answer or the error
-		code   string // of the error event
+		name      string
+		model     turns
+		limit     time.Duration // of the session; 0 means none that is reached, here and below
+		modelCall time.Duration
+		toolCall  time.Duration
+		status    store.Status
+		text      string // of the answer or the error
+		code      string // of the error event
 	}{
 		{name: "a tool's error", model: turns{calls(call("1", "broken", "x")), result("it is broken")}, status: store.Completed, text: "fine"},
 		{name: "a tool's panic", model: turns{calls(call("1", "boom", "x")), result("internal error: boom")}, status: store.Completed, text: "fine"},
-		{name: "a tool's time limit", model: turns{calls(call("1", "stuck", "x")), result("time limit of 20ms")}, status: store.Completed, text: "fine"},
+		{name: "a tool's time limit", toolCall: 20 * time.Millisecond, model: turns{calls(call("1", "stuck", "x")), result("time limit of 20ms")}, status: store.Completed, text: "fine"},
 		{name: "an unknown tool", model: turns{calls(call("1", "nosuch", "x")), result("the tools are: boom, broken, stuck, a")}, status: store.Completed, text: "fine"},
 		{name: "arguments that are no JSON", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{"v":`}), result("not a JSON object")}, status: store.Completed, text: "fine"},
 		{name: "arguments that are null", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `null`}), result("not a JSON object")}, status: store.Completed, text: "fine"},
@@ -58,17 +61,14 @@ func TestEnds(t *testing.T) {
 		{name: "no answer", model: turns{parts(model.Stop{Reason: model.StopEnd})}, status: store.Failed, text: "without an answer", code: "failed"},
 		{name: "a refusal", model: turns{parts(model.TextDelta{Text: "no."}, model.Stop{Reason: model.StopRefusal})}, status: store.Failed, text: "refused to answer: no.", code: "failed"},
 		{name: "an answer cut off", model: turns{parts(model.TextDelta{Text: "so"}, model.Stop{Reason: model.StopMaxTokens})}, status: store.Completed, text: "so\n\n[The answer was cut off here"},
-		{name: "the model call's limit", model: turns{hang}, status: store.Failed, text: "no complete answer within 50ms", code: "model_timeout"},
+		{name: "the model call's limit", modelCall: 50 * time.Millisecond, model: turns{hang}, status: store.Failed, text: "no complete answer within 50ms", code: "model_timeout"},
 		{name: "the session's limit in a model call", model: turns{hang}, limit: 5 * time.Millisecond, status: store.TimedOut, text: "time limit of 5ms", code: "timed_out"},
 		{name: "the session's limit in a tool", model: turns{calls(call("1", "stuck", "x")), say("no")}, limit: 5 * time.Millisecond, status: store.TimedOut, text: "time limit of 5ms", code: "timed_out"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			e := newEnv(t, tt.model, func(o *session.Options) {
-				o.Limits = session.Limits{ModelCall: 50 * time.Millisecond, ToolCall: 20 * time.Millisecond}
-				if tt.limit > 0 { // only one of them may be reached
-					o.Limits = session.Limits{ModelCall: time.Hour, ToolCall: time.Hour}
-				}
+				o.Limits = session.Limits{ModelCall: cmp.Or(tt.modelCall, time.Hour), ToolCall: cmp.Or(tt.toolCall, time.Hour)}
 			})
 			s := e.open(session.Spec{Tools: tools, TimeLimit: tt.limit})
 			out := s.Prompt(t.Context(), "go")
