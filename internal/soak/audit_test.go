@@ -122,17 +122,26 @@ func TestCompare(t *testing.T) {
 
 // TestSteadyBounds: what grows is told from what does not.
 func TestSteadyBounds(t *testing.T) {
+	const tasks = 5000
 	for what, tt := range map[string]struct {
-		growth float64
-		broken int
-	}{"flat": {1, 0}, "twice as much": {2, 2}} {
+		cpu, rss float64 // times as much at the end
+		kept     int     // sessions of a task
+		broken   int
+	}{
+		"flat":                           {1, 1, 0, 0},
+		"twice the time":                 {2, 1, 4, 1},
+		"twice the memory":               {1, 2, 0, 1},
+		"the memory of what is kept":     {1, 2, 4, 0},
+		"more than that":                 {1, 3.5, 4, 1},
+		"twice as much, nothing is kept": {2, 2, 0, 2},
+	} {
 		var windows []window
 		for i := range 10 {
-			factor := 1 + (tt.growth-1)*float64(i)/9
-			windows = append(windows, window{100, time.Duration(factor * float64(10*time.Millisecond)), int64(factor * (200 << 20))})
+			cpu, rss := 1+(tt.cpu-1)*float64(i)/9, 1+(tt.rss-1)*float64(i)/9
+			windows = append(windows, window{tasks, time.Duration(cpu * float64(10*time.Millisecond)), int64(rss * (200 << 20))})
 		}
 		r := new(run)
-		r.steadyFigures(windows)
+		r.steadyFigures(windows, tt.kept)
 		if len(r.broken) != tt.broken {
 			t.Errorf("%s: %v", what, r.broken)
 		}

@@ -21,7 +21,7 @@ func retained(r *run) error {
 		return err
 	}
 	f.serving = []string{"--retain-age", keptFor.String()}
-	if err := f.withoutPause(); err != nil {
+	if err := f.withoutPause(0); err != nil {
 		return err
 	}
 	for _, c := range f.calls {
