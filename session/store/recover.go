@@ -207,7 +207,8 @@ func interrupted(why error) ending {
 }
 
 // claim is finish, also where the record of the session has changed meanwhile and
-// nobody else ends it: its process may have written what it still had to.
+// nobody else ends it, or goes on with it: its process may have written what it still had
+// to.
 func (s *Store) claim(ctx context.Context, o orphan, bootID string, pending []*Approval, end ending) error {
 	for tries := 3; ; tries-- {
 		err := s.finish(ctx, o, bootID, pending, end)
@@ -218,7 +219,7 @@ func (s *Store) claim(ctx context.Context, o orphan, bootID string, pending []*A
 		if readErr != nil {
 			return errors.Join(err, readErr)
 		}
-		if r.Closed || r.EndedBy != o.EndedBy {
+		if r.Closed || r.EndedBy != o.EndedBy || r.BootID != o.BootID {
 			return err
 		}
 		o = orphan{r, rev}
@@ -237,6 +238,10 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 	if r.Closed { // its record alone is behind
 		_, err := s.update(ctx, r, o.rev)
 		return err
+	}
+	if state.Mark > 0 && r.BootID != o.BootID && r.BootID != bootID { // another process goes on with it, and its record does not say so yet
+		_, err := s.own(ctx, o, r)
+		return errors.Join(fmt.Errorf("ending session %s: %w", r.ID, errConflict), err)
 	}
 	if o.Status.Ended() { // and its session_end was not stored
 		r.Status, r.Error, r.EndedAt = o.Status, o.Error, o.EndedAt

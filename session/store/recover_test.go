@@ -131,6 +131,55 @@ func TestRecoverLateChild(t *testing.T) {
 	}
 }
 
+// TestRecoverTakenOver: a process is held up while it ends the sessions of another one. It
+// is taken for gone itself, and a third one takes a session over. That is not ended.
+func TestRecoverTakenOver(t *testing.T) {
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	sessions, err := store.Open(t.Context(), bus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, stored := range map[string]bool{"its record says so": true, "its record does not say so yet": false} {
+		root := event.Path{{SessionID: store.NewID("ses"), AgentType: "lead"}}
+		first := event.Path{{SessionID: store.NewID("ses"), AgentType: "lead"}}
+		boot := store.NewID("boot")
+		killed(t, bus, first, boot)
+		killed(t, bus, root, boot)
+		r := record(root, boot)
+		r.BootID, r.Takeovers = store.NewID("boot"), 1
+		store.BeforeEnd(sessions, func(id string) {
+			if id != first[0].SessionID {
+				return
+			}
+			if _, _, err := bus.TakeOver(t.Context(), root, 0, event.SessionResumed{Takeover: 1, BootID: r.BootID}); err != nil {
+				t.Fatal(err)
+			}
+			if stored {
+				put(t, bus, "AGENT_SESSIONS", r.ID, r)
+			}
+		})
+		n, err := sessions.Recover(t.Context())
+		store.BeforeEnd(sessions, nil)
+		if n != 1 || err != nil {
+			t.Errorf("%s: Recover: %d, %v; want that it ends the other one alone", name, n, err)
+		}
+		if end, err := bus.Last(t.Context(), root, "session_end"); end.Seq != 0 || err != nil {
+			t.Errorf("%s: the session that was taken over has ended: %v", name, err)
+		}
+		if got, err := sessions.Get(t.Context(), r.ID); err != nil || got.BootID != r.BootID || got.Status.Ended() {
+			t.Errorf("%s: its record is %+v, %v", name, got, err)
+		}
+		put(t, bus, lease.BucketName, r.BootID, lease.Lease{Worker: lease.Worker{BootID: r.BootID}, Ended: true})
+		if n, err := sessions.Recover(t.Context()); n != 1 || err != nil {
+			t.Errorf("%s: Recover once its process has gone: %d, %v", name, n, err)
+		}
+	}
+}
+
 // events yields the events in a root's stream, each with the id of its session.
 func events(t *testing.T, bus *eventbus.Bus, root event.Path) iter.Seq2[string, event.Event] {
 	t.Helper()
@@ -217,17 +266,22 @@ func killed(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string) {
 	left(t, bus, path, bootID, 2)
 }
 
-// left is killed where of what the session begins with at most n entries are stored.
-func left(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string, n int) {
-	t.Helper()
+func record(path event.Path, bootID string) *store.Record {
 	session := path[len(path)-1]
-	r := store.Record{
+	r := &store.Record{
 		Schema: 3, ID: session.SessionID, Path: path, Agent: session.AgentType, Status: store.Running, Depth: len(path) - 1,
 		BootID: bootID, CreatedAt: time.Now().UTC(),
 	}
 	if len(path) > 1 {
 		r.ParentID = path[len(path)-2].SessionID
 	}
+	return r
+}
+
+// left is killed where of what the session begins with at most n entries are stored.
+func left(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string, n int) {
+	t.Helper()
+	r := record(path, bootID)
 	p, err := bus.Publisher(path)
 	if err == nil && n > 0 {
 		err = r.OpenedEntry("", nil).AppendTo(t.Context(), p)
