@@ -81,6 +81,15 @@ type node struct {
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
+	c := plannedCluster(t)
+	for _, n := range c.nodes {
+		c.start(n)
+	}
+	return c
+}
+
+// plannedCluster returns a cluster of which no node runs. Each knows of all others.
+func plannedCluster(t *testing.T) *cluster {
 	ports := freePorts(t, 6)
 	c := &cluster{t: t}
 	for i := range 3 {
@@ -95,9 +104,6 @@ func newCluster(t *testing.T) *cluster {
 			}
 		}
 	})
-	for _, n := range c.nodes {
-		c.start(n)
-	}
 	return c
 }
 

@@ -88,6 +88,7 @@ func ensure[T any](ctx context.Context, s *Store, want jetstream.StreamConfig, o
 	defer cancel()
 	want.Replicas = s.replicasOf(want.Replicas)
 	responders := time.Now().Add(noResponderTimeout)
+	var refusal error // the last one: it says more than the end of the time within the next attempt
 	got, err := retry(ctx, s.retrier, limits{attempt: clusterAttemptTimeout}, func(ctx context.Context) (got T, err error) {
 		has, err := s.js.JetStream.Stream(ctx, want.Name)
 		switch {
@@ -101,8 +102,14 @@ func ensure[T any](ctx context.Context, s *Store, want jetstream.StreamConfig, o
 		if errors.Is(err, nats.ErrNoResponders) && time.Now().After(responders) {
 			err = errNoJetStream
 		}
+		if errors.As(err, new(*jetstream.APIError)) {
+			refusal = err
+		}
 		return got, err
 	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = cmp.Or(refusal, err)
+	}
 	if last := s.conn.LastError(); err != nil && Transient(err) && last != nil {
 		err = fmt.Errorf("%w (%w)", err, last) // the server reports a missing permission apart from the request
 	}

@@ -79,10 +79,15 @@ const codeInvalidJSON = jetstream.ErrorCode(10025)
 // that of all that a store refuses.
 const storeClosed = "store is closed"
 
+// codeNoPeers is JSClusterNoPeersErrF: a cluster does not know enough servers to keep a
+// stream as often as it was asked to, for one while its servers start.
+const codeNoPeers = jetstream.ErrorCode(10005)
+
 // transientCodes are the codes of JetStream errors that report something away, as
 // in nats-server's errors.json.
 var transientCodes = []jetstream.ErrorCode{
 	10004, // JSClusterIncompleteErr
+	codeNoPeers,
 	10008, // JSClusterNotAvailErr
 	10075, // JSPeerRemapErr
 	10118, // JSStreamOfflineErr
@@ -109,7 +114,10 @@ var errNoJetStream = errors.New("nothing answers JetStream requests: start the s
 // explainJetStream adds the cause to an error of JetStream whose text does not
 // name it.
 func explainJetStream(err error) error {
+	var refused *jetstream.APIError
 	switch {
+	case errors.As(err, &refused) && refused.ErrorCode == codeNoPeers:
+		return fmt.Errorf("%w: the cluster has fewer servers that could keep it than --replicas says, or some of them are away", err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return fmt.Errorf("%w: start the server with JetStream (nats-server -js), and enable it for this account", err)
 	case errors.Is(err, nats.ErrPermissionViolation):

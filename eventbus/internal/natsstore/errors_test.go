@@ -37,6 +37,7 @@ func TestTransient(t *testing.T) {
 		{&jetstream.APIError{ErrorCode: jetstream.JSErrCodeStreamWrongLastSequence}, false},
 		{&jetstream.APIError{ErrorCode: 10158}, true}, // the same message id is in process
 		{&jetstream.APIError{ErrorCode: 10008, Description: "JetStream system temporarily unavailable"}, true},
+		{&jetstream.APIError{ErrorCode: 10005, Description: "no suitable peers for placement"}, true},     // a cluster that forms
 		{&nats.APIError{ErrorCode: 10008, Description: "JetStream system temporarily unavailable"}, true}, // of a watch
 		{&nats.APIError{ErrorCode: nats.JSErrCodeStreamNotFound}, false},
 		{&jetstream.APIError{ErrorCode: 10077, Description: server.ErrStoreClosed.Error()}, true}, // the server ends
