@@ -38,6 +38,10 @@ var (
 	// connection for good.
 	ErrLost = natsstore.ErrLost
 
+	// ErrMoved is returned by every operation after the folder of the embedded store
+	// was removed, or replaced by another one.
+	ErrMoved = embedded.ErrMoved
+
 	// ErrNoLeader is returned if another process has the store open but can't be
 	// reached.
 	ErrNoLeader = embedded.ErrNoLeader

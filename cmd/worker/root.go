@@ -38,7 +38,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	err := root.ExecuteContext(ctx)
 	var status exit.Status
 	switch {
-	case errors.Is(context.Cause(ctx), eventbus.ErrLost): // all else follows from it
+	case storeIsGone(context.Cause(ctx)): // all else follows from it
 		p.Complain(context.Cause(ctx))
 		return int(exit.Failed)
 	case err == nil:
@@ -54,6 +54,11 @@ func (p *program) run(ctx context.Context, args []string) int {
 		return int(exit.WrongUse)
 	}
 	return int(exit.Failed)
+}
+
+// storeIsGone reports whether the program ended because it has no store any more.
+func storeIsGone(why error) bool {
+	return errors.Is(why, eventbus.ErrLost) || errors.Is(why, eventbus.ErrMoved)
 }
 
 // speaks reports whether a command speaks a protocol on stdout, which no log has.

@@ -321,6 +321,9 @@ func (e *Election) Diagnosis() string {
 		}
 		return ""
 	}
+	if e.moved() != nil { // the error says it
+		return ""
+	}
 	return " (" + termtext.OneLine(e.err().Error(), 300) + ")"
 }
 

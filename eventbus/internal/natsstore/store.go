@@ -126,6 +126,8 @@ func (s *Store) takePart() {
 	e := s.target.election
 	if err := e.Run(s.ctx, s.retrier.state.lost, s.conn.IsConnected); err != nil {
 		s.end(err)
+		// Who waits for the connection waits no longer.
+		s.conn.Close()
 		if err := e.Resign(); err != nil { // nothing more is written, there or here
 			s.log.Warn("closing the event store failed", "err", err)
 		}
