@@ -35,8 +35,9 @@ func (s *Session) direct(l *layout, stdio [3]*os.File) (pidfd, socket *os.File, 
 	fd := -1
 	c.Env, c.Dir, c.ExtraFiles = helperEnv, "/", []*os.File{theirs}
 	c.Stdin, c.Stdout, c.Stderr = stdio[0], stdio[1], stdio[2]
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, PidFD: &fd}
-	if s.backend == Bubblewrap { // else it ends what descends from it when it loses the worker
+	// The helper ends what descends from it when it loses the worker, also if a command has stopped it.
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, PidFD: &fd, Pdeathsig: unix.SIGCONT}
+	if s.backend == Bubblewrap {
 		c.SysProcAttr.Pdeathsig = unix.SIGKILL
 	}
 	started, stopped, done := make(chan error), make(chan struct{}), make(chan struct{})

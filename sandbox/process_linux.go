@@ -59,7 +59,9 @@ func (p *Process) follow() {
 	for !ended {
 		var m wire.Message
 		if err := wire.Read(p.socket, &m); err != nil {
-			p.err = errKilled
+			if p.err = errKilled; !p.hasNamespace() {
+				p.err = errHelperKilled
+			}
 			break
 		}
 		switch m.Kind {
@@ -101,7 +103,15 @@ func (p *Process) follow() {
 	close(p.done)
 }
 
-var errKilled = errors.New("the sandbox was killed")
+var (
+	errKilled       = errors.New("the sandbox was killed")
+	errHelperKilled = errors.New("the process that ends what the command has started was killed: some of that may still run")
+)
+
+// hasNamespace reports whether the kernel ends all of the command with its helper.
+func (p *Process) hasNamespace() bool {
+	return p.session.backend == Namespaces || p.session.backend == Bubblewrap
+}
 
 // gone waits until the kernel has ended all processes of the command.
 func (p *Process) gone() {
@@ -145,10 +155,11 @@ func (p *Process) Signal(sig syscall.Signal) error {
 func (p *Process) Kill() {
 	p.sending.Lock()
 	defer p.sending.Unlock()
-	if p.session.backend == Landlock || p.session.backend == "" {
+	if !p.hasNamespace() {
 		// Without a namespace of its own the helper ends what descends from
-		// it, when it loses the worker.
+		// it, when it loses the worker. A command may have stopped it.
 		_ = shutdown(p.socket)
+		_ = unix.PidfdSendSignal(int(p.pidfd.Fd()), unix.SIGCONT, nil, 0)
 		return
 	}
 	_ = unix.PidfdSendSignal(int(p.pidfd.Fd()), unix.SIGKILL, nil, 0)

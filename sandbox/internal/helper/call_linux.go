@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -31,11 +32,14 @@ func (s *socket) send(m wire.Message) error {
 
 // call runs one command: as process 1 of its namespaces, or without any.
 func call(role wire.Role) error {
-	runtime.LockOSThread()     // parent-death signals come when the thread ends
-	if role == wire.RoleInit { // the kernel ends its namespace with it; the other kind has to live to end what it started
+	runtime.LockOSThread() // parent-death signals come when the thread ends
+	switch role {
+	case wire.RoleInit: // the kernel ends its namespace with it
 		if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 			return err
 		}
+	case wire.RoleInner: // it has to live to end what it started: "pkill worker" does not end it
+		signal.Notify(make(chan os.Signal, 1))
 	}
 	s := &socket{file: os.NewFile(wire.SocketFD, "worker")}
 	var job wire.Job
