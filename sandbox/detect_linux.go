@@ -20,8 +20,7 @@ var detect = sync.OnceValue(func() Support {
 		s.Landlock = abi
 	}
 	s.Supervisor = architectureKnown && supervisorWorks()
-	if path, err := exec.LookPath("bwrap"); err == nil && exec.Command(path, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
-		"--unshare-pid", "--unshare-ipc", "--unshare-net", "--perms", "0000", "--tmpfs", "/tmp", path, "--version").Run() == nil {
+	if path, err := exec.LookPath("bwrap"); err == nil && bubblewrapWorks(path) {
 		s.Bubblewrap = path
 	}
 	if err := tryNamespaces(); err != nil {
@@ -31,6 +30,14 @@ var detect = sync.OnceValue(func() Support {
 	}
 	return s
 })
+
+// bubblewrapWorks reports whether bwrap at path can do what is asked of it.
+func bubblewrapWorks(path string) bool {
+	cmd := exec.Command(path, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
+		"--unshare-pid", "--unshare-ipc", "--unshare-net", "--perms", "0000", "--tmpfs", "/tmp", path, "--version")
+	cmd.Env = helperEnv
+	return cmd.Run() == nil
+}
 
 // supervisorWorks reports whether the kernel tells a supervisor of calls, lets
 // it hand over descriptors in one step, and keeps signals from repeating a call

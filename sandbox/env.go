@@ -1,12 +1,11 @@
 package sandbox
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"unicode"
+
+	"github.com/agentworker/worker/internal/secrets"
 )
 
 // EnvRules say which variables a command gets.
@@ -18,43 +17,6 @@ type EnvRules struct {
 	// environment: names and values.
 	Git [][2]string
 }
-
-// secretParts are parts of names of variables that hold keys and passwords,
-// between underscores.
-var secretParts = []string{
-	"KEY", "KEYS", "APIKEY", "TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "PASSWD", "PASS", "PWD", "PW", "PASSPHRASE",
-	"CREDENTIAL", "CREDENTIALS", "CREDS", "PAT", "AUTH", "COOKIE", "DSN", "JWT", "PEM", "WEBHOOK",
-}
-
-// secretEnds are ends of such names.
-var secretEnds = []string{"APIKEY", "ACCESSKEY", "SECRETKEY", "PRIVATEKEY", "PASSWORD", "PASSPHRASE", "TOKEN", "SECRET", "CONNECTION_STRING"}
-
-// secretValues are regular expressions of what keys and passwords look like,
-// whatever the name of the variable: for a value that contains one of them.
-var secretValues = []string{
-	`-----BEGIN [A-Z0-9 ]*PRIVATE KEY`,
-	`\bAGE-SECRET-KEY-1[0-9A-Z]{20}`,
-	`\bsk-[A-Za-z0-9_-]{16}`,                                 // OpenAI, Anthropic, OpenRouter, …
-	`\b[rsp]k_(live|test)_[A-Za-z0-9]{10}`,                   // Stripe
-	`\bgh[pousr]_[A-Za-z0-9]{20}`,                            // GitHub
-	`\bgithub_pat_[A-Za-z0-9_]{20}`,                          // GitHub
-	`\bglpat-[A-Za-z0-9_-]{16}`,                              // GitLab
-	`\b(AKIA|ASIA)[A-Z0-9]{16}\b`,                            // AWS
-	`\bAIza[A-Za-z0-9_-]{30}`,                                // Google
-	`\bya29\.[A-Za-z0-9_-]{20}`,                              // Google
-	`\bxox[a-z]-[A-Za-z0-9-]{10}`,                            // Slack
-	`\bnpm_[A-Za-z0-9]{30}`,                                  // npm
-	`\bpypi-[A-Za-z0-9_-]{16}`,                               // PyPI
-	`\bhf_[A-Za-z0-9]{20}`,                                   // Hugging Face
-	`\bdop_v1_[0-9a-f]{20}`,                                  // DigitalOcean
-	`\bSG\.[A-Za-z0-9_-]{16}`,                                // SendGrid
-	`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.`,            // a JSON Web Token
-	`(?i:\b(basic|bearer)\s+[A-Za-z0-9+/_.~=-]{16})`,         // a header of HTTP
-	`[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@?#]*:[^\s/@?#]+@`,      // a URL with a password
-	`(?i:\b(password|passwd|pwd|accountkey)\s*=\s*[^\s;&]+)`, // a connection string
-}
-
-var secretValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(strings.Join(secretValues, "|")) })
 
 // agents are variables that name a socket of a program which signs, decrypts or
 // runs things for the user, or that make programs run others.
@@ -78,7 +40,7 @@ func Environ(env []string, rules EnvRules, dir string) []string {
 		case name == "PWD", strings.HasPrefix(strings.ToUpper(name), "WORKER_"), gitSetting(name):
 			continue
 		case slices.Contains(rules.Keep, name):
-		case slices.Contains(rules.Drop, name), slices.Contains(agents, name), secretName(name), secretValue().MatchString(value):
+		case slices.Contains(rules.Drop, name), slices.Contains(agents, name), secrets.InVariable(name, value):
 			continue
 		}
 		out = append(out, e)
@@ -113,22 +75,11 @@ func gitSettings(env, keep []string) (settings [][2]string) {
 	for i := range count {
 		n := strconv.Itoa(i)
 		key, value := values["GIT_CONFIG_KEY_"+n], values["GIT_CONFIG_VALUE_"+n]
-		if key != "" && (slices.Contains(keep, "GIT_CONFIG_VALUE_"+n) || !secretValue().MatchString(key+" "+value)) {
+		if key != "" && (slices.Contains(keep, "GIT_CONFIG_VALUE_"+n) || !secrets.InValue(key+" "+value)) {
 			settings = append(settings, [2]string{key, value})
 		}
 	}
 	return settings
-}
-
-// secretName reports whether a variable of this name holds a key or a password.
-func secretName(name string) bool {
-	upper := strings.ToUpper(name)
-	for part := range strings.FieldsFuncSeq(upper, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		if slices.Contains(secretParts, part) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(upper, end) })
 }
 
 // withProxy adds the variables by which programs find the proxy at addr.

@@ -20,7 +20,8 @@ func TestEnvironSecrets(t *testing.T) {
 		"A=prefix -----BEGIN OPENSSH PRIVATE KEY-----\nx", "A=-----BEGIN PRIVATE KEY-----", "A=-----BEGIN RSA PRIVATE KEY-----",
 		"A=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjMifQ.c2ln", "A=Authorization: Bearer " + token, "A=authorization: basic " + token,
 		"A=postgres://user:word@host/db", "A=https://:word@host", "A=Server=x;Password=word;", "A=host=x password=word",
-		`A={"token": "ghp_` + token + `"}`,
+		`A={"token": "ghp_` + token + `"}`, "SLACK_WEBHOOKS=x", "APIKEYS=x", "SESSION_COOKIES=x", "GITHUB_PATS=x",
+		"A=SU" + strings.Repeat("AB7", 18) + "AB", "A=Endpoint=sb://h/;SharedAccessKey=" + strings.Repeat("aB3+", 11),
 	}
 	kept := []string{
 		"PATH=/usr/bin", "OLDPWD=/x", "HOME=/h", "LANG=C", "KEYBOARD=us", "MONKEY=1", "COMPASS=n", "PATTERN=x", "TOKENIZER=x",

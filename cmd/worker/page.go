@@ -30,6 +30,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/internal/atomicfile"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt/conversation"
 )
@@ -172,7 +173,9 @@ func openLink(ctx context.Context, file, link string) error {
 	case "windows":
 		command = []string{"rundll32", "url.dll,FileProtocolHandler", file}
 	}
-	if out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = secrets.Environ(os.Environ()) // the browser may stay for days
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("opening the browser by %s: %w: %s; 'worker page' prints the link", command[0], err, termtext.OneLine(string(out), 300))
 	}
 	return nil

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agentworker/worker/internal/secrets"
 )
 
 // ErrNoRepository is the error of [Store.Create] for a folder that is not the
@@ -58,10 +60,10 @@ func run(ctx context.Context, env []string, stdin []byte, args ...string) ([]byt
 	return stdout.Bytes(), nil
 }
 
-// environ is the environment of git.
+// environ is the environment of git. It needs no keys.
 func environ() []string {
 	env := make([]string, 0, 32)
-	for _, e := range os.Environ() {
+	for _, e := range secrets.Environ(os.Environ()) {
 		if name, _, _ := strings.Cut(e, "="); !strings.HasPrefix(strings.ToUpper(name), "GIT_") && name != "LC_ALL" && name != "LANGUAGE" {
 			env = append(env, e)
 		}

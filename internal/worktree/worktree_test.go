@@ -234,3 +234,31 @@ func gone(t *testing.T, l *lab, w *worktree.Worktree) {
 		t.Errorf("still listed: %v, %v", all, err)
 	}
 }
+
+// TestGitGetsNoKeys: other programs of the user may read git's environment.
+func TestGitGetsNoKeys(t *testing.T) {
+	l := newLab(t, "")
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := filepath.Join(l.dir, "seen")
+	bin := filepath.Join(l.dir, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\nenv >>"+seen+"\nexec "+git+" \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Setenv("OPENAI_API_KEY", "canary")
+	t.Setenv("WORKER_NATS", "canary")
+	l.create("w")
+	env, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(env), "canary") || !strings.Contains(string(env), "PATH=") {
+		t.Errorf("git has got %s", env)
+	}
+}

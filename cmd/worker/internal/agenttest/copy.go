@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/agentworker/worker/internal/secrets"
 )
 
 // What a copy of a workspace has at most.
@@ -60,6 +62,7 @@ func copyTree(ctx context.Context, from, to string) error {
 // listed returns the files of a folder, relative to it.
 func listed(ctx context.Context, dir string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "git", "-C", dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	cmd.Env = secrets.Environ(os.Environ())
 	if out, err := cmd.Output(); err == nil && len(out) > 0 {
 		var names []string
 		for name := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {

@@ -197,6 +197,7 @@ func (p commands) files(ctx context.Context, s *app.Storage, b *Bundle, names ma
 // git runs git in a folder.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false"}, args...)...)
+	cmd.Env = secrets.Environ(os.Environ())
 	out, err := cmd.Output()
 	return string(out), err
 }
