@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,13 +25,14 @@ func TestExitAtSignal(t *testing.T) {
 		args    string
 		working string // what is read once it works
 		status  int
+		says    string // before the signal
 	}{
-		{"task explore x", "started as", 130},
-		{"run x", "started as", 130},
-		{"mcp", `"result"`, 0},
-		{"serve --listen 127.0.0.1:0", "is served on", 0},
+		{"task explore x", "started as", 130, "the task was cancelled: "},
+		{"run x", "started as", 130, "the task was cancelled: "},
+		{"mcp", `"result"`, 0, ""},
+		{"serve --listen 127.0.0.1:0", "is served on", 0, ""},
 	} {
-		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 			command, _, _ := strings.Cut(tt.args, " ")
 			t.Run(command+"/opening/"+sig.String(), func(t *testing.T) {
 				t.Parallel()
@@ -39,13 +41,17 @@ func TestExitAtSignal(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer l.Close()
-				cmd, _ := startWorker(t, tt.args+" --nats nats://"+l.Addr().String())
+				cmd, out := startWorker(t, tt.args+" --nats nats://"+l.Addr().String())
 				conn, err := l.Accept()
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer conn.Close()
 				endWorker(t, cmd, sig, tt.status)
+				said, err := io.ReadAll(out)
+				if want := tt.says + sig.String(); err != nil || tt.says != "" && !strings.Contains(string(said), want) {
+					t.Errorf("%v, it says %q, not %q", err, said, want)
+				}
 			})
 			t.Run(command+"/working/"+sig.String(), func(t *testing.T) {
 				t.Parallel()
@@ -62,9 +68,31 @@ func TestExitAtSignal(t *testing.T) {
 	}
 }
 
-// startWorker starts a worker whose model hangs, with a request of MCP on stdin,
-// and returns its output.
-func startWorker(t *testing.T, args string) (*exec.Cmd, io.Reader) {
+// TestNohup: who starts a worker with SIGHUP ignored wants it to outlive the terminal.
+func TestNohup(t *testing.T) {
+	cmd, out := startWorker(t, "run x", "sh", "-c", `trap "" HUP; exec "$@"`, "sh")
+	lines := bufio.NewScanner(out)
+	for !strings.Contains(lines.Text(), "started as") {
+		if !lines.Scan() {
+			t.Fatalf("it ended: %v", lines.Err())
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	endWorker(t, cmd, syscall.SIGTERM, 130)
+	last := ""
+	for lines.Scan() {
+		last = lines.Text()
+	}
+	if !strings.Contains(last, "terminated") {
+		t.Errorf("it ended with %q, want SIGTERM as the reason", last)
+	}
+}
+
+// startWorker starts a worker whose model hangs, by the program before if one is
+// given, with a request of MCP on stdin, and returns its output.
+func startWorker(t *testing.T, args string, before ...string) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	path, err := exec.LookPath("worker")
 	if err != nil {
@@ -84,7 +112,8 @@ func startWorker(t *testing.T, args string) (*exec.Cmd, io.Reader) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close(); send.Close() })
-	cmd := exec.Command(path, append(strings.Fields(args), "--dir", dir, "--state-dir", filepath.Join(dir, "state"), "--model", "replay/"+script)...)
+	line := slices.Concat(before, []string{path}, strings.Fields(args), []string{"--dir", dir, "--state-dir", filepath.Join(dir, "state"), "--model", "replay/" + script})
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH")}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, w, w
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell starts it

@@ -29,7 +29,7 @@ func run() int {
 	}
 	// The first signal ends the work in order; a second one, once the handler
 	// is gone, kills.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
@@ -50,4 +50,14 @@ func run() int {
 		p.Stdout = live.Beside(os.Stdout)
 	}
 	return p.run(ctx, os.Args[1:])
+}
+
+// endings are the signals that end the work. SIGHUP is none of them where it was
+// ignored before the start, as by nohup.
+func endings() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
 }

@@ -71,10 +71,14 @@ func (p commands) printResult(doc any, text, answer string, opts runOptions) err
 	return err
 }
 
-// endedBy is the status of what ctx, or else an error, has ended.
-func endedBy(ctx context.Context) store.Status {
-	if ctx.Err() != nil {
-		return store.Cancelled
+// endedBy returns the status, and the reason, of what ended without a result: what
+// ended ctx, such as a signal, is that reason, whatever became of the work then.
+func endedBy(ctx context.Context, err error) (store.Status, error) {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return store.Failed, err
+	case errors.Is(cause, context.Canceled):
+		return store.Cancelled, fmt.Errorf("the task was cancelled: %w", cause)
 	}
-	return store.Failed
+	return store.Cancelled, err
 }

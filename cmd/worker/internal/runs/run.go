@@ -63,7 +63,9 @@ is asked there. /help lists its commands. It is one session: --resume goes on wi
 func (p commands) runPrimary(ctx context.Context, name, prompt string, opts runOptions) error {
 	doc, refused, err := p.prompt(ctx, name, prompt, opts)
 	if doc == nil {
-		doc = &taskt.Document{Type: "run_error", Agent: cmp.Or(name, conversation.Default.Name), Status: endedBy(ctx), Error: errtext.Of(err)}
+		doc = &taskt.Document{Type: "run_error", Agent: cmp.Or(name, conversation.Default.Name)}
+		doc.Status, err = endedBy(ctx, err)
+		doc.Error = errtext.Of(err)
 	}
 	if err := p.printResult(*doc, doc.Text, doc.Text, opts); err != nil {
 		return err

@@ -108,8 +108,9 @@ func (p commands) newTask(a *app.Worker, in taskt.Input) (*oneTask, error) {
 func (p commands) task(ctx context.Context, agent string, opts runOptions, find func(*app.Worker) (*oneTask, error)) error {
 	result, refused, err := p.callTask(ctx, opts, find)
 	if result == nil {
-		result = &taskt.Result{Agent: agent, Status: endedBy(ctx), Text: errtext.Of(err), Err: err}
-		err = nil
+		result = &taskt.Result{Agent: agent}
+		result.Status, result.Err = endedBy(ctx, err)
+		result.Text, err = errtext.Of(result.Err), nil
 	} else if err != nil { // the answer is there; what went wrong besides is said
 		p.Complain(err)
 	}
