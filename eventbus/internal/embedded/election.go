@@ -84,7 +84,7 @@ func (e *Election) Join(ctx context.Context, connect func() error) error {
 	case !joined && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case !joined:
-		return e.err()
+		return e.unreached()
 	}
 	return e.settle()
 }
@@ -307,6 +307,16 @@ func (e *Election) err() error {
 		return fmt.Errorf("%s has the event store in %s open and is stopped: %s: %w", h, e.dir, h.advice(), ErrNoLeader)
 	}
 	return fmt.Errorf("%s has the event store in %s open, but has not answered in time, as on a very busy machine: %w", h, e.dir, ErrNoLeader)
+}
+
+// unreached is err where no process has answered a request for its address. On a full
+// disk none can: the address is a file.
+func (e *Election) unreached() error {
+	err := e.err()
+	if room := checkRoom(e.dir); room != nil && errors.Is(err, ErrNoLeader) && !e.Stopped() {
+		return fmt.Errorf("%s has the event store in %s open, and can't say where it listens: %w: %w", lockHolder(e.dir), e.dir, room, ErrNoLeader)
+	}
+	return err
 }
 
 // Diagnosis returns what is known to be wrong with the store, in the form of a

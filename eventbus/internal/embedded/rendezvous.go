@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/agentworker/worker/eventbus/internal/oncelog"
 	"github.com/agentworker/worker/internal/atomicfile"
 )
 
@@ -102,11 +103,13 @@ func (r *rendezvous) run(ctx context.Context, watcher *fsnotify.Watcher) {
 		poll = ticker.C
 	}
 	defer r.withdraw()
+	reports := oncelog.New(r.log)
+	var retry <-chan time.Time // nil means publishing has not failed just now
 	for {
-		var retry <-chan time.Time
-		if r.requested() && !r.published() {
+		// What has failed has changed files here, too: that is no reason to try again.
+		if retry == nil && r.requested() && !r.published() {
 			if err := r.publish(); err != nil {
-				r.log.Error("other processes can't connect to the event store", "err", err)
+				reports.Report(slog.LevelError, "other processes can't connect to the event store", fmt.Errorf("%s: %w", r.dir, cause(err)))
 				retry = time.After(requestInterval)
 			}
 		}
@@ -117,6 +120,7 @@ func (r *rendezvous) run(ctx context.Context, watcher *fsnotify.Watcher) {
 		case <-failures: // an event may have been lost
 		case <-poll:
 		case <-retry:
+			retry = nil
 		}
 	}
 }

@@ -3,9 +3,9 @@ package embedded
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // checkRoom returns an error if a store in dir could not be written: the disk is
@@ -14,14 +14,20 @@ import (
 func checkRoom(dir string) (err error) {
 	f, err := os.CreateTemp(filepath.Join(dir, rendezvousDir), "room-*") // where the next leader removes what is left
 	if err != nil {
-		return fmt.Errorf("the disk takes no file: %w", err)
+		return fmt.Errorf("the disk takes no file: %w", cause(err))
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
 	if _, err := f.Write(make([]byte, minRoom)); err != nil {
-		if path := (*fs.PathError)(nil); errors.As(err, &path) {
-			err = path.Err // the file itself is of no interest
-		}
-		return fmt.Errorf("the disk has no room: %w", err)
+		return fmt.Errorf("the disk has no room: %w", cause(err))
 	}
 	return nil
+}
+
+// cause returns what the system says in err, without the name of a file that is new
+// with each try.
+func cause(err error) error {
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		return errno
+	}
+	return err
 }
