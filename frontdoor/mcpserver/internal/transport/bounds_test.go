@@ -43,14 +43,28 @@ func request(id, size int) string {
 // TestHostThatReadsNothing: it may send so many requests, by number and by bytes,
 // and then nothing more is read of it.
 func TestHostThatReadsNothing(t *testing.T) {
-	for _, tt := range []struct{ size, requests int }{{0, maxPending}, {1 << 20, maxPendingBytes >> 20}} {
+	largeID := func(id, size int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":"%d%s","method":"ping"}`+"\n", id, strings.Repeat("x", size))
+	}
+	largeMethod := func(id, size int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"%s"}`+"\n", id, strings.Repeat("x", size))
+	}
+	for _, tt := range []struct {
+		size, requests int
+		request        func(id, size int) string
+	}{
+		{0, maxPending, request},
+		{1 << 20, maxPendingBytes >> 20, request},
+		{1 << 20, maxPendingBytes >> 20, largeID},
+		{1 << 20, maxPendingBytes >> 20, largeMethod},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := connect(t)
 			var sent, seen atomic.Int64
 			var both sync.WaitGroup
 			both.Go(func() {
 				for id := 1; ; id++ {
-					if _, err := io.WriteString(h.in, request(id, tt.size)); err != nil {
+					if _, err := io.WriteString(h.in, tt.request(id, tt.size)); err != nil {
 						return
 					}
 					sent.Add(1)

@@ -20,7 +20,7 @@ import (
 // refusal is not taken, neither is more read of a host that reads nothing.
 const (
 	maxPending      = 10_000   // requests
-	maxPendingBytes = 32 << 20 // of their params; one may be larger
+	maxPendingBytes = 32 << 20 // of all of them; one may be larger
 )
 
 // What is read of a host that does not take what is written to it, besides requests: the
@@ -28,7 +28,7 @@ const (
 // has to get through; the host goes on writing once it reads.
 const (
 	maxUnread   = 4 << 20 // bytes
-	messageSize = 512     // of a message besides its params, in memory
+	messageSize = 512     // of a message besides what it says, in memory
 )
 
 // grace is how long the host may take to read the last results.
@@ -60,7 +60,7 @@ type drainingConn struct {
 	*Draining
 
 	mu      sync.Mutex
-	pending map[jsonrpc.ID]int // requests without an answer, and the bytes of their params
+	pending map[jsonrpc.ID]int // requests without an answer, and their bytes
 	bytes   int                // of all of them
 	broken  bool               // the host does not read: the SDK writes no answers any more
 	drained chan struct{}      // nil means not draining; closed: no answer is to come
@@ -133,7 +133,7 @@ func (c *drainingConn) note(req *jsonrpc.Request) error {
 	defer c.mu.Unlock()
 	switch {
 	case req.IsCall() && req.Method != mcphttp.Listen:
-		size := len(req.Params)
+		size := bytesOf(req)
 		had, used := c.pending[req.ID] // the SDK drops one whose id is in use
 		if n := len(c.pending); !used && n >= maxPending || n > 0 && c.bytes-had+size > maxPendingBytes {
 			return &jsonrpc.Error{Code: codeBusy, Message: fmt.Sprintf("%d requests wait for their answers: send more when some are answered", n)}
@@ -147,9 +147,15 @@ func (c *drainingConn) note(req *jsonrpc.Request) error {
 		c.GivenUp.Cancelled(req.Params, func(id jsonrpc.ID) bool { _, known := c.pending[id]; return known })
 	}
 	if _, counted := c.pending[req.ID]; c.writes > 0 && !counted {
-		c.unread += len(req.Params) + messageSize
+		c.unread += bytesOf(req) + messageSize
 	}
 	return nil
+}
+
+// bytesOf is how much of a host's choice a message has.
+func bytesOf(req *jsonrpc.Request) int {
+	id, _ := req.ID.Raw().(string) // else a number, or none
+	return len(id) + len(req.Method) + len(req.Params)
 }
 
 // codeBusy is among the codes that JSON-RPC leaves to servers.
