@@ -95,12 +95,14 @@ func (e *entry) message(buf []byte) (data, next []byte) {
 // Where fenced, the store refuses the first entry of a session in a batch, and so the
 // batch, if the session's end is stored, or another process has taken the session over,
 // since it took this one for gone. It can't check each entry: a cluster refuses what
-// expects something of a subject that another entry on its way expects something of.
+// expects something of a subject that another entry on its way expects something of. The
+// first entry of a session below another one is refused if that one is fenced, and the
+// second one has the check in its place.
 func (e *entry) header(ids, fenced bool) nats.Header {
-	check := fenced && e.first && !e.last
+	check := fenced && (e.first || e.number == 2 && e.p.aboveSubject != "") && !e.last
 	var h nats.Header
 	if check {
-		h = e.p.unended()
+		h = e.guards()
 	}
 	if !ids && !e.last {
 		return h
@@ -121,7 +123,7 @@ func (e *entry) header(ids, fenced bool) nats.Header {
 // time.
 func (p *Publisher) unended() nats.Header {
 	if p.fence == nil {
-		p.fence = nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(p.since, 10)}, jetstream.ExpectedLastSubjSeqSubjHeader: {p.endSubject}}
+		p.fence = expect(p.endSubject, p.since)
 	}
 	return p.fence
 }

@@ -2,13 +2,16 @@ package eventbus_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
 )
@@ -136,6 +139,113 @@ func TestQueueOfRefused(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := other.Flush(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFence: what begins below a session that another process ends is stored before the
+// fence, or refused, and its publisher told so; other sessions of its process lose nothing,
+// and who knows of the fence begins sessions there.
+func TestFence(t *testing.T) {
+	for name, open := range pairs {
+		t.Run(name, func(t *testing.T) {
+			running, ending := open(t)
+			checkFence(t, running, ending)
+		})
+	}
+}
+
+// TestClusterFence is TestFence in a cluster, which refuses what it can't check yet.
+func TestClusterFence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs three servers")
+	}
+	c := newCluster(t)
+	open := func() *eventbus.Bus {
+		return bustest.Open(t, &eventbus.Options{URL: c.urls(), Replicas: 3})
+	}
+	_, js := c.client()
+	running := open()
+	c.healthy(t.Context(), js, eventbus.Stream)
+	checkFence(t, running, open())
+}
+
+func checkFence(t *testing.T, running, ending *eventbus.Bus) {
+	t.Helper()
+	root := event.Path{{SessionID: "ses_root"}}
+	begin := func(bus *eventbus.Bus, id string, fence uint64) *eventbus.Publisher {
+		t.Helper()
+		p, err := bus.Opener(root.Child(id, "explore"), nil, fence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if err := p.Append(t.Context(), "note", json.RawMessage(`{}`)); err != nil && !errors.Is(err, eventbus.ErrEnded) {
+				t.Fatal(err)
+			}
+			if err := p.Publish(t.Context(), event.Usage{}); err != nil && !errors.Is(err, eventbus.ErrEnded) {
+				t.Fatal(err)
+			}
+		}
+		return p
+	}
+	flush := func(p *eventbus.Publisher) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		return p.Flush(ctx)
+	}
+	other := publisher(t, running, root)
+	var early []*eventbus.Publisher
+	for i := range 20 { // more than one in a batch
+		early = append(early, begin(running, fmt.Sprint("ses_early", i), 0))
+	}
+	for _, p := range early {
+		if err := flush(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ending.Fence(t.Context(), root, "boot_other"); err != nil {
+		t.Fatal(err)
+	}
+	late := begin(running, "ses_late", 0)
+	for range 300 { // more than a batch
+		if err := other.Publish(t.Context(), event.Usage{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := flush(late); !errors.Is(err, eventbus.ErrEnded) {
+		t.Errorf("what begins behind the fence: %v, want ErrEnded", err)
+	}
+	for _, p := range append(early, other) {
+		if err := errors.Join(p.Publish(t.Context(), event.Usage{}), flush(p)); err != nil {
+			t.Errorf("a session that had begun before: %v", err)
+		}
+	}
+	if events := replay(t, ending, root.Child("ses_late", "explore"), 0); len(events) != 0 {
+		t.Errorf("%d events are stored of what begins behind the fence", len(events))
+	}
+	for e, err := range ending.Log(t.Context(), root.Child("ses_late", "explore")) {
+		t.Errorf("its log has a %s, %v", e.Kind, err)
+	}
+	var fence uint64
+	for e, err := range ending.Log(t.Context(), root) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == eventbus.FenceKind {
+			fence = e.Seq
+		}
+	}
+	if err := flush(begin(ending, "ses_known", fence)); err != nil {
+		t.Errorf("a session that is begun by who knows of the fence: %v", err)
+	}
+	if _, _, err := ending.TakeOver(t.Context(), root, 0, event.SessionResumed{Takeover: 1, BootID: "boot_next"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Fence(t.Context(), root, "boot_other"); !errors.Is(err, eventbus.ErrEnded) {
+		t.Errorf("a fence by who takes it for another process's: %v, want ErrEnded", err)
+	}
+	if err := running.Fence(t.Context(), root, "boot_next"); err != nil {
 		t.Error(err)
 	}
 }

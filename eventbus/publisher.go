@@ -28,13 +28,16 @@ type Publisher struct {
 	writer        *writer
 	payloads      *payloads
 	sessionID     string
-	subject       string // of the events, without the last token
-	turnSubject   string // of the events of its turns
-	endSubject    string // of the session's last event, and of those by which it was taken over
-	since         uint64 // the number of the last of these; 0 means none is stored
-	entrySubject  string // of the entries that are no events
-	random        string // in the ids of its entries
-	before, after []byte // the envelope
+	subject       string     // of the events, without the last token
+	turnSubject   string     // of the events of its turns
+	endSubject    string     // of the session's last event, and of those by which it was taken over
+	since         uint64     // the number of the last of these; 0 means none is stored
+	entrySubject  string     // of the entries that are no events
+	above         *Publisher // of the session above, where this one is to begin; nil means that does not run
+	aboveSubject  string     // of the fences of that session; empty means that nothing is asked of it
+	aboveFence    uint64     // the number of the last one that is known; 0 means none is
+	random        string     // in the ids of its entries
+	before, after []byte     // the envelope
 
 	order sync.Mutex // keeps the calls in order
 

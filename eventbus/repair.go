@@ -324,13 +324,14 @@ func (w *writer) find(ctx context.Context, f *flight) (last uint64, ended map[*P
 
 // findEnd finds out whose the stored end of a session is, if e is that end or was
 // refused because of it: others may have ended it with the same words, or have taken it
-// over.
+// over. One that was to begin may be refused because they do so with the one above.
 func (w *writer) findEnd(ctx context.Context, e *entry, refused error, ended map[*Publisher]bool) error {
 	if e == nil {
 		return nil
 	}
-	m, err := w.events.GetLastMsgForSubject(ctx, e.p.endSubject)
-	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && m.Sequence <= e.p.since {
+	subject, since := e.guard()
+	m, err := w.events.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && m.Sequence <= since {
 		if !e.last && natsstore.Expected(refused) {
 			return nil // what it was refused for is not stored, or not yet: it is sent again
 		}

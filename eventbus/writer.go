@@ -251,7 +251,7 @@ func (w *writer) next() *flight {
 		limit = 1
 	}
 	entries := w.spare[:0]
-	taken, size := 0, 0
+	taken, size, opening := 0, 0, false
 	w.flights++
 	for _, e := range w.queue {
 		if e.again { // see [staleID]
@@ -261,15 +261,16 @@ func (w *writer) next() *flight {
 			break
 		}
 		e.first = e.p.flight != w.flights
-		if e.last && !e.first && w.cluster { // see [entry.header]
+		if w.cluster && (e.last && !e.first || e.opens() && opening) { // see [entry.header]
 			break
 		}
+		opening = opening || e.opens()
 		taken++
 		size += e.size()
 		if e.p.tail == e { // it is as it is from now on
 			e.p.tail = nil
 		}
-		if e.p.err == nil {
+		if e.orphaned(); e.p.err == nil {
 			e.p.flight = w.flights
 			entries = append(entries, e)
 		}

@@ -145,6 +145,10 @@ func (s *Session) endedElsewhere(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(store.ErrEnded, err)
 	}
+	if state.Record.ID == "" { // it could not begin: another process ends the session above
+		state.Record = s.Record()
+		state.Record.Status = store.Interrupted
+	}
 	return s.lose(&state.Record)
 }
 

@@ -35,7 +35,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	if err := m.bus.Begin(s.path); err != nil {
 		return nil, fmt.Errorf("opening a session: %w", err)
 	}
-	if err := s.newStream(); err != nil {
+	if err := s.firstStream(); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {

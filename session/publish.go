@@ -17,8 +17,19 @@ func (s *Session) stream() *eventbus.Publisher {
 	return s.publisher
 }
 
-func (s *Session) newStream() error {
-	p, err := s.m.bus.PublisherSince(s.path, s.since)
+// newStream gives the session a stream in place of one that has failed.
+func (s *Session) newStream() error { return s.streamOf(s.m.bus.PublisherSince(s.path, s.since)) }
+
+// firstStream gives a session that is to begin its stream. The one above has not begun to
+// end in another process.
+func (s *Session) firstStream() error {
+	if s.parent == nil {
+		return s.newStream()
+	}
+	return s.streamOf(s.m.bus.Opener(s.path, s.parent.stream(), s.parent.fence))
+}
+
+func (s *Session) streamOf(p *eventbus.Publisher, err error) error {
 	if err != nil {
 		return err
 	}

@@ -218,6 +218,17 @@ func TestStopForced(t *testing.T) {
 	if err != nil || record.Status != store.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice; its process did not end it in time") {
 		t.Errorf("record %+v, %v", record, err)
 	}
+	late := runs.open(session.Spec{Parent: root}) // its process does not know of it yet
+	if err := late.End(store.Completed, nil); !errors.Is(err, store.ErrEnded) || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("ending what has begun below it: %v", err)
+	}
+	for entry, err := range e.bus.Log(t.Context(), late.Path()) {
+		t.Errorf("the log of what has begun below it has a %s, %v", entry.Kind, err)
+	}
+	session.Sweep(t.Context(), runs.Manager)
+	if r, err := stops.Get(t.Context(), late.ID()); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("what has begun below it: %+v, %v", r, err)
+	}
 	close(let)
 	out := <-outcome
 	for _, s := range []*session.Session{child, root} {

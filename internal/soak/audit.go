@@ -25,9 +25,6 @@ type stored struct {
 	roots    map[string][]seen // the events of a root's stream
 	events   int
 	wrong    []string
-
-	// misordered are the sessions that others have ended before a child of theirs.
-	misordered []string
 }
 
 // sessionLog is what the events of a session say.
@@ -152,7 +149,7 @@ func (s *stored) apply(log *sessionLog, seq uint64, ev event.Event) {
 	switch ev := ev.(type) {
 	case event.SessionStart:
 		if parent := s.sessions[log.parent]; parent != nil && parent.status != "" {
-			s.order(parent, fmt.Sprintf("session %s begins (event %d) behind the end of its parent %s", log.id, seq, log.parent))
+			s.broke("session %s begins (event %d) behind the end of its parent %s", log.id, seq, log.parent)
 		}
 	case event.ContentDelta:
 		text := log.texts[ev.MessageID]
@@ -186,7 +183,7 @@ func (s *stored) end(log *sessionLog, seq uint64, status string) {
 	log.status = status
 	for _, id := range log.children {
 		if s.sessions[id].status == "" {
-			s.order(log, fmt.Sprintf("session %s ends as %s (event %d) before its child %s", log.id, status, seq, id))
+			s.broke("session %s ends as %s (event %d) before its child %s", log.id, status, seq, id)
 		}
 	}
 	if status == "completed" {
@@ -197,15 +194,6 @@ func (s *stored) end(log *sessionLog, seq uint64, status string) {
 		}
 	}
 	log.texts, log.calls = nil, nil
-}
-
-// order says that a session has ended before one below it.
-func (s *stored) order(ended *sessionLog, what string) {
-	if ended.status == "interrupted" {
-		s.misordered = append(s.misordered, what)
-	} else {
-		s.wrong = append(s.wrong, what)
-	}
 }
 
 // below returns a session and all below it.
@@ -256,11 +244,6 @@ func (f *fleet) audit() error {
 	s, err := readStore(ctx, f.store)
 	if err != nil {
 		return err
-	}
-	if f.short && len(s.misordered) > 0 {
-		f.figure("%d ended by others before a child", len(s.misordered))
-	} else {
-		s.wrong = append(s.wrong, s.misordered...)
 	}
 	for _, text := range s.wrong {
 		f.broke("%s", text)

@@ -65,6 +65,10 @@ type State struct {
 	// has not ended.
 	Answer *string
 
+	// Fence is the sequence number of the last entry behind which another process begins
+	// no session below this one: see [eventbus.Bus.Fence]. 0 means there is none.
+	Fence uint64
+
 	// Mark is the sequence number of the last event by which the session was taken over;
 	// 0 means it was not.
 	Mark uint64
@@ -168,6 +172,8 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 			}
 		}
 		f.logged = true
+	case eventbus.FenceKind:
+		f.Fence = e.Seq
 	case messageKind:
 		var entry messageData
 		if err := json.Unmarshal(e.Data, &entry); err != nil {

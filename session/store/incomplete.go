@@ -53,8 +53,9 @@ func (s *Store) Incomplete(ctx context.Context, r *Record) (*IncompleteError, er
 		if err != nil {
 			return nil, err
 		}
-		first = e
-		break
+		if first = e; e.Kind != eventbus.FenceKind {
+			break
+		}
 	}
 	losses, err := s.bus.Losses()
 	if err != nil {

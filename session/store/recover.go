@@ -65,14 +65,14 @@ func (s *Store) RecoverAs(ctx context.Context, by *lease.Keeper, opts RecoverOpt
 func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.Context) ([]orphan, error), opts RecoverOptions, all bool) (ended int, err error) {
 	defer func() { err = errors.Join(err, by.Release(context.WithoutCancel(ctx), all && err == nil)) }()
 	gone := make(map[string]bool) // the processes that were asked for
-	// A process may begin sessions until it has gone: what it has left is listed behind
-	// the claim.
+	// A process may begin sessions until it has gone, and what it has sent before may come
+	// later: what it has left is listed behind the claim, and behind the fences.
+	fenced := make(map[string]bool)
 	var open []orphan
-	for claimed := true; claimed; {
+	for again := true; again; {
 		if open, err = list(ctx); err != nil {
 			return 0, err
 		}
-		claimed = false
 		for _, o := range open {
 			boot := o.process()
 			if _, known := gone[boot]; known || opts.Leave || boot == by.BootID() {
@@ -81,7 +81,9 @@ func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.C
 			if gone[boot], err = by.Claim(ctx, boot); err != nil {
 				return 0, err
 			}
-			claimed = claimed || gone[boot]
+		}
+		if again, err = s.fence(ctx, open, func(o orphan) bool { return gone[o.process()] }, fenced); err != nil {
+			return 0, err
 		}
 	}
 	slices.SortStableFunc(open, func(a, b orphan) int { return b.Depth - a.Depth })
@@ -124,6 +126,23 @@ func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.C
 		opts.Adopter.Adopt(ctx, taken)
 	}
 	return ended, errors.Join(err, failed)
+}
+
+// fence sees to it that nothing begins any more below those of the open sessions that are
+// ours, so that they end behind all below them. It reports whether one was not fenced
+// before: then something may have begun that was not listed.
+func (s *Store) fence(ctx context.Context, open []orphan, ours func(orphan) bool, fenced map[string]bool) (again bool, err error) {
+	for _, o := range open {
+		if !ours(o) || fenced[o.ID] {
+			continue
+		}
+		// One that has ended, or that another process has taken over, is not ended here.
+		if err := s.bus.Fence(ctx, o.Path, o.BootID); err != nil && !errors.Is(err, eventbus.ErrEnded) {
+			return false, err
+		}
+		fenced[o.ID], again = true, true
+	}
+	return again, nil
 }
 
 // endAll ends those of the open sessions that are ours, the deepest first, but for those
@@ -243,6 +262,12 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 		_, err := s.own(ctx, o, r)
 		return errors.Join(fmt.Errorf("ending session %s: %w", r.ID, errConflict), err)
 	}
+	if lost, err := s.unbegun(ctx, o, state, bootID); lost || err != nil {
+		if err == nil {
+			err = s.deleteOne(ctx, r, nil)
+		}
+		return err
+	}
 	if o.Status.Ended() { // and its session_end was not stored
 		r.Status, r.Error, r.EndedAt = o.Status, o.Error, o.EndedAt
 	} else {
@@ -274,6 +299,21 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 	r.Closed = true
 	_, err = s.update(ctx, r, rev)
 	return err
+}
+
+// unbegun reports whether nothing of a session below another one is stored, and nothing may
+// be: the one above has ended, or another process ends it, or goes on with it, and what its
+// own process has sent is refused. A detached one stands for itself.
+func (s *Store) unbegun(ctx context.Context, o orphan, state *State, bootID string) (bool, error) {
+	if state.logged || state.Started || len(o.Path) == 1 || o.Detached {
+		return false, nil
+	}
+	above, err := s.State(ctx, o.Path[:len(o.Path)-1])
+	if err != nil || !above.logged {
+		return false, err
+	}
+	r := above.Record
+	return r.Closed || r.BootID != o.BootID || o.BootID == bootID && above.Fence > above.Mark, nil
 }
 
 // TellEnds has f told of each session that is ended in place of a process that has gone:

@@ -131,6 +131,79 @@ func TestRecoverLateChild(t *testing.T) {
 	}
 }
 
+// TestRecoverLateBeginning: the beginning of a session that a killed process has sent
+// arrives where another one has listed what it left, and is about to end the session above.
+// So does its record. Nothing of that session is stored behind the end of its parent.
+func TestRecoverLateBeginning(t *testing.T) {
+	dir := t.TempDir()
+	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	sessions, err := store.Open(t.Context(), bus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gone.Close()
+	for name, end := range map[string]func(root string) error{
+		"recovered": func(string) error {
+			n, err := sessions.Recover(t.Context())
+			if n != 1 {
+				t.Errorf("Recover: %d sessions", n)
+			}
+			return err
+		},
+		"stopped": func(root string) error {
+			_, err := sessions.Stop(t.Context(), root, "alice")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			boot := "boot_" + name
+			root := event.Path{{SessionID: "ses_root" + name, AgentType: "lead"}}
+			killed(t, bus, root, boot)
+			child := root.Child("ses_child"+name, "explore")
+			store.BeforeEnd(sessions, func(string) {
+				r := record(child, boot)
+				p, err := gone.Opener(child, nil, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = errors.Join(r.OpenedEntry("", nil).AppendTo(t.Context(), p), p.Publish(t.Context(), r.StartEvent()), p.Flush(t.Context()))
+				if !errors.Is(err, eventbus.ErrEnded) {
+					t.Errorf("beginning it late: %v, want ErrEnded", err)
+				}
+				put(t, bus, "AGENT_SESSIONS", r.ID, r)
+			})
+			err := end(root[0].SessionID)
+			store.BeforeEnd(sessions, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, bus, lease.BucketName, boot, lease.Lease{Worker: lease.Worker{BootID: boot}, Ended: true})
+			if _, err := sessions.Recover(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := ends(t, bus, root); len(got) != 1 || got[0] != root[0].SessionID {
+				t.Errorf("the sessions ended in the order %v", got)
+			}
+			for e, err := range bus.Log(t.Context(), child) {
+				if err != nil || e.Kind != eventbus.FenceKind {
+					t.Errorf("the log of the child has a %s, %v", e.Kind, err)
+				}
+			}
+			if r, err := sessions.Get(t.Context(), child[1].SessionID); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("the child, which has never begun: %+v, %v", r, err)
+			}
+		})
+	}
+}
+
 // TestRecoverTakenOver: a process is held up while it ends the sessions of another one. It
 // is taken for gone itself, and a third one takes a session over. That is not ended.
 func TestRecoverTakenOver(t *testing.T) {

@@ -134,10 +134,18 @@ func (s *Store) askToStop(ctx context.Context, bootID string, request []byte) er
 // place of their process, and then what that has begun meanwhile. What another process does
 // with one of them is seen by the next call.
 func (s *Store) forceStop(ctx context.Context, by *lease.Keeper, top *Record, why error) error {
+	fenced := make(map[string]bool)
 	for {
 		open, err := s.openBelow(ctx, top)
 		if err != nil || len(open) == 0 {
 			return err
+		}
+		again, err := s.fence(ctx, open, func(orphan) bool { return true }, fenced)
+		if err != nil {
+			return err
+		}
+		if again {
+			continue
 		}
 		pending, err := s.Approvals(ctx)
 		if err != nil {
