@@ -16,6 +16,17 @@ import (
 // maxMessage bounds, in bytes, a message of a client.
 const maxMessage = 10_000_000
 
+// What a client may leave without an answer. More requests are refused, while its
+// notifications and answers get through; and as nothing is read while a refusal is not
+// taken, neither is more read of a client that reads nothing.
+const (
+	maxWaiting      = 10_000   // requests
+	maxWaitingBytes = 32 << 20 // of all of them; one may be larger
+)
+
+// busy is among the codes that JSON-RPC leaves to servers.
+const busy = -32000
+
 // input is what a client writes, a message in a line. What is no message, or too long, is
 // answered with an error, and not handed on: the connection goes on.
 type input struct {
@@ -89,7 +100,11 @@ func (i *input) take(line []byte, whole bool) []byte {
 		return nil
 	}
 	if m.ID != nil && m.Method != "" {
-		i.out.expect()
+		if n := i.out.full(len(line)); n > 0 {
+			i.refuse(*m.ID, busy, fmt.Sprintf("%d requests wait for their answers: send more when some are answered", n))
+			return nil
+		}
+		i.out.expect(*m.ID, len(line))
 	}
 	return append(bytes.TrimSpace(line), append([]byte("\n"), i.cancels(m)...)...)
 }
@@ -106,7 +121,7 @@ func (i *input) refuse(id json.RawMessage, code int, text string) {
 		Error   *acp.RequestError `json:"error"`
 	}{"2.0", id, &acp.RequestError{Code: code, Message: text}})
 	if err == nil {
-		i.out.expect()
+		i.out.expect(id, 0)
 		_, err = i.out.Write(append(answer, '\n'))
 	}
 	if err != nil {

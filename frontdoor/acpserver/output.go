@@ -20,14 +20,16 @@ type output struct {
 	once   sync.Once
 
 	mu      sync.Mutex
-	waiting int           // requests without an answer
-	idle    chan struct{} // closed when there are none
+	waiting int            // requests without an answer
+	sizes   map[string]int // their bytes, by id
+	bytes   int            // of all of them
+	idle    chan struct{}  // closed when there are none
 }
 
 // newOutput returns an output. Its goroutine ends with close or, in a write that can't be
 // interrupted, with that.
 func newOutput(w io.Writer) *output {
-	o := &output{w: w, lines: make(chan []byte), wrote: make(chan error), closed: make(chan struct{}), idle: make(chan struct{})}
+	o := &output{w: w, lines: make(chan []byte), wrote: make(chan error), closed: make(chan struct{}), sizes: make(map[string]int), idle: make(chan struct{})}
 	close(o.idle)
 	go o.run()
 	return o
@@ -67,10 +69,23 @@ func (o *output) Write(line []byte) (int, error) {
 
 func (o *output) close() { o.once.Do(func() { close(o.closed) }) }
 
-// expect counts a request that is to be answered.
-func (o *output) expect() {
+// full returns how many requests wait for an answer if another one of so many bytes is
+// too much beside them, else 0.
+func (o *output) full(size int) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.waiting >= maxWaiting || o.bytes+size > maxWaitingBytes {
+		return o.waiting
+	}
+	return 0
+}
+
+// expect counts a request that is to be answered.
+func (o *output) expect(id json.RawMessage, size int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sizes[string(id)] += size
+	o.bytes += size
 	if o.waiting++; o.waiting == 1 {
 		o.idle = make(chan struct{})
 	}
@@ -80,7 +95,8 @@ func (o *output) expect() {
 // have an id, and only a request has a method.
 func (o *output) answered(line []byte) {
 	var head struct {
-		Method string `json:"method"`
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
 	}
 	if !bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","id":`)) || json.Unmarshal(line, &head) != nil || head.Method != "" {
 		return
@@ -90,7 +106,11 @@ func (o *output) answered(line []byte) {
 	if o.waiting == 0 {
 		return
 	}
+	o.bytes -= o.sizes[string(head.ID)]
+	delete(o.sizes, string(head.ID))
 	if o.waiting--; o.waiting == 0 {
+		clear(o.sizes) // of ids that were answered in another spelling
+		o.bytes = 0
 		close(o.idle)
 	}
 }
