@@ -30,6 +30,10 @@ type Options struct {
 	// in the process that leads. The zero value: the last 10 s at most.
 	Sync Sync
 
+	// CheckFiles has this process, if it runs the embedded store, read all files of it at
+	// the beginning, also those that have not changed.
+	CheckFiles bool
+
 	// URL is an existing NATS server or cluster with JetStream
 	// ("nats://host:4222", several with commas between them). Empty means the embedded
 	// server, which listens on no socket until a second process needs it.
@@ -80,14 +84,15 @@ func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 		opts = &Options{}
 	}
 	store, err := natsstore.Open(ctx, &natsstore.Options{
-		StoreDir: opts.StoreDir,
-		Sync:     opts.Sync,
-		URL:      opts.URL,
-		Access:   opts.Access,
-		Replicas: opts.Replicas,
-		Name:     "agentworker " + workspace,
-		Lost:     opts.Lost,
-		Logger:   opts.Logger,
+		StoreDir:   opts.StoreDir,
+		Sync:       opts.Sync,
+		CheckFiles: opts.CheckFiles,
+		URL:        opts.URL,
+		Access:     opts.Access,
+		Replicas:   opts.Replicas,
+		Name:       "agentworker " + workspace,
+		Lost:       opts.Lost,
+		Logger:     opts.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the event bus: %w", err)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -33,6 +34,11 @@ var lossAdvice = map[string]string{
 	eventbus.Stream:          "events of sessions: " + ackAdvice,
 	eventbus.PayloadStream:   "content of large events: " + ackAdvice,
 	messageStream:            "messages of sessions of older workers: " + ackAdvice,
+}
+
+// adviceOn returns what to do about what a stream has lost.
+func adviceOn(stream string) string {
+	return cmp.Or(lossAdvice[stream], "records of the audit log, or of a stream that this worker does not know: "+ackAdvice)
 }
 
 // findings completes what [Store.Check] has found. begun is where the logs of
@@ -68,7 +74,7 @@ func (s *Store) findings(ctx context.Context, check *Check, stored map[string]or
 		}
 	}
 	for _, l := range losses {
-		f := Finding{Kind: LossFinding, Text: l.String(), Advice: lossAdvice[l.Stream], Loss: &l}
+		f := Finding{Kind: LossFinding, Text: l.String(), Advice: adviceOn(l.Stream), Loss: &l}
 		for _, id := range slices.Sorted(maps.Keys(incompletes)) {
 			if slices.Contains(incompletes[id].Losses, l) {
 				f.Sessions = append(f.Sessions, id)

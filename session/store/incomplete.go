@@ -16,7 +16,7 @@ type IncompleteError struct {
 	SessionID string
 	Begin     bool            // its first events are gone
 	End       bool            // its session_end is gone
-	Losses    []eventbus.Loss // that the store has while the session ran; empty means the events were deleted by age
+	Losses    []eventbus.Loss // that the store has while the session ran; empty means none is known
 }
 
 func (e *IncompleteError) Error() string {
@@ -35,7 +35,7 @@ func (e *IncompleteError) Error() string {
 		fmt.Fprintf(&b, ": the store is damaged: %s", l)
 	}
 	if len(e.Losses) == 0 {
-		b.WriteString(": no damage of the store is known, so they were deleted by age (--retain-age)")
+		b.WriteString(": no damage of the store is known: they were deleted by age (--retain-age), or 'worker doctor --full' finds it")
 	}
 	return b.String()
 }
@@ -99,7 +99,7 @@ func incomplete(r *Record, begun, end uint64, over bool, losses []eventbus.Loss,
 		}
 		found.Losses = append(found.Losses, l)
 	}
-	if found.Begin && len(found.Losses) == 0 && oldest.Before(r.CreatedAt) {
+	if found.Begin && len(found.Losses) == 0 && oldest.Before(r.CreatedAt) && r.Status != Completed {
 		found.Begin = false // it never was: the store was away for too long, and the session failed
 	}
 	if !found.Begin && !found.End && len(found.Losses) == 0 {

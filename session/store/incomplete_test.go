@@ -30,7 +30,7 @@ func TestIncomplete(t *testing.T) {
 		{"whole", 10, 20, true, nil, false, "", false},
 		{"running", 10, 0, false, nil, false, "", false},
 		{"deleted by age", 0, 20, true, nil, false, "its first events are gone: no damage of the store is known", false},
-		{"never stored", 0, 20, true, nil, true, "", false},
+		{"gone, though older ones are there", 0, 20, true, nil, true, "its first events are gone: no damage of the store is known", false},
 		{"lost beside older ones", 0, 20, true, []eventbus.Loss{loss(8, 12, at(11, 0), at(12, 3))}, true, "its first events are gone: the store is damaged", false},
 		{"all deleted by age", 0, 0, true, nil, false, "its events are gone: no damage", false},
 		{"a loss within", 10, 20, true, []eventbus.Loss{loss(12, 14, at(12, 1), at(12, 3))}, false, "some of its events may be gone: the store is damaged: messages 12 to 14", false},
@@ -58,5 +58,15 @@ func TestIncomplete(t *testing.T) {
 				t.Errorf("its end is lost: %t, want %t", lost, tt.lost)
 			}
 		})
+	}
+}
+
+// TestNeverStored: a session that has failed, and of which older events are there, never
+// had the events that it lacks.
+func TestNeverStored(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	r := &Record{ID: "ses_1", Schema: RecordSchema, Status: Failed, Closed: true, CreatedAt: now, EndedAt: now.Add(time.Minute)}
+	if i := incomplete(r, 0, 20, true, nil, now.Add(-time.Hour)); i != nil {
+		t.Errorf("it says %v", i)
 	}
 }

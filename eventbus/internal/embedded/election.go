@@ -34,6 +34,7 @@ import (
 type Election struct {
 	dir     string
 	sync    Sync // where this process leads
+	all     bool // it reads all files of the store when it opens it
 	log     *slog.Logger
 	leader  atomic.Pointer[leader]      // nil means another process leads, or none
 	failure atomic.Pointer[error]       // why this process could not lead the last time
@@ -52,14 +53,15 @@ type Election struct {
 }
 
 // Open takes part in the election for the store in dir, and leads if no other
-// process does. It makes the folders that are missing. The caller resigns.
-func Open(dir string, sync Sync, log *slog.Logger) (*Election, error) {
+// process does. It makes the folders that are missing. all: it checks all files of the
+// store, also those that have not changed. The caller resigns.
+func Open(dir string, sync Sync, all bool, log *slog.Logger) (*Election, error) {
 	path := filepath.Join(dir, rendezvousDir)
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("opening the event store in %s: %w", dir, err)
 	}
 	e := &Election{
-		dir: dir, sync: sync, log: log, reports: oncelog.New(log), request: filepath.Join(path, rand.Text()+requestSuffix), suspend: make(chan chan<- error),
+		dir: dir, sync: sync, all: all, log: log, reports: oncelog.New(log), request: filepath.Join(path, rand.Text()+requestSuffix), suspend: make(chan chan<- error),
 	}
 	if _, err := e.step(); err != nil {
 		return nil, err
@@ -167,7 +169,7 @@ func (e *Election) step() (elected bool, err error) {
 		if e.place.Load() != nil {
 			check = func() error { return cmp.Or(e.moved(), checkRoom(e.dir)) }
 		}
-		l, err := openLeader(e.dir, e.sync, check, e.log)
+		l, err := openLeader(e.dir, e.sync, e.all, check, e.log)
 		if err != nil {
 			e.failed(err)
 			return false, err

@@ -27,9 +27,9 @@ type leader struct {
 }
 
 // openLeader opens the store in dir. It returns nil without an error if another
-// process leads. check, if it is not nil, is called with the lock held: its error
+// process leads. all: files that have not changed are checked, too. check, if it is not nil, is called with the lock held: its error
 // keeps the store closed.
-func openLeader(dir string, sync Sync, check func() error, log *slog.Logger) (*leader, error) {
+func openLeader(dir string, sync Sync, all bool, check func() error, log *slog.Logger) (*leader, error) {
 	lock, err := tryLock(dir)
 	if lock == nil || err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func openLeader(dir string, sync Sync, check func() error, log *slog.Logger) (*l
 			return nil, errors.Join(fmt.Errorf("opening the event store in %s: %w", dir, err), l.close())
 		}
 	}
-	if err := storefiles.Check(dir, log); err != nil {
+	if err := storefiles.Check(dir, all, log); err != nil {
 		err = fmt.Errorf("%w: nothing was deleted. Make the file readable, restore the folder from a copy, or begin another one with --state-dir", err)
 		return nil, errors.Join(fmt.Errorf("opening the event store in %s: %w", dir, err), l.close())
 	}

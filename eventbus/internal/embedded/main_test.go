@@ -25,7 +25,7 @@ type member struct {
 // join opens the store in dir as a process does.
 func join(t *testing.T, dir string, log *slog.Logger) (*member, error) {
 	t.Helper()
-	e, err := embedded.Open(dir, embedded.Sync{}, log)
+	e, err := embedded.Open(dir, embedded.Sync{}, false, log)
 	if err != nil {
 		return nil, err
 	}

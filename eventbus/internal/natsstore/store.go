@@ -24,6 +24,10 @@ type Options struct {
 	// Sync is when what this process stores there as the leader is on the disk.
 	Sync embedded.Sync
 
+	// CheckFiles has this process, if it leads, read all files of the store at the
+	// beginning, also those that have not changed.
+	CheckFiles bool
+
 	// URL is an existing NATS server or cluster with JetStream, several with
 	// commas between them. Empty means the embedded store.
 	URL string
@@ -109,7 +113,7 @@ func Open(ctx context.Context, opts *Options) (*Store, error) {
 // openEmbedded takes part in the election for the store in opts.StoreDir until
 // Close.
 func (s *Store) openEmbedded(ctx context.Context, opts *Options) error {
-	e, err := embedded.Open(opts.StoreDir, opts.Sync, s.log)
+	e, err := embedded.Open(opts.StoreDir, opts.Sync, opts.CheckFiles, s.log)
 	if err != nil {
 		return err
 	}

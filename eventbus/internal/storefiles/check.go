@@ -20,9 +20,9 @@ import (
 // it repairs: the originals are kept in [DamagedDir]. An error is one of reading or
 // writing: then the store is as it was.
 //
-// Files that have not changed since are not read. Where nothing was written down,
-// all are.
-func Check(dir string, log *slog.Logger) error {
+// Files that have not changed since are read only if all is true, or where nothing was
+// written down. What changes by itself on a disk has neither another size nor time.
+func Check(dir string, all bool, log *slog.Logger) error {
 	root := os.DirFS(dir)
 	var known *ledger
 	data, err := os.ReadFile(filepath.Join(dir, ledgerFile))
@@ -44,7 +44,7 @@ func Check(dir string, log *slog.Logger) error {
 	var losses []Loss
 	var damaged []*check
 	for _, name := range slices.Compact(names) {
-		c, err := checkStream(root, name, known)
+		c, err := checkStream(root, name, known, all)
 		if err != nil {
 			return fmt.Errorf("checking the stream %s: %w", name, err)
 		}
@@ -76,6 +76,7 @@ type check struct {
 	root   fs.FS
 	name   string
 	known  *ledger
+	all    bool    // files that have not changed are read, too
 	was    *stream // as it was written down; empty means it was not
 	blocks map[string]fileState
 
@@ -88,8 +89,8 @@ type check struct {
 	at     time.Time
 }
 
-func checkStream(root fs.FS, name string, known *ledger) (*check, error) {
-	c := &check{root: root, name: name, known: known, was: known.Streams[name], causes: make(map[string]string), parsed: make(map[string]*block)}
+func checkStream(root fs.FS, name string, known *ledger, all bool) (*check, error) {
+	c := &check{root: root, name: name, known: known, all: all, was: known.Streams[name], causes: make(map[string]string), parsed: make(map[string]*block)}
 	if c.was == nil {
 		c.was = &stream{}
 	}
@@ -133,7 +134,7 @@ func (c *check) checkBlock(file string) error {
 	was, known := c.was.Blocks[file]
 	is, there := c.blocks[file]
 	switch {
-	case !there && was.Size == 0, there && known && is == was:
+	case !there && was.Size == 0, there && known && is == was && !c.all:
 		return nil
 	case !there:
 		if emptied, err := c.emptied(file); emptied || err != nil {

@@ -24,35 +24,38 @@ func TestCheck(t *testing.T) {
 		lost   []string // ranges, with a part of the cause
 		logs   string
 		kept   bool // originals
+		all    bool // files that have not changed are read
 	}{
-		{"nothing", true, "", nothing, nil, "", false},
-		{"nothing, killed", false, "", nothing, nil, "", false},
-		{"the end is cut off", true, "", func(_, two string) error { return os.Truncate(two, 100) }, []string{"13-20 2.blk was cut off"}, "", true},
-		{"the end is cut off, killed", false, "", func(_, two string) error { return os.Truncate(two, 100) }, []string{"13-20 2.blk was cut off"}, "", true},
-		{"the end is missing after a power cut", false, "another", func(_, two string) error { return os.Truncate(two, 100) }, []string{"13-20 a power cut"}, "", true},
-		{"a block is missing", true, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 1.blk is missing"}, "", false},
-		{"a block is missing, killed", false, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 unless it was deleted"}, "", false},
-		{"the last block is missing, killed", false, "", func(_, two string) error { return os.Remove(two) }, []string{"11-20 unless it was deleted"}, "", false},
-		{"the server removed the last block", false, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 20)) }, nil, "", false},
+		{"nothing", true, "", nothing, nil, "", false, false},
+		{"nothing, killed", false, "", nothing, nil, "", false, false},
+		{"the end is cut off", true, "", func(_, two string) error { return os.Truncate(two, 100) }, []string{"13-20 2.blk was cut off"}, "", true, false},
+		{"the end is cut off, killed", false, "", func(_, two string) error { return os.Truncate(two, 100) }, []string{"13-20 2.blk was cut off"}, "", true, false},
+		{"the end is missing after a power cut", false, "another", func(_, two string) error { return os.Truncate(two, 100) }, []string{"13-20 a power cut"}, "", true, false},
+		{"a block is missing", true, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 1.blk is missing"}, "", false, false},
+		{"a block is missing, killed", false, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 unless it was deleted"}, "", false, false},
+		{"the last block is missing, killed", false, "", func(_, two string) error { return os.Remove(two) }, []string{"11-20 unless it was deleted"}, "", false, false},
+		{"the server removed the last block", false, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 20)) }, nil, "", false, false},
 		{"it removed the last block, and the first is missing", false, "", func(one, two string) error {
 			return errors.Join(os.Remove(one), os.Remove(two), goOn(two, 20))
-		}, []string{"1-20 1.blk is missing"}, "", false},
-		{"the last block is missing, and another one is of elsewhere", false, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 19)) }, []string{"11-20 unless"}, "", false},
-		{"the last block is missing behind a store that was closed", true, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 20)) }, []string{"11-20 2.blk is missing"}, "", false},
-		{"a block is emptied, killed", false, "", func(one, _ string) error { return os.Truncate(one, 0) }, []string{"1-10 1.blk was cut off"}, "", false},
-		{"a message is garbled", true, "", func(one, _ string) error { return garble(one, 100) }, []string{"3-3 1.blk was garbled"}, "", true},
-		{"the first message is garbled", true, "", func(one, _ string) error { return garble(one, 3) }, []string{"1-1 1.blk was garbled"}, "", true},
-		{"both ends", true, "", func(one, two string) error { return errors.Join(garble(one, 3), os.Truncate(two, 0)) }, []string{"1-1 1.blk was garbled", "11-20 2.blk was cut off"}, "", true},
-		{"the process was killed while it wrote", false, "", func(_, two string) error { return add(two, "half of a mess") }, nil, "in the middle of a message", false},
+		}, []string{"1-20 1.blk is missing"}, "", false, false},
+		{"the last block is missing, and another one is of elsewhere", false, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 19)) }, []string{"11-20 unless"}, "", false, false},
+		{"the last block is missing behind a store that was closed", true, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 20)) }, []string{"11-20 2.blk is missing"}, "", false, false},
+		{"a block is emptied, killed", false, "", func(one, _ string) error { return os.Truncate(one, 0) }, []string{"1-10 1.blk was cut off"}, "", false, false},
+		{"a message is garbled", true, "", func(one, _ string) error { return garble(one, 100) }, []string{"3-3 1.blk was garbled"}, "", true, false},
+		{"the first message is garbled", true, "", func(one, _ string) error { return garble(one, 3) }, []string{"1-1 1.blk was garbled"}, "", true, false},
+		{"a bit has changed by itself", true, "", func(one, _ string) error { return rot(one, 100) }, []string{"3-3 1.blk was garbled"}, "", true, true},
+		{"all files are read", false, "", nothing, nil, "", false, true},
+		{"both ends", true, "", func(one, two string) error { return errors.Join(garble(one, 3), os.Truncate(two, 0)) }, []string{"1-1 1.blk was garbled", "11-20 2.blk was cut off"}, "", true, false},
+		{"the process was killed while it wrote", false, "", func(_, two string) error { return add(two, "half of a mess") }, nil, "in the middle of a message", false, false},
 		{"the process went on", false, "", func(_, two string) error {
 			return add(two, string(record(21, time.Unix(21, 0), "s", "x", checksums("S", 2))))
-		}, nil, "", false},
+		}, nil, "", false, false},
 		{"the server made a block smaller", false, "", func(one, _ string) error {
 			data, starts := testBlock("S", 1, 1, 10)
 			return os.WriteFile(one, data[starts[5]:], 0o600)
-		}, nil, "", false},
-		{"the description is missing", true, "", func(one, _ string) error { return os.Remove(filepath.Join(one, "../../meta.inf")) }, nil, "description", true},
-		{"all is missing", true, "", func(one, _ string) error { return os.RemoveAll(filepath.Join(one, "../..")) }, []string{"1-20 1.blk is missing, S/msgs/2.blk is missing"}, "description", false},
+		}, nil, "", false, false},
+		{"the description is missing", true, "", func(one, _ string) error { return os.Remove(filepath.Join(one, "../../meta.inf")) }, nil, "description", true, false},
+		{"all is missing", true, "", func(one, _ string) error { return os.RemoveAll(filepath.Join(one, "../..")) }, []string{"1-20 1.blk is missing, S/msgs/2.blk is missing"}, "description", false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -108,7 +111,7 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer
-			if err := Check(dir, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+			if err := Check(dir, tt.all, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 				t.Fatal(err)
 			}
 			losses, err := Losses(dir)
@@ -128,7 +131,7 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%v, %v are kept", kept, err)
 			}
 			log.Reset()
-			if err := Check(dir, slog.New(slog.NewTextHandler(&log, nil))); err != nil || log.Len() > 0 {
+			if err := Check(dir, false, slog.New(slog.NewTextHandler(&log, nil))); err != nil || log.Len() > 0 {
 				t.Errorf("the second time: %v, %s", err, log.String())
 			}
 			if again, err := Losses(dir); err != nil || len(again) != len(losses) {
@@ -157,6 +160,15 @@ func garble(path string, at int) error {
 	return errors.Join(err, os.Chtimes(path, later, later))
 }
 
+// rot changes a byte of a file and leaves the time of the file as it was.
+func rot(path string, at int) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(garble(path, at), os.Chtimes(path, info.ModTime(), info.ModTime()))
+}
+
 func add(path, text string) error {
 	data, err := os.ReadFile(path)
 	return errors.Join(err, os.WriteFile(path, append(data, text...), 0o600))
@@ -169,7 +181,7 @@ func TestUnreadable(t *testing.T) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "1.blk") {
+	if err := Check(dir, false, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "1.blk") {
 		t.Errorf("%v, want the file", err)
 	}
 	if _, err := os.Stat(path); err != nil {

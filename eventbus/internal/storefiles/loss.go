@@ -56,7 +56,7 @@ func Losses(dir string) ([]Loss, error) {
 		err = json.Unmarshal(data, &losses)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading what the event store has lost: %w", err)
+		return nil, fmt.Errorf("reading what the event store has lost, in %s (remove it if it can't be read; 'worker doctor --full' looks anew): %w", filepath.Join(dir, LossesFile), err)
 	}
 	return losses, nil
 }

@@ -70,7 +70,7 @@ func TestEmptiedByServer(t *testing.T) {
 	if _, there := blocks["1.blk"]; there || err != nil {
 		t.Fatalf("the server has the blocks %v, %v; want a new one", blocks, err)
 	}
-	if err := Check(killed, slog.New(slog.DiscardHandler)); err != nil {
+	if err := Check(killed, false, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	if losses, err := Losses(killed); err != nil || len(losses) > 0 {

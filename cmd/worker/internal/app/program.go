@@ -40,10 +40,13 @@ type Program struct {
 	OneOutput bool             // stdout and stderr lead to the same place
 
 	Settings settings.Settings
-	Instead  Instead                 // of its own models and tools
-	Abort    context.CancelCauseFunc // ends the program with a reason; set by who runs it
-	log      *logfile.File           // of the state folder; nil means none
-	above    above                   // what an administrator forbids
+	Instead  Instead // of its own models and tools
+	// CheckFiles has the store opened with all of its files read.
+	CheckFiles bool
+
+	Abort context.CancelCauseFunc // ends the program with a reason; set by who runs it
+	log   *logfile.File           // of the state folder; nil means none
+	above above                   // what an administrator forbids
 
 	// Asking is held while something is written to stderr for people: an open
 	// question, or a line of progress.

@@ -3,7 +3,6 @@
 package doctor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,7 +46,8 @@ exit status is 6 if anything is wrong. Of the policy above the repository it sho
 their hash and what they narrow, and then the limits that count, after policy and settings.
 
 For large events whose content is gone it looks at the newest 100,000 messages, and with
---full, or where the store has lost something, at all.
+--full, or where the store has lost something, at all. With --full it also reads all files
+of the store, unless another worker has it open: then it says so.
 
 With --rebuild it first makes the records of the index anew from the logs. Sessions of
 workers of before schema 3 have no such log: their records stay as they are.`,
@@ -55,7 +55,9 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			above, broken := p.policyOf()
-			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
+			p.CheckFiles = full
+			return p.WithStorage(cmd.Context(), func(s *app.Storage) error {
+				ctx, sessions := cmd.Context(), s.Records
 				if rebuild {
 					changed, err := sessions.Rebuild(ctx)
 					if err != nil {
@@ -71,12 +73,16 @@ workers of before schema 3 have no such log: their records stay as they are.`,
 				if err != nil {
 					return err
 				}
-				return errors.Join(p.print(&report{check, above, p.Limits(), p.look(ctx, broken == nil)}, asJSON), broken)
+				looks := p.look(ctx, broken == nil)
+				if full && s.Bus.Embedded() {
+					looks = append([]finding{files(s.Bus)}, looks...)
+				}
+				return errors.Join(p.print(&report{check, above, p.Limits(), looks}, asJSON), broken)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON document")
-	cmd.Flags().BoolVar(&full, "full", false, "read all events, however many there are")
+	cmd.Flags().BoolVar(&full, "full", false, "read all events and files of the store, however many there are")
 	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "make the index of sessions anew from their logs")
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/agentworker/worker/cmd/worker/internal/hostconfig"
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/sandbox"
 )
 
@@ -39,6 +40,17 @@ func (p command) look(ctx context.Context, policy bool) []finding {
 		all = append(all, p.model(ctx))
 	}
 	return append(append(all, p.sandbox(), watches(), p.port()), p.hosts()...)
+}
+
+// files says whether all files of the embedded store were read when it was opened.
+func files(bus *eventbus.Bus) finding {
+	if bus.Leads() {
+		return finding{About: "files", State: fineState, Text: "all files of the store were read"}
+	}
+	return finding{
+		"files", noteState, "the files of the store were not read, since another worker has it open",
+		"end the workers of this workspace, and run 'worker doctor --full' again, to find what a disk has changed by itself",
+	}
 }
 
 // model finds out whether the default model answers, and takes its key.
