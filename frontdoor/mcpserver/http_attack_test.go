@@ -212,6 +212,57 @@ func TestHTTPCapacity(t *testing.T) {
 	}
 }
 
+// TestHTTPBounds: what runs for clients that do not wait for it is bounded, by number and
+// by bytes. A call can be cancelled all the same, and makes room.
+func TestHTTPBounds(t *testing.T) {
+	const version, size = "2025-06-18", 100_000
+	for name, opts := range map[string]*mcpserver.HTTPOptions{"calls": {Calls: 3}, "bytes": {Bytes: 3*size + size/2}} {
+		t.Run(name, func(t *testing.T) {
+			begun := make(chan string, 10)
+			e := newEnv(t, hang(begun), 0, nil)
+			w := e.web(t, opts)
+			id := w.initialize(t, "leaves", version)
+			leave := func(n int) {
+				t.Helper()
+				for called := false; !called; { // the request before may still count as open
+					ctx, cancel := context.WithCancel(t.Context())
+					gone := make(chan struct{})
+					go func() {
+						defer close(gone)
+						w.post(ctx, t, version, id, callBody(n, "explore", strings.Repeat("x", size)))
+					}()
+					select {
+					case <-begun:
+						called = true
+					case <-gone:
+					}
+					cancel() // the connection, not the call
+					<-gone
+				}
+			}
+			refused := func() bool {
+				t.Helper()
+				status, body := w.post(t.Context(), t, version, id, callBody(9, "nosuch", strings.Repeat("x", size)))
+				if status != http.StatusOK && status != http.StatusTooManyRequests {
+					t.Fatalf("status %d, %s", status, body)
+				}
+				return status == http.StatusTooManyRequests
+			}
+			for n := range 3 {
+				leave(n + 1)
+			}
+			if !refused() {
+				t.Error("one more is taken")
+			}
+			if status, body := w.post(t.Context(), t, version, id, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"stopped by the user"}}`); status != http.StatusAccepted {
+				t.Fatalf("cancelling one: status %d, %s", status, body)
+			}
+			for refused() && t.Context().Err() == nil { // it takes a moment to end
+			}
+		})
+	}
+}
+
 // pipes is a listener without buffers: what is not read can't be written.
 type pipes struct{ conns chan net.Conn }
 

@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -66,27 +67,32 @@ func (h *Handler) counted(client *client) mcp.Middleware {
 
 // callRuns notes that a call runs, until end is called.
 func (h *Handler) callRuns(client *client, call *mcp.CallToolRequest) (end func()) {
-	id := client.CallID(call)
+	id, size := client.CallID(call), len(call.Params.Arguments)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	client.calls[id] = true
+	h.bytes += size
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(client.calls, id)
+		h.bytes -= size
 		client.Answered(id)
 	}
 }
 
 // note takes a message of a session before the SDK sees it, and returns the
-// message for the SDK.
-func (h *Handler) note(client *client, body []byte) []byte {
+// message for the SDK. It refuses one call too many: calls go on when nobody waits for
+// them.
+func (h *Handler) note(client *client, body []byte) ([]byte, error) {
 	msg, err := jsonrpc.DecodeMessage(body)
 	req, ok := msg.(*jsonrpc.Request)
 	if err != nil || !ok {
-		return body // a response, or invalid: the SDK refuses it
+		return body, nil // a response, or invalid: the SDK refuses it
 	}
 	switch {
+	case req.Method == "tools/call" && h.full(client):
+		return nil, &httpError{status: http.StatusTooManyRequests, message: "too many calls of this session run: try again when some have ended"}
 	case req.Method == "notifications/cancelled":
 		client.Cancelled(req.Params, func(callID string) bool {
 			h.mu.Lock()
@@ -96,10 +102,17 @@ func (h *Handler) note(client *client, body []byte) []byte {
 	case req.IsCall():
 		client.Mark(req)
 		if marked, err := jsonrpc.EncodeMessage(req); err == nil {
-			return marked
+			return marked, nil
 		}
 	}
-	return body
+	return body, nil
+}
+
+// full reports whether a client has as many calls as may run at once.
+func (h *Handler) full(client *client) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(client.calls) >= h.opts.Calls
 }
 
 // begin files a client under the id of its new session, and stops it at the
@@ -183,6 +196,28 @@ func (client *client) cutOff(w http.ResponseWriter) (stay func()) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0))
 	})
 	return func() { stop() }
+}
+
+// smallBody is how many bytes a request may have that is always taken, as the one that
+// cancels a call.
+const smallBody = 4 << 10
+
+// reserve counts in the bytes of a request, or refuses it.
+func (h *Handler) reserve(size int) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if size > smallBody && h.bytes+size > h.opts.Bytes {
+		return &httpError{status: http.StatusTooManyRequests, message: fmt.Sprintf("requests and calls with %d bytes are open, %d at most can be: try again when some are answered", h.bytes, h.opts.Bytes)}
+	}
+	h.bytes += size
+	return nil
+}
+
+// release ends what reserve began.
+func (h *Handler) release(size int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.bytes -= size
 }
 
 // enter counts in a request of a client, or refuses it. h.mu is held.

@@ -38,6 +38,14 @@ type Options struct {
 	// Requests bounds the requests of one client that are open at once; 0 means 200.
 	Requests int
 
+	// Calls bounds the calls of one client that run at once, also those that no request waits
+	// for any more; 0 means 1,000.
+	Calls int
+
+	// Bytes bounds the bodies of the requests of all clients that are open at once, and the
+	// arguments of the calls that run; 0 means 128 MiB. A body of 4 KiB is always taken.
+	Bytes int
+
 	// Idle is how long a client may be idle before its session ends: it sends
 	// nothing, holds no stream open and has no call running. 0 means 30 min.
 	Idle time.Duration
@@ -57,6 +65,12 @@ func (opts *Options) withDefaults() Options {
 	}
 	if o.Requests == 0 {
 		o.Requests = 200
+	}
+	if o.Calls == 0 {
+		o.Calls = 1000
+	}
+	if o.Bytes == 0 {
+		o.Bytes = 128 << 20
 	}
 	if o.Idle == 0 {
 		o.Idle = 30 * time.Minute
@@ -96,6 +110,7 @@ type Handler struct {
 
 	mu      sync.Mutex
 	shut    bool
+	bytes   int                // of open requests, and of the arguments of calls that run
 	clients map[*client]bool   // clients that take requests
 	keys    map[string]*client // the same by session id, or by sessionlessKey
 }
@@ -132,6 +147,12 @@ func serverOf(r *http.Request) *mcp.Server {
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	size := bodySize(r)
+	if err := h.reserve(size); err != nil {
+		refuse(w, err)
+		return
+	}
+	defer h.release(size)
 	if r.Header.Get(versionHeader) >= Sessionless {
 		h.serveSessionless(w, r)
 		return
@@ -164,11 +185,14 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, id string
 	defer client.cutOff(w)()
 	if r.Method == http.MethodPost {
 		body, err := readBody(r)
+		if err == nil {
+			body, err = h.note(client, body)
+		}
 		if err != nil {
 			refuse(w, err)
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(h.note(client, body)))
+		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	h.stateful.ServeHTTP(w, withClient(r, client))
 }
@@ -295,6 +319,14 @@ func (of head) checkName(header http.Header) error {
 		status: http.StatusBadRequest, code: mcp.CodeHeaderMismatch, id: of.ID,
 		message: fmt.Sprintf("the header %s of a request of %s is to be its taskId", nameHeader, of.Method),
 	}
+}
+
+// bodySize returns how many bytes the body of a request may have in memory.
+func bodySize(r *http.Request) int {
+	if r.ContentLength < 0 { // it is not known
+		return MaxBody
+	}
+	return int(min(r.ContentLength, MaxBody))
 }
 
 func readBody(r *http.Request) ([]byte, error) {
