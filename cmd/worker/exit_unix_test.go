@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,11 @@ import (
 // stopped, and with 130 where its work was interrupted, whenever the signal comes:
 // while the worker opens its store, or while it works.
 func TestExitAtSignal(t *testing.T) {
+	// The workers have the system's own handling of SIGHUP, also where these tests run with
+	// it ignored.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(handled) })
 	for _, tt := range []struct {
 		args    string
 		working string // what is read once it works
