@@ -30,8 +30,8 @@ type Options struct {
 	// in the process that leads. The zero value: the last 10 s at most.
 	Sync Sync
 
-	// CheckFiles has this process, if it runs the embedded store, read all files of it at
-	// the beginning, also those that have not changed.
+	// CheckFiles makes this process read all files of the embedded store when it opens it,
+	// even those that have not changed.
 	CheckFiles bool
 
 	// URL is an existing NATS server or cluster with JetStream

@@ -157,9 +157,6 @@ func TestFence(t *testing.T) {
 
 // TestClusterFence is TestFence in a cluster, which refuses what it can't check yet.
 func TestClusterFence(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs three servers")
-	}
 	c := newCluster(t)
 	open := func() *eventbus.Bus {
 		return bustest.Open(t, &eventbus.Options{URL: c.urls(), Replicas: 3})

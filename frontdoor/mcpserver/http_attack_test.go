@@ -59,6 +59,31 @@ func (w *web) post(ctx context.Context, t testing.TB, version, session, body str
 	return w.do(t, r)
 }
 
+// callAndLeave makes a call in a session, and breaks off its connection once the call has
+// begun. A call that is refused is made again. It returns the id of the session.
+func callAndLeave[T any](t testing.TB, w *web, begun <-chan T, session func() string, call string) string {
+	t.Helper()
+	for {
+		id, gone := session(), make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			defer close(gone)
+			w.post(ctx, t, "2025-06-18", id, call)
+		}()
+		called := false
+		select {
+		case <-begun:
+			called = true
+		case <-gone:
+		}
+		cancel()
+		<-gone
+		if called {
+			return id
+		}
+	}
+}
+
 // initialize begins a session by hand, and returns its id.
 func (w *web) initialize(t testing.TB, name, version string) string {
 	t.Helper()
@@ -222,24 +247,6 @@ func TestHTTPBounds(t *testing.T) {
 			e := newEnv(t, hang(begun), 0, nil)
 			w := e.web(t, opts)
 			id := w.initialize(t, "leaves", version)
-			leave := func(n int) {
-				t.Helper()
-				for called := false; !called; { // the request before may still count as open
-					ctx, cancel := context.WithCancel(t.Context())
-					gone := make(chan struct{})
-					go func() {
-						defer close(gone)
-						w.post(ctx, t, version, id, callBody(n, "explore", strings.Repeat("x", size)))
-					}()
-					select {
-					case <-begun:
-						called = true
-					case <-gone:
-					}
-					cancel() // the connection, not the call
-					<-gone
-				}
-			}
 			refused := func() bool {
 				t.Helper()
 				status, body := w.post(t.Context(), t, version, id, callBody(9, "nosuch", strings.Repeat("x", size)))
@@ -249,7 +256,7 @@ func TestHTTPBounds(t *testing.T) {
 				return status == http.StatusTooManyRequests
 			}
 			for n := range 3 {
-				leave(n + 1)
+				callAndLeave(t, w, begun, func() string { return id }, callBody(n+1, "explore", strings.Repeat("x", size)))
 			}
 			if !refused() {
 				t.Error("one more is taken")

@@ -250,23 +250,8 @@ func TestHTTPIdle(t *testing.T) {
 		}
 	}), 0, nil)
 	w := e.web(t, &mcpserver.HTTPOptions{Idle: idle})
-	ctx, cancel := context.WithCancel(t.Context())
-	id := ""
-	var gone chan struct{}
-	for called := false; !called; { // on a busy machine a client may be away for too long before it calls
-		id, gone = w.initialize(t, "away", "2025-06-18"), make(chan struct{})
-		go func() {
-			defer close(gone)
-			w.post(ctx, t, "2025-06-18", id, callBody(7, "explore", "p"))
-		}()
-		select {
-		case <-begun:
-			called = true
-		case <-gone:
-		}
-	}
-	cancel() // the connection, not the call
-	<-gone
+	// On a busy machine a client may be away for too long before it calls.
+	id := callAndLeave(t, w, begun, func() string { return w.initialize(t, "away", "2025-06-18") }, callBody(7, "explore", "p"))
 	e.awaitStatuses(t, "explore completed, - completed")
 	if status, body := w.post(t.Context(), t, "2025-06-18", id, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); status != http.StatusNotFound {
 		t.Errorf("a session that has ended: status %d, %s", status, body)

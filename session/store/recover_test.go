@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/store"
@@ -21,13 +22,10 @@ import (
 // child and not ended it, and another one recovers meanwhile. The parent ends behind
 // all below it, each once.
 func TestChildEndsFirst(t *testing.T) {
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	var stores [2]*store.Store
 	for i := range stores {
+		var err error
 		if stores[i], err = store.Open(t.Context(), bus); err != nil {
 			t.Fatal(err)
 		}
@@ -71,11 +69,7 @@ func TestChildEndsFirst(t *testing.T) {
 // TestRecoverCutOff: a process ends while it recovers, where it has marked a session as
 // its own to end, and not ended it. The next one ends the session at once.
 func TestRecoverCutOff(t *testing.T) {
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	s, err := store.Open(t.Context(), bus)
 	if err != nil {
 		t.Fatal(err)
@@ -111,11 +105,7 @@ func TestRecoverCutOff(t *testing.T) {
 // TestRecoverLateChild: a process begins a session, and is gone, while another one
 // lists what it has left. That session ends too, and before its parent.
 func TestRecoverLateChild(t *testing.T) {
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	sessions, err := store.Open(t.Context(), bus)
 	if err != nil {
 		t.Fatal(err)
@@ -136,20 +126,12 @@ func TestRecoverLateChild(t *testing.T) {
 // So does its record. Nothing of that session is stored behind the end of its parent.
 func TestRecoverLateBeginning(t *testing.T) {
 	dir := t.TempDir()
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: dir})
 	sessions, err := store.Open(t.Context(), bus)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer gone.Close()
+	gone := bustest.Open(t, &eventbus.Options{StoreDir: dir})
 	for name, end := range map[string]func(root string) error{
 		"recovered": func(string) error {
 			n, err := sessions.Recover(t.Context())
@@ -207,11 +189,7 @@ func TestRecoverLateBeginning(t *testing.T) {
 // TestRecoverTakenOver: a process is held up while it ends the sessions of another one. It
 // is taken for gone itself, and a third one takes a session over. That is not ended.
 func TestRecoverTakenOver(t *testing.T) {
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	sessions, err := store.Open(t.Context(), bus)
 	if err != nil {
 		t.Fatal(err)
@@ -290,11 +268,7 @@ func ends(t *testing.T, bus *eventbus.Bus, root event.Path) (ended []string) {
 // TestBeginsBeforeChild: a process is killed when sessions of it are listed, and what
 // they have begun with is lost, or was on its way. Each begins before those below it.
 func TestBeginsBeforeChild(t *testing.T) {
-	bus, err := eventbus.Open(t.Context(), "ws", &eventbus.Options{StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	sessions, err := store.Open(t.Context(), bus)
 	if err != nil {
 		t.Fatal(err)

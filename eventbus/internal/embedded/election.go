@@ -53,8 +53,8 @@ type Election struct {
 }
 
 // Open takes part in the election for the store in dir, and leads if no other
-// process does. It makes the folders that are missing. all: it checks all files of the
-// store, also those that have not changed. The caller resigns.
+// process does. It makes the folders that are missing. With all it checks every file of
+// the store, even those that have not changed. The caller resigns.
 func Open(dir string, sync Sync, all bool, log *slog.Logger) (*Election, error) {
 	path := filepath.Join(dir, rendezvousDir)
 	if err := os.MkdirAll(path, 0o700); err != nil {

@@ -27,8 +27,8 @@ type leader struct {
 }
 
 // openLeader opens the store in dir. It returns nil without an error if another
-// process leads. all: files that have not changed are checked, too. check, if it is not nil, is called with the lock held: its error
-// keeps the store closed.
+// process leads. With all it checks files that have not changed, too. check, if it is
+// not nil, is called with the lock held: its error keeps the store closed.
 func openLeader(dir string, sync Sync, all bool, check func() error, log *slog.Logger) (*leader, error) {
 	lock, err := tryLock(dir)
 	if lock == nil || err != nil {

@@ -24,8 +24,8 @@ type Options struct {
 	// Sync is when what this process stores there as the leader is on the disk.
 	Sync embedded.Sync
 
-	// CheckFiles has this process, if it leads, read all files of the store at the
-	// beginning, also those that have not changed.
+	// CheckFiles makes this process read all files of the store when it opens it, even
+	// those that have not changed.
 	CheckFiles bool
 
 	// URL is an existing NATS server or cluster with JetStream, several with

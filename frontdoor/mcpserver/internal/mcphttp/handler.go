@@ -38,8 +38,8 @@ type Options struct {
 	// Requests bounds the requests of one client that are open at once; 0 means 200.
 	Requests int
 
-	// Calls bounds the calls of one client that run at once, also those that no request waits
-	// for any more; 0 means 1,000.
+	// Calls bounds the calls of one client that run at once. It counts calls whose request was
+	// broken off, too. 0 means 1,000.
 	Calls int
 
 	// Bytes bounds the bodies of the requests of all clients that are open at once, and the
