@@ -129,7 +129,7 @@ func (e *Election) Leads() bool { return e != nil && e.leader.Load() != nil }
 func (e *Election) campaign(ctx context.Context, reached func() bool) error {
 	defer os.Remove(e.request)
 	for !reached() {
-		if err := e.moved(); err != nil {
+		if err := e.Moved(); err != nil {
 			return err
 		}
 		elected, err := e.step()
@@ -167,7 +167,7 @@ func (e *Election) step() (elected bool, err error) {
 	if !time.Now().Before(e.notBefore) && !e.suspended.Load() {
 		var check func() error // who has just started may be here to make room
 		if e.place.Load() != nil {
-			check = func() error { return cmp.Or(e.moved(), checkRoom(e.dir)) }
+			check = func() error { return cmp.Or(e.Moved(), checkRoom(e.dir)) }
 		}
 		l, err := openLeader(e.dir, e.sync, e.all, check, e.log)
 		if err != nil {
@@ -273,9 +273,12 @@ func (e *Election) settle() error {
 	return err
 }
 
-// moved returns an error that is an [ErrMoved] if the folder of the store was
+// Moved returns an error that is an [ErrMoved] if the folder of the store was
 // removed, or another one is in its place.
-func (e *Election) moved() error {
+func (e *Election) Moved() error {
+	if e == nil {
+		return nil
+	}
 	place := e.place.Load()
 	if place == nil {
 		return nil
@@ -296,7 +299,7 @@ func (e *Election) moved() error {
 // stopped, and returns an [ErrMoved] if the folder is gone.
 func (e *Election) watch() error {
 	e.tellStopped()
-	return e.moved()
+	return e.Moved()
 }
 
 // err returns why this process has no store.
@@ -333,7 +336,7 @@ func (e *Election) Diagnosis() string {
 		}
 		return ""
 	}
-	if e.moved() != nil { // the error says it
+	if e.Moved() != nil { // the error says it
 		return ""
 	}
 	return " (" + termtext.OneLine(e.err().Error(), 300) + ")"

@@ -85,6 +85,25 @@ func TestFolderIsGone(t *testing.T) {
 	}
 }
 
+// TestFolderIsGoneAtClose: who closes the store before that was noticed is told of it once.
+func TestFolderIsGoneAtClose(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "nats")
+	var told []error
+	store, err := natsstore.Open(t.Context(), &natsstore.Options{StoreDir: dir, Lost: func(err error) { told = append(told, err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir, dir+"-2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+	if len(told) != 1 || !errors.Is(told[0], embedded.ErrMoved) {
+		t.Errorf("told: %v", told)
+	}
+}
+
 // listing returns the files below dir, and their content: without those by which
 // processes meet, and without the indexes of streams. A server that stops writes
 // them by their names; the next one checks an index before it uses it.

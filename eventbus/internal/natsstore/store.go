@@ -62,6 +62,7 @@ type Store struct {
 	ctx       context.Context // ends with the store
 	cancel    context.CancelCauseFunc
 	lost      func(error)
+	ended     sync.Once // for lost
 	log       *slog.Logger
 	campaigns sync.WaitGroup
 
@@ -162,17 +163,23 @@ func (s *Store) closed(conn *nats.Conn) {
 	s.end(err)
 }
 
-// end ends the store for good.
+// end ends the store for good. The first call counts.
 func (s *Store) end(err error) {
-	s.cancel(err)
-	if s.lost != nil {
-		s.lost(err)
-	}
+	s.ended.Do(func() {
+		s.cancel(err)
+		if s.lost != nil {
+			s.lost(err)
+		}
+	})
 }
 
 // Close closes the connection and, if this process leads, the store: it is then
-// complete on disk, and another process that uses it leads.
+// complete on disk, and another process that uses it leads. A store that turns out to be
+// gone is told of like one that is noticed earlier.
 func (s *Store) Close() error {
+	if gone := s.target.election.Moved(); gone != nil && s.ctx.Err() == nil {
+		s.end(gone)
+	}
 	s.cancel(ErrClosed)
 	s.campaigns.Wait()
 	s.publish.close()
