@@ -104,8 +104,6 @@ func (b *Bus) Newest(ctx context.Context) (uint64, error) { return newest(ctx, b
 
 // Last returns the newest stored event of a type that the session at the end of path
 // has published itself. Its Raw is without envelopes, and its Seq is 0 if there is none.
-// It is not for the types that [Bus.Stored] finds among others: session_start, deltas,
-// calls of tools and their ends, usage, and turn_complete.
 func (b *Bus) Last(ctx context.Context, path event.Path, eventType string) (Delivery, error) {
 	d, err := b.last(ctx, path, eventType)
 	if err != nil {
@@ -115,25 +113,55 @@ func (b *Bus) Last(ctx context.Context, path event.Path, eventType string) (Deli
 }
 
 func (b *Bus) last(ctx context.Context, path event.Path, eventType string) (d Delivery, err error) {
-	if ofTurns[eventType] {
-		return d, errors.New("its subject has events of other types, too")
-	}
 	subject, err := b.Subject(path)
 	if err != nil {
 		return d, err
 	}
+	inner := len(path) - 1
 	m, err := lastOf(ctx, b.events, []string{filter(subject, eventType)})
 	if err != nil || m == nil {
 		return d, err
 	}
-	raw, err := event.Strip(m.Data, len(path)-1)
+	found := &stored{Seq: m.Sequence, Time: m.Time, Data: m.Data}
+	raw, err := event.Strip(found.Data, inner)
+	if err == nil && ofTurns[eventType] && event.TypeOf(raw) != eventType {
+		if found, err = b.lastBefore(ctx, subject, inner, eventType, found.Seq); err != nil || found == nil {
+			return d, err
+		}
+		raw, err = event.Strip(found.Data, inner)
+	}
 	if err != nil || takenOver(raw) {
 		return d, err
 	}
 	if raw, err = b.payloads.resolve(ctx, raw); err != nil {
 		return d, err
 	}
-	return Delivery{Seq: m.Sequence, Time: m.Time, Raw: raw}, nil
+	return Delivery{Seq: found.Seq, Time: found.Time, Raw: raw}, nil
+}
+
+// lastRange is the range, in sequence numbers, in which the last event is looked for of a
+// type that shares its subject with others. What is looked for is mostly among the last
+// events of its session. Each further range is so many times as large.
+const lastRange = 64
+
+// lastBefore returns the last event of a type that shares its subject with others, before
+// a sequence number; nil means there is none.
+func (b *Bus) lastBefore(ctx context.Context, session string, inner int, eventType string, before uint64) (last *stored, err error) {
+	for width := uint64(lastRange); before > 1 && last == nil; width *= lastRange {
+		from := before - min(before-1, width)
+		_, err := b.reader.replay(ctx, b.events, []string{filter(session, eventType)}, from, before-1, func(m *stored) (bool, error) {
+			own, err := event.Strip(m.Data, inner)
+			if err == nil && event.TypeOf(own) == eventType {
+				last = m
+			}
+			return err == nil, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		before = from
+	}
+	return last, nil
 }
 
 // LastTime returns when the newest event of the session at the end of path was stored.

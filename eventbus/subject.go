@@ -26,6 +26,7 @@ var ofTurns = map[string]bool{
 	event.ToolCallEnd{}.Type():    true,
 	event.Usage{}.Type():          true,
 	event.TurnComplete{}.Type():   true,
+	event.StatusChange{}.Type():   true,
 }
 
 // filter returns the subject of a session's own events of a type, and maybe of others.

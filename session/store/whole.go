@@ -76,29 +76,14 @@ func (s *Store) lastTurn(ctx context.Context, r *Record) (*event.TurnComplete, e
 	return turn, err
 }
 
-// lastShownTurn is lastTurn as its event has it. That follows a status, which is looked
-// for first: most sessions end with it.
-func (s *Store) lastShownTurn(ctx context.Context, r *Record) (turn *event.TurnComplete, err error) {
-	status, err := s.bus.Last(ctx, r.Path, event.StatusChange{}.Type())
-	if err != nil {
+// lastShownTurn is lastTurn as its event has it.
+func (s *Store) lastShownTurn(ctx context.Context, r *Record) (*event.TurnComplete, error) {
+	d, err := s.bus.Last(ctx, r.Path, event.TurnComplete{}.Type())
+	if err != nil || d.Seq == 0 {
 		return nil, err
 	}
-	for _, from := range []uint64{status.Seq, 0} {
-		for d, err := range s.bus.Stored(ctx, r.Path, r.Path, event.TurnComplete{}.Type(), from) {
-			if err != nil {
-				return nil, err
-			}
-			ev, err := own[event.TurnComplete](d)
-			if err != nil {
-				return nil, err
-			}
-			turn = &ev
-		}
-		if turn != nil || from == 0 {
-			break
-		}
-	}
-	return turn, nil
+	turn, err := own[event.TurnComplete](d)
+	return &turn, err
 }
 
 // mask masks what others are shown of a session.

@@ -3,9 +3,12 @@ package natsstore
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -26,6 +29,9 @@ func (s *Store) Findings() []Finding {
 // would lose what is stored in it, and [Store.Findings] has the rest.
 func (s *Store) EnsureStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
 	cfg.Replicas = s.replicasOf(cfg.Replicas)
+	if s.Embedded() {
+		cfg.Metadata = madeAs(cfg)
+	}
 	return s.js.stream(ensure(ctx, s, cfg,
 		func(ctx context.Context) (jetstream.Stream, error) { return s.js.JetStream.Stream(ctx, cfg.Name) },
 		func(ctx context.Context) (jetstream.Stream, error) { return s.createStream(ctx, cfg) }))
@@ -50,6 +56,9 @@ func (s *Store) createStream(ctx context.Context, cfg jetstream.StreamConfig) (j
 // EnsureBucket does the same for a key-value bucket.
 func (s *Store) EnsureBucket(ctx context.Context, cfg jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
 	cfg.Replicas = s.replicasOf(cfg.Replicas)
+	if s.Embedded() {
+		cfg.Metadata = madeAs(cfg)
+	}
 	return s.js.bucket(ensure(ctx, s, bucketStream(cfg),
 		func(ctx context.Context) (jetstream.KeyValue, error) { return s.js.JetStream.KeyValue(ctx, cfg.Bucket) },
 		func(ctx context.Context) (jetstream.KeyValue, error) {
@@ -60,6 +69,9 @@ func (s *Store) EnsureBucket(ctx context.Context, cfg jetstream.KeyValueConfig) 
 // EnsureObjects does the same for an object store.
 func (s *Store) EnsureObjects(ctx context.Context, cfg jetstream.ObjectStoreConfig) (jetstream.ObjectStore, error) {
 	cfg.Replicas = s.replicasOf(cfg.Replicas)
+	if s.Embedded() {
+		cfg.Metadata = madeAs(cfg)
+	}
 	return ensure(ctx, s, objectStream(cfg),
 		func(ctx context.Context) (jetstream.ObjectStore, error) {
 			return s.js.JetStream.ObjectStore(ctx, cfg.Bucket)
@@ -67,6 +79,21 @@ func (s *Store) EnsureObjects(ctx context.Context, cfg jetstream.ObjectStoreConf
 		func(ctx context.Context) (jetstream.ObjectStore, error) {
 			return s.js.JetStream.CreateOrUpdateObjectStore(ctx, cfg)
 		})
+}
+
+// madeKey is the entry in a stream's metadata that says with which settings a worker has
+// made it, or changed it last. In the embedded store nobody else does. A stream that has
+// them is opened without a request to change it: for that the server writes to the disk,
+// and reads the first block.
+const madeKey = "agentworker_made"
+
+// madeAs returns the metadata of what a worker makes with the settings cfg.
+func madeAs(cfg any) map[string]string {
+	data, err := json.Marshal(cfg)
+	if err != nil {
+		return nil // it has no value that can't be encoded
+	}
+	return map[string]string{madeKey: strconv.FormatUint(uint64(crc32.ChecksumIEEE(data)), 36)}
 }
 
 // replicasOf returns how many replicas the store asks for when it makes a stream;
@@ -82,7 +109,13 @@ func (s *Store) replicasOf(asked int) int {
 // an external server is checked, and stays as it is.
 func ensure[T any](ctx context.Context, s *Store, want jetstream.StreamConfig, open, create func(context.Context) (T, error)) (T, error) {
 	if s.Embedded() {
-		return retryDefault(ctx, s.retrier, create)
+		return retryDefault(ctx, s.retrier, func(ctx context.Context) (T, error) {
+			has, err := s.js.JetStream.Stream(ctx, want.Name)
+			if made := want.Metadata[madeKey]; err == nil && made != "" && has.CachedInfo().Config.Metadata[madeKey] == made {
+				return open(ctx)
+			}
+			return create(ctx)
+		})
 	}
 	ctx, cancel := context.WithTimeout(ctx, clusterStartTimeout)
 	defer cancel()

@@ -170,6 +170,7 @@ func bucketStream(cfg jetstream.KeyValueConfig) jetstream.StreamConfig {
 		Storage:           cfg.Storage,
 		Discard:           jetstream.DiscardNew,
 		AllowDirect:       true,
+		Metadata:          cfg.Metadata,
 	}
 }
 
@@ -182,5 +183,6 @@ func objectStream(cfg jetstream.ObjectStoreConfig) jetstream.StreamConfig {
 		Storage:     cfg.Storage,
 		Discard:     jetstream.DiscardNew,
 		AllowDirect: true,
+		Metadata:    cfg.Metadata,
 	}
 }
