@@ -187,6 +187,21 @@ func (b *Bus) Read(ctx context.Context, stream jetstream.Stream, subject string)
 	return b.reader.contents(ctx, stream, subject)
 }
 
+// Messages yields the messages that a stream has on a subject, the oldest first, up to
+// the last one that it has when this is called. It is for many: the server counts them
+// first. An error is the last value.
+func (b *Bus) Messages(ctx context.Context, stream jetstream.Stream, subject string) iter.Seq2[*Message, error] {
+	return func(yield func(*Message, error) bool) {
+		last, err := lastOf(ctx, stream, []string{subject})
+		if err == nil && last != nil {
+			_, err = b.reader.consume(ctx, stream, []string{subject}, start{}, last.Sequence, func(m *stored) (bool, error) { return yield(m, nil), nil })
+		}
+		if err != nil {
+			yield(nil, fmt.Errorf("reading the stream %s: %w", stream.CachedInfo().Config.Name, err))
+		}
+	}
+}
+
 // following yields the events below the subject of a session, without their depth outer
 // envelopes.
 type following struct {

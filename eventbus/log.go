@@ -73,7 +73,7 @@ func (b *Bus) entry(ctx context.Context, m *stored, depth int, isEvent bool) (e 
 // time: all. An error is the last value.
 func (b *Bus) Entries(ctx context.Context, kind string, since time.Time) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		if err := b.entries(ctx, kind, start{time: since}, func(e Entry) bool { return yield(e, nil) }); err != nil {
+		if err := b.entries(ctx, kind, start{Time: since}, func(e Entry) bool { return yield(e, nil) }); err != nil {
 			yield(Entry{}, fmt.Errorf("reading the logs of all sessions: %w", err))
 		}
 	}
@@ -99,7 +99,7 @@ func (b *Bus) entriesAfter(ctx context.Context, kind string, after uint64, yield
 		return err
 	}
 	if last-after > rangeEntries {
-		return b.entries(ctx, kind, start{seq: after + 1}, yield)
+		return b.entries(ctx, kind, start{Seq: after + 1}, yield)
 	}
 	prefix := b.logPrefix()
 	var failed error
@@ -122,7 +122,7 @@ func (b *Bus) entries(ctx context.Context, kind string, from start, yield func(E
 	// several, and most sessions have few entries.
 	subject := b.logPrefix() + ">"
 	last, err := lastOf(ctx, b.events, []string{subject})
-	if err != nil || last == nil || last.Sequence < from.seq || last.Time.Before(from.time) {
+	if err != nil || last == nil || last.Sequence < from.Seq || last.Time.Before(from.Time) {
 		return err
 	}
 	_, err = b.reader.consume(ctx, b.events, []string{subject}, from, last.Sequence, func(m *stored) (bool, error) {

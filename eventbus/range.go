@@ -41,7 +41,7 @@ func (r reader) between(ctx context.Context, stream jetstream.Stream, from, to u
 		subjects := stream.CachedInfo().Config.Subjects
 		last, err := lastOf(ctx, stream, subjects)
 		if err == nil && last != nil && last.Sequence >= from {
-			_, err = r.consume(ctx, stream, subjects, start{seq: from}, min(to, last.Sequence), deliver)
+			_, err = r.consume(ctx, stream, subjects, start{Seq: from}, min(to, last.Sequence), deliver)
 		}
 		return err
 	case to-from < shortRange:

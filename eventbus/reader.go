@@ -21,9 +21,6 @@ type stored = natsstore.Message
 // forever is the end of a range that does not end.
 const forever = math.MaxUint64
 
-// errSilent reports that nothing came for [natsstore.SilenceTimeout].
-var errSilent = errors.New("the event store is silent")
-
 // How many messages a reader of the embedded store asks for: at first few, without a
 // consumer, and then many at a time through one. A message costs less that way, and
 // the request more. See BenchmarkReplay.
@@ -111,10 +108,7 @@ func (r reader) awaitLeader(ctx context.Context, stream jetstream.Stream, seq ui
 // tail delivers what a stream has on a subject from a sequence number on, and what is
 // stored there later, until ctx ends or the store is lost.
 func (r reader) tail(ctx context.Context, stream jetstream.Stream, subject string, from uint64, deliver func(*stored)) error {
-	if r.store.Embedded() {
-		return r.store.Tail(ctx, stream.CachedInfo().Config.Name, subject, from, deliver)
-	}
-	_, err := r.consume(ctx, stream, []string{subject}, start{seq: from}, forever, func(m *stored) (bool, error) {
+	_, err := r.store.Consume(ctx, stream.CachedInfo().Config.Name, []string{subject}, start{Seq: max(from, 1)}, 0, func(m *stored) (bool, error) {
 		deliver(m)
 		return true, nil
 	})
@@ -211,91 +205,25 @@ func newest(ctx context.Context, stream jetstream.Stream) (uint64, error) {
 	return info.State.LastSeq, nil
 }
 
-// start is where reading begins: at a sequence number or, where that is 0, at a time.
-// The zero value: with the first message.
-type start struct {
-	seq  uint64
-	time time.Time
-}
+// start is where reading begins.
+type start = natsstore.Start
 
 // consume delivers what a stream has on some subjects from a start to a sequence
-// number.
+// number. more is false if deliver wants no more.
 func (r reader) consume(ctx context.Context, stream jetstream.Stream, subjects []string, from start, upTo uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
+	name := stream.CachedInfo().Config.Name
 	for {
-		from, more, err = r.consumeOnce(ctx, stream, subjects, from, upTo, deliver)
-		if !errors.Is(err, errSilent) {
+		from, err = r.store.Consume(ctx, name, subjects, from, natsstore.SilenceTimeout, func(m *stored) (bool, error) {
+			more, err = deliver(m)
+			return more && m.Seq < upTo, err
+		})
+		if !errors.Is(err, natsstore.ErrSilent) {
 			return more, err
 		}
 		// The rest was deleted, or the request for it was lost with a server.
 		last, err := lastOf(ctx, stream, subjects)
-		if err != nil || last == nil || last.Sequence < from.seq || last.Time.Before(from.time) {
+		if err != nil || last == nil || last.Sequence < from.Seq || last.Time.Before(from.Time) {
 			return err == nil, err
 		}
 	}
-}
-
-// consumeOnce is consume with a single consumer. next is where to continue.
-func (r reader) consumeOnce(ctx context.Context, stream jetstream.Stream, subjects []string, from start, upTo uint64, deliver func(*stored) (bool, error)) (next start, more bool, err error) {
-	cfg := jetstream.OrderedConsumerConfig{
-		FilterSubjects: subjects,
-		DeliverPolicy:  jetstream.DeliverAllPolicy,
-	}
-	switch {
-	case from.seq > 1:
-		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, from.seq
-	case from.seq == 0 && !from.time.IsZero():
-		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &from.time
-	}
-	consumer, err := stream.OrderedConsumer(ctx, cfg)
-	if err != nil {
-		return from, false, err
-	}
-	messages, err := consumer.Messages(jetstream.PullMaxBytes(r.ahead()))
-	if err != nil {
-		return from, false, err
-	}
-	defer messages.Stop()
-	for {
-		msg, err := nextMessage(ctx, messages, upTo)
-		switch {
-		case err == nil:
-		case ctx.Err() != nil:
-			return from, false, context.Cause(ctx)
-		case errors.Is(err, context.DeadlineExceeded):
-			return from, false, errSilent
-		case errors.Is(err, jetstream.ErrMsgIteratorClosed):
-			return from, false, natsstore.ErrClosed
-		default:
-			return from, false, err
-		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return from, false, err
-		}
-		from.seq = meta.Sequence.Stream + 1
-		if more, err := deliver(&stored{Subject: msg.Subject(), Seq: meta.Sequence.Stream, Time: meta.Timestamp, Data: msg.Data()}); err != nil || !more {
-			return from, false, err
-		}
-		if from.seq > upTo {
-			return from, true, nil
-		}
-	}
-}
-
-// readAhead bounds what a consumer holds for a reader that takes its time, in bytes.
-const readAhead = 4 << 20
-
-// ahead is readAhead, or more if a message may be larger: a request that is too small
-// for the next message gets none.
-func (r reader) ahead() int { return max(readAhead, int(r.store.Conn().MaxPayload())+messageOverhead) }
-
-// nextMessage waits for the next message; if the messages are to end, up to
-// [natsstore.SilenceTimeout].
-func nextMessage(ctx context.Context, messages jetstream.MessagesContext, upTo uint64) (jetstream.Msg, error) {
-	if upTo != forever {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, natsstore.SilenceTimeout)
-		defer stop()
-	}
-	return messages.Next(jetstream.NextContext(ctx))
 }

@@ -219,7 +219,7 @@ func (s *Store) AwaitAnswer(ctx context.Context, id string) (*Approval, error) {
 			case !ok && ctx.Err() != nil:
 				return nil, context.Cause(ctx)
 			case !ok:
-				return nil, fmt.Errorf("waiting for approval %s: %w", id, errClosed)
+				return nil, fmt.Errorf("waiting for approval %s: the connection to the event store was closed", id)
 			case e == nil: // what was stored has been seen
 				continue
 			case e.Operation() != jetstream.KeyValuePut:

@@ -21,12 +21,6 @@ type entry struct {
 	created time.Time // when it was stored
 }
 
-// bucketSilence is how long a bucket may say nothing while it is read.
-const bucketSilence = 10 * time.Second
-
-// bucketBatch is how many messages of a bucket are on their way at once.
-const bucketBatch = 5000
-
 // entries returns what a bucket holds of this workspace: every key that is there
 // all the while, however often it changes meanwhile.
 func (s *Store) entries(ctx context.Context, bucket jetstream.KeyValue) ([]entry, error) {
@@ -79,40 +73,17 @@ func (s *Store) keys(ctx context.Context, stream jetstream.Stream, bucket jetstr
 	return keys, nil
 }
 
-// content reads the stream below a bucket once. Each key comes once.
+// content reads the stream below a bucket once. Each key comes once. What was deleted has
+// a message without content.
 func (s *Store) content(ctx context.Context, stream jetstream.Stream, bucket jetstream.KeyValue) ([]entry, error) {
 	prefix := "$KV." + bucket.Bucket() + "."
-	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{prefix + s.key("*")}, DeliverPolicy: jetstream.DeliverAllPolicy,
-	})
-	if err != nil {
-		return nil, err
-	}
-	pending := consumer.CachedInfo().NumPending
-	if pending == 0 {
-		return nil, nil
-	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(bucketBatch))
-	if err != nil {
-		return nil, err
-	}
-	defer messages.Stop()
-	all := make([]entry, 0, pending)
-	at := make(map[string]int, pending)
-	for pending > 0 {
-		msg, err := nextOf(ctx, messages)
+	var all []entry
+	at := make(map[string]int)
+	for m, err := range s.bus.Messages(ctx, stream, prefix+s.key("*")) {
 		if err != nil {
 			return nil, err
 		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return nil, err
-		}
-		pending = meta.NumPending
-		e := entry{strings.TrimPrefix(msg.Subject(), prefix), msg.Data(), meta.Sequence.Stream, meta.Timestamp}
-		if headers := msg.Headers(); headers.Get("KV-Operation") != "" || headers.Get("Nats-Marker-Reason") != "" {
-			e.value = nil // deleted
-		}
+		e := entry{strings.TrimPrefix(m.Subject, prefix), m.Data, m.Seq, m.Time}
 		if i, again := at[e.key]; again {
 			all[i] = e
 			continue
@@ -120,23 +91,8 @@ func (s *Store) content(ctx context.Context, stream jetstream.Stream, bucket jet
 		at[e.key] = len(all)
 		all = append(all, e)
 	}
-	return slices.DeleteFunc(all, func(e entry) bool { return e.value == nil }), nil
+	return slices.DeleteFunc(all, func(e entry) bool { return len(e.value) == 0 }), nil
 }
-
-func nextOf(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
-	bounded, cancel := context.WithTimeout(ctx, bucketSilence)
-	defer cancel()
-	msg, err := messages.Next(jetstream.NextContext(bounded))
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case errors.Is(err, jetstream.ErrMsgIteratorClosed):
-		return nil, errClosed
-	}
-	return msg, err
-}
-
-var errClosed = errors.New("the connection to the event store was closed")
 
 // decodeRecords decodes the records of entries, in their order, on all processors.
 func decodeRecords(entries []entry) ([]*Record, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -27,9 +28,9 @@ func (s *Store) Fetch(ctx context.Context, stream string, subjects []string, fro
 		if some == 0 {
 			return batch{}, nil
 		}
-		b, err := s.pull(ctx, stream, name, pull{some, readBytes, true})
+		b, err := s.pull(ctx, stream, name, pull{Batch: some, MaxBytes: readBytes, NoWait: true})
 		if errors.Is(err, errTooLarge) {
-			b, err = s.pull(ctx, stream, name, pull{1, 0, true})
+			b, err = s.pull(ctx, stream, name, pull{Batch: 1, NoWait: true})
 		}
 		return b, err
 	})
@@ -37,10 +38,16 @@ func (s *Store) Fetch(ctx context.Context, stream string, subjects []string, fro
 
 // pull is the request for messages of a consumer.
 type pull struct {
-	Batch    int  `json:"batch"`
-	MaxBytes int  `json:"max_bytes,omitempty"`
-	NoWait   bool `json:"no_wait"` // it ends with what is stored
+	Batch     int           `json:"batch"`
+	MaxBytes  int           `json:"max_bytes,omitempty"`
+	NoWait    bool          `json:"no_wait,omitempty"`        // it ends with what is stored
+	Expires   time.Duration `json:"expires,omitempty"`        // else when it ends
+	Heartbeat time.Duration `json:"idle_heartbeat,omitempty"` // how often the server says that it is open
 }
+
+// tooLarge is the text of the status 409 of a request whose next message has more than
+// the bytes that are left.
+const tooLarge = "Message Size Exceeds MaxBytes"
 
 // errTooLarge is returned if the first message does not fit in max_bytes.
 var errTooLarge = errors.New("the first message is too large")
@@ -67,7 +74,7 @@ func readPulled(ctx context.Context, answers <-chan *nats.Msg, limit int) (b bat
 			return b, err
 		}
 		switch code, text := status(m); {
-		case code == "409" && len(b.msgs) == 0 && text == "Message Size Exceeds MaxBytes":
+		case code == "409" && len(b.msgs) == 0 && text == tooLarge:
 			return b, errTooLarge
 		case code == "404", code != "" && code != "503" && len(b.msgs) > 0:
 			return b, nil // no more are there, or no more fit

@@ -34,10 +34,10 @@ const (
 	// gone. The process deletes those that it no longer needs.
 	consumerTimeout = 5 * time.Second
 
-	// tailHeartbeat is how often the consumer of new events shows that it is
-	// there. One that misses two is replaced. The end of the server ends the
-	// connection too: so this is for what else can happen to a consumer.
-	tailHeartbeat = 5 * time.Second
+	// pullHeartbeat is how often the server says of a request for messages that it is
+	// open. A consumer that misses two is replaced: a request may be lost with the
+	// server of a cluster that had it.
+	pullHeartbeat = 2 * time.Second
 
 	// SilenceTimeout is how long a reader of stored messages hears nothing before
 	// it checks whether the rest still exists, and requests it anew. Stored
@@ -103,9 +103,4 @@ const (
 	// requests before the server counts as one without JetStream. A server that
 	// starts takes connections a moment before it answers them.
 	noResponderTimeout = 2 * time.Second
-
-	// pullHeartbeat is how often a server confirms a pull request that has no
-	// messages. The client library requests anew after two that are missing, so
-	// that a request lost with its server costs 4 s.
-	pullHeartbeat = 2 * time.Second
 )
