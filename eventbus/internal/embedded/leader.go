@@ -48,7 +48,6 @@ func openLeader(dir string, sync Sync, all bool, check func() error, log *slog.L
 	if l.srv, l.srvLog, err = startServer(dir, l.token, sync, log); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the embedded event store in %s: %w", dir, err), l.close())
 	}
-	l.memory.opened()
 	if l.files, err = storefiles.Keep(dir, l.streams, log); err != nil {
 		log.Warn("what the event store has is not written down: what it may lose is not noticed", "err", err)
 	}

@@ -47,7 +47,6 @@ func TestHoldMemory(t *testing.T) {
 	}
 	debug.SetGCPercent(77)
 	chosen := holdMemory(t.TempDir())
-	chosen.opened()
 	if got := share(); got != 77 {
 		t.Errorf("%d %% with a store, want 77, which was chosen", got)
 	}
