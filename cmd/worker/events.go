@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -63,6 +65,9 @@ var errNoEnd = errors.New("its session_end is not stored")
 // errAbandoned is why a stream that was to be shown to its end has none yet.
 var errAbandoned = errors.New("its process has gone, and no worker runs that would end it: the next one does, and so does 'worker sessions stop'")
 
+// ownerInterval is how often who follows a session looks whether its process is there.
+const ownerInterval = 5 * time.Second
+
 func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOptions, fresh, asJSON bool) (err error) {
 	s, err := p.OpenStorage(ctx)
 	if err != nil {
@@ -76,7 +81,7 @@ func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOp
 	}
 	if id == event.WorkspaceStream {
 		if fresh {
-			return showNew(ctx, s, event.WorkspacePath(), show)
+			return showNew(ctx, s, &store.Record{Path: event.WorkspacePath()}, show)
 		}
 		return app.Follow(ctx, s.Bus, event.WorkspacePath(), opts, show)
 	}
@@ -87,7 +92,7 @@ func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOp
 	case fresh && record.Status.Ended():
 		return nil // nothing will come
 	case fresh:
-		return showNew(ctx, s, record.Path, show)
+		return showNew(ctx, s, record, show)
 	case opts.Live:
 		err = showToEnd(ctx, s, record, opts.From, show)
 	default:
@@ -107,12 +112,20 @@ func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOp
 }
 
 // showNew shows the questions that wait, and what comes.
-func showNew(ctx context.Context, s *app.Storage, path event.Path, show func(eventbus.Delivery) error) error {
-	_, stream, err := s.Records.FollowNew(ctx, path)
+func showNew(ctx context.Context, s *app.Storage, r *store.Record, show func(eventbus.Delivery) error) error {
+	if r.ID != "" {
+		var end func()
+		ctx, end = whileOwned(ctx, s, r.ID)
+		defer end()
+	}
+	_, stream, err := s.Records.FollowNew(ctx, r.Path)
 	if err != nil {
 		return err
 	}
 	for d, err := range stream {
+		if why := context.Cause(ctx); err != nil && errors.As(why, new(*unowned)) {
+			return fmt.Errorf("the stream of session %s: %w", r.ID, why)
+		}
 		if err != nil {
 			return err
 		}
@@ -137,13 +150,18 @@ func showToEnd(ctx context.Context, s *app.Storage, record *store.Record, from u
 	}
 	noEnd := errNoEnd
 	if rest.Live && !record.Status.Ended() {
-		abandoned, err := s.Records.Leases().Abandoned(ctx, cmp.Or(record.EndedBy, record.BootID))
+		gone, err := abandoned(ctx, s, record)
 		if err != nil {
 			return err
 		}
-		if abandoned {
+		if gone {
 			rest.Live, noEnd = false, errAbandoned
 		}
+	}
+	if rest.Live {
+		var end func()
+		ctx, end = whileOwned(ctx, s, record.ID)
+		defer end()
 	}
 	if !rest.Until.IsZero() {
 		var cancel context.CancelFunc
@@ -162,8 +180,51 @@ func showToEnd(ctx context.Context, s *app.Storage, record *store.Record, from u
 		}
 		return show(d)
 	})
-	if err == nil && !ended {
+	switch why := context.Cause(ctx); {
+	case err == nil && !ended:
 		err = noEnd
+	case err != nil && errors.As(why, new(*unowned)):
+		err = why
 	}
 	return err
+}
+
+// abandoned reports whether the process of a session has gone, and none is there that
+// would end it.
+func abandoned(ctx context.Context, s *app.Storage, r *store.Record) (bool, error) {
+	return s.Records.Leases().Abandoned(ctx, cmp.Or(r.EndedBy, r.BootID))
+}
+
+// unowned is why nothing more comes of a session that was followed.
+type unowned struct{ error }
+
+func (e *unowned) Unwrap() error { return e.error }
+
+// whileOwned returns a context that ends with an [*unowned] once the session that runs was
+// abandoned, or deleted. The caller calls end, which waits for the one who looks.
+func whileOwned(ctx context.Context, s *app.Storage, id string) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		tick := time.NewTicker(ownerInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			r, err := s.Records.Get(ctx, id)
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+				cancel(&unowned{err})
+			case err != nil || r.Status.Ended():
+			default:
+				if gone, err := abandoned(ctx, s, r); gone && err == nil {
+					cancel(&unowned{errAbandoned})
+				}
+			}
+		}
+	})
+	return ctx, func() { cancel(nil); looking.Wait() }
 }
