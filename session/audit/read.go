@@ -200,6 +200,15 @@ func (l *Log) Verify(ctx context.Context, anchor Head) (*Report, error) {
 		if v.last.N > 0 && v.first.N == 1 && before.State.FirstSeq > 1 {
 			v.note(1, "the log begins anew with message %d of its stream: what was stored before was deleted", before.State.FirstSeq)
 		}
+		losses, err := l.bus.Losses()
+		if err != nil {
+			return nil, err
+		}
+		for _, loss := range losses { // of the newest records the chain does not tell
+			if loss.Stream == before.Config.Name {
+				v.note(v.last.N+1, "%s", loss)
+			}
+		}
 		report := v.Report()
 		after, err := l.stream.Info(ctx)
 		if err != nil {

@@ -2,7 +2,10 @@ package audit_test
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +59,40 @@ func TestAnyByte(t *testing.T) {
 		if report := v.Report(); len(report.Problems) == 0 {
 			t.Fatalf("a byte of message %d is another one: not found", m)
 		}
+	}
+}
+
+// TestLostRecords: the chain does not show that its newest records are lost with files of
+// the store, or all of them. The store knows of it.
+func TestLostRecords(t *testing.T) {
+	dir := t.TempDir()
+	opts := &eventbus.Options{StoreDir: dir}
+	bus, err := eventbus.Open(t.Context(), "ws", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := openLog(t, bus, audit.Options{})
+	for n := range 3 {
+		add(t, l, decision(n))
+	}
+	if err := errors.Join(l.Close(), bus.Close()); err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "$G", "streams", audit.StreamName("ws"), "msgs", "*.blk"))
+	if err != nil || len(blocks) == 0 {
+		t.Fatal(blocks, err)
+	}
+	for _, block := range blocks {
+		if err := os.Remove(block); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := openLog(t, bustest.Open(t, opts), audit.Options{}).Verify(t.Context(), audit.Head{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Records != 0 || len(report.Problems) != 1 || report.Problems[0].Record != 1 || !strings.Contains(report.Problems[0].Text, "lost") {
+		t.Errorf("%+v", report)
 	}
 }
 
