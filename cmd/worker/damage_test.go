@@ -59,7 +59,7 @@ func TestDamage(t *testing.T) {
 		t.Fatalf("status %d: %.500s %s", status, stdout, stderr)
 	}
 	killed := &damaged{t: t, dir: dir, state: filepath.Join(dir, "killed")}
-	killed.lead()
+	killed.lead(func() {})
 	rows := 0
 	for _, base := range []*damaged{closed, killed} {
 		before := base.copy(t)
@@ -205,8 +205,42 @@ func (d *damaged) list() (ids []string, stderr string) {
 	return ids, stderr
 }
 
-// lead makes a store whose leader is killed after it has written down what there is.
-func (d *damaged) lead() {
+// TestDamageWhileOpen: a block is removed while a worker has the store open. Every later
+// command says so while that worker runs, and when it is gone. A new task works.
+func TestDamageWhileOpen(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ok.jsonl"), []byte(`{"text":"fine"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := &damaged{t: t, dir: dir, state: filepath.Join(dir, "open")}
+	file := filepath.Join("jetstream", "$G", "streams", "AGENT_EVENTS", "msgs", "1.blk")
+	var ids []string
+	want := make(map[string]string)
+	d.lead(func() {
+		ids, _ = d.list()
+		for _, id := range ids {
+			want[id], _, _ = d.worker("events", id, "--json")
+		}
+		if err := os.Remove(filepath.Join(d.state, "nats", file)); err != nil {
+			t.Fatal(err)
+		}
+		until := time.Now().Add(time.Minute)
+		for {
+			if _, stderr := d.list(); strings.Contains(stderr, "1.blk was removed while the store was open") {
+				break
+			}
+			if time.Now().After(until) {
+				t.Fatal("nobody notices it")
+			}
+		}
+		d.check(file, ids, want)
+	})
+	d.check(file, ids, want)
+}
+
+// lead makes a store whose leader is killed after it has written down what there is, and
+// after what is done before that.
+func (d *damaged) lead(do func()) {
 	d.t.Helper()
 	leader := d.command(d.t.Context(), "serve", "--listen", "127.0.0.1:0")
 	if err := leader.Start(); err != nil {
@@ -247,12 +281,13 @@ func (d *damaged) lead() {
 		}
 		data, err := os.ReadFile(filepath.Join(d.state, "nats", "blocks.json"))
 		if err == nil && json.Unmarshal(data, &was) == nil && was.Ledger.Streams["AGENT_EVENTS"].Last >= check.Streams[0].Messages {
-			return
+			break
 		}
 		if <-wait.C; time.Now().After(until) {
 			d.t.Fatalf("%v: %s", err, data)
 		}
 	}
+	do()
 }
 
 // check runs the commands on the damaged store. want is what the sessions' streams

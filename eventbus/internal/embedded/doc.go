@@ -12,5 +12,6 @@
 //	lock, holder                 who may run the server
 //	room                         the disk
 //	server, rendezvous, leader   the server
+//	contents                     what it has
 //	dial, election               who runs it, and where
 package embedded

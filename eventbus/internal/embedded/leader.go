@@ -48,7 +48,7 @@ func openLeader(dir string, sync Sync, all bool, check func() error, log *slog.L
 	if l.srv, l.srvLog, err = startServer(dir, l.token, sync, log); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the embedded event store in %s: %w", dir, err), l.close())
 	}
-	if l.files, err = storefiles.Keep(dir, l.streams, log); err != nil {
+	if l.files, err = storefiles.Keep(dir, l, l.srvLog.damaged, log); err != nil {
 		log.Warn("what the event store has is not written down: what it may lose is not noticed", "err", err)
 	}
 	path := filepath.Join(dir, rendezvousDir)
@@ -70,7 +70,7 @@ func (l *leader) close() error {
 		var streams map[string]storefiles.Range
 		if l.files != nil {
 			l.files.Stop()
-			streams, _ = l.streams() // without them the store does not count as closed
+			streams, _ = l.Streams() // without them the store does not count as closed
 		}
 		l.srv.Shutdown()
 		l.srv.WaitForShutdown()
@@ -80,21 +80,6 @@ func (l *leader) close() error {
 	}
 	l.memory.release()
 	return l.lock.unlock()
-}
-
-// streams returns the streams that the server has.
-func (l *leader) streams() (map[string]storefiles.Range, error) {
-	state, err := l.srv.Jsz(&server.JSzOptions{Accounts: true, Streams: true})
-	if err != nil {
-		return nil, err
-	}
-	streams := make(map[string]storefiles.Range)
-	for _, account := range state.AccountDetails {
-		for _, s := range account.Streams {
-			streams[s.Name] = storefiles.Range{First: s.State.FirstSeq, Last: s.State.LastSeq}
-		}
-	}
-	return streams, nil
 }
 
 func (l *leader) disconnectAll() {

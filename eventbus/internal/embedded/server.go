@@ -72,6 +72,10 @@ var criticalErrors = []string{
 	"critical write error", "Critical write error", "will be DISABLED", "disabling JetStream",
 }
 
+// noBlock is in the line that a server logs, behind the name of a stream in brackets, when
+// it wants to read a block of that and there is none. It then forgets what was in it.
+const noBlock = "loadBlock error: message block data missing"
+
 // ofConnection is in the lines about a single connection, which any program on this machine
 // can cause, with words of its own: they say nothing of the store.
 const ofConnection = " - cid:"
@@ -87,6 +91,8 @@ type serverLog struct {
 	once     sync.Once
 	critical string        // valid once failed is closed
 	failed   chan struct{} // closed with the first critical error
+
+	streams sync.Map // those of which it has missed a block
 }
 
 func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
@@ -122,11 +128,27 @@ func (l *serverLog) Fatalf(format string, v ...any) {
 
 func (l *serverLog) watch(msg string) {
 	if slices.ContainsFunc(criticalErrors, func(part string) bool { return strings.Contains(msg, part) }) {
-		l.once.Do(func() {
-			l.critical = msg
-			close(l.failed)
-		})
+		l.fail(msg)
 	}
+	if before, _, found := strings.Cut(msg, "] "+noBlock); found {
+		l.streams.Store(before[strings.LastIndexByte(before, '[')+1:], true)
+	}
+}
+
+func (l *serverLog) fail(msg string) {
+	l.once.Do(func() {
+		l.critical = msg
+		close(l.failed)
+	})
+}
+
+// damaged has the store opened anew because of a file that was damaged.
+func (l *serverLog) damaged(err error) { l.fail(err.Error()) }
+
+// missed reports whether the server has missed a block of a stream.
+func (l *serverLog) missed(stream string) bool {
+	_, found := l.streams.Load(stream)
+	return found
 }
 
 // failure returns the critical error after which the server takes nothing any

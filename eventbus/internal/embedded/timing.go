@@ -42,6 +42,11 @@ const (
 	// files.
 	watchInterval = time.Second
 
+	// contentsTimeout is how long the server may take to say what a stream has, with
+	// millions of messages deleted and a busy machine. Nobody waits for it but a store
+	// that closes.
+	contentsTimeout = 5 * time.Second
+
 	// dialTimeout bounds one connection to the leader: it is on this machine, and
 	// the next try asks for its address again.
 	dialTimeout = time.Second

@@ -44,10 +44,21 @@ type block struct {
 	firstTime, lastTime time.Time
 	top                 uint64 // the highest sequence number in any record
 	topTime             time.Time
-	opens               uint64 // the number in its first record, if that says that a message is deleted; else 0
-	bad                 []gap  // what is not a record
-	good                []byte // the records alone; nil means bad is empty, or is the end
-	end                 int    // where the last record ends
+	opens               uint64  // the number in its first record, if that says that a message is deleted; else 0
+	runs                []Range // the numbers of its messages, deleted ones too, ascending
+	bad                 []gap   // what is not a record
+	good                []byte  // the records alone; nil means bad is empty, or is the end
+	start, end          int     // of the last record, where it begins and ends
+}
+
+// add notes the number of a message. Like the server it takes none that is not above all
+// before.
+func (b *block) add(seq uint64) {
+	if n := len(b.runs); n == 0 || seq > b.runs[n-1].Last+1 {
+		b.runs = append(b.runs, Range{seq, seq})
+	} else if seq > b.runs[n-1].Last {
+		b.runs[n-1].Last = seq
+	}
 }
 
 // gap is a part of a block that is not a record.
@@ -112,6 +123,7 @@ func parseBlock(data []byte, sum hash.Hash64) *block {
 			if seq > b.last {
 				b.last, b.lastTime = seq, when
 			}
+			b.add(seq)
 		} else if open != nil {
 			b.bad = append(b.bad, *open)
 			open = nil
@@ -122,6 +134,7 @@ func parseBlock(data []byte, sum hash.Hash64) *block {
 		if seq &^= deleteBit; seq > b.top {
 			b.top, b.topTime = seq, when
 		}
+		b.start = at
 		at += size
 		b.end = at
 	}

@@ -2,6 +2,7 @@ package storefiles
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agentworker/worker/internal/fileinfo"
 )
 
 // Check compares the files of the store in dir, which no server has open, with what
@@ -134,7 +137,11 @@ func (c *check) checkBlock(file string) error {
 	was, known := c.was.Blocks[file]
 	is, there := c.blocks[file]
 	switch {
-	case !there && was.Size == 0, there && known && is == was && !c.all:
+	case c.was.Damaged[file].Cause != "":
+		c.causes[file] = c.was.Damaged[file].Cause
+		_, err := c.parse(file)
+		return err
+	case !there && was.Size == 0, there && known && is.unchanged(was) && !c.all:
 		return nil
 	case !there:
 		if emptied, err := c.emptied(file); emptied || err != nil {
@@ -153,7 +160,7 @@ func (c *check) checkBlock(file string) error {
 	cut := is.Size < was.Size
 	tail := len(b.bad) == 1 && b.bad[0].tail
 	switch {
-	case len(b.bad) == 0 && cut && !c.known.Closed && is.Size > 0: // the server has made it smaller
+	case len(b.bad) == 0 && cut && !c.known.Closed && is.Size > 0 && !c.inPlace(file, b): // the server has made it smaller
 	case cut && (len(b.bad) == 0 || tail):
 		c.causes[file] = "was cut off"
 	case tail && !c.known.Closed && int64(b.end) >= was.Size:
@@ -162,6 +169,22 @@ func (c *check) checkBlock(file string) error {
 		c.causes[file] = "was garbled"
 	}
 	return nil
+}
+
+// inPlace reports whether a block that is smaller is known to be the same file. A server
+// that makes it smaller writes another one, but for what the disk did not take at the end
+// of the last block.
+func (c *check) inPlace(file string, b *block) bool {
+	if file == lastBlock(c.was.Blocks) && b.top >= c.was.Last {
+		return false
+	}
+	f, err := c.root.Open(path.Join(streamsDir, c.name, blocksDir, file))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	is, ok := f.(*os.File)
+	return ok && fileState{ID: fileinfo.ID(is)}.sameFile(c.was.Blocks[file])
 }
 
 // emptied reports whether the server has removed a block because all of its messages
@@ -190,7 +213,7 @@ func (c *check) short(files []string) bool {
 		return c.was.Last > 0
 	}
 	last := files[len(files)-1]
-	if is, there := c.blocks[last]; there && is == c.was.Blocks[last] {
+	if is, there := c.blocks[last]; there && is.unchanged(c.was.Blocks[last]) {
 		return false
 	}
 	top := uint64(0)
@@ -268,6 +291,20 @@ func (c *check) losses(files []string) {
 		causes = append(causes, "and the machine was started anew meanwhile: a power cut takes what was not on the disk yet (--sync)")
 	}
 	lost(c.was.Last, time.Time{})
+	c.told(files)
+}
+
+// told adds what the server has missed of blocks that were damaged while it had them
+// open, where it is not found by what is there.
+func (c *check) told(files []string) {
+	for _, file := range files {
+		for _, m := range c.was.Damaged[file].Missing {
+			if !slices.ContainsFunc(c.found, func(l Loss) bool { return l.First <= m.First && m.Last <= l.Last }) {
+				c.found = append(c.found, Loss{Stream: c.name, First: m.First, Last: m.Last, Cause: path.Join(c.name, blocksDir, file) + " " + c.causes[file], Found: time.Now()})
+			}
+		}
+	}
+	slices.SortFunc(c.found, func(a, b Loss) int { return cmp.Compare(a.First, b.First) })
 }
 
 // report tells what was done, and what is no loss for certain. kept is where the

@@ -7,10 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/agentworker/worker/internal/atomicfile"
 )
 
 // TestCheck: what is said of a store of two blocks of ten messages, closed in order or
@@ -50,9 +53,13 @@ func TestCheck(t *testing.T) {
 		{"the process went on", false, "", func(_, two string) error {
 			return add(two, string(record(21, time.Unix(21, 0), "s", "x", checksums("S", 2))))
 		}, nil, "", false, false},
+		{"a block is cut off between two messages, killed", false, "", func(one, _ string) error {
+			_, starts := testBlock("S", 1, 1, 10)
+			return os.Truncate(one, int64(starts[5]))
+		}, cutInPlace, "", false, false},
 		{"the server made a block smaller", false, "", func(one, _ string) error {
 			data, starts := testBlock("S", 1, 1, 10)
-			return os.WriteFile(one, data[starts[5]:], 0o600)
+			return atomicfile.Write(one, data[starts[5]:], 0o600)
 		}, nil, "", false, false},
 		{"the description is missing", true, "", func(one, _ string) error { return os.Remove(filepath.Join(one, "../../meta.inf")) }, nil, "description", true, false},
 		{"all is missing", true, "", func(one, _ string) error { return os.RemoveAll(filepath.Join(one, "../..")) }, []string{"1-20 1.blk is missing, S/msgs/2.blk is missing"}, "description", false, false},
@@ -77,7 +84,7 @@ func TestCheck(t *testing.T) {
 			ranges := map[string]Range{"S": {1, 20}}
 			looked := make(chan struct{})
 			var once sync.Once
-			keeper, err := Keep(dir, func() (map[string]Range, error) { once.Do(func() { close(looked) }); return ranges, nil }, slog.New(slog.DiscardHandler))
+			keeper, err := Keep(dir, asked(func() map[string]Range { once.Do(func() { close(looked) }); return ranges }), nil, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,6 +147,16 @@ func TestCheck(t *testing.T) {
 		})
 	}
 }
+
+// cutInPlace is what is told of a block that was cut off between two messages behind a
+// process that was killed: nothing where the system does not tell files apart.
+var cutInPlace = map[bool][]string{true: {"6-10 1.blk was cut off"}}[runtime.GOOS == "linux"]
+
+// asked is a server that is asked for its streams alone.
+type asked func() map[string]Range
+
+func (a asked) Streams() (map[string]Range, error) { return a(), nil }
+func (a asked) Messages(string) (*Messages, error) { return nil, errors.New("there is none") }
 
 func nothing(_, _ string) error { return nil }
 

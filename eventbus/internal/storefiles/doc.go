@@ -8,10 +8,17 @@
 // and the next one compares the files with the record ([Check]) before its server
 // reads them. Losses are recorded for everyone who opens the store later.
 //
+// What happens to the files while the server runs may be its own doing or damage: the
+// Keeper tells by what the server says that it has. A store that is damaged is to be
+// opened anew, with a Check before.
+//
 // # Files, from the bottom up
 //
 //	block           the format of a block
-//	ledger, keeper  what files there were
+//	ledger          what files there were
+//	messages        what the server says that it has
+//	keeper          looks at the files of an open store
+//	watch, judge    what has changed there, and whether that is damage
 //	loss            what is missing
 //	check           the comparison
 //	repair          files made fit to be read

@@ -30,8 +30,19 @@ type ledger struct {
 type stream struct {
 	Range
 	Blocks map[string]fileState `json:"blocks"`
-	Meta   []byte               `json:"meta"` // its description; nil means there is none
-	Sum    []byte               `json:"sum"`
+
+	// Damaged are blocks that were damaged while the store was open. Blocks has them as
+	// they were before.
+	Damaged map[string]damage `json:"damaged,omitempty"`
+
+	Meta []byte `json:"meta"` // its description; nil means there is none
+	Sum  []byte `json:"sum"`
+}
+
+// damage is what happened to a block.
+type damage struct {
+	Cause   string  `json:"cause"`
+	Missing []Range `json:"missing,omitempty"` // messages that the server had, and no file has
 }
 
 // Range is what messages a stream has, by their sequence numbers.
@@ -42,9 +53,24 @@ type Range struct {
 
 // fileState tells whether a file has changed.
 type fileState struct {
-	Size     int64 `json:"size"`
-	Modified int64 `json:"modified"` // in ns of Unix time
+	Size     int64  `json:"size"`
+	Modified int64  `json:"modified"`     // in ns of Unix time
+	ID       string `json:"id,omitempty"` // of the file, whatever its name; empty means unknown
 }
+
+func stateOf(info fs.FileInfo) fileState {
+	return fileState{Size: info.Size(), Modified: info.ModTime().UnixNano()}
+}
+
+// unchanged reports whether a file is as it was. The name may be another file's.
+func (s fileState) unchanged(was fileState) bool {
+	return s.Size == was.Size && s.Modified == was.Modified
+}
+
+// sameFile reports whether it is known to be the same file, written in place, and
+// otherFile whether it is known to be another one.
+func (s fileState) sameFile(was fileState) bool  { return s.ID != "" && s.ID == was.ID }
+func (s fileState) otherFile(was fileState) bool { return s.ID != "" && was.ID != "" && s.ID != was.ID }
 
 // sealed is a ledger in its file, which is overwritten in place.
 type sealed struct {
@@ -87,7 +113,11 @@ func streamNames(root fs.FS) ([]string, error) {
 
 // blocksOf returns the blocks that a stream has.
 func blocksOf(root fs.FS, name string) (map[string]fileState, error) {
-	dir := path.Join(streamsDir, name, blocksDir)
+	return blocksIn(root, path.Join(streamsDir, name, blocksDir))
+}
+
+// blocksIn returns the blocks in a folder.
+func blocksIn(root fs.FS, dir string) (map[string]fileState, error) {
 	entries, err := fs.ReadDir(root, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -107,7 +137,7 @@ func blocksOf(root fs.FS, name string) (map[string]fileState, error) {
 		if !info.Mode().IsRegular() {
 			return nil, &fs.PathError{Op: "read", Path: path.Join(dir, e.Name()), Err: errors.New("it is not a file")}
 		}
-		blocks[e.Name()] = fileState{info.Size(), info.ModTime().UnixNano()}
+		blocks[e.Name()] = stateOf(info)
 	}
 	return blocks, nil
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/agentworker/worker/internal/atomicfile"
@@ -36,12 +37,6 @@ func (c *check) repair(dir string) (kept string, err error) {
 		}
 		return err
 	}
-	last := "1" + blockSuffix // the block in which the server goes on
-	for file := range c.blocks {
-		if blockNumber(file) > blockNumber(last) {
-			last = file
-		}
-	}
 	changed := len(c.found) > 0
 	for file, b := range c.parsed {
 		path := filepath.Join(blocks, file)
@@ -61,7 +56,7 @@ func (c *check) repair(dir string) (kept string, err error) {
 		}
 	}
 	if changed && c.was.Last > c.top {
-		if err := c.skip(filepath.Join(blocks, last)); err != nil {
+		if err := c.skip(blocks); err != nil {
 			return kept, err
 		}
 	}
@@ -84,16 +79,13 @@ func (c *check) repair(dir string) (kept string, err error) {
 }
 
 // skip has the server go on behind the last sequence number: what others have seen
-// of the stream keeps its number.
-func (c *check) skip(path string) error {
+// of the stream keeps its number. A block of its own says so, as the server writes one
+// when the last message is deleted: beside messages in a block it would say nothing.
+func (c *check) skip(blocks string) error {
 	at := c.at
 	if at.IsZero() {
 		at = time.Now()
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(deleted(c.was.Last, at, checksums(c.name, blockNumber(filepath.Base(path)))))
-	return errors.Join(err, f.Close())
+	number := 1 + max(blockNumber(lastBlock(c.blocks)), blockNumber(lastBlock(c.was.Blocks)))
+	return atomicfile.Write(filepath.Join(blocks, strconv.Itoa(number)+blockSuffix), deleted(c.was.Last, at, checksums(c.name, number)), 0o600)
 }

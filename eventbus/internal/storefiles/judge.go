@@ -1,0 +1,209 @@
+package storefiles
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+)
+
+// try finds out which of the blocks that have changed were damaged, and accepts the
+// others as they are.
+//
+// A server removes a block when it has no message of it any more, and writes one anew, in
+// another file, with the messages that it still has. So what it has between the
+// blocks around must be in the file. It is asked after the file was read: what it still
+// has then was in the file before.
+func (k *Keeper) try(name string, r Range, suspects []string) error {
+	s := k.ledger.Streams[name]
+	var found map[string]damage
+	for i := range judgements {
+		if i > 0 {
+			ranges, err := k.server.Streams()
+			if err != nil {
+				return err
+			}
+			var there bool
+			if r, there = ranges[name]; !there {
+				return nil
+			}
+		}
+		judged, err := k.judge(name, r, suspects)
+		if err != nil {
+			return err
+		}
+		k.changed = true
+		found, suspects = make(map[string]damage), nil
+		for file, v := range judged {
+			switch {
+			case v.damage != nil:
+				found[file] = *v.damage
+				suspects = append(suspects, file)
+			case v.there:
+				s.Blocks[file] = v.is
+				if k.seen[name].end.file == file {
+					k.seen[name].end = end{} // it may be another file
+				}
+			default:
+				delete(s.Blocks, file)
+			}
+		}
+		if len(found) == 0 {
+			return nil
+		}
+	}
+	k.damage(name, found)
+	return nil
+}
+
+// verdict is what was found out about a block.
+type verdict struct {
+	is          fileState
+	there       bool
+	block       *block
+	written     bool   // it is the last one
+	after, upTo uint64 // what its messages may be: those between the blocks around it
+	damage      *damage
+}
+
+// judge finds out about blocks of a stream, which has the messages r. A verdict without
+// damage means that the server has made the block what it is.
+func (k *Keeper) judge(name string, r Range, suspects []string) (map[string]*verdict, error) {
+	dir, err := k.root.OpenRoot(path.Join(streamsDir, name, blocksDir))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	blocks, err := blocksIn(dir.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	in := &inquiry{dir: dir, name: name, files: slices.SortedFunc(maps.Keys(blocks), byNumber), parsed: make(map[string]*block)}
+	verdicts := make(map[string]*verdict)
+	ask := false
+	for _, file := range suspects {
+		v, err := in.look(file, r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		verdicts[file] = v
+		ask = ask || v.after < v.upTo
+	}
+	has := &Messages{}
+	if ask && !k.closing { // else it can't be asked any more
+		if has, err = k.server.Messages(name); err != nil {
+			return nil, err
+		}
+	}
+	for file, v := range verdicts {
+		if was := k.ledger.Streams[name].Blocks[file]; !k.closing || v.there && !v.is.otherFile(was) { // else its server did that at the end
+			v.decide(was, k.seen[name].end, has)
+		}
+	}
+	return verdicts, nil
+}
+
+// decide finds out what happened to a block, by what it was, how far it was read while it
+// was written, and what the server has.
+func (v *verdict) decide(was fileState, end end, has *Messages) {
+	d := damage{Missing: has.missing(v.after, v.upTo, v.block.runs)}
+	switch {
+	case v.is.sameFile(was) && v.is.Size < was.Size && !v.written, // it is cut in place only where the disk did not take a message
+		v.written && v.is.sameFile(fileState{ID: end.id}) && v.block.last < end.top:
+		d.Cause = "was cut off"
+	case v.there && v.block.garbled(v.written):
+		d.Cause = "was garbled"
+	case len(d.Missing) == 0:
+		return
+	case !v.there:
+		d.Cause = "was removed"
+	case v.is.Size < was.Size:
+		d.Cause = "was cut off"
+	default:
+		d.Cause = "was replaced by one that lacks messages"
+	}
+	v.damage = &d
+}
+
+// inquiry is what is found out about a stream at one time.
+type inquiry struct {
+	dir    *os.Root
+	name   string
+	files  []string // the blocks that there are, in order
+	parsed map[string]*block
+	err    error // of reading a block near a suspect
+}
+
+// look reads a block of a stream, which has the messages r.
+func (in *inquiry) look(file string, r Range) (*verdict, error) {
+	b, is, err := in.read(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	v := &verdict{
+		is: is, there: err == nil, block: b, written: len(in.files) > 0 && file == in.files[len(in.files)-1],
+		after: max(in.before(file)+1, r.First) - 1, upTo: min(in.behind(file), r.Last),
+	}
+	return v, in.err
+}
+
+// read returns what a block holds.
+func (in *inquiry) read(file string) (*block, fileState, error) {
+	f, err := in.dir.Open(file)
+	if err != nil {
+		return &block{}, fileState{}, err
+	}
+	defer f.Close()
+	is, err := openState(f)
+	if err != nil {
+		return &block{}, is, err
+	}
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return &block{}, is, err
+	}
+	b := parseBlock(data, checksums(in.name, blockNumber(file)))
+	in.parsed[file] = b
+	return b, is, nil
+}
+
+// neighbour returns what a block near a suspect holds.
+func (in *inquiry) neighbour(file string) *block {
+	if b := in.parsed[file]; b != nil {
+		return b
+	}
+	b, _, err := in.read(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && in.err == nil {
+		in.err = err
+	}
+	return b
+}
+
+// before returns the last message before a block.
+func (in *inquiry) before(file string) uint64 {
+	at, _ := slices.BinarySearchFunc(in.files, file, byNumber)
+	for at--; at >= 0; at-- {
+		if b := in.neighbour(in.files[at]); b.last > 0 {
+			return b.last
+		}
+	}
+	return 0
+}
+
+// behind returns the number before the first message behind a block.
+func (in *inquiry) behind(file string) uint64 {
+	at, there := slices.BinarySearchFunc(in.files, file, byNumber)
+	if there {
+		at++
+	}
+	for ; at < len(in.files); at++ {
+		if b := in.neighbour(in.files[at]); b.first > 0 {
+			return b.first - 1
+		}
+	}
+	return maxSeq
+}

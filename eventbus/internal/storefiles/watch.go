@@ -1,0 +1,189 @@
+package storefiles
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/agentworker/worker/internal/fileinfo"
+)
+
+// seen is what a Keeper remembers of the files of a stream besides the ledger.
+type seen struct {
+	dir    time.Time // when the folder of its blocks was modified; zero means it must be listed
+	meta   int64     // the same for its description, in ns of Unix time
+	blocks []string  // in order
+	next   int       // of blocks, the first one to look at
+	end    end
+}
+
+// last returns the block that is written; empty means there is none.
+func (s *seen) last() string {
+	if len(s.blocks) == 0 {
+		return ""
+	}
+	return s.blocks[len(s.blocks)-1]
+}
+
+// end is how far the block that is written has been read.
+type end struct {
+	file, id string
+	at       int64  // where the last record begins
+	top      uint64 // the highest sequence number of its messages
+}
+
+// changes accepts what a server does to its blocks all the time, which is to append to the
+// last one and to begin another, and returns the blocks that have changed otherwise.
+func (k *Keeper) changes(name string, dir *os.Root) (suspects []string, err error) {
+	s, seen := k.ledger.Streams[name], k.seen[name]
+	written := seen.last()
+	looked, now, err := s.stat(dir, seen)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range looked {
+		was, known := s.Blocks[file]
+		is, there := now[file]
+		if _, damaged := s.Damaged[file]; damaged || known && there && is.unchanged(was) && !(k.closing && file == seen.end.file) {
+			continue
+		}
+		natural := false
+		if there {
+			is, natural, err = k.natural(name, dir, file, written)
+		}
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		case natural:
+			s.Blocks[file] = is
+			k.changed = true
+		default:
+			suspects = append(suspects, file)
+		}
+	}
+	return suspects, nil
+}
+
+// stat looks at the blocks of a stream: at all if their folder has changed, else at the
+// last one and some of the others. What is not in now is not there.
+func (s *stream) stat(dir *os.Root, seen *seen) (looked []string, now map[string]fileState, err error) {
+	info, err := dir.Stat(".")
+	if err != nil {
+		return nil, nil, err
+	}
+	if at := info.ModTime(); !at.Equal(seen.dir) {
+		if now, err = blocksIn(dir.FS(), "."); err != nil {
+			return nil, nil, err
+		}
+		if s.Blocks == nil {
+			s.Blocks = make(map[string]fileState)
+		}
+		seen.blocks = seen.blocks[:0]
+		for file := range now {
+			seen.blocks = append(seen.blocks, file)
+		}
+		slices.SortFunc(seen.blocks, byNumber)
+		looked = slices.Clone(seen.blocks)
+		for file := range s.Blocks {
+			if _, there := now[file]; !there {
+				looked = append(looked, file)
+			}
+		}
+		slices.SortFunc(looked, byNumber)
+		seen.dir = at
+		if time.Since(at) < keepInterval { // the clock of files is coarse: there may be more at that time
+			seen.dir = time.Time{}
+		}
+		return looked, now, nil
+	}
+	now = make(map[string]fileState)
+	for range min(maxStats, len(seen.blocks)-1) {
+		seen.next %= len(seen.blocks) - 1
+		looked = append(looked, seen.blocks[seen.next])
+		seen.next++
+	}
+	if len(seen.blocks) > 0 {
+		looked = append(looked, seen.last())
+	}
+	for _, file := range looked {
+		info, err := dir.Lstat(file)
+		switch {
+		case err == nil:
+			now[file] = stateOf(info)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, nil, err
+		}
+	}
+	return looked, now, nil
+}
+
+func byNumber(a, b string) int { return blockNumber(a) - blockNumber(b) }
+
+// natural reports whether a block has changed as all do: it is new, or what is written
+// was appended to it. written is the one that was written at the last look.
+func (k *Keeper) natural(name string, dir *os.Root, file, written string) (is fileState, natural bool, err error) {
+	f, err := dir.Open(file)
+	if err != nil {
+		return is, false, err
+	}
+	defer f.Close()
+	if is, err = openState(f); err != nil {
+		return is, false, err
+	}
+	seen := k.seen[name]
+	was, known := k.ledger.Streams[name].Blocks[file]
+	if last := file == seen.last(); last && known && !k.closing && is.Size > was.Size && !is.otherFile(was) {
+		natural, err := seen.readOn(f, name, file, &is)
+		return is, natural, err
+	}
+	switch {
+	case !known, is.unchanged(was) && !k.closing:
+		return is, true, nil
+	case is.Size < was.Size, is.otherFile(was), file != seen.last() && file != written, is.Size == was.Size && !is.unchanged(was):
+		return is, false, nil
+	}
+	// It is written no more: all of it is read once.
+	data, err := io.ReadAll(f)
+	b := parseBlock(data, checksums(name, blockNumber(file)))
+	return is, !b.garbled(file == seen.last()), err
+}
+
+// garbled reports whether a part of a block is no record. A message that is just written
+// may be there in part.
+func (b *block) garbled(written bool) bool {
+	return len(b.bad) > 1 || len(b.bad) == 1 && !(written && b.bad[0].tail)
+}
+
+// readOn reads what was appended to the block that is written, together with the record
+// before: where a file was cut off, what is written later leaves a hole before itself.
+func (s *seen) readOn(f *os.File, name, file string, is *fileState) (natural bool, err error) {
+	if s.end.file != file || s.end.id != is.ID {
+		s.end = end{file: file, id: is.ID}
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, s.end.at, is.Size-s.end.at))
+	if err != nil {
+		return false, err
+	}
+	b := parseBlock(data, checksums(name, blockNumber(file)))
+	if b.garbled(true) || b.end == 0 && s.end.at > 0 {
+		return false, nil
+	}
+	is.Size = s.end.at + int64(b.end) // what is there in part is looked at again
+	s.end.at += int64(b.start)
+	s.end.top = max(s.end.top, b.last)
+	return true, nil
+}
+
+// openState returns the state of an open file.
+func openState(f *os.File) (fileState, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return fileState{}, err
+	}
+	s := stateOf(info)
+	s.ID = fileinfo.ID(f)
+	return s, nil
+}
