@@ -55,6 +55,9 @@ func IsConflict(err error) bool { return natsstore.IsConflict(err) }
 // It may have been carried out.
 func IsTransient(err error) bool { return natsstore.Transient(err) }
 
+// Room returns an error if the disk of the embedded store takes nothing any more.
+func (b *Bus) Room() error { return b.store.Room() }
+
 // Losses returns what the embedded store is known to have lost, until somebody
 // removes the file that says so.
 func (b *Bus) Losses() ([]Loss, error) { return b.store.Losses() }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -11,8 +12,10 @@ import (
 	"github.com/agentworker/worker/eventbus/internal/storefiles"
 )
 
-// Streams returns the streams that the server has.
+// Streams returns the streams that the server has. A server that does not say so has
+// failed.
 func (l *leader) Streams() (map[string]storefiles.Range, error) {
+	defer time.AfterFunc(stuckTimeout, func() { l.srvLog.fail("the server has not answered for " + stuckTimeout.String()) }).Stop()
 	state, err := l.srv.Jsz(&server.JSzOptions{Accounts: true, Streams: true})
 	if err != nil {
 		return nil, err

@@ -50,6 +50,9 @@ type Election struct {
 	reports   *oncelog.Logger
 	failures  int       // in a row
 	notBefore time.Time // this process does not try to lead
+	stuck     bool      // the server could not be stopped, and has the lock
+
+	room room
 }
 
 // Open takes part in the election for the store in dir, and leads if no other
@@ -112,7 +115,7 @@ func (e *Election) Run(ctx context.Context, lost <-chan struct{}, connected func
 			err = e.watch()
 		}
 		switch {
-		case errors.Is(err, ErrMoved):
+		case errors.Is(err, ErrMoved), errors.Is(err, ErrStuck):
 			return err
 		case err != nil:
 			e.log.Warn("closing the event store failed", "err", err)
@@ -136,6 +139,8 @@ func (e *Election) campaign(ctx context.Context, reached func() bool) error {
 		switch {
 		case elected:
 			continue
+		case errors.Is(err, ErrStuck):
+			return err
 		case err != nil:
 			e.reports.Report(slog.LevelError, "opening the event store failed; trying again", err)
 		case e.place.Load() != nil:
@@ -156,6 +161,9 @@ func (e *Election) campaign(ctx context.Context, reached func() bool) error {
 // step tries once to lead, and reports whether this process has just become the
 // leader. Otherwise it requests the leader's address.
 func (e *Election) step() (elected bool, err error) {
+	if e.stuck {
+		return false, ErrStuck
+	}
 	if l := e.leader.Load(); l != nil {
 		if l.srv.Running() && l.srvLog.failure() == nil {
 			return false, nil // this process leads: only the connection was lost
@@ -207,7 +215,9 @@ func (e *Election) retire() error {
 	if err := l.srvLog.failure(); err != nil {
 		e.failed(fmt.Errorf("the event store in %s has failed, and is opened anew: %w", e.dir, err))
 	}
-	return l.close()
+	err := l.close()
+	e.stuck = errors.Is(err, ErrStuck)
+	return err
 }
 
 // failed remembers why this process can't lead, and for how long it does not try.

@@ -58,10 +58,33 @@ func openLeader(dir string, sync Sync, all bool, check func() error, log *slog.L
 	return l, nil
 }
 
-// close stops the server, after which its store is complete on disk, and lets
+// ErrStuck is returned where the server of this process can't be stopped. The end of the
+// process lets another one lead.
+var ErrStuck = errors.New("the server of the event store has come to a standstill, so that its process has to end")
+
+// close is shut for as long as that may take. A server that waits for itself, as nats-server
+// 2.15 does where a purge meets a full disk, is left alone with the goroutine that stops it:
+// nothing else can be done about it in this process.
+func (l *leader) close() error { return within(closeTimeout, l.shut) }
+
+// within returns what shut returns, or [ErrStuck] if it does not return in time.
+func within(limit time.Duration, shut func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- shut() }()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return ErrStuck
+	}
+}
+
+// shut stops the server, after which its store is complete on disk, and lets
 // another process lead. It ends the followers' connections first, so that none of
 // them gets an error from a store that closes.
-func (l *leader) close() error {
+func (l *leader) shut() error {
 	if l.rendezvous != nil {
 		l.rendezvous.close()
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
+	"time"
 )
 
 // checkRoom returns an error if a store in dir could not be written: the disk is
@@ -21,6 +23,30 @@ func checkRoom(dir string) (err error) {
 		return fmt.Errorf("the disk has no room: %w", cause(err))
 	}
 	return nil
+}
+
+// Room returns an error if the store could not be written. It is for what must not be asked
+// of the server of a full disk: see [ErrStuck].
+func (e *Election) Room() error {
+	if e == nil {
+		return nil
+	}
+	e.room.mu.Lock()
+	defer e.room.mu.Unlock()
+	if time.Since(e.room.had) < roomInterval {
+		return nil
+	}
+	if err := checkRoom(e.dir); err != nil {
+		return err
+	}
+	e.room.had = time.Now()
+	return nil
+}
+
+// room is what is known of the room on a disk.
+type room struct {
+	mu  sync.Mutex
+	had time.Time // when it was last found to have some
 }
 
 // cause returns what the system says in err, without the name of a file that is new

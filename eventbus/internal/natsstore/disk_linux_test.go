@@ -93,3 +93,51 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestFullDiskPurge: nothing is deleted while the disk is full, which the server could not
+// bear. Reading goes on, and deleting goes on once there is room.
+func TestFullDiskPurge(t *testing.T) {
+	disk, here := natstest.SmallDisk(t, "24m")
+	if !here {
+		return
+	}
+	store := openStore(t, filepath.Join(disk, "nats"))
+	other := openStore(t, filepath.Join(disk, "nats"))
+	cfg := jetstream.StreamConfig{Name: "S", Subjects: []string{"s.*"}}
+	if _, err := store.EnsureStream(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	const each = 100
+	for i := range 2 * each {
+		if _, err := store.JetStream().Publish(t.Context(), fmt.Sprint("s.", i%2), []byte("text")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		free := natstest.Fill(t, disk, 128<<10) // less than a store is opened with
+		for _, s := range []*natsstore.Store{store, other} {
+			stream, err := s.EnsureStream(t.Context(), cfg) // a command that starts opens it
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject("s.0")); err == nil || !strings.Contains(err.Error(), "no space left on device") {
+				t.Errorf("purging: %v, want that the disk is full", err)
+			}
+			if m, err := stream.GetLastMsgForSubject(t.Context(), "s.1"); err != nil || m.Sequence != 2*each {
+				t.Errorf("reading: %v", err)
+			}
+		}
+		free()
+	}
+	stream, err := other.EnsureStream(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject("s.0")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := stream.Info(t.Context())
+	if err != nil || info.State.Msgs != each {
+		t.Errorf("%d messages are left, want %d: %v", info.State.Msgs, each, err)
+	}
+}

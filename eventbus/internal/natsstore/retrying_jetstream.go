@@ -152,8 +152,11 @@ func (s retryingStream) lastOfLeader(ctx context.Context, subject string) (*jets
 	return m, nil
 }
 
-// Purge is safe to repeat.
+// Purge is safe to repeat. The server of the embedded store can't do it on a full disk.
 func (s retryingStream) Purge(ctx context.Context, opts ...jetstream.StreamPurgeOpt) error {
+	if err := s.retrier.election.Room(); err != nil {
+		return err
+	}
 	_, err := retryDefault(ctx, s.retrier, func(ctx context.Context) (struct{}, error) { return struct{}{}, s.Stream.Purge(ctx, opts...) })
 	return err
 }

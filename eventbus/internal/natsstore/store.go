@@ -130,6 +130,9 @@ func (s *Store) openEmbedded(ctx context.Context, opts *Options) error {
 func (s *Store) takePart() {
 	e := s.target.election
 	if err := e.Run(s.ctx, s.retrier.state.lost, s.conn.IsConnected); err != nil {
+		if !errors.Is(err, embedded.ErrMoved) {
+			err = fmt.Errorf("%w: %w", ErrLost, err)
+		}
 		s.end(err)
 		// Who waits for the connection waits no longer.
 		s.conn.Close()
@@ -255,6 +258,9 @@ func (s *Store) Resume() {
 		s.target.election.Resume()
 	}
 }
+
+// Room returns an error if the disk of the embedded store takes nothing any more.
+func (s *Store) Room() error { return s.retrier.election.Room() }
 
 // Losses returns what is known to be missing in the embedded store.
 func (s *Store) Losses() ([]storefiles.Loss, error) { return s.retrier.election.Losses() }

@@ -20,10 +20,6 @@ const (
 	// refuses at once, and is not to be asked in a loop.
 	retryPause = 50 * time.Millisecond
 
-	// deleteTimeout bounds the deletion of a consumer that is no longer needed.
-	// The server deletes it by itself later: nobody should wait for it.
-	deleteTimeout = time.Second
-
 	// readTimeout bounds one attempt to read stored messages of the embedded store.
 	// On a machine with too much to do the answer waits behind what else is sent,
 	// and asking again would make that worse. The end of the server ends the
