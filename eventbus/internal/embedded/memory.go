@@ -34,7 +34,7 @@ const (
 
 	// muchHistory is the size of the server's indexes, in bytes, from which on what
 	// opening them took is given back after the first interval: that of some 60,000
-	// sessions. A command that is done by then does without: it takes as long as opening.
+	// sessions. A command that has ended by then is spared the collection.
 	muchHistory = 16 << 20
 
 	// indexInMemory is how many bytes in memory a byte of the indexes becomes.

@@ -29,9 +29,7 @@ func (s *Store) Findings() []Finding {
 // would lose what is stored in it, and [Store.Findings] has the rest.
 func (s *Store) EnsureStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
 	cfg.Replicas = s.replicasOf(cfg.Replicas)
-	if s.Embedded() {
-		cfg.Metadata = madeAs(cfg)
-	}
+	cfg.Metadata = s.madeAs(cfg)
 	return s.js.stream(ensure(ctx, s, cfg,
 		func(ctx context.Context) (jetstream.Stream, error) { return s.js.JetStream.Stream(ctx, cfg.Name) },
 		func(ctx context.Context) (jetstream.Stream, error) { return s.createStream(ctx, cfg) }))
@@ -56,9 +54,7 @@ func (s *Store) createStream(ctx context.Context, cfg jetstream.StreamConfig) (j
 // EnsureBucket does the same for a key-value bucket.
 func (s *Store) EnsureBucket(ctx context.Context, cfg jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
 	cfg.Replicas = s.replicasOf(cfg.Replicas)
-	if s.Embedded() {
-		cfg.Metadata = madeAs(cfg)
-	}
+	cfg.Metadata = s.madeAs(cfg)
 	return s.js.bucket(ensure(ctx, s, bucketStream(cfg),
 		func(ctx context.Context) (jetstream.KeyValue, error) { return s.js.JetStream.KeyValue(ctx, cfg.Bucket) },
 		func(ctx context.Context) (jetstream.KeyValue, error) {
@@ -69,9 +65,7 @@ func (s *Store) EnsureBucket(ctx context.Context, cfg jetstream.KeyValueConfig) 
 // EnsureObjects does the same for an object store.
 func (s *Store) EnsureObjects(ctx context.Context, cfg jetstream.ObjectStoreConfig) (jetstream.ObjectStore, error) {
 	cfg.Replicas = s.replicasOf(cfg.Replicas)
-	if s.Embedded() {
-		cfg.Metadata = madeAs(cfg)
-	}
+	cfg.Metadata = s.madeAs(cfg)
 	return ensure(ctx, s, objectStream(cfg),
 		func(ctx context.Context) (jetstream.ObjectStore, error) {
 			return s.js.JetStream.ObjectStore(ctx, cfg.Bucket)
@@ -87,8 +81,12 @@ func (s *Store) EnsureObjects(ctx context.Context, cfg jetstream.ObjectStoreConf
 // and reads the first block.
 const madeKey = "agentworker_made"
 
-// madeAs returns the metadata of what a worker makes with the settings cfg.
-func madeAs(cfg any) map[string]string {
+// madeAs returns the metadata of what a worker makes with the settings cfg; none in an
+// external server.
+func (s *Store) madeAs(cfg any) map[string]string {
+	if !s.Embedded() {
+		return nil
+	}
 	data, err := json.Marshal(cfg)
 	if err != nil {
 		return nil // it has no value that can't be encoded
