@@ -123,9 +123,6 @@ func showNew(ctx context.Context, s *app.Storage, r *store.Record, show func(eve
 		return err
 	}
 	for d, err := range stream {
-		if why := context.Cause(ctx); err != nil && errors.As(why, new(*unowned)) {
-			return fmt.Errorf("the stream of session %s: %w", r.ID, why)
-		}
 		if err != nil {
 			return err
 		}
@@ -180,11 +177,11 @@ func showToEnd(ctx context.Context, s *app.Storage, record *store.Record, from u
 		}
 		return show(d)
 	})
-	switch why := context.Cause(ctx); {
+	switch {
 	case err == nil && !ended:
 		err = noEnd
-	case err != nil && errors.As(why, new(*unowned)):
-		err = why
+	case errors.Is(err, errAbandoned):
+		err = errAbandoned
 	}
 	return err
 }
@@ -195,13 +192,8 @@ func abandoned(ctx context.Context, s *app.Storage, r *store.Record) (bool, erro
 	return s.Records.Leases().Abandoned(ctx, cmp.Or(r.EndedBy, r.BootID))
 }
 
-// unowned is why nothing more comes of a session that was followed.
-type unowned struct{ error }
-
-func (e *unowned) Unwrap() error { return e.error }
-
-// whileOwned returns a context that ends with an [*unowned] once the session that runs was
-// abandoned, or deleted. The caller calls end, which waits for the one who looks.
+// whileOwned returns a context that ends with [errAbandoned] once nobody is there who would
+// end the session, or with [store.ErrNotFound] once it was deleted. The caller calls end, which waits for the one who looks.
 func whileOwned(ctx context.Context, s *app.Storage, id string) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
@@ -217,11 +209,11 @@ func whileOwned(ctx context.Context, s *app.Storage, id string) (_ context.Conte
 			r, err := s.Records.Get(ctx, id)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
-				cancel(&unowned{err})
+				cancel(err)
 			case err != nil || r.Status.Ended():
 			default:
 				if gone, err := abandoned(ctx, s, r); gone && err == nil {
-					cancel(&unowned{errAbandoned})
+					cancel(errAbandoned)
 				}
 			}
 		}
