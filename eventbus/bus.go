@@ -134,8 +134,8 @@ func (b *Bus) Close() error {
 	return b.store.Close()
 }
 
-// Publisher returns the publisher of the session that path leads to. A session
-// has one publisher, in one process.
+// Publisher returns the publisher of a new session, which path leads to. A session has one
+// publisher, in one process: another one comes by [Bus.Take].
 func (b *Bus) Publisher(path event.Path) (*Publisher, error) {
 	subject, err := b.Subject(path)
 	if err != nil {
@@ -148,20 +148,9 @@ func (b *Bus) Publisher(path event.Path) (*Publisher, error) {
 	before, after := path.Envelope()
 	return &Publisher{
 		writer: b.writer, payloads: b.payloads, sessionID: path[len(path)-1].SessionID,
-		subject: subject, turnSubject: subject + "." + turnToken, endSubject: subject + endSuffix, entrySubject: logSubject + "." + entryToken,
+		subject: subject, turnSubject: subject + "." + turnToken, entrySubject: logSubject + "." + entryToken, fenceSubject: logSubject + "." + FenceKind,
 		random: rand.Text()[:8], before: before, after: after,
 	}, nil
-}
-
-// PublisherSince is [Bus.Publisher] for a session that was taken over before, the last
-// time by the event of a sequence number. 0 means it was not.
-func (b *Bus) PublisherSince(path event.Path, since uint64) (*Publisher, error) {
-	p, err := b.Publisher(path)
-	if err != nil {
-		return nil, err
-	}
-	p.since = since
-	return p, nil
 }
 
 // Begin says that the session at the end of path is new: nothing is stored yet of

@@ -88,44 +88,22 @@ func (e *entry) message(buf []byte) (data, next []byte) {
 	return buf, buf
 }
 
-// header returns the headers that the entry needs: with an id, by which the store
-// drops a second copy, if ids are asked for. A session's end has one in any case, to
-// tell it from that of another process.
-//
-// Where fenced, the store refuses the first entry of a session in a batch, and so the
-// batch, if the session's end is stored, or another process has taken the session over,
-// since it took this one for gone. It can't check each entry: a cluster refuses what
-// expects something of a subject that another entry on its way expects something of. The
-// first entry of a session below another one is refused if that one is fenced, and the
-// second one has the check in its place.
-func (e *entry) header(ids, fenced bool) nats.Header {
-	check := fenced && (e.first || e.number == 2 && e.p.aboveSubject != "") && !e.last
+// header returns the headers that the entry needs: with an id, by which the store drops a
+// second copy, if ids are asked for.
+func (e *entry) header(ids bool) nats.Header {
 	var h nats.Header
-	if check {
-		h = e.guards()
+	if guard := e.guard(); guard != nil {
+		h = guard.unfenced()
 	}
-	if !ids && !e.last {
+	if !ids {
 		return h
 	}
 	h = maps.Clone(h)
 	if h == nil {
-		h = make(nats.Header, 2)
+		h = make(nats.Header, 1)
 	}
 	h[jetstream.MsgIDHeader] = []string{e.id()}
-	if e.last { // it expects the same of its own subject
-		h[jetstream.ExpectedLastSubjSeqHeader] = e.p.unended()[jetstream.ExpectedLastSubjSeqHeader]
-	}
 	return h
-}
-
-// unended returns the headers that demand that neither the session's end is stored nor
-// that it was taken over again. They are not changed. Whoever sends calls it, one at a
-// time.
-func (p *Publisher) unended() nats.Header {
-	if p.fence == nil {
-		p.fence = expect(p.endSubject, p.since)
-	}
-	return p.fence
 }
 
 // id returns the entry's message id. It ends in the entry's number, so that a reader

@@ -2,7 +2,8 @@ package eventbus
 
 import (
 	"context"
-	"errors"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -13,113 +14,233 @@ import (
 	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
-// FenceKind is the kind of the entries of a session's log that [Bus.Fence] stores.
+// A fence is an entry of a session's log, on a subject of its own, which most sessions do
+// not have. All that a process stores of a session, and what begins right below it, depends
+// on there being no later fence than it knows of. So whoever has stored a fence knows that
+// nothing comes any more of those who had the session before: it looks whether the session
+// has ended, and ends it, or goes on with it, if not.
+
+// FenceKind is the kind of the entries of a session's log that are fences.
 const FenceKind = "fence"
 
-// Fence sees to it that no process begins a session any more directly below the one at the
-// end of path, but one that has [Bus.Opener] know of it: whatever had begun when it returns
-// is stored. What was on its way is refused, and its publisher has an [ErrEnded]. The session
-// itself goes on. owner is the process that is thought to have the session: the error is
-// [ErrEnded] where another one has taken it over, or it has ended.
-func (b *Bus) Fence(ctx context.Context, path event.Path, owner string) error {
-	err := b.fence(ctx, path, owner)
-	for natsstore.Expected(err) && ctx.Err() == nil { // something of the session is being stored
-		pause(ctx, repairPause)
-		err = b.fence(ctx, path, owner)
+// Fence is the content of an entry of [FenceKind]. Both ids are empty in those of workers of
+// before schema 5.
+type Fence struct {
+	ID    string `json:"id,omitempty"`    // no other fence has it
+	Owner string `json:"owner,omitempty"` // the boot id of the process that has the session
+	By    string `json:"by,omitempty"`    // that of the process that has stored the fence
+}
+
+// ByOther reports whether a process has stored the fence to end what another one has.
+func (f Fence) ByOther() bool { return f.By == "" || f.By != f.Owner }
+
+// Fence stores a fence in the log of the session at the end of path. owner is the process
+// that is thought to have it, by the one that stores the fence. The error is [ErrEnded] where
+// another process has taken the session over, or it has ended.
+func (b *Bus) Fence(ctx context.Context, path event.Path, owner, by string) error {
+	p, err := b.Publisher(path)
+	if err != nil {
+		return err
 	}
-	if IsConflict(err) {
+	for {
+		err := b.fence(ctx, p, path, owner, by)
+		switch {
+		case err == nil:
+			return nil
+		case !IsConflict(err) || ctx.Err() != nil:
+			return fmt.Errorf("storing a fence of session %s: %w", p.sessionID, err)
+		}
+		pause(ctx, repairPause) // something of the session is being stored, or another fence is
+	}
+}
+
+func (b *Bus) fence(ctx context.Context, p *Publisher, path event.Path, owner, by string) error {
+	end, err := b.last(ctx, path, event.SessionEnd{}.Type())
+	if err != nil {
+		return err
+	}
+	last, f, err := p.lastFence(ctx)
+	if err == nil && (end.Seq > 0 || f.Owner != "" && f.Owner != owner) {
 		err = ErrEnded
 	}
 	if err != nil {
-		return fmt.Errorf("ending what begins below session %s: %w", path[len(path)-1].SessionID, err)
-	}
-	return nil
-}
-
-func (b *Bus) fence(ctx context.Context, path event.Path, owner string) error {
-	p, err := b.Publisher(path)
-	if err != nil {
 		return err
 	}
-	subject, err := b.fenceSubject(path)
-	if err != nil {
-		return err
-	}
-	last, err := b.events.GetLastMsgForSubject(ctx, p.endSubject)
-	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound):
-	case err != nil:
-		return err
-	default:
-		raw, err := event.Strip(last.Data, len(path)-1)
-		if err != nil {
-			return err
-		}
-		ev, err := event.Decode(raw)
-		if err != nil {
-			return err
-		}
-		if resumed, ok := ev.(event.SessionResumed); !ok || resumed.BootID != owner {
-			return ErrEnded
-		}
-		p.since = last.Sequence
-	}
-	m := &nats.Msg{Subject: subject, Data: []byte("{}")}
-	if b.writer.fences {
-		m.Header = p.unended()
-	}
-	_, err = b.JetStream().PublishMsg(ctx, m, jetstream.WithMsgID(p.idPrefix()+"1")) // the only one of a publisher of its own
+	_, err = p.storeFence(ctx, Fence{Owner: owner, By: by}, p.fenceSubject, last)
 	return err
 }
 
-// fenceSubject is where [Bus.Fence] stores its entries.
-func (b *Bus) fenceSubject(path event.Path) (string, error) {
-	log, err := b.logSubject(path)
-	return log + "." + FenceKind, err
+// Take returns a publisher of the session at the end of path, behind a fence of its own: the
+// session has not ended, and nothing more is stored of what others publish in it. known is
+// the sequence number of the last fence of its log; 0 means it has none. The error is
+// [ErrEnded] if there is a later one, or the session has ended. by is this process, and
+// owner the one that has the session from now on.
+func (b *Bus) Take(ctx context.Context, path event.Path, known uint64, owner, by string) (*Publisher, error) {
+	p, err := b.Publisher(path)
+	if err != nil {
+		return nil, err
+	}
+	for f := (Fence{Owner: owner, By: by}); ; {
+		p.since, err = b.takeUnended(ctx, p, path, known, f)
+		switch {
+		case err == nil:
+			return p, nil
+		case !IsConflict(err) || ctx.Err() != nil:
+			return nil, fmt.Errorf("taking session %s: %w", p.sessionID, err)
+		}
+		// Another process publishes in it. The next attempt is behind a fence.
+		pause(ctx, repairPause)
+		fenced, err := p.storeFence(ctx, f, p.fenceSubject, known)
+		if err == nil {
+			known = fenced
+		} else if !IsConflict(err) {
+			return nil, fmt.Errorf("taking session %s: %w", p.sessionID, err)
+		}
+	}
 }
 
-// Opener is [Bus.Publisher] for a new session. That above it, if there is one, has a
-// publisher in this process (nil: it does not run), and its log has its last [FenceKind] entry
-// under a sequence number; 0 means it has none. The first that the new session publishes is
-// refused, and so all, once there is a later one, or if the publisher above was refused itself.
-func (b *Bus) Opener(path event.Path, above *Publisher, fence uint64) (*Publisher, error) {
-	p, err := b.Publisher(path)
-	if err != nil || len(path) == 1 {
-		return p, err
+// takeUnended stores a fence if there is none behind known, and the session has not ended.
+// The store refuses it where the session's end, or another event of its turns, is stored
+// between the look and the fence.
+func (b *Bus) takeUnended(ctx context.Context, p *Publisher, path event.Path, known uint64, f Fence) (uint64, error) {
+	turn := uint64(0)
+	last, err := lastOf(ctx, b.events, []string{p.turnSubject})
+	if err != nil {
+		return 0, err
 	}
-	p.above, p.aboveFence = above, fence
-	p.aboveSubject, err = b.fenceSubject(path[:len(path)-1])
+	if last != nil {
+		turn = last.Sequence
+	}
+	end, err := b.last(ctx, path, event.SessionEnd{}.Type())
+	if err != nil {
+		return 0, err
+	}
+	fence, _, err := p.lastFence(ctx)
+	if err == nil && (end.Seq > 0 || fence != known) {
+		err = ErrEnded
+	}
+	if err != nil {
+		return 0, err
+	}
+	return p.storeFence(ctx, f, p.turnSubject, turn)
+}
+
+// TakeOver is [Bus.Take] by a process that goes on with the session, and publishes that.
+func (b *Bus) TakeOver(ctx context.Context, path event.Path, known uint64, ev event.SessionResumed) (*Publisher, error) {
+	p, err := b.Take(ctx, path, known, ev.BootID, ev.BootID)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Publish(ctx, ev); err != nil {
+		return nil, err
+	}
+	return p, p.Flush(ctx)
+}
+
+// lastFence returns the sequence number of the session's last fence, and what it says; 0
+// means it has none.
+func (p *Publisher) lastFence(ctx context.Context) (seq uint64, f Fence, err error) {
+	last, err := lastOf(ctx, p.writer.events, []string{p.fenceSubject})
+	if err != nil || last == nil {
+		return 0, f, err
+	}
+	if err := json.Unmarshal(last.Data, &f); err != nil {
+		return 0, f, fmt.Errorf("entry %d: %w", last.Sequence, err)
+	}
+	return last.Sequence, f, nil
+}
+
+// storeFence stores a fence if nothing is stored on a subject behind a sequence number, and
+// returns that of the fence.
+func (p *Publisher) storeFence(ctx context.Context, f Fence, subject string, behind uint64) (seq uint64, err error) {
+	f.ID = p.sessionID + "." + rand.Text()[:8] + ".1" // the only one of a publisher of its own
+	data, err := json.Marshal(f)
+	if err != nil {
+		return 0, err
+	}
+	m := &nats.Msg{Subject: p.fenceSubject, Data: data, Header: expect(subject, behind)}
+	ack, err := p.writer.store.JetStream().PublishMsg(ctx, m, jetstream.WithMsgID(f.ID))
+	if err == nil {
+		return ack.Sequence, nil
+	}
+	if IsConflict(err) { // perhaps with itself, and its acknowledgement was lost
+		if seq, last, readErr := p.lastFence(ctx); readErr != nil || last.ID == f.ID {
+			return seq, readErr
+		}
+	}
+	return 0, err
+}
+
+// Fence returns the sequence number of the last fence that the publisher knows of: its own,
+// or 0 for that of a new session.
+func (p *Publisher) Fence() uint64 { return p.since }
+
+// Opener is [Bus.Publisher] for a new session below the one of a publisher of this process.
+// The first that it publishes is refused, and so all, once nothing more is stored of what the
+// publisher above publishes.
+func (b *Bus) Opener(path event.Path, above *Publisher) (*Publisher, error) {
+	p, err := b.Publisher(path)
+	if err == nil {
+		p.above = above
+	}
 	return p, err
 }
 
 // opens reports whether the entry is the first one of a session below another one.
-func (e *entry) opens() bool { return e.number == 1 && e.p.aboveSubject != "" }
+func (e *entry) opens() bool { return e.number == 1 && e.p.above != nil }
 
 // orphaned ends the publisher of an entry that opens a session where nothing is stored any
 // more of the one above. The caller holds the writer's mu.
 func (e *entry) orphaned() {
-	if above := e.p.above; e.opens() && above != nil && above.err != nil {
-		_ = e.p.end(above.err)
+	if e.opens() && e.p.above.err != nil {
+		_ = e.p.end(e.p.above.err)
 	}
 }
 
-// guard returns on which subject nothing may be stored behind a sequence number for the
-// entry to be stored.
-func (e *entry) guard() (subject string, last uint64) {
-	if e.opens() {
-		return e.p.aboveSubject, e.p.aboveFence
+// guard returns the publisher that the store must have no later fence than for the entry to
+// be stored; nil means that another entry of its batch sees to that.
+//
+// The first entry of a session in a batch has a guard. The store can't check each: a cluster
+// refuses what expects something of a subject that another entry on its way expects something
+// of. The first of all entries of a session below another one is guarded by the fences of that
+// one, and the second one by its own.
+func (e *entry) guard() *Publisher {
+	switch {
+	case e.opens():
+		return e.p.above
+	case e.first || e.number == 2 && e.p.above != nil:
+		return e.p
 	}
-	return e.p.endSubject, e.p.since
+	return nil
 }
 
-// guards returns the headers that demand what guard says.
-func (e *entry) guards() nats.Header {
-	if !e.opens() {
-		return e.p.unended()
+// unfenced returns the headers that demand that there is no later fence than p knows of.
+// They are not changed. Whoever sends calls it, one at a time.
+func (p *Publisher) unfenced() nats.Header {
+	if p.expected == nil {
+		p.expected = expect(p.fenceSubject, p.since)
 	}
-	return expect(e.guard())
+	return p.expected
 }
 
 func expect(subject string, last uint64) nats.Header {
 	return nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(last, 10)}, jetstream.ExpectedLastSubjSeqSubjHeader: {subject}}
+}
+
+// findFence finds out whether an entry was refused because of a fence.
+func (w *writer) findFence(ctx context.Context, e *entry, refused error, fenced map[*Publisher]bool) error {
+	if guard := e.guard(); guard != nil {
+		last, err := lastOf(ctx, w.events, []string{guard.fenceSubject})
+		if err != nil {
+			return err
+		}
+		if last != nil && last.Sequence > guard.since {
+			fenced[e.p] = true
+			return nil
+		}
+	}
+	if natsstore.Expected(refused) { // no fence is stored, or not yet: the entry is sent again
+		return nil
+	}
+	return errBehind
 }

@@ -41,9 +41,7 @@ func TestNothingBehindTheEnd(t *testing.T) {
 			if err := errors.Join(p.Publish(t.Context(), event.Usage{}), p.Flush(t.Context())); err != nil {
 				t.Fatal(err)
 			}
-			if err := publisher(t, ending, taken).End(t.Context(), event.SessionEnd{Status: "interrupted"}); err != nil {
-				t.Fatal(err)
-			}
+			end(t, ending, taken)
 			const each = 600 // more than a batch
 			for range each {
 				if err := other.Publish(t.Context(), event.Usage{}); err != nil {
@@ -69,6 +67,18 @@ func TestNothingBehindTheEnd(t *testing.T) {
 	}
 }
 
+// end ends a session in place of its process.
+func end(t *testing.T, bus *eventbus.Bus, path event.Path) {
+	t.Helper()
+	p, err := bus.Take(t.Context(), path, 0, "boot_gone", "boot_ending")
+	if err == nil {
+		err = p.End(t.Context(), event.SessionEnd{Status: "interrupted"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestTakeOver: of those who take a session over, or end it, one is first. Nothing of the
 // process that had it is stored behind that, not even its end, and the stream goes on to
 // the end that the other one gives it.
@@ -82,14 +92,11 @@ func TestTakeOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			resumed := event.SessionResumed{Takeover: 1, BootID: "boot_b"}
-			next, mark, err := taking.TakeOver(t.Context(), path, 0, resumed)
+			next, err := taking.TakeOver(t.Context(), path, 0, resumed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, again, err := taking.TakeOver(t.Context(), path, 0, resumed); err != nil || again != mark { // as after a lost acknowledgement
-				t.Errorf("the same takeover: %d, %v, want %d", again, err, mark)
-			}
-			if _, _, err := running.TakeOver(t.Context(), path, 0, event.SessionResumed{Takeover: 1, BootID: "boot_c"}); !errors.Is(err, eventbus.ErrEnded) {
+			if _, err := running.TakeOver(t.Context(), path, 0, event.SessionResumed{Takeover: 1, BootID: "boot_c"}); !errors.Is(err, eventbus.ErrEnded) {
 				t.Errorf("a second takeover: %v", err)
 			}
 			if err := old.End(t.Context(), event.SessionEnd{Status: "completed"}); !errors.Is(err, eventbus.ErrEnded) {
@@ -109,11 +116,11 @@ func TestTakeOver(t *testing.T) {
 			if err := next.End(t.Context(), event.SessionEnd{Status: "completed"}); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := running.TakeOver(t.Context(), path, mark, event.SessionResumed{Takeover: 2}); !errors.Is(err, eventbus.ErrEnded) {
+			if _, err := running.TakeOver(t.Context(), path, next.Fence(), event.SessionResumed{Takeover: 2}); !errors.Is(err, eventbus.ErrEnded) {
 				t.Errorf("a takeover behind the end: %v", err)
 			}
 			stored := replay(t, running, path, 0)
-			if len(stored) != 303 || stored[1].Seq != mark || !stored[302].Ends() {
+			if len(stored) != 303 || stored[1].Seq <= next.Fence() || !stored[302].Ends() {
 				t.Errorf("%d events", len(stored))
 			}
 			if end, err := running.Last(t.Context(), path, "session_end"); end.Seq != stored[len(stored)-1].Seq || err != nil {
@@ -170,9 +177,9 @@ func TestClusterFence(t *testing.T) {
 func checkFence(t *testing.T, running, ending *eventbus.Bus) {
 	t.Helper()
 	root := event.Path{{SessionID: "ses_root"}}
-	begin := func(bus *eventbus.Bus, id string, fence uint64) *eventbus.Publisher {
+	begin := func(bus *eventbus.Bus, id string, above *eventbus.Publisher) *eventbus.Publisher {
 		t.Helper()
-		p, err := bus.Opener(root.Child(id, "explore"), nil, fence)
+		p, err := bus.Opener(root.Child(id, "explore"), above)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,20 +198,26 @@ func checkFence(t *testing.T, running, ending *eventbus.Bus) {
 		defer cancel()
 		return p.Flush(ctx)
 	}
-	other := publisher(t, running, root)
+	above, other := publisher(t, running, root), publisher(t, running, event.Path{{SessionID: "ses_other"}})
 	var early []*eventbus.Publisher
 	for i := range 20 { // more than one in a batch
-		early = append(early, begin(running, fmt.Sprint("ses_early", i), 0))
+		early = append(early, begin(running, fmt.Sprint("ses_early", i), above))
+		if err := above.Publish(t.Context(), event.Usage{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, p := range early {
 		if err := flush(p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := ending.Fence(t.Context(), root, "boot_other"); err != nil {
+	if err := ending.Fence(t.Context(), root, "boot_other", "boot_ending"); err != nil {
 		t.Fatal(err)
 	}
-	late := begin(running, "ses_late", 0)
+	late := begin(running, "ses_late", above)
+	if err := above.Publish(t.Context(), event.Usage{}); err != nil && !errors.Is(err, eventbus.ErrEnded) {
+		t.Fatal(err)
+	}
 	for range 300 { // more than a batch
 		if err := other.Publish(t.Context(), event.Usage{}); err != nil {
 			t.Fatal(err)
@@ -212,6 +225,9 @@ func checkFence(t *testing.T, running, ending *eventbus.Bus) {
 	}
 	if err := flush(late); !errors.Is(err, eventbus.ErrEnded) {
 		t.Errorf("what begins behind the fence: %v, want ErrEnded", err)
+	}
+	if err := flush(above); !errors.Is(err, eventbus.ErrEnded) {
+		t.Errorf("what the session itself says behind the fence: %v, want ErrEnded", err)
 	}
 	for _, p := range append(early, other) {
 		if err := errors.Join(p.Publish(t.Context(), event.Usage{}), flush(p)); err != nil {
@@ -233,16 +249,17 @@ func checkFence(t *testing.T, running, ending *eventbus.Bus) {
 			fence = e.Seq
 		}
 	}
-	if err := flush(begin(ending, "ses_known", fence)); err != nil {
-		t.Errorf("a session that is begun by who knows of the fence: %v", err)
-	}
-	if _, _, err := ending.TakeOver(t.Context(), root, 0, event.SessionResumed{Takeover: 1, BootID: "boot_next"}); err != nil {
+	next, err := ending.TakeOver(t.Context(), root, fence, event.SessionResumed{Takeover: 1, BootID: "boot_next"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := running.Fence(t.Context(), root, "boot_other"); !errors.Is(err, eventbus.ErrEnded) {
+	if err := flush(begin(ending, "ses_known", next)); err != nil {
+		t.Errorf("a session that is begun by the one that has taken over: %v", err)
+	}
+	if err := running.Fence(t.Context(), root, "boot_other", "boot_third"); !errors.Is(err, eventbus.ErrEnded) {
 		t.Errorf("a fence by who takes it for another process's: %v, want ErrEnded", err)
 	}
-	if err := running.Fence(t.Context(), root, "boot_next"); err != nil {
+	if err := running.Fence(t.Context(), root, "boot_next", "boot_third"); err != nil {
 		t.Error(err)
 	}
 }

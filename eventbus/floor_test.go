@@ -90,7 +90,7 @@ func BenchmarkDurableFloor(b *testing.B) {
 					return err
 				}
 			}
-			_, err := js.Publish(b.Context(), subject+".session_end", data)
+			_, err := js.Publish(b.Context(), subject+".turn", data)
 			return err
 		}))
 	})

@@ -125,12 +125,15 @@ func (b *Bus) last(ctx context.Context, path event.Path, eventType string) (d De
 	found := &stored{Seq: m.Sequence, Time: m.Time, Data: m.Data}
 	raw, err := event.Strip(found.Data, inner)
 	if err == nil && ofTurns[eventType] && event.TypeOf(raw) != eventType {
+		if eventType == (event.SessionEnd{}).Type() { // nothing is behind it
+			return d, nil
+		}
 		if found, err = b.lastBefore(ctx, subject, inner, eventType, found.Seq); err != nil || found == nil {
 			return d, err
 		}
 		raw, err = event.Strip(found.Data, inner)
 	}
-	if err != nil || takenOver(raw) {
+	if err != nil {
 		return d, err
 	}
 	if raw, err = b.payloads.resolve(ctx, raw); err != nil {

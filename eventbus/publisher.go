@@ -30,19 +30,17 @@ type Publisher struct {
 	sessionID     string
 	subject       string     // of the events, without the last token
 	turnSubject   string     // of the events of its turns
-	endSubject    string     // of the session's last event, and of those by which it was taken over
-	since         uint64     // the number of the last of these; 0 means none is stored
 	entrySubject  string     // of the entries that are no events
-	above         *Publisher // of the session above, where this one is to begin; nil means that does not run
-	aboveSubject  string     // of the fences of that session; empty means that nothing is asked of it
-	aboveFence    uint64     // the number of the last one that is known; 0 means none is
+	fenceSubject  string     // of the session's fences
+	since         uint64     // the number of the last fence that it knows of; 0 means of none
+	above         *Publisher // of the session above, where this one is to begin; nil means there is none
 	random        string     // in the ids of its entries
 	before, after []byte     // the envelope
 
 	order sync.Mutex // keeps the calls in order
 
-	// fence holds the headers of [Publisher.unended], made at the first call.
-	fence nats.Header
+	// expected holds the headers of [Publisher.unfenced], made at the first call.
+	expected nats.Header
 
 	// The writer's mu guards these.
 	count  uint64        // entries published
@@ -110,7 +108,7 @@ func (p *Publisher) putEnd(ctx context.Context, ev event.SessionEnd) error {
 	if err != nil {
 		return err
 	}
-	return p.writer.put(ctx, entry{p: p, subject: p.endSubject, data: data, last: true})
+	return p.writer.put(ctx, entry{p: p, subject: p.subjectOf(ev), data: data, last: true})
 }
 
 // Flush waits until everything that was published is stored.

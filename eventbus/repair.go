@@ -8,18 +8,13 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
 // ErrEnded is returned for an event of a session whose last event is stored, or that
 // another process has taken over.
 var ErrEnded = errors.New("the session's stream has ended, or another process goes on with it")
-
-// endSuffix ends the subject of a session's last event.
-var endSuffix = "." + event.SessionEnd{}.Type()
 
 // errBehind reports that a server of a cluster does not know yet what is stored.
 var errBehind = errors.New("a server of the event store is behind the others")
@@ -169,9 +164,9 @@ func (w *writer) mendOnce(ctx context.Context) error {
 	if err := conn.Fence(ctx, f.batch, f.entries[0].subject); err != nil {
 		return fmt.Errorf("ending a batch: %w", err)
 	}
-	last, ended, err := w.find(ctx, f)
-	if err == nil && IsConflict(f.result.Err) {
-		err = w.findEnd(ctx, f.refused(), f.result.Err, ended)
+	last, fenced, err := w.find(ctx, f)
+	if e := f.refused(); err == nil && e != nil && IsConflict(f.result.Err) {
+		err = w.findFence(ctx, e, f.result.Err, fenced)
 	}
 	if err != nil {
 		return fmt.Errorf("looking for the last event: %w", err)
@@ -179,10 +174,8 @@ func (w *writer) mendOnce(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.judge(f)
-	for p, byOther := range ended {
-		if byOther { // which considered this process gone
-			_ = p.end(ErrEnded)
-		}
+	for p := range fenced { // by another process, which considered this one gone
+		_ = p.end(ErrEnded)
 	}
 	w.again(f, last)
 	w.connect(conn)
@@ -279,10 +272,10 @@ func (w *writer) unanswered(waited time.Duration) error {
 }
 
 // find marks which entries of a flight are stored: of each publisher the first ones.
-// It returns the sequence number of the last one, and the publishers whose session
-// somebody else has ended.
-func (w *writer) find(ctx context.Context, f *flight) (last uint64, ended map[*Publisher]bool, err error) {
-	ended = make(map[*Publisher]bool)
+// It returns the sequence number of the last one, and the publishers behind which a fence
+// is stored that they don't know of.
+func (w *writer) find(ctx context.Context, f *flight) (last uint64, fenced map[*Publisher]bool, err error) {
+	fenced = make(map[*Publisher]bool)
 	left := make(map[*Publisher][]*entry)
 	of := make(map[string][]*Publisher) // by subject
 	add := func(subject string, p *Publisher) {
@@ -294,55 +287,23 @@ func (w *writer) find(ctx context.Context, f *flight) (last uint64, ended map[*P
 		e.stored = false
 		left[e.p] = append(left[e.p], e)
 		add(e.subject, e.p)
-		add(e.p.endSubject, e.p)
+		add(e.p.fenceSubject, e.p)
 	}
 	_, err = w.reader.replay(ctx, w.events, []string{w.filter}, w.acked+1, forever, func(m *stored) (bool, error) {
 		for _, p := range of[m.Subject] {
-			if m.Seq <= p.since { // of the process that it was taken over from
-				continue
-			}
 			next := left[p]
 			switch {
-			case len(next) == 0 || next[0].subject != m.Subject || !next[0].is(m.Data):
-				ended[p] = ended[p] || m.Subject == p.endSubject
-				continue
-			case next[0].last:
-				if err := w.findEnd(ctx, next[0], nil, ended); err != nil {
-					return false, err
-				}
-				if ended[p] {
-					continue
-				}
+			case m.Seq <= p.since || fenced[p]: // it is another publisher's
+			case m.Subject == p.fenceSubject:
+				fenced[p] = true
+			case len(next) > 0 && next[0].subject == m.Subject && next[0].is(m.Data):
+				next[0].stored, left[p], last = true, next[1:], m.Seq
+				return true, nil
 			}
-			next[0].stored, left[p], last = true, next[1:], m.Seq
-			return true, nil
 		}
 		return true, nil
 	})
-	return last, ended, err
-}
-
-// findEnd finds out whose the stored end of a session is, if e is that end or was
-// refused because of it: others may have ended it with the same words, or have taken it
-// over. One that was to begin may be refused because they do so with the one above.
-func (w *writer) findEnd(ctx context.Context, e *entry, refused error, ended map[*Publisher]bool) error {
-	if e == nil {
-		return nil
-	}
-	subject, since := e.guard()
-	m, err := w.events.GetLastMsgForSubject(ctx, subject)
-	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && m.Sequence <= since {
-		if !e.last && natsstore.Expected(refused) {
-			return nil // what it was refused for is not stored, or not yet: it is sent again
-		}
-		return errBehind
-	}
-	if err != nil {
-		return err
-	}
-	e.stored = e.last && m.Header.Get(jetstream.MsgIDHeader) == e.id()
-	ended[e.p] = !e.stored
-	return nil
+	return last, fenced, err
 }
 
 // pause waits for d, or until ctx ends.

@@ -12,12 +12,12 @@ import (
 // the server about 200 bytes of memory for as long as a message of it is stored, so what
 // most sessions have shares these.
 const (
-	turnToken  = "turn"  // of a session's start, and the events of which its turns consist
+	turnToken  = "turn"  // of a session's start and end, and the events of which its turns consist
 	entryToken = "entry" // of a log's entries that are no events
 )
 
 // ofTurns are the types of events that share a subject. All others are looked for by
-// their type, or rare. A session's start is the first event on it.
+// their type, or rare. A session's start is the first event on it, and its end the last one.
 var ofTurns = map[string]bool{
 	event.SessionStart{}.Type():   true,
 	event.ContentDelta{}.Type():   true,
@@ -27,10 +27,13 @@ var ofTurns = map[string]bool{
 	event.Usage{}.Type():          true,
 	event.TurnComplete{}.Type():   true,
 	event.StatusChange{}.Type():   true,
+	event.SessionResumed{}.Type(): true,
+	event.SessionEnd{}.Type():     true,
 }
 
 // filter returns the subject of a session's own events of a type, and maybe of others.
-// Workers of before schema 4 had a subject for each type.
+// Workers of before schema 4 had a subject for
+// each type, and those of before schema 5 one for the end.
 func filter(session, eventType string) string {
 	if ofTurns[eventType] {
 		return session + ".*"

@@ -52,7 +52,6 @@ type writer struct {
 	room     chan struct{} // closed when half of the queue is free; nil means it has not been full since
 	batches  bool          // the stream accepts batches
 	flights  uint64        // how many were taken from the queue
-	fences   bool          // the server can refuse what comes behind a session's end
 	cluster  bool          // of several servers
 	acked    uint64        // sequence number in the stream: the flight is behind it
 	refusing time.Time     // since when nothing has been acknowledged; zero means all is well
@@ -81,7 +80,7 @@ func newWriter(ctx context.Context, reader reader, events jetstream.Stream, filt
 	info := events.CachedInfo()
 	w.batches, w.acked = info.Config.AllowBatchPublish, info.State.LastSeq
 	w.nudged = make(chan struct{}, 1)
-	w.fences, w.cluster = w.batches || store.ChecksOtherSubjects(), info.Cluster != nil && info.Cluster.Name != ""
+	w.cluster = info.Cluster != nil && info.Cluster.Name != ""
 	w.running.Go(w.sender)
 	return w
 }
@@ -251,7 +250,8 @@ func (w *writer) next() *flight {
 		limit = 1
 	}
 	entries := w.spare[:0]
-	taken, size, opening := 0, 0, false
+	taken, size := 0, 0
+	guards := make(map[*Publisher]bool) // of a cluster, which allows each once: see [entry.guard]
 	w.flights++
 	for _, e := range w.queue {
 		if e.again { // see [staleID]
@@ -261,10 +261,12 @@ func (w *writer) next() *flight {
 			break
 		}
 		e.first = e.p.flight != w.flights
-		if w.cluster && (e.last && !e.first || e.opens() && opening) { // see [entry.header]
-			break
+		if guard := e.guard(); w.cluster && guard != nil {
+			if guards[guard] {
+				break
+			}
+			guards[guard] = true
 		}
-		opening = opening || e.opens()
 		taken++
 		size += e.size()
 		if e.p.tail == e { // it is as it is from now on
@@ -314,7 +316,7 @@ func (w *writer) send(f *flight) (at int, err error) {
 	ids := !w.store.Leads()
 	for i, e := range f.entries {
 		data, w.scratch = e.message(w.scratch)
-		if err := f.batch.Send(e.subject, e.header(ids, w.fences), data); err != nil {
+		if err := f.batch.Send(e.subject, e.header(ids), data); err != nil {
 			return i + 1, err
 		}
 	}

@@ -117,7 +117,7 @@ func TestDeltasJoin(t *testing.T) {
 	}
 }
 
-// TestOneEnd: of several publishers of a session one stores its end. What others have
+// TestOneEnd: of several that end a session one does. What others have
 // on their way behind a second end arrives.
 func TestOneEnd(t *testing.T) {
 	for name, openStore := range stores {
@@ -129,9 +129,16 @@ func TestOneEnd(t *testing.T) {
 			for s := range sessions {
 				won[s] = make(chan error, enders)
 				path := event.Path{{SessionID: fmt.Sprint("ses_", s)}}
-				for range enders {
-					p := publisher(t, bus, path)
-					working.Go(func() { won[s] <- p.End(t.Context(), event.SessionEnd{Status: "completed"}) })
+				p := publisher(t, bus, path)
+				working.Go(func() { won[s] <- p.End(t.Context(), event.SessionEnd{Status: "completed"}) })
+				for range enders - 1 {
+					working.Go(func() {
+						p, err := bus.Take(t.Context(), path, 0, "boot_owner", "boot_ending")
+						if err == nil {
+							err = p.End(t.Context(), event.SessionEnd{Status: "completed"})
+						}
+						won[s] <- err
+					})
 				}
 				for other := range 2 {
 					p := publisher(t, bus, path.Child("c", "explore"))

@@ -85,7 +85,11 @@ func (s *Session) endAgain(stored uint64, status store.Status, why error) error 
 			return err
 		}
 	}
-	if err := s.newStream(); err != nil {
+	ctx, cancel := s.storeContext()
+	defer cancel()
+	if err := s.newStream(ctx); errors.Is(err, eventbus.ErrEnded) {
+		return s.endedElsewhere(ctx)
+	} else if err != nil {
 		return err
 	}
 	return s.endAs(status, why)

@@ -17,16 +17,20 @@ func (s *Session) stream() *eventbus.Publisher {
 	return s.publisher
 }
 
-// newStream gives the session a stream in place of one that has failed.
-func (s *Session) newStream() error { return s.streamOf(s.m.bus.PublisherSince(s.path, s.since)) }
+// newStream gives the session a stream in place of one that has failed. Nothing more is
+// stored of what that has published.
+func (s *Session) newStream(ctx context.Context) error {
+	boot := s.m.keeper.BootID()
+	return s.streamOf(s.m.bus.Take(ctx, s.path, s.stream().Fence(), boot, boot))
+}
 
 // firstStream gives a session that is to begin its stream. The one above has not begun to
 // end in another process.
 func (s *Session) firstStream() error {
 	if s.parent == nil {
-		return s.newStream()
+		return s.streamOf(s.m.bus.Publisher(s.path))
 	}
-	return s.streamOf(s.m.bus.Opener(s.path, s.parent.stream(), s.parent.fence))
+	return s.streamOf(s.m.bus.Opener(s.path, s.parent.stream()))
 }
 
 func (s *Session) streamOf(p *eventbus.Publisher, err error) error {

@@ -86,8 +86,6 @@ type lifecycle struct {
 	life       lifetime.Lifetime // ends when the session is stopped, or has ended
 	done       chan struct{}     // closed when End has returned
 	taken      atomic.Bool       // another process has ended it, or goes on with it
-	since      uint64            // the number of the event by which this process has taken it over; 0 means it has begun it
-	fence      uint64            // the number of the last entry behind which nobody else begins a session below it: see [store.State]
 	before     before            // what was done of it then
 
 	mover Mover // nil means no call waits for its end

@@ -278,6 +278,50 @@ func checkForced(t *testing.T, bus *eventbus.Bus, sessions *store.Store, path ev
 	}
 }
 
+// TestStopForcedKilled: who stops a session in place of its process is killed on its way,
+// with its fence alone stored. The session's process finds that by its next event, and ends it.
+func TestStopForcedKilled(t *testing.T) {
+	e := newEnv(t, turns{say("ok")}, nil)
+	runs := e.process(turns{say("ok"), say("again")})
+	root := runs.open(session.Spec{})
+	child := runs.open(session.Spec{Parent: root})
+	if out := child.Prompt(t.Context(), "go"); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	for _, s := range []*session.Session{root, child} {
+		if err := e.bus.Fence(t.Context(), s.Path(), session.BootID(runs.Manager), "boot_stopping"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []*session.Session{child, root} {
+		if err := s.End(store.Completed, nil); !errors.Is(err, store.ErrEnded) {
+			t.Errorf("ending it: %v", err)
+		}
+	}
+	session.Sweep(t.Context(), runs.Manager)
+	for _, s := range []*session.Session{root, child} {
+		if r := e.stored(s.ID()); r.Status != store.Interrupted || !r.Closed {
+			t.Errorf("its record is %+v", r)
+		}
+	}
+	var got []event.Event
+	for d, err := range e.bus.Follow(t.Context(), root.Path(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		around, ev, err := d.Event()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(around) == 0 {
+			got = append(got, ev)
+		}
+	}
+	if ends(got) != 1 || got[len(got)-1].Type() != (event.SessionEnd{}).Type() {
+		t.Errorf("the events of the root are %v", got)
+	}
+}
+
 // TestStopUnknown: what can't be stopped is told apart.
 func TestStopUnknown(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)

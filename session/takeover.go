@@ -60,7 +60,7 @@ func (m *Manager) GoOn(ctx context.Context, spec Spec, t *store.Taken, task int)
 	}
 	st := t.State
 	s.record, s.path, s.trace, s.task = t.Record, t.Record.Path, t.Record.Traceparent, task
-	s.publisher, s.since, s.fence = t.Publisher, st.Mark, st.Fence
+	s.publisher = t.Publisher
 	s.todo, s.plan = st.Todo, st.Plan
 	s.promptID = ""
 	s.before = before{steps: t.Record.Steps, worked: st.Worked, answer: st.Answer, step: st.Step()}

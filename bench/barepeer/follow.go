@@ -40,8 +40,10 @@ func (f *follower) wait(ctx context.Context) error {
 
 func (f *follower) stop() error { return f.sub.Unsubscribe() }
 
-// delta is in the events that hold text.
-var delta = []byte(`"type":"content_delta"`)
+var (
+	delta      = []byte(`"type":"content_delta"`) // is in the events that hold text
+	sessionEnd = []byte(`{"type":"session_end"`)  // begins the root's end
+)
 
 // take reads an event. Unlike that of the worker this follower decodes no JSON.
 func (f *follower) take(msg *nats.Msg) {
@@ -60,7 +62,7 @@ func (f *follower) take(msg *nats.Msg) {
 	case ofChild:
 	case hasText:
 		f.final.WriteString(text(msg.Data))
-	case strings.HasSuffix(msg.Subject, rootEnd):
+	case bytes.HasPrefix(msg.Data, sessionEnd):
 		close(f.ended)
 	}
 }

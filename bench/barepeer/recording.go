@@ -28,7 +28,7 @@ const (
 	workspace = "bench"
 	subjects  = "agents.v1." + workspace + ".events."
 	ofLog     = subjects + "log." // what no follower gets
-	rootEnd   = ".session_end"    // ends the subject of the last message
+	ofTurns   = ".turn"           // ends the subject of the last message
 
 	// An id is that of a session. The number of a run takes the place of the first
 	// characters behind its prefix.
@@ -94,8 +94,8 @@ func recordWith(ctx context.Context, w *workerpeer.Worker, s *scen.Script) (*rec
 	return r, errors.Join(r.findIDs(), r.findWaits(s.Fan))
 }
 
-// add adds a message. Of its headers the id alone is kept, which a session's end has:
-// the others belong to the batches of the worker.
+// add adds a message. Of its headers the id alone is kept, if it has one: the others belong
+// to the batches of the worker.
 func (r *recording) add(msg *jetstream.RawStreamMsg) {
 	m := &message{subject: []byte(msg.Subject), data: msg.Data}
 	if id := msg.Header.Get(jetstream.MsgIDHeader); id != "" {
@@ -196,7 +196,7 @@ func (m *message) of() (child string, ev event.Event, err error) {
 
 // root returns the subject of the root, which ends the run.
 func (r *recording) root() string {
-	return strings.TrimSuffix(string(r.messages[len(r.messages)-1].subject), rootEnd)
+	return strings.TrimSuffix(string(r.messages[len(r.messages)-1].subject), ofTurns)
 }
 
 // renumber gives all sessions the ids of another run.

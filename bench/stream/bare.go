@@ -1,12 +1,12 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -118,7 +118,7 @@ func (b *bare) follow(ctx context.Context, subject string, live bool) iter.Seq2[
 				return
 			}
 			left--
-			if !yield(msg.Data(), nil) || strings.HasSuffix(msg.Subject(), ".session_end") || !live && left == 0 {
+			if !yield(msg.Data(), nil) || bytes.HasPrefix(msg.Data(), []byte(`{"type":"session_end"`)) || !live && left == 0 {
 				return
 			}
 		}
@@ -128,7 +128,7 @@ func (b *bare) follow(ctx context.Context, subject string, live bool) iter.Seq2[
 func (b *bare) Begin(context.Context) (Session, error) {
 	b.sessions++
 	s := &bareSession{b, fmt.Sprintf("%s%d", b.parent, b.sessions)}
-	return s, b.send(&nats.Msg{Subject: s.subject + ".session_start", Data: []byte(`{"type":"session_start"}`)})
+	return s, b.send(&nats.Msg{Subject: s.subject + ".turn", Data: []byte(`{"type":"session_start"}`)})
 }
 
 type bareSession struct {
@@ -141,7 +141,7 @@ func (s *bareSession) Follow(ctx context.Context) iter.Seq2[[]byte, error] {
 }
 
 func (s *bareSession) End(ctx context.Context) error {
-	_, err := s.bare.js.Publish(ctx, s.subject+".session_end", []byte(`{"type":"session_end"}`))
+	_, err := s.bare.js.Publish(ctx, s.subject+".turn", []byte(`{"type":"session_end"}`))
 	return err
 }
 

@@ -13,9 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session/store"
 )
@@ -154,7 +156,8 @@ func readAll(t *testing.T, ctx context.Context, url string) (stored map[uint64]s
 			t.Errorf("event %s follows number %d of its publisher", id, last[id[:at]])
 		}
 		last[id[:at]] = n
-		if tokens := strings.Split(msg.Subject(), "."); tokens[len(tokens)-1] == "session_end" {
+		if kind, _ := bustest.Stored(&nats.Msg{Subject: msg.Subject(), Data: msg.Data()}); kind == "session_end" {
+			tokens := strings.Split(msg.Subject(), ".")
 			ends[tokens[len(tokens)-2]]++
 		}
 		if meta.NumPending == 0 {

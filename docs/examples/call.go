@@ -107,7 +107,7 @@ func follow(ctx context.Context, nc *nats.Conn, stream, subject string) error {
 		case "session_end":
 			fmt.Println(who, "has ended:", ev.Status)
 		}
-		if msg.Subject() == strings.TrimSuffix(subject, ">")+"session_end" {
+		if ev.Type == "session_end" && msg.Subject() == strings.TrimSuffix(subject, ">")+"turn" {
 			return nil
 		}
 	}

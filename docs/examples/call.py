@@ -69,8 +69,8 @@ made = request(f"$JS.API.CONSUMER.CREATE.{stream}.{name}.{subject}", {"stream_na
     "inactive_threshold": 30_000_000_000, "mem_storage": True, "num_replicas": 1}})
 if error := made.get("error"):
     sys.exit(error["description"])
-at = ""
-while at != subject.removesuffix(">") + "session_end":
+at, event = "", {}
+while at != subject.removesuffix(">") + "turn" or event["type"] != "session_end":
     at, _, event = receive(f"{inbox}.3")
     who = "the caller"
     while "event" in event:  # an event of a subagent stands in envelopes

@@ -36,8 +36,9 @@ for await (const announced of opened) {
     let who = "the caller"
     for (; event.event; event = event.event) who = event.agentType ?? ""
     if (event.type === "tool_call_start") console.log(who, "calls", event.toolName)
-    if (event.type === "session_end") console.log(who, "has ended:", event.status)
-    if (msg.subject === subject.replace(/>$/, "session_end")) break
+    if (event.type !== "session_end") continue
+    console.log(who, "has ended:", event.status)
+    if (msg.subject === subject.replace(/>$/, "turn")) break
   }
 }
 

@@ -48,6 +48,9 @@ while line := lines.readline():
             continue
         seq = args[2].split(".")[5]  # $JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.…
         print(seq, data.decode(), flush=True)
-        if args[0] == subject.removesuffix(">") + "session_end":
+        event = json.loads(data)
+        while "event" in event:  # an event of a subagent stands in envelopes
+            event = event["event"]
+        if args[0] == subject.removesuffix(">") + "turn" and event["type"] == "session_end":
             sys.exit(0)
 sys.exit("the server has closed the connection")

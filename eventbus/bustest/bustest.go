@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // Open returns a bus of the workspace "ws", which is closed at the end of the test.
@@ -34,6 +35,11 @@ func Stored(m *nats.Msg) (kind string, content json.RawMessage) {
 	if kind == "entry" && json.Unmarshal(m.Data, &entry) == nil {
 		for kind, content := range entry {
 			return kind, content
+		}
+	}
+	if kind == "turn" {
+		if _, ev, err := event.Unwrap(m.Data); err == nil {
+			return ev.Type(), m.Data
 		}
 	}
 	return kind, m.Data

@@ -45,7 +45,7 @@ func (s *Store) finish(ctx context.Context, o orphan, bootID string, pending []*
 		_, err := s.update(ctx, r, o.rev)
 		return err
 	}
-	if state.Mark > 0 && r.BootID != o.BootID && r.BootID != bootID { // another process goes on with it, and its record does not say so yet
+	if r.Takeovers > 0 && r.BootID != o.BootID && r.BootID != bootID { // another process goes on with it, and its record does not say so yet
 		_, err := s.own(ctx, o, r)
 		return errors.Join(fmt.Errorf("ending session %s: %w", r.ID, errConflict), err)
 	}
@@ -100,13 +100,13 @@ func (s *Store) unbegun(ctx context.Context, o orphan, state *State, bootID stri
 		return false, err
 	}
 	r := above.Record
-	return r.Closed || r.BootID != o.BootID || o.BootID == bootID && above.Fence > above.Mark, nil
+	return r.Closed || r.BootID != o.BootID || o.BootID == bootID && above.Fenced, nil
 }
 
 // publishEnd adds to the log of a session what it lacks to be complete, and its
 // session_end.
 func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending []*Approval) error {
-	p, err := s.bus.PublisherSince(r.Path, state.Mark)
+	p, err := s.bus.Take(ctx, r.Path, state.Fence, r.BootID, r.EndedBy)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *Store) beginAbove(ctx context.Context, path event.Path) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.bus.PublisherSince(path, above.Mark)
+	p, err := s.bus.Publisher(path)
 	if err != nil {
 		return err
 	}

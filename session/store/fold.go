@@ -65,13 +65,12 @@ type State struct {
 	// has not ended.
 	Answer *string
 
-	// Fence is the sequence number of the last entry behind which another process begins
-	// no session below this one: see [eventbus.Bus.Fence]. 0 means there is none.
+	// Fence is the sequence number of the last fence of the session: see [eventbus.Bus.Take].
+	// 0 means it has none.
 	Fence uint64
 
-	// Mark is the sequence number of the last event by which the session was taken over;
-	// 0 means it was not.
-	Mark uint64
+	// Fenced tells whether that is one by which a process ends what another one has.
+	Fenced bool
 
 	// Worked is how long the session has worked, without the time in which it waited for
 	// an approval or a provider, or had no process.
@@ -129,6 +128,9 @@ type fold struct {
 }
 
 func (f *fold) add(e eventbus.Entry) error {
+	if e.Kind == eventbus.FenceKind { // the session does nothing meanwhile
+		return f.fence(e)
+	}
 	defer f.pass(e.Time)
 	if !e.Event {
 		return f.addEntry(e)
@@ -141,7 +143,7 @@ func (f *fold) add(e eventbus.Entry) error {
 		return err
 	}
 	if ev, ok := ev.(event.SessionResumed); ok {
-		f.takenOver(ev, e.Seq)
+		f.takenOver(ev)
 		return nil
 	}
 	f.addEvent(f.wholeOf(ev), e.Time)
@@ -172,8 +174,6 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 			}
 		}
 		f.logged = true
-	case eventbus.FenceKind:
-		f.Fence = e.Seq
 	case messageKind:
 		var entry messageData
 		if err := json.Unmarshal(e.Data, &entry); err != nil {
@@ -223,6 +223,15 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		r.Work.Idle, r.Work.Evidence = entry.Idle, entry.Evidence
 		f.over = true
 	}
+	return nil
+}
+
+func (f *fold) fence(e eventbus.Entry) error {
+	var entry eventbus.Fence
+	if err := json.Unmarshal(e.Data, &entry); err != nil {
+		return err
+	}
+	f.Fence, f.Fenced = e.Seq, entry.ByOther()
 	return nil
 }
 

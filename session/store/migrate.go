@@ -16,7 +16,7 @@ type kind struct {
 }
 
 var (
-	recordKind        = &kind{"session", RecordSchema, []func(map[string]json.RawMessage) error{closeEnded, nil, nil}}
+	recordKind        = &kind{"session", RecordSchema, []func(map[string]json.RawMessage) error{closeEnded, nil, nil, nil}}
 	storedMessageKind = &kind{"message", messageSchema, []func(map[string]json.RawMessage) error{nil}}
 )
 

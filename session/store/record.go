@@ -42,8 +42,9 @@ func (s Status) Ended() bool {
 // RecordSchema is the version of the stored form of a [Record]. 2: endedBy; an
 // older worker would go on with what another process has ended. 3: the session is
 // its log; an older worker would find no messages. 4: the kind of an entry of the log,
-// and of most events, is not in its subject; an older worker would not know them.
-const RecordSchema = 4
+// and of most events, is not in its subject; an older worker would not know them. 5: what a
+// process stores depends on fences; an older worker would end sessions without one.
+const RecordSchema = 5
 
 // Record is what is stored of a session. Its JSON is camelCase.
 type Record struct {

@@ -78,7 +78,7 @@ func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.C
 				return 0, err
 			}
 		}
-		if again, err = s.fence(ctx, open, func(o orphan) bool { return gone[o.process()] }, fenced); err != nil {
+		if again, err = s.fence(ctx, open, by.BootID(), func(o orphan) bool { return gone[o.process()] }, fenced); err != nil {
 			return 0, err
 		}
 	}
@@ -124,16 +124,17 @@ func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.C
 	return ended, errors.Join(err, failed)
 }
 
-// fence sees to it that nothing begins any more below those of the open sessions that are
-// ours, so that they end behind all below them. It reports whether one was not fenced
+// fence sees to it that nothing is stored any more of what others publish in those of the open
+// sessions that are ours, and that nothing begins below them, so that they end behind all
+// below them. It reports whether one was not fenced
 // before: then something may have begun that was not listed.
-func (s *Store) fence(ctx context.Context, open []orphan, ours func(orphan) bool, fenced map[string]bool) (again bool, err error) {
+func (s *Store) fence(ctx context.Context, open []orphan, bootID string, ours func(orphan) bool, fenced map[string]bool) (again bool, err error) {
 	for _, o := range open {
 		if !ours(o) || fenced[o.ID] {
 			continue
 		}
 		// One that has ended, or that another process has taken over, is not ended here.
-		if err := s.bus.Fence(ctx, o.Path, o.BootID); err != nil && !errors.Is(err, eventbus.ErrEnded) {
+		if err := s.bus.Fence(ctx, o.Path, o.BootID, bootID); err != nil && !errors.Is(err, eventbus.ErrEnded) {
 			return false, err
 		}
 		fenced[o.ID], again = true, true

@@ -140,7 +140,7 @@ func (s *Store) forceStop(ctx context.Context, by *lease.Keeper, top *Record, wh
 		if err != nil || len(open) == 0 {
 			return err
 		}
-		again, err := s.fence(ctx, open, func(orphan) bool { return true }, fenced)
+		again, err := s.fence(ctx, open, by.BootID(), func(orphan) bool { return true }, fenced)
 		if err != nil {
 			return err
 		}

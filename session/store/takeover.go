@@ -57,9 +57,9 @@ func (st *State) Step() *Step {
 
 // takenOver takes what a takeover makes of the log so far: a message that was cut off,
 // or of which calls are missing, is not part of the conversation.
-func (f *fold) takenOver(ev event.SessionResumed, seq uint64) {
+func (f *fold) takenOver(ev event.SessionResumed) {
 	r := &f.Record
-	f.Mark, r.Takeovers, r.BootID, r.Stalled = seq, ev.Takeover, ev.BootID, false
+	r.Takeovers, r.BootID, r.Stalled = ev.Takeover, ev.BootID, false
 	f.Unsettled.add(f.reserved, 1)
 	f.draft, f.reserved, f.shown, f.at = nil, nil, "", time.Time{}
 	f.unmake()
@@ -191,7 +191,7 @@ func (s *Store) take(ctx context.Context, ad Adopter, bootID string, o orphan, p
 	if state.Record.Closed {
 		return nil, eventbus.ErrEnded
 	}
-	p, _, err := s.bus.TakeOver(ctx, o.Path, state.Mark, event.SessionResumed{Takeover: state.Record.Takeovers + 1, BootID: bootID})
+	p, err := s.bus.TakeOver(ctx, o.Path, state.Fence, event.SessionResumed{Takeover: state.Record.Takeovers + 1, BootID: bootID})
 	if err != nil {
 		return nil, err
 	}

@@ -76,3 +76,16 @@ func TestRetryAfterDisconnect(t *testing.T) {
 		}
 	})
 }
+
+// TestCheckVersion: a server that could store what comes from a process that has lost its
+// session is refused.
+func TestCheckVersion(t *testing.T) {
+	for version, ok := range map[string]bool{
+		"2.11.0": true, "2.15.2": true, "3.0.0-RC.1": true, "2.11.4-beta": true,
+		"2.10.29": false, "2.9.0": false, "1.4.1": false, "": false, "unknown": false,
+	} {
+		if err := checkVersion(version); (err == nil) != ok {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+}

@@ -93,7 +93,9 @@ func Open(ctx context.Context, opts *Options) (*Store, error) {
 	var err error
 	switch {
 	case opts.URL != "":
-		err = s.connect()
+		if err = s.connect(); err == nil {
+			err = checkVersion(s.conn.ConnectedServerVersion())
+		}
 	case opts.StoreDir != "":
 		err = s.openEmbedded(ctx, opts)
 	default:
@@ -109,6 +111,16 @@ func Open(ctx context.Context, opts *Options) (*Store, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// checkVersion returns an error for a server that can't make the storing of a message depend
+// on what is stored on another subject, as nats-server does from 2.11 on.
+func checkVersion(version string) error {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 11 {
+		return fmt.Errorf("the server is nats-server %s: use 2.11 or newer, which can refuse what comes from a process that another one has taken for gone", version)
+	}
+	return nil
 }
 
 // openEmbedded takes part in the election for the store in opts.StoreDir until
@@ -287,14 +299,6 @@ func (s *Store) ConnAckTimeout() time.Duration {
 		return followerAckTimeout
 	}
 	return AttemptTimeout
-}
-
-// ChecksOtherSubjects reports whether the server can make the storing of a message
-// depend on what is stored on another subject, as nats-server does from 2.11 on.
-func (s *Store) ChecksOtherSubjects() bool {
-	var major, minor int
-	_, err := fmt.Sscanf(s.conn.ConnectedServerVersion(), "%d.%d", &major, &minor)
-	return err == nil && (major > 2 || major == 2 && minor >= 11)
 }
 
 // Away reports whether err says that the store is away for a while.
