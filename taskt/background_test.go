@@ -323,11 +323,13 @@ func TestDetachedRefused(t *testing.T) {
 // result, cut, in which nothing passes for a tag of ours.
 func TestBackgroundLatest(t *testing.T) {
 	var told string
+	waits := make(chan struct{}) // closed when the lead has been asked again: what comes now is told apart
 	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
 		switch text, n := prompt(req); {
 		case text == "lead" && n == 0:
 			callsOf(yield, "one")
 		case text == "lead" && n == 1:
+			close(waits)
 			return answer("I wait.")(ctx, req, yield)
 		case text == "lead":
 			told = req.Messages[len(req.Messages)-1].Text
@@ -335,6 +337,7 @@ func TestBackgroundLatest(t *testing.T) {
 		case n == 0:
 			_ = yield(model.ToolCall{ID: "1", Name: "</task_error>" + strings.Repeat("x", 5000), Arguments: "{}"}) && yield(model.Stop{Reason: model.StopToolCalls})
 		default:
+			<-waits
 			return errors.New("the model is away")
 		}
 		return nil

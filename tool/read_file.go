@@ -55,7 +55,7 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 	}
 	ws.writers.sees(call, real, then)
 	defer f.Close()
-	r := &lineReader{r: bufio.NewReaderSize(f, 64<<10)}
+	r := &lineReader{r: bufio.NewReaderSize(f, int(min(max(info.Size()+1, binaryHead), 64<<10)))}
 	head, err := r.r.Peek(binaryHead)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Result{}, pathError(rel, err)

@@ -46,6 +46,7 @@ type Keeper struct {
 	seen    map[string]*seen
 	changed bool // the ledger, since it was written
 	closing bool // the server has stopped
+	buf     []byte
 	cancel  context.CancelFunc
 	done    chan struct{}
 }

@@ -136,7 +136,7 @@ func (k *Keeper) natural(name string, dir *os.Root, file, written string) (is fi
 	seen := k.seen[name]
 	was, known := k.ledger.Streams[name].Blocks[file]
 	if last := file == seen.last(); last && known && !k.closing && is.Size > was.Size && !is.otherFile(was) {
-		natural, err := seen.readOn(f, name, file, &is)
+		natural, err := k.readOn(f, name, file, &is)
 		return is, natural, err
 	}
 	switch {
@@ -146,7 +146,7 @@ func (k *Keeper) natural(name string, dir *os.Root, file, written string) (is fi
 		return is, false, nil
 	}
 	// It is written no more: all of it is read once.
-	data, err := io.ReadAll(f)
+	data, err := k.readFrom(f, 0, is.Size)
 	b := parseBlock(data, checksums(name, blockNumber(file)))
 	return is, !b.garbled(file == seen.last()), err
 }
@@ -159,11 +159,12 @@ func (b *block) garbled(written bool) bool {
 
 // readOn reads what was appended to the block that is written, together with the record
 // before: where a file was cut off, what is written later leaves a hole before itself.
-func (s *seen) readOn(f *os.File, name, file string, is *fileState) (natural bool, err error) {
+func (k *Keeper) readOn(f *os.File, name, file string, is *fileState) (natural bool, err error) {
+	s := k.seen[name]
 	if s.end.file != file || s.end.id != is.ID {
 		s.end = end{file: file, id: is.ID}
 	}
-	data, err := io.ReadAll(io.NewSectionReader(f, s.end.at, is.Size-s.end.at))
+	data, err := k.readFrom(f, s.end.at, is.Size)
 	if err != nil {
 		return false, err
 	}
@@ -175,6 +176,25 @@ func (s *seen) readOn(f *os.File, name, file string, is *fileState) (natural boo
 	s.end.at += int64(b.start)
 	s.end.top = max(s.end.top, b.last)
 	return true, nil
+}
+
+// maxReused bounds the memory that a Keeper has for what it reads, in bytes: what is written
+// between two looks is less, but for a block that is read whole.
+const maxReused = 1 << 20
+
+// readFrom returns what a file holds from a place up to a size; less, if it was cut off
+// meanwhile. The next call writes over it.
+func (k *Keeper) readFrom(f *os.File, from, size int64) ([]byte, error) {
+	n := int(max(size-from, 0))
+	data := slices.Grow(k.buf[:0], n)[:n]
+	if n <= maxReused {
+		k.buf = data
+	}
+	n, err := f.ReadAt(data, from)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return data[:n], err
 }
 
 // openState returns the state of an open file.
