@@ -132,6 +132,10 @@ func (s *Session) flush(ctx context.Context) error {
 	return nil
 }
 
+// AwaitStored waits until all that the session has said so far is stored: who is told of it
+// finds it, whatever becomes of this process.
+func (s *Session) AwaitStored(ctx context.Context) error { return s.flush(ctx) }
+
 // storing runs f, which writes to the store, whatever has become of the
 // session's own context. Where that fails the session is broken.
 func (s *Session) storing(f func(context.Context) error) error {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
@@ -37,6 +38,25 @@ func TestStreamedTask(t *testing.T) {
 	}
 	if want := e.stored(id); !slices.Equal(got[:len(got)-1], want) {
 		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+// TestNamedIsStored: a session that a client is told of is stored: it is there if this
+// process is killed now.
+func TestNamedIsStored(t *testing.T) {
+	e := newEnv(t, answer("x"), httpserver.Options{})
+	for range 30 {
+		s := e.open(e.request("POST", "/v1/tasks", call))
+		path := event.Path{{SessionID: s.resp.Header.Get("Agent-Session")}}
+		begun := false
+		for entry, err := range e.bus.Log(t.Context(), path) {
+			begun = err == nil && entry.Seq > 0
+			break
+		}
+		if !begun {
+			t.Fatalf("nothing is stored of session %s, which the answer names", path[0].SessionID)
+		}
+		s.rest()
 	}
 }
 

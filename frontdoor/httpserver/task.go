@@ -112,6 +112,10 @@ func outlivesCaller(r *http.Request, streamed bool) (bool, error) {
 // streamTask answers with the stream of a call's root session, then with the
 // result.
 func (s *Server) streamTask(w http.ResponseWriter, r *http.Request, root *session.Session, results <-chan *taskt.Result) {
+	if err := root.AwaitStored(r.Context()); err != nil { // the header names it
+		s.fail(w, err)
+		return
+	}
 	out, err := startEvents(w)
 	if err == nil {
 		err = s.send(r.Context(), out, s.bus.Follow(r.Context(), root.Path(), &eventbus.FollowOptions{Live: true}))

@@ -137,7 +137,11 @@ func (s *Service) open(call *caller.Call, req *request) (taskt.Input, error) {
 		return in, err
 	}
 	if on := req.header.Get(SessionHeader); on != "" {
-		if err := s.announce(on, root.Path()); err != nil {
+		err := root.AwaitStored(call.Context())
+		if err == nil {
+			err = s.announce(on, root.Path())
+		}
+		if err != nil {
 			s.log.Error("announcing a session", "session", root.ID(), "subject", on, "err", err)
 		}
 	}
