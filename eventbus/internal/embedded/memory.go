@@ -16,7 +16,7 @@ const (
 
 	// allowedGarbage is how much garbage a process that runs a store may have, in bytes,
 	// before the share is lowered. The server keeps the subjects of all sessions in
-	// memory, some 1.2 KiB for each: their number is not to count twice.
+	// memory, some 0.9 KiB for each: their number is not to count twice.
 	allowedGarbage = 24 << 20
 
 	// tightGC is the lowest share: a process with 100,000 sessions stays below 150 MB
