@@ -32,8 +32,8 @@ var ofTurns = map[string]bool{
 }
 
 // filter returns the subject of a session's own events of a type, and maybe of others.
-// Workers of before schema 4 had a subject for
-// each type, and those of before schema 5 one for the end.
+// Workers of before schema 4 had a subject for each type, and those of before schema 5 one
+// for the end.
 func filter(session, eventType string) string {
 	if ofTurns[eventType] {
 		return session + ".*"

@@ -60,6 +60,7 @@ func (st *State) Step() *Step {
 func (f *fold) takenOver(ev event.SessionResumed) {
 	r := &f.Record
 	r.Takeovers, r.BootID, r.Stalled = ev.Takeover, ev.BootID, false
+	f.Fenced = false // that of the process that has taken it over is the last
 	f.Unsettled.add(f.reserved, 1)
 	f.draft, f.reserved, f.shown, f.at = nil, nil, "", time.Time{}
 	f.unmake()
