@@ -82,6 +82,9 @@ func retryUntil[T any](ctx context.Context, r *retrier, limit time.Duration, f f
 		unanswered := attempt.Err() != nil
 		stop()
 		end()
+		if err != nil && r.closed.Err() != nil && errors.Is(err, nats.ErrConnectionClosed) {
+			return v, context.Cause(r.closed) // which is why it was closed
+		}
 		if err == nil || ctx.Err() != nil || !unanswered && !r.away(err) {
 			return v, err
 		}

@@ -171,10 +171,29 @@ func recordAt(data []byte, sum hash.Hash64) int {
 	sum.Write(data[4:20])
 	sum.Write(data[headSize : headSize+subject])
 	sum.Write(data[headSize+body : size-checkSize])
-	if !bytes.Equal(sum.Sum(nil), data[size-checkSize:size]) {
+	if !bytes.Equal(sum.Sum(nil), data[size-checkSize:size]) || !divided(data[headSize:size-checkSize], subject, length&hasHeader != 0) {
 		return 0
 	}
 	return size
+}
+
+var (
+	headersBegin = []byte("NATS/1.0")
+	headersEnd   = []byte("\r\n\r\n")
+)
+
+// divided reports whether the subject, of a length, and the headers of a record end where it
+// says so. The checksum is of all of them in a row, without the lengths: it is right wherever
+// one ends and the next one begins.
+func divided(body []byte, subject int, headers bool) bool {
+	if bytes.ContainsFunc(body[:subject], func(c rune) bool { return c <= ' ' || c == '{' || c == '"' }) {
+		return false
+	}
+	if !headers {
+		return true
+	}
+	length, rest := uint64(binary.LittleEndian.Uint32(body[subject:])), body[subject+4:]
+	return length <= uint64(len(rest)) && bytes.HasPrefix(rest, headersBegin) && bytes.Index(rest, headersEnd)+len(headersEnd) == int(length)
 }
 
 // deleted returns a record that says that the message of a number is deleted. The

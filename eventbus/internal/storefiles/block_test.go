@@ -2,6 +2,7 @@ package storefiles
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"testing"
 	"time"
@@ -53,6 +54,43 @@ func TestBlocks(t *testing.T) {
 			t.Errorf("%d bytes are read, want %d", len(got), len(want))
 		}
 	})
+}
+
+// TestLengths: a record whose length of the headers, or of the subject, says that these end
+// in another place is none, though its checksum has no part of them.
+func TestLengths(t *testing.T) {
+	const subject, headers, message = "agents.v1.ws.events.ses_r.turn", "NATS/1.0\r\nNats-Msg-Id: ses_r.1\r\n\r\n", `{"type":"usage"}`
+	sum := checksums("S", 1)
+	data := make([]byte, headSize, 300)
+	binary.LittleEndian.PutUint64(data[4:], 7)
+	binary.LittleEndian.PutUint16(data[20:], uint16(len(subject)))
+	data = append(data, subject...)
+	data = binary.LittleEndian.AppendUint32(data, uint32(len(headers)))
+	data = append(data, headers+message...)
+	binary.LittleEndian.PutUint32(data, uint32(len(data)+checkSize)|hasHeader)
+	sum.Reset()
+	sum.Write(data[4:20])
+	sum.Write([]byte(subject + headers + message))
+	data = sum.Sum(data)
+	if recordAt(data, sum) != len(data) {
+		t.Fatal("the record is none")
+	}
+	for at := headSize + len(subject); at < headSize+len(subject)+4; at++ {
+		for flip := 1; flip < 256; flip++ {
+			garbled := bytes.Clone(data)
+			garbled[at] ^= byte(flip)
+			if recordAt(garbled, sum) != 0 {
+				t.Errorf("byte %d of it, changed by %#x, is not noticed", at, flip)
+			}
+		}
+	}
+	plain := record(7, time.Unix(7, 0), subject, message, sum)
+	for longer := 1; longer <= len(message); longer++ {
+		binary.LittleEndian.PutUint16(plain[20:], uint16(len(subject)+longer))
+		if recordAt(plain, sum) != 0 {
+			t.Errorf("a subject that is %d bytes longer is not noticed", longer)
+		}
+	}
 }
 
 // FuzzBlock: whatever is in a block, what is read of it can be read again.
