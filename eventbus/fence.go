@@ -14,17 +14,16 @@ import (
 	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
-// A fence is an entry of a session's log, on a subject of its own, which most sessions do
-// not have. All that a process stores of a session, and what begins right below it, depends
-// on there being no later fence than it knows of. So whoever has stored a fence knows that
-// nothing comes any more of those who had the session before: it looks whether the session
-// has ended, and ends it, or goes on with it, if not.
+// A fence is an entry of a session's log. It has a subject of its own, and most sessions have
+// none. The store refuses an event of a session if there is a later fence than its publisher
+// knows. It refuses the first event of a session right below it, too. So once a process has
+// stored a fence, nothing is stored any more for those who had the session before. The process
+// checks whether the session has ended. If it has not, the process ends it, or goes on with it.
 
 // FenceKind is the kind of the entries of a session's log that are fences.
 const FenceKind = "fence"
 
-// Fence is the content of an entry of [FenceKind]. Both ids are empty in those of workers of
-// before schema 5.
+// Fence is the content of an entry of [FenceKind]. Workers of before schema 5 stored it empty.
 type Fence struct {
 	ID    string `json:"id,omitempty"`    // no other fence has it
 	Owner string `json:"owner,omitempty"` // the boot id of the process that has the session
@@ -81,7 +80,7 @@ func (b *Bus) Take(ctx context.Context, path event.Path, known uint64, owner, by
 		return nil, err
 	}
 	for f := (Fence{Owner: owner, By: by}); ; {
-		p.since, err = b.takeUnended(ctx, p, path, known, f)
+		p.known, err = b.takeUnended(ctx, p, path, known, f)
 		switch {
 		case err == nil:
 			return p, nil
@@ -171,9 +170,9 @@ func (p *Publisher) storeFence(ctx context.Context, f Fence, subject string, beh
 	return 0, err
 }
 
-// Fence returns the sequence number of the last fence that the publisher knows of: its own,
-// or 0 for that of a new session.
-func (p *Publisher) Fence() uint64 { return p.since }
+// Fence returns the sequence number of the fence with which the publisher was made; 0 for
+// that of a new session.
+func (p *Publisher) Fence() uint64 { return p.known }
 
 // Opener is [Bus.Publisher] for a new session below the one of a publisher of this process.
 // The first that it publishes is refused, and so all, once nothing more is stored of what the
@@ -197,8 +196,8 @@ func (e *entry) orphaned() {
 	}
 }
 
-// guard returns the publisher that the store must have no later fence than for the entry to
-// be stored; nil means that another entry of its batch sees to that.
+// guard returns the publisher whose fences the store checks before it stores the entry; nil
+// means that the check of another entry of its batch is enough.
 //
 // The first entry of a session in a batch has a guard. The store can't check each: a cluster
 // refuses what expects something of a subject that another entry on its way expects something
@@ -214,11 +213,12 @@ func (e *entry) guard() *Publisher {
 	return nil
 }
 
-// unfenced returns the headers that demand that there is no later fence than p knows of.
+// unfenced returns the headers by which the store refuses a message if there is a later fence
+// than p knows.
 // They are not changed. Whoever sends calls it, one at a time.
 func (p *Publisher) unfenced() nats.Header {
 	if p.expected == nil {
-		p.expected = expect(p.fenceSubject, p.since)
+		p.expected = expect(p.fenceSubject, p.known)
 	}
 	return p.expected
 }
@@ -234,7 +234,7 @@ func (w *writer) findFence(ctx context.Context, e *entry, refused error, fenced 
 		if err != nil {
 			return err
 		}
-		if last != nil && last.Sequence > guard.since {
+		if last != nil && last.Sequence > guard.known {
 			fenced[e.p] = true
 			return nil
 		}

@@ -29,6 +29,18 @@ var pairs = map[string]func(t *testing.T) (running, ending *eventbus.Bus){
 	},
 }
 
+// clusterPair opens the buses of two processes on a cluster.
+func clusterPair(t *testing.T) (running, ending *eventbus.Bus) {
+	c := newCluster(t)
+	open := func() *eventbus.Bus {
+		return bustest.Open(t, &eventbus.Options{URL: c.urls(), Replicas: 3})
+	}
+	_, js := c.client()
+	running = open()
+	c.healthy(t.Context(), js, eventbus.Stream)
+	return running, open()
+}
+
 // TestNothingBehindTheEnd: a process publishes on in a session that another one has
 // ended, which took it for gone. The store refuses that, the publisher is told so, and
 // the other sessions of the process lose nothing.
@@ -164,14 +176,8 @@ func TestFence(t *testing.T) {
 
 // TestClusterFence is TestFence in a cluster, which refuses what it can't check yet.
 func TestClusterFence(t *testing.T) {
-	c := newCluster(t)
-	open := func() *eventbus.Bus {
-		return bustest.Open(t, &eventbus.Options{URL: c.urls(), Replicas: 3})
-	}
-	_, js := c.client()
-	running := open()
-	c.healthy(t.Context(), js, eventbus.Stream)
-	checkFence(t, running, open())
+	running, ending := clusterPair(t)
+	checkFence(t, running, ending)
 }
 
 func checkFence(t *testing.T, running, ending *eventbus.Bus) {
@@ -240,16 +246,7 @@ func checkFence(t *testing.T, running, ending *eventbus.Bus) {
 	for e, err := range ending.Log(t.Context(), root.Child("ses_late", "explore")) {
 		t.Errorf("its log has a %s, %v", e.Kind, err)
 	}
-	var fence uint64
-	for e, err := range ending.Log(t.Context(), root) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Kind == eventbus.FenceKind {
-			fence = e.Seq
-		}
-	}
-	next, err := ending.TakeOver(t.Context(), root, fence, event.SessionResumed{Takeover: 1, BootID: "boot_next"})
+	next, err := ending.TakeOver(t.Context(), root, bustest.LastFence(t, ending, root), event.SessionResumed{Takeover: 1, BootID: "boot_next"})
 	if err != nil {
 		t.Fatal(err)
 	}

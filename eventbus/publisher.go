@@ -32,7 +32,7 @@ type Publisher struct {
 	turnSubject   string     // of the events of its turns
 	entrySubject  string     // of the entries that are no events
 	fenceSubject  string     // of the session's fences
-	since         uint64     // the number of the last fence that it knows of; 0 means of none
+	known         uint64     // the sequence number of the last of them when it was made; 0 means there was none
 	above         *Publisher // of the session above, where this one is to begin; nil means there is none
 	random        string     // in the ids of its entries
 	before, after []byte     // the envelope

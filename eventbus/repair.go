@@ -272,8 +272,8 @@ func (w *writer) unanswered(waited time.Duration) error {
 }
 
 // find marks which entries of a flight are stored: of each publisher the first ones.
-// It returns the sequence number of the last one, and the publishers behind which a fence
-// is stored that they don't know of.
+// It returns the sequence number of the last one, and the publishers that have a later
+// fence than they know.
 func (w *writer) find(ctx context.Context, f *flight) (last uint64, fenced map[*Publisher]bool, err error) {
 	fenced = make(map[*Publisher]bool)
 	left := make(map[*Publisher][]*entry)
@@ -293,7 +293,7 @@ func (w *writer) find(ctx context.Context, f *flight) (last uint64, fenced map[*
 		for _, p := range of[m.Subject] {
 			next := left[p]
 			switch {
-			case m.Seq <= p.since || fenced[p]: // it is another publisher's
+			case m.Seq <= p.known || fenced[p]: // it is another publisher's
 			case m.Subject == p.fenceSubject:
 				fenced[p] = true
 			case len(next) > 0 && next[0].subject == m.Subject && next[0].is(m.Data):

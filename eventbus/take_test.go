@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/eventbus"
-	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
 )
@@ -28,14 +27,8 @@ func TestTakers(t *testing.T) {
 
 // TestClusterTakers is TestTakers in a cluster.
 func TestClusterTakers(t *testing.T) {
-	c := newCluster(t)
-	open := func() *eventbus.Bus {
-		return bustest.Open(t, &eventbus.Options{URL: c.urls(), Replicas: 3})
-	}
-	_, js := c.client()
-	running := open()
-	c.healthy(t.Context(), js, eventbus.Stream)
-	checkTakers(t, running, open(), 5)
+	running, ending := clusterPair(t)
+	checkTakers(t, running, ending, 5)
 }
 
 func checkTakers(t *testing.T, running, ending *eventbus.Bus, sessions int) {

@@ -193,7 +193,8 @@ func abandoned(ctx context.Context, s *app.Storage, r *store.Record) (bool, erro
 }
 
 // whileOwned returns a context that ends with [errAbandoned] once nobody is there who would
-// end the session, or with [store.ErrNotFound] once it was deleted. The caller calls end, which waits for the one who looks.
+// end the session, or with [store.ErrNotFound] once it was deleted. The caller calls end,
+// which waits for the goroutine that looks.
 func whileOwned(ctx context.Context, s *app.Storage, id string) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup

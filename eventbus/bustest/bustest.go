@@ -44,3 +44,17 @@ func Stored(m *nats.Msg) (kind string, content json.RawMessage) {
 	}
 	return kind, m.Data
 }
+
+// LastFence returns the sequence number of a session's last fence; 0 means it has none.
+func LastFence(t testing.TB, bus *eventbus.Bus, path event.Path) (seq uint64) {
+	t.Helper()
+	for e, err := range bus.Log(t.Context(), path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == eventbus.FenceKind {
+			seq = e.Seq
+		}
+	}
+	return seq
+}

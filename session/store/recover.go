@@ -124,10 +124,10 @@ func (s *Store) adopt(ctx context.Context, by *lease.Keeper, list func(context.C
 	return ended, errors.Join(err, failed)
 }
 
-// fence sees to it that nothing is stored any more of what others publish in those of the open
-// sessions that are ours, and that nothing begins below them, so that they end behind all
-// below them. It reports whether one was not fenced
-// before: then something may have begun that was not listed.
+// fence stores a fence in those of the open sessions that are ours. Nothing is stored any more
+// of what others publish in them, and nothing begins below them, so that they end behind all
+// below them. It reports whether one was not fenced before: then something may have begun that
+// was not listed.
 func (s *Store) fence(ctx context.Context, open []orphan, bootID string, ours func(orphan) bool, fenced map[string]bool) (again bool, err error) {
 	for _, o := range open {
 		if !ours(o) || fenced[o.ID] {

@@ -210,7 +210,9 @@ func TestRecoverTakenOver(t *testing.T) {
 			if id != first[0].SessionID {
 				return
 			}
-			takeOver(t, bus, root, event.SessionResumed{Takeover: 1, BootID: r.BootID})
+			if _, err := bus.TakeOver(t.Context(), root, bustest.LastFence(t, bus, root), event.SessionResumed{Takeover: 1, BootID: r.BootID}); err != nil {
+				t.Fatal(err)
+			}
 			if stored {
 				put(t, bus, "AGENT_SESSIONS", r.ID, r)
 			}
@@ -230,23 +232,6 @@ func TestRecoverTakenOver(t *testing.T) {
 		if n, err := sessions.Recover(t.Context()); n != 1 || err != nil {
 			t.Errorf("%s: Recover once its process has gone: %d, %v", name, n, err)
 		}
-	}
-}
-
-// takeOver has a process take a session over that has the fence of another one.
-func takeOver(t *testing.T, bus *eventbus.Bus, path event.Path, ev event.SessionResumed) {
-	t.Helper()
-	var fence uint64
-	for e, err := range bus.Log(t.Context(), path) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Kind == eventbus.FenceKind {
-			fence = e.Seq
-		}
-	}
-	if _, err := bus.TakeOver(t.Context(), path, fence, ev); err != nil {
-		t.Fatal(err)
 	}
 }
 

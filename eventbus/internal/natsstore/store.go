@@ -118,7 +118,7 @@ func Open(ctx context.Context, opts *Options) (*Store, error) {
 func checkVersion(version string) error {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 11 {
-		return fmt.Errorf("the server is nats-server %s: use 2.11 or newer, which can refuse what comes from a process that another one has taken for gone", version)
+		return fmt.Errorf("nats-server %s is too old: use 2.11 or newer, which can refuse the events of a process that has lost its session", version)
 	}
 	return nil
 }

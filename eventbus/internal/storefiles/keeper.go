@@ -44,9 +44,9 @@ type Keeper struct {
 	once    sync.Once // for damaged
 	ledger  ledger
 	seen    map[string]*seen
-	changed bool // the ledger, since it was written
-	closing bool // the server has stopped
-	buf     []byte
+	changed bool   // the ledger, since it was written
+	closing bool   // the server has stopped
+	buf     []byte // see [Keeper.readFrom]
 	cancel  context.CancelFunc
 	done    chan struct{}
 }
