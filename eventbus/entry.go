@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
 // maxDelta bounds the text of deltas that are joined to one, in bytes.
@@ -27,9 +28,10 @@ type entry struct {
 	last    bool // of its session: the store takes one
 	stored  bool // as far as a repair has found
 
-	again   bool      // it may have been sent before, to a cluster
-	stuck   time.Time // when the cluster first said of its id that it is on its way already
-	renamed int       // how often it got another id: see [staleID]
+	again    bool      // it may have been sent before, to a cluster
+	stuck    time.Time // when the cluster first said of its id that it is on its way already
+	renamed  int       // how often it got another id: see [staleID]
+	nameless bool      // it may have been sent without an id
 }
 
 // delta is an [event.ContentDelta] or an [event.ReasoningDelta], or several that
@@ -89,13 +91,18 @@ func (e *entry) message(buf []byte) (data, next []byte) {
 }
 
 // header returns the headers that the entry needs: with an id, by which the store drops a
-// second copy, if ids are asked for.
-func (e *entry) header(ids bool) nats.Header {
+// second copy, if ids are asked for. It is valid until the next call.
+func (e *entry) header(ids bool, batch string) nats.Header {
 	var h nats.Header
 	if guard := e.guard(); guard != nil {
 		h = guard.unfenced()
+		delete(h, natsstore.BatchHeader)
+		if batch != "" { // see [Bus.endBatch]
+			h[natsstore.BatchHeader] = []string{batch}
+		}
 	}
 	if !ids {
+		e.nameless = true
 		return h
 	}
 	h = maps.Clone(h)
@@ -108,16 +115,25 @@ func (e *entry) header(ids bool) nats.Header {
 
 // id returns the entry's message id. It ends in the entry's number, so that a reader
 // can tell that none is missing.
-func (e *entry) id() string {
+func (e *entry) id() string { return e.idAfter(e.renamed) }
+
+// idAfter returns the id that the entry has after it got another one some times.
+func (e *entry) idAfter(renamed int) string {
 	prefix := e.p.idPrefix()
-	if e.renamed > 0 {
-		prefix = prefix[:len(prefix)-1] + strings.Repeat("R", e.renamed) + "."
+	if renamed > 0 {
+		prefix = prefix[:len(prefix)-1] + strings.Repeat("R", renamed) + "."
 	}
 	return prefix + strconv.FormatUint(e.number, 10)
 }
 
-// is reports whether the entry is stored as a message with this content.
-func (e *entry) is(data []byte) bool {
+// is reports whether a message is the entry, as far as it was sent. Another publisher of the
+// session has other ids. Without ids, which is what the process sends that has the store
+// open, none is between the last acknowledged entry and a fence.
+func (e *entry) is(m *stored) bool {
+	known := m.ID == "" && e.nameless
+	for n := 0; n <= e.renamed && !known; n++ {
+		known = m.ID == e.idAfter(n)
+	}
 	own, _ := e.message(nil)
-	return bytes.Equal(own, data)
+	return known && bytes.Equal(own, m.Data)
 }

@@ -17,7 +17,7 @@ func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*e
 	return b.payloads.put(ctx, sessionID, data)
 }
 
-// QueueBehindRefused has an entry and the end of a session's publisher queued, and behind
+// QueueBehindRefused has entries and the end of a session's publisher queued, and behind
 // them an entry of another one, as for a cluster. Before any is sent the first publisher
 // is refused.
 func QueueBehindRefused(ctx context.Context, refused, other *Publisher) error {
@@ -25,7 +25,7 @@ func QueueBehindRefused(ctx context.Context, refused, other *Publisher) error {
 	w.mu.Lock()
 	w.cluster, w.sending = true, true
 	w.mu.Unlock()
-	err := errors.Join(refused.Publish(ctx, event.Usage{}), refused.putEnd(ctx, event.SessionEnd{Status: "completed"}), other.Publish(ctx, event.Usage{}))
+	err := errors.Join(refused.Publish(ctx, event.Usage{}), refused.Publish(ctx, event.Usage{}), refused.putEnd(ctx, event.SessionEnd{Status: "completed"}), other.Publish(ctx, event.Usage{}))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_ = refused.end(ErrEnded)

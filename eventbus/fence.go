@@ -1,11 +1,14 @@
 package eventbus
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -16,9 +19,11 @@ import (
 
 // A fence is an entry of a session's log. It has a subject of its own, and most sessions have
 // none. The store refuses an event of a session if there is a later fence than its publisher
-// knows. It refuses the first event of a session right below it, too. So once a process has
-// stored a fence, nothing is stored any more for those who had the session before. The process
-// checks whether the session has ended. If it has not, the process ends it, or goes on with it.
+// knows. It refuses the first event of a session right below it, too. It checks that for the
+// first entry of a batch, which names the batch. Who has stored a fence ends the batch that may
+// be on its way. From then on nothing is stored for those who had the session before. The
+// process checks whether the session has ended. If it has not, the process ends it, or goes on
+// with it.
 
 // FenceKind is the kind of the entries of a session's log that are fences.
 const FenceKind = "fence"
@@ -65,7 +70,7 @@ func (b *Bus) fence(ctx context.Context, p *Publisher, path event.Path, owner, b
 	if err != nil {
 		return err
 	}
-	_, err = p.storeFence(ctx, Fence{Owner: owner, By: by}, p.fenceSubject, last)
+	_, _, err = b.fenceOff(ctx, p, Fence{Owner: owner, By: by}, p.fenceSubject, last)
 	return err
 }
 
@@ -79,49 +84,134 @@ func (b *Bus) Take(ctx context.Context, path event.Path, known uint64, owner, by
 	if err != nil {
 		return nil, err
 	}
-	for f := (Fence{Owner: owner, By: by}); ; {
-		p.known, err = b.takeUnended(ctx, p, path, known, f)
+	f, began := Fence{Owner: owner, By: by}, time.Now()
+	for {
+		fenced, again, err := b.takeUnended(ctx, p, path, known, f)
 		switch {
-		case err == nil:
-			return p, nil
-		case !IsConflict(err) || ctx.Err() != nil:
+		case IsConflict(err) && ctx.Err() == nil: // Another process publishes in it. The next attempt is behind a fence.
+			pause(ctx, repairPause)
+			fenced, _, err = b.fenceOff(ctx, p, f, p.fenceSubject, known)
+			if again = true; IsConflict(err) {
+				continue
+			}
+		case errors.Is(err, errBehind) && ctx.Err() == nil && time.Since(began) < p.writer.store.AckTimeout():
+			pause(ctx, behindPause)
+			continue
+		}
+		if err != nil {
 			return nil, fmt.Errorf("taking session %s: %w", p.sessionID, err)
 		}
-		// Another process publishes in it. The next attempt is behind a fence.
-		pause(ctx, repairPause)
-		fenced, err := p.storeFence(ctx, f, p.fenceSubject, known)
-		if err == nil {
-			known = fenced
-		} else if !IsConflict(err) {
-			return nil, fmt.Errorf("taking session %s: %w", p.sessionID, err)
+		known = fenced
+		if !again {
+			p.known = known
+			return p, nil
 		}
 	}
 }
 
 // takeUnended stores a fence if there is none behind known, and the session has not ended.
 // The store refuses it where the session's end, or another event of its turns, is stored
-// between the look and the fence.
-func (b *Bus) takeUnended(ctx context.Context, p *Publisher, path event.Path, known uint64, f Fence) (uint64, error) {
+// between the look and the fence. again: see [Bus.fenceOff].
+func (b *Bus) takeUnended(ctx context.Context, p *Publisher, path event.Path, known uint64, f Fence) (seq uint64, again bool, err error) {
 	turn := uint64(0)
 	last, err := lastOf(ctx, b.events, []string{p.turnSubject})
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if last != nil {
 		turn = last.Sequence
 	}
 	end, err := b.last(ctx, path, event.SessionEnd{}.Type())
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	fence, _, err := p.lastFence(ctx)
-	if err == nil && (end.Seq > 0 || fence != known) {
+	switch {
+	case err != nil:
+	case end.Seq > 0, fence > known, fence < known && !p.writer.cluster:
 		err = ErrEnded
+	case fence < known:
+		err = errBehind
 	}
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return p.storeFence(ctx, f, p.turnSubject, turn)
+	return b.fenceOff(ctx, p, f, p.turnSubject, turn)
+}
+
+// fenceOff is [Publisher.storeFence], after which nothing more is stored of what others have
+// sent. again: something may have been stored behind the fence.
+func (b *Bus) fenceOff(ctx context.Context, p *Publisher, f Fence, subject string, behind uint64) (seq uint64, again bool, err error) {
+	if seq, err = p.storeFence(ctx, f, subject, behind); err == nil {
+		again, err = b.endBatch(ctx, p, seq)
+	}
+	return seq, again, err
+}
+
+// endBatch ends the batch of another process of which entries of a session may still have been
+// on their way when a fence was stored. The store has checked the fences for the first of them
+// alone, which names the batch. ended: that was not known to have ended before.
+func (b *Bus) endBatch(ctx context.Context, p *Publisher, fence uint64) (ended bool, err error) {
+	w := p.writer
+	ctx, cancel := context.WithTimeout(ctx, w.store.AckTimeout())
+	defer cancel()
+	batch, err := b.lastBatch(ctx, p, fence)
+	if err != nil || !w.mayRun(batch) {
+		return false, err
+	}
+	for {
+		conn, err := w.store.PublishConn(ctx)
+		if err == nil {
+			err = conn.EndBatch(ctx, batch, p.fenceSubject)
+		}
+		if err == nil {
+			w.hasEnded(batch)
+			return true, nil
+		}
+		if ctx.Err() != nil || !w.mayPass(err) {
+			return false, fmt.Errorf("ending a batch: %w", err)
+		}
+		pause(ctx, repairPause)
+	}
+}
+
+// batchRange is the first range, in sequence numbers, in which the last batch of a session is
+// looked for.
+const batchRange = 1024
+
+// lastBatch returns the id of the last batch with entries of a session before a fence; empty
+// if none can be on its way.
+func (b *Bus) lastBatch(ctx context.Context, p *Publisher, fence uint64) (id string, err error) {
+	last, err := lastOf(ctx, b.events, []string{p.subject + ".*", p.entrySubject})
+	if err != nil {
+		return "", err
+	}
+	near := fence
+	if last != nil { // a server of a cluster may know of an older one: there may be more behind it
+		near = min(fence, last.Sequence)
+	}
+	for size := uint64(batchRange); ; {
+		from, entries, all := near-min(near, size), 0, false
+		_, err = b.reader.replay(ctx, b.events, []string{p.subject + ".*", p.entrySubject, p.fenceSubject}, from, fence, func(m *stored) (bool, error) {
+			if all = m.Seq == fence; m.Subject != p.fenceSubject {
+				entries++
+				id = cmp.Or(m.Batch, id)
+			}
+			return true, nil
+		})
+		switch {
+		case err != nil:
+			return "", err
+		case !all && ctx.Err() != nil:
+			return "", errBehind
+		case !all: // a server is behind
+			pause(ctx, behindPause)
+		case id != "" || entries >= batchEntries || from == 0:
+			return id, nil
+		default:
+			size *= 16
+		}
+	}
 }
 
 // TakeOver is [Bus.Take] by a process that goes on with the session, and publishes that.
@@ -214,8 +304,7 @@ func (e *entry) guard() *Publisher {
 }
 
 // unfenced returns the headers by which the store refuses a message if there is a later fence
-// than p knows.
-// They are not changed. Whoever sends calls it, one at a time.
+// than p knows. Whoever sends calls it, one at a time.
 func (p *Publisher) unfenced() nats.Header {
 	if p.expected == nil {
 		p.expected = expect(p.fenceSubject, p.known)

@@ -161,7 +161,7 @@ func (w *writer) mendOnce(ctx context.Context) error {
 		w.connect(conn)
 		return nil
 	}
-	if err := conn.Fence(ctx, f.batch, f.entries[0].subject); err != nil {
+	if err := conn.EndBatch(ctx, f.batch.ID(), f.entries[0].subject); err != nil {
 		return fmt.Errorf("ending a batch: %w", err)
 	}
 	last, fenced, err := w.find(ctx, f)
@@ -272,6 +272,7 @@ func (w *writer) unanswered(waited time.Duration) error {
 }
 
 // find marks which entries of a flight are stored: of each publisher the first ones.
+// Another process may have stored the same on the same subject, behind a fence of its own.
 // It returns the sequence number of the last one, and the publishers that have a later
 // fence than they know.
 func (w *writer) find(ctx context.Context, f *flight) (last uint64, fenced map[*Publisher]bool, err error) {
@@ -296,7 +297,7 @@ func (w *writer) find(ctx context.Context, f *flight) (last uint64, fenced map[*
 			case m.Seq <= p.known || fenced[p]: // it is another publisher's
 			case m.Subject == p.fenceSubject:
 				fenced[p] = true
-			case len(next) > 0 && next[0].subject == m.Subject && next[0].is(m.Data):
+			case len(next) > 0 && next[0].subject == m.Subject && next[0].is(m):
 				next[0].stored, left[p], last = true, next[1:], m.Seq
 				return true, nil
 			}

@@ -1,8 +1,10 @@
 package eventbus_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -116,12 +118,76 @@ func TestTakeBusy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			taken := len(replay(t, ending, path, 0))
 			publishing.Wait()
-			behind := replay(t, ending, path, p.Fence())
-			if err := p.End(t.Context(), event.SessionEnd{Status: "interrupted"}); err != nil || len(behind) > 0 {
-				t.Errorf("%v, and %d events are behind the fence", err, len(behind))
+			if err := p.End(t.Context(), event.SessionEnd{Status: "interrupted"}); err != nil {
+				t.Error(err)
+			}
+			if stored := replay(t, ending, path, 0); len(stored) != taken+1 || !stored[taken].Ends() {
+				t.Errorf("it had %d events when it was taken, and has %d with its end", taken, len(stored))
 			}
 		})
+	}
+}
+
+// TestTakeMidBatch: a session is taken from its process and ended while half of a batch is on
+// its way. The other half, which arrives later, is not stored.
+func TestTakeMidBatch(t *testing.T) {
+	srv := natstest.Start(t, server.Options{})
+	line := newLine(t, srv.Addr().String())
+	running, ending := openURL(t, "nats://"+line.Addr()), openURL(t, srv.ClientURL())
+	path, kept := event.Path{{SessionID: "ses_half"}}, event.Path{{SessionID: "ses_kept"}}
+	owner, other := publisher(t, running, path), publisher(t, running, kept)
+	if err := errors.Join(owner.Publish(t.Context(), event.Usage{}), owner.Flush(t.Context())); err != nil { // it is connected
+		t.Fatal(err)
+	}
+	queued, half, taken := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	line.Watch(func(sent []byte) {
+		<-queued
+		if bytes.Contains(sent, []byte(".fail.100.")) { // of a batch
+			once.Do(func() { close(half) })
+			<-taken
+		}
+	})
+	const each = 120
+	for i := range each {
+		ev := event.ToolCallEnd{ToolCallID: fmt.Sprint(i), Result: strings.Repeat("x", 1000)}
+		if err := errors.Join(owner.Publish(t.Context(), ev), other.Publish(t.Context(), ev)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(queued)
+	<-half
+	seen := 0
+	for _, err := range ending.Follow(t.Context(), path, &eventbus.FollowOptions{Live: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen++; seen == 2 { // the batch has begun
+			break
+		}
+	}
+	p, err := ending.Take(t.Context(), path, 0, "boot_owner", "boot_ending")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(replay(t, ending, path, 0))
+	if err := p.End(t.Context(), event.SessionEnd{Status: "interrupted"}); err != nil {
+		t.Error(err)
+	}
+	close(taken)
+	if err := owner.Flush(t.Context()); !errors.Is(err, eventbus.ErrEnded) {
+		t.Errorf("flushing what was taken: %v, want ErrEnded", err)
+	}
+	if err := other.Flush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if stored := replay(t, ending, path, 0); before < 2 || before > each || len(stored) != before+1 || !stored[before].Ends() {
+		t.Errorf("it had %d events when it was taken, and has %d with its end", before, len(stored))
+	}
+	if stored := replay(t, ending, kept, 0); len(stored) != each {
+		t.Errorf("of the other session %d events are stored, want %d", len(stored), each)
 	}
 }
 

@@ -44,24 +44,45 @@ type writer struct {
 	mu       sync.Mutex
 	closed   bool
 	queue    []*entry
-	bytes    int           // of the queue
-	flight   *flight       // on its way; nil means none is
-	sending  bool          // somebody sends, and takes what is queued meanwhile
-	idle     sync.Cond     // nobody does any more
-	scratch  []byte        // memory that each message is written into, one after the other
-	room     chan struct{} // closed when half of the queue is free; nil means it has not been full since
-	batches  bool          // the stream accepts batches
-	flights  uint64        // how many were taken from the queue
-	cluster  bool          // of several servers
-	acked    uint64        // sequence number in the stream: the flight is behind it
-	refusing time.Time     // since when nothing has been acknowledged; zero means all is well
-	watching bool          // a timer runs
+	bytes    int             // of the queue
+	flight   *flight         // on its way; nil means none is
+	sending  bool            // somebody sends, and takes what is queued meanwhile
+	idle     sync.Cond       // nobody does any more
+	scratch  []byte          // memory that each message is written into, one after the other
+	room     chan struct{}   // closed when half of the queue is free; nil means it has not been full since
+	batches  bool            // the stream accepts batches
+	flights  uint64          // how many were taken from the queue
+	cluster  bool            // of several servers
+	acked    uint64          // sequence number in the stream: the flight is behind it
+	refusing time.Time       // since when nothing has been acknowledged; zero means all is well
+	watching bool            // a timer runs
+	over     map[string]bool // ids of batches of others that were ended
 
 	conn      *natsstore.PublishConn
 	leave     func()   // conn's end no longer calls lost
 	broken    bool     // the flight is to be repaired, or conn to be replaced, before anything is sent
 	repairing *repair  // the one that runs
 	spare     []*entry // memory for the next flight
+}
+
+// maxOver bounds the memory of a writer for ids of batches.
+const maxOver = 1000
+
+// mayRun reports whether it is not known that a batch has ended. One without id has none.
+func (w *writer) mayRun(batch string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return batch != "" && !w.over[batch]
+}
+
+// hasEnded notes that a batch has ended.
+func (w *writer) hasEnded(batch string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over == nil || len(w.over) >= maxOver { // one that is not known is ended again
+		w.over = make(map[string]bool)
+	}
+	w.over[batch] = true
 }
 
 // flight is a batch on its way.
@@ -260,6 +281,11 @@ func (w *writer) next() *flight {
 		if len(entries) >= limit || len(entries) > 0 && size+e.size() > batchBytes {
 			break
 		}
+		if e.orphaned(); e.p.err != nil { // it is not sent
+			taken++
+			size += e.size()
+			continue
+		}
 		e.first = e.p.flight != w.flights
 		if guard := e.guard(); w.cluster && guard != nil {
 			if guards[guard] {
@@ -272,10 +298,8 @@ func (w *writer) next() *flight {
 		if e.p.tail == e { // it is as it is from now on
 			e.p.tail = nil
 		}
-		if e.orphaned(); e.p.err == nil {
-			e.p.flight = w.flights
-			entries = append(entries, e)
-		}
+		e.p.flight = w.flights
+		entries = append(entries, e)
 	}
 	w.take(taken, size)
 	w.spare = entries
@@ -316,7 +340,7 @@ func (w *writer) send(f *flight) (at int, err error) {
 	ids := !w.store.Leads()
 	for i, e := range f.entries {
 		data, w.scratch = e.message(w.scratch)
-		if err := f.batch.Send(e.subject, e.header(ids), data); err != nil {
+		if err := f.batch.Send(e.subject, e.header(ids, f.batch.ID()), data); err != nil {
 			return i + 1, err
 		}
 	}

@@ -100,28 +100,44 @@ func (b *Batch) reply(c *PublishConn, number int, op byte) string {
 	return string(append(s, batchSuffix...))
 }
 
-// Fence ends a batch that may have been sent on another connection: when it
-// returns nil, none of its messages that are still on their way is stored any
-// more. subject is one of the stream. It has no effect on a batch of which nothing
-// has arrived.
-func (c *PublishConn) Fence(ctx context.Context, b *Batch, subject string) error {
+// BatchHeader is a header with the id of the batch in which a message was sent.
+const BatchHeader = "Agentworker-Batch"
+
+// ID returns what identifies the batch in [PublishConn.EndBatch]; empty means it is a
+// single message.
+func (b *Batch) ID() string {
 	if b.size == 1 {
+		return ""
+	}
+	return b.id
+}
+
+// behindAll is a number behind those of all messages of a batch.
+const behindAll = 1 << 20
+
+// EndBatch ends a batch that may have been sent on another connection, or by another
+// process: when it returns nil, none of its messages that are still on their way is
+// stored any more. subject is one of the stream. It has no effect on a batch of which
+// nothing has arrived.
+func (c *PublishConn) EndBatch(ctx context.Context, id, subject string) error {
+	if id == "" {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, AttemptTimeout)
 	defer stop()
 	answer := make(chan Result, 1)
-	fence, number := &Batch{conn: c, id: b.id, done: func(r Result) {
+	end := &Batch{conn: c, id: id, done: func(r Result) {
 		select {
 		case answer <- r:
 		default: // there is one, or nobody waits any more: the answers of other batches are behind this one
 		}
-	}}, b.size+1
+	}}
+	defer c.forget(end)
 	for {
 		c.mu.Lock()
-		c.batches[b.id] = fence
+		c.batches[id] = end
 		c.mu.Unlock()
-		if err := c.conn.PublishRequest(subject, b.reply(c, number, batchEnd), nil); err != nil {
+		if err := c.conn.PublishRequest(subject, end.reply(c, behindAll, batchEnd), nil); err != nil {
 			return err
 		}
 		select {
@@ -130,7 +146,7 @@ func (c *PublishConn) Fence(ctx context.Context, b *Batch, subject string) error
 			switch {
 			case !errors.As(r.Err, &refused):
 				return r.Err
-			case r.At != number: // it is about another message, which was refused
+			case r.At != behindAll: // it is about another message, which was refused
 			case refused.ErrorCode == codeBatchUnknown || refused.ErrorCode == codeBatchDisabled:
 				return nil
 			default:

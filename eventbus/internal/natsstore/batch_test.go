@@ -138,7 +138,7 @@ func TestBatchRefused(t *testing.T) {
 			if refused := (*jetstream.APIError)(nil); r.At != at || !errors.As(r.Err, &refused) || natsstore.Unordered(r.Err) {
 				t.Errorf("message %d is %s: %+v", at, what, r)
 			}
-			if err := b.conns[0].Fence(t.Context(), batch, "s.x"); err != nil {
+			if err := b.conns[0].EndBatch(t.Context(), batch.ID(), "s.x"); err != nil {
 				t.Errorf("message %d is %s: the fence: %v", at, what, err)
 			}
 			b.single(0, "next")
@@ -185,7 +185,7 @@ func TestFence(t *testing.T) {
 	batch, _ := b.begin(0, 5)
 	b.send(batch, "1", "2")
 	b.single(0, "between") // the two have arrived
-	if err := b.conns[1].Fence(t.Context(), batch, "s.x"); err != nil {
+	if err := b.conns[1].EndBatch(t.Context(), batch.ID(), "s.x"); err != nil {
 		t.Fatal(err)
 	}
 	b.send(batch, "3", "4", "5")
@@ -207,7 +207,7 @@ func TestFenceBehindRefused(t *testing.T) {
 			t.Fatalf("%+v, want that message 2 is too large", r)
 		}
 		b.send(batch, "3", large)
-		if err := b.conns[0].Fence(t.Context(), batch, "s.x"); err != nil {
+		if err := b.conns[0].EndBatch(t.Context(), batch.ID(), "s.x"); err != nil {
 			t.Fatal(err)
 		}
 		b.send(batch, "5")
@@ -241,7 +241,7 @@ func TestBatchDisabled(t *testing.T) {
 	if r := <-result; !natsstore.NoBatches(r.Err) || !natsstore.Unordered(r.Err) {
 		t.Errorf("%+v", r)
 	}
-	if err := conn.Fence(t.Context(), batch, "s.x"); err != nil {
+	if err := conn.EndBatch(t.Context(), batch.ID(), "s.x"); err != nil {
 		t.Error(err)
 	}
 }

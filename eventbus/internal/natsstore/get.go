@@ -132,7 +132,7 @@ func directMessage(m *nats.Msg) (*Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading an answer of the event store: %w", err)
 	}
-	return &Message{m.Header.Get(jetstream.SubjectHeader), seq, at, m.Data}, nil
+	return newMessage(m, m.Header.Get(jetstream.SubjectHeader), seq, at), nil
 }
 
 // answerError is the error for a status that is no part of an answer.

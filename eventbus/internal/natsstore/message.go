@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Message is a message as a stream has it. Its readers share it, and must not
@@ -15,12 +16,18 @@ type Message struct {
 	Seq     uint64
 	Time    time.Time // when it was stored
 	Data    []byte
+	ID      string // its message id, if it has one
+	Batch   string // what its [BatchHeader] says
+}
+
+func newMessage(m *nats.Msg, subject string, seq uint64, at time.Time) *Message {
+	return &Message{subject, seq, at, m.Data, m.Header.Get(jetstream.MsgIDHeader), m.Header.Get(BatchHeader)}
 }
 
 // Size is how much memory the message takes, about.
 func (m *Message) Size() int { return len(m.Data) + len(m.Subject) + messageSize }
 
-const messageSize = 128 // without its content, the buffers of the library included
+const messageSize = 160 // without its content, the buffers of the library included
 
 // delivery returns a message that a consumer has delivered, and the number that the
 // consumer has given it, counted from 1. Its reply subject tells:
@@ -40,14 +47,14 @@ func delivery(m *nats.Msg) (msg *Message, number, pending uint64, err error) {
 		ns, err3 := strconv.ParseInt(fields[5], 10, 64)
 		pending, err4 := strconv.ParseUint(fields[6], 10, 64)
 		if err1 == nil && err2 == nil && err3 == nil && err4 == nil {
-			return &Message{m.Subject, seq, time.Unix(0, ns), m.Data}, number, pending, nil
+			return newMessage(m, m.Subject, seq, time.Unix(0, ns)), number, pending, nil
 		}
 	}
 	meta, err := m.Metadata() // knows the longer forms too
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	return &Message{m.Subject, meta.Sequence.Stream, meta.Timestamp, m.Data}, meta.Sequence.Consumer, meta.NumPending, nil
+	return newMessage(m, m.Subject, meta.Sequence.Stream, meta.Timestamp), meta.Sequence.Consumer, meta.NumPending, nil
 }
 
 // status returns the status that the server sends in place of a message, and its
