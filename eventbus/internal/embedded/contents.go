@@ -51,8 +51,9 @@ func (l *leader) Messages(stream string) (*storefiles.Messages, error) {
 	case info.StreamInfo == nil:
 		return nil, errors.New("the server does not say what the stream " + stream + " has")
 	}
-	has := &storefiles.Messages{Range: storefiles.Range{First: info.State.FirstSeq, Last: info.State.LastSeq}, Deleted: info.State.Deleted}
-	if lost := info.State.Lost; lost != nil && l.srvLog.missed(stream) {
+	state := &info.State
+	has := &storefiles.Messages{Range: storefiles.Range{First: state.FirstSeq, Last: state.LastSeq}, Count: state.Msgs, Deleted: state.Deleted}
+	if lost := state.Lost; lost != nil && l.srvLog.missed(stream) {
 		has.Lost = lost.Msgs
 	}
 	return has, nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"time"
 )
 
 // try finds out which of the blocks that have changed were damaged, and accepts the
@@ -95,7 +96,7 @@ func (k *Keeper) judge(name string, r Range, suspects []string) (map[string]*ver
 	}
 	has := &Messages{}
 	if ask && !k.closing { // else it can't be asked any more
-		if has, err = k.server.Messages(name); err != nil {
+		if has, err = k.messages(name); err != nil {
 			return nil, err
 		}
 	}
@@ -105,6 +106,23 @@ func (k *Keeper) judge(name string, r Range, suspects []string) (map[string]*ver
 		}
 	}
 	return verdicts, nil
+}
+
+// settleTime is how long a server may take to count its messages anew, and settlePause the
+// pause between two looks. It takes a millisecond, once it has a processor.
+const (
+	settleTime  = time.Second
+	settlePause = 5 * time.Millisecond
+)
+
+// messages returns what a stream of the server has, once its counts agree.
+func (k *Keeper) messages(name string) (*Messages, error) {
+	for began := time.Now(); ; time.Sleep(settlePause) {
+		has, err := k.server.Messages(name)
+		if err != nil || has.settled() || time.Since(began) >= settleTime {
+			return has, err
+		}
+	}
 }
 
 // decide finds out what happened to a block, by what it was, how far it was read while it

@@ -15,9 +15,15 @@ type Server interface {
 // Messages is what a stream of a server has.
 type Messages struct {
 	Range
+	Count   uint64   // how many it has, as it counts them
 	Deleted []uint64 // the numbers between First and Last that it does not have, ascending
 	Lost    []uint64 // those of them that it has found missing in its files, ascending
 }
+
+// settled reports whether the counts agree. A server that has found a file missing says of its
+// messages at once that it does not have them. That they are lost it says a moment later, when
+// it has counted anew.
+func (m *Messages) settled() bool { return m.First+m.Count+uint64(len(m.Deleted)) == m.Last+1 }
 
 // missing returns the messages above after, and up to upTo, that are not in has, which is
 // ascending.

@@ -79,7 +79,7 @@ func (s *testServer) Messages(stream string) (*Messages, error) {
 	if info.StreamInfo == nil {
 		return nil, info.ToError()
 	}
-	has := &Messages{Range: Range{info.State.FirstSeq, info.State.LastSeq}, Deleted: info.State.Deleted}
+	has := &Messages{Range: Range{info.State.FirstSeq, info.State.LastSeq}, Count: info.State.Msgs, Deleted: info.State.Deleted}
 	if info.State.Lost != nil {
 		has.Lost = info.State.Lost.Msgs
 	}
