@@ -19,11 +19,11 @@ import (
 
 // A fence is an entry of a session's log. It has a subject of its own, and most sessions have
 // none. The store refuses an event of a session if there is a later fence than its publisher
-// knows. It refuses the first event of a session right below it, too. It checks that for the
-// first entry of a batch, which names the batch. Who has stored a fence ends the batch that may
-// be on its way. From then on nothing is stored for those who had the session before. The
-// process checks whether the session has ended. If it has not, the process ends it, or goes on
-// with it.
+// knows. It refuses the first event of a session right below it, too. Of the entries of a
+// session in one batch, only the first has that check. It also names the batch. So once a
+// process has stored a fence, and ended the batch that may be on its way, nothing is stored any
+// more for those who had the session before. The process checks whether the session has ended.
+// If it has not, the process ends it, or goes on with it.
 
 // FenceKind is the kind of the entries of a session's log that are fences.
 const FenceKind = "fence"
