@@ -47,7 +47,8 @@ func TestLog(t *testing.T) {
 		}
 	}
 	mark := func(what string) { // all before it has been read, and logged
-		put(t, file("mark"), agent(what, "x"))
+		put(t, file("mark")+".new", agent(what, "x"))
+		must(t, os.Rename(file("mark")+".new", file("mark"))) // it is never read in part
 		l.until(what+" is read", func(s *agentdefs.Snapshot) bool { d, _ := s.Agent("mark"); return d != nil && d.Description == what })
 	}
 	expect("the start", "level=INFO msg=\"agent file\" finding=\".agents/agents/a.md:3:26: error: ")

@@ -28,7 +28,7 @@ type entry struct {
 	last    bool // of its session: the store takes one
 	stored  bool // as far as a repair has found
 
-	again    bool      // it may have been sent before, to a cluster
+	again    bool      // it may have been sent before
 	stuck    time.Time // when the cluster first said of its id that it is on its way already
 	renamed  int       // how often it got another id: see [staleID]
 	nameless bool      // it may have been sent without an id

@@ -120,8 +120,11 @@ func (b *Bus) takeUnended(ctx context.Context, p *Publisher, path event.Path, kn
 	}
 	if last != nil {
 		turn = last.Sequence
+		if raw, err := event.Strip(last.Data, len(path)-1); err == nil && event.TypeOf(raw) == (event.SessionEnd{}).Type() {
+			return 0, false, ErrEnded
+		}
 	}
-	end, err := b.last(ctx, path, event.SessionEnd{}.Type())
+	end, err := b.last(ctx, path, event.SessionEnd{}.Type()) // old workers had another subject for it
 	if err != nil {
 		return 0, false, err
 	}
@@ -148,7 +151,7 @@ func (b *Bus) fenceOff(ctx context.Context, p *Publisher, f Fence, subject strin
 	return seq, again, err
 }
 
-// endBatch ends the batch of another process of which entries of a session may still have been
+// endBatch ends the batch, of another process or this one, of which entries of a session may still have been
 // on their way when a fence was stored. The store has checked the fences for the first of them
 // alone, which names the batch. ended: that was not known to have ended before.
 func (b *Bus) endBatch(ctx context.Context, p *Publisher, fence uint64) (ended bool, err error) {
@@ -158,6 +161,12 @@ func (b *Bus) endBatch(ctx context.Context, p *Publisher, fence uint64) (ended b
 	batch, err := b.lastBatch(ctx, p, fence)
 	if err != nil || !w.mayRun(batch) {
 		return false, err
+	}
+	for w.sends(batch) { // it is this process's own, and ends by itself: there may be entries of other sessions in it
+		if ctx.Err() != nil {
+			return false, fmt.Errorf("ending a batch: %w", context.Cause(ctx))
+		}
+		pause(ctx, repairPause)
 	}
 	for {
 		conn, err := w.store.PublishConn(ctx)
@@ -202,6 +211,8 @@ func (b *Bus) lastBatch(ctx context.Context, p *Publisher, fence uint64) (id str
 		switch {
 		case err != nil:
 			return "", err
+		case !all && !p.writer.cluster: // the session was deleted meanwhile
+			return "", nil
 		case !all && ctx.Err() != nil:
 			return "", errBehind
 		case !all: // a server is behind
@@ -292,12 +303,13 @@ func (e *entry) orphaned() {
 // The first entry of a session in a batch has a guard. The store can't check each: a cluster
 // refuses what expects something of a subject that another entry on its way expects something
 // of. The first of all entries of a session below another one is guarded by the fences of that
-// one, and the second one by its own.
+// one, and the second one by its own. One that may have been sent before has a guard, too: the
+// store skips the first entry unchecked where that is a duplicate.
 func (e *entry) guard() *Publisher {
 	switch {
 	case e.opens():
 		return e.p.above
-	case e.first || e.number == 2 && e.p.above != nil:
+	case e.first || e.again || e.number == 2 && e.p.above != nil:
 		return e.p
 	}
 	return nil

@@ -220,7 +220,7 @@ func (w *writer) again(f *flight, last uint64) {
 			e.p.acknowledge(e)
 			w.refusing = time.Time{}
 		case e.p.err == nil:
-			e.again = w.cluster
+			e.again = true
 			rest = append(rest, e)
 			w.bytes += e.size()
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
 )
@@ -130,19 +132,33 @@ func TestTakeBusy(t *testing.T) {
 	}
 }
 
-// TestTakeMidBatch: a session is taken from its process and ended while half of a batch is on
-// its way. The other half, which arrives later, is not stored.
-func TestTakeMidBatch(t *testing.T) {
+// midBatch is a process of which half of a batch is on its way, with the events of two sessions.
+type midBatch struct {
+	srv             *server.Server
+	running, ending *eventbus.Bus // of the process, and of another one
+	path, kept      event.Path
+	owner, other    *eventbus.Publisher // of path, and of kept
+	release         func()              // lets the other half arrive
+}
+
+// midEach is how many events each session of a midBatch has, but for the first one of path.
+const midEach = 120
+
+func newMidBatch(t *testing.T) *midBatch {
 	srv := natstest.Start(t, server.Options{})
 	line := newLine(t, srv.Addr().String())
-	running, ending := openURL(t, "nats://"+line.Addr()), openURL(t, srv.ClientURL())
-	path, kept := event.Path{{SessionID: "ses_half"}}, event.Path{{SessionID: "ses_kept"}}
-	owner, other := publisher(t, running, path), publisher(t, running, kept)
-	if err := errors.Join(owner.Publish(t.Context(), event.Usage{}), owner.Flush(t.Context())); err != nil { // it is connected
+	h := &midBatch{
+		srv: srv, running: openURL(t, "nats://"+line.Addr()), ending: openURL(t, srv.ClientURL()),
+		path: event.Path{{SessionID: "ses_half"}}, kept: event.Path{{SessionID: "ses_kept"}},
+	}
+	h.owner, h.other = publisher(t, h.running, h.path), publisher(t, h.running, h.kept)
+	if err := errors.Join(h.owner.Publish(t.Context(), event.Usage{}), h.owner.Flush(t.Context())); err != nil { // it is connected
 		t.Fatal(err)
 	}
 	queued, half, taken := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var once sync.Once
+	h.release = sync.OnceFunc(func() { close(taken) })
+	t.Cleanup(h.release)
 	line.Watch(func(sent []byte) {
 		<-queued
 		if bytes.Contains(sent, []byte(".fail.100.")) { // of a batch
@@ -150,17 +166,16 @@ func TestTakeMidBatch(t *testing.T) {
 			<-taken
 		}
 	})
-	const each = 120
-	for i := range each {
+	for i := range midEach {
 		ev := event.ToolCallEnd{ToolCallID: fmt.Sprint(i), Result: strings.Repeat("x", 1000)}
-		if err := errors.Join(owner.Publish(t.Context(), ev), other.Publish(t.Context(), ev)); err != nil {
+		if err := errors.Join(h.owner.Publish(t.Context(), ev), h.other.Publish(t.Context(), ev)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	close(queued)
 	<-half
 	seen := 0
-	for _, err := range ending.Follow(t.Context(), path, &eventbus.FollowOptions{Live: true}) {
+	for _, err := range h.ending.Follow(t.Context(), h.path, &eventbus.FollowOptions{Live: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,27 +183,81 @@ func TestTakeMidBatch(t *testing.T) {
 			break
 		}
 	}
-	p, err := ending.Take(t.Context(), path, 0, "boot_owner", "boot_ending")
+	return h
+}
+
+// checkKept checks that the other session has lost nothing.
+func (h *midBatch) checkKept(t *testing.T) {
+	t.Helper()
+	if err := h.other.Flush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if stored := replay(t, h.ending, h.kept, 0); len(stored) != midEach {
+		t.Errorf("of the other session %d events are stored, want %d", len(stored), midEach)
+	}
+}
+
+// TestTakeMidBatch: a session is taken from its process and ended while half of a batch is on
+// its way. The other half, which arrives later, is not stored.
+func TestTakeMidBatch(t *testing.T) {
+	h := newMidBatch(t)
+	p, err := h.ending.Take(t.Context(), h.path, 0, "boot_owner", "boot_ending")
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := len(replay(t, ending, path, 0))
+	before := len(replay(t, h.ending, h.path, 0))
 	if err := p.End(t.Context(), event.SessionEnd{Status: "interrupted"}); err != nil {
 		t.Error(err)
 	}
-	close(taken)
-	if err := owner.Flush(t.Context()); !errors.Is(err, eventbus.ErrEnded) {
+	h.release()
+	if err := h.owner.Flush(t.Context()); !errors.Is(err, eventbus.ErrEnded) {
 		t.Errorf("flushing what was taken: %v, want ErrEnded", err)
 	}
-	if err := other.Flush(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if stored := replay(t, ending, path, 0); before < 2 || before > each || len(stored) != before+1 || !stored[before].Ends() {
+	if stored := replay(t, h.ending, h.path, 0); before < 2 || before > midEach || len(stored) != before+1 || !stored[before].Ends() {
 		t.Errorf("it had %d events when it was taken, and has %d with its end", before, len(stored))
 	}
-	if stored := replay(t, ending, kept, 0); len(stored) != each {
-		t.Errorf("of the other session %d events are stored, want %d", len(stored), each)
+	h.checkKept(t)
+}
+
+// TestTakeOwnMidBatch: a process takes a session that it has itself while half of a batch is on
+// its way. It waits for the other half, and the answer to the batch reaches who has sent it:
+// else the connection would be given up.
+func TestTakeOwnMidBatch(t *testing.T) {
+	h := newMidBatch(t)
+	connections := connected(t, h.srv)
+	var taking sync.WaitGroup
+	defer taking.Wait()
+	taking.Go(func() {
+		p, err := h.running.Take(t.Context(), h.path, 0, "boot_owner", "boot_owner")
+		if err == nil {
+			err = p.End(t.Context(), event.SessionEnd{Status: "interrupted"})
+		}
+		if err != nil {
+			t.Errorf("taking it: %v", err)
+		}
+	})
+	for bustest.LastFence(t, h.ending, h.path) == 0 {
+		runtime.Gosched()
 	}
+	h.release()
+	taking.Wait()
+	h.checkKept(t)
+	if stored := replay(t, h.ending, h.path, 0); len(stored) < 52 || !stored[len(stored)-1].Ends() { // 50 of the batch at least
+		t.Errorf("%d events are stored", len(stored))
+	}
+	if n := connected(t, h.srv) - connections; n > 0 {
+		t.Errorf("%d new connections", n)
+	}
+}
+
+// connected returns how many connections a server has had.
+func connected(t *testing.T, srv *server.Server) uint64 {
+	t.Helper()
+	state, err := srv.Varz(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state.TotalConnections
 }
 
 // TestFencesKept: fences of a server that was restarted are there.

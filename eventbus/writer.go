@@ -75,6 +75,13 @@ func (w *writer) mayRun(batch string) bool {
 	return batch != "" && !w.over[batch]
 }
 
+// sends reports whether a batch is the one on its way.
+func (w *writer) sends(batch string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.flight != nil && w.flight.batch.ID() == batch
+}
+
 // hasEnded notes that a batch has ended.
 func (w *writer) hasEnded(batch string) {
 	w.mu.Lock()
@@ -275,7 +282,7 @@ func (w *writer) next() *flight {
 	guards := make(map[*Publisher]bool) // of a cluster, which allows each once: see [entry.guard]
 	w.flights++
 	for _, e := range w.queue {
-		if e.again { // see [staleID]
+		if e.again && w.cluster { // see [staleID]
 			limit = 1
 		}
 		if len(entries) >= limit || len(entries) > 0 && size+e.size() > batchBytes {

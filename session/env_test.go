@@ -183,12 +183,16 @@ func newEnvOn(t *testing.T, at eventbus.Options, m model.Model, change func(*ses
 	return e
 }
 
+// open begins a session. Others find it in the store.
 func (e *env) open(spec session.Spec) *session.Session {
 	e.t.Helper()
 	if spec.Agent == "" {
 		spec.Agent = "agent"
 	}
 	s, err := e.Open(e.t.Context(), spec)
+	if err == nil {
+		err = s.AwaitStored(e.t.Context())
+	}
 	if err != nil {
 		e.t.Fatal(err)
 	}

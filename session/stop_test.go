@@ -251,19 +251,6 @@ func TestStopForced(t *testing.T) {
 	}
 }
 
-// awaitBegun returns when it is stored that sessions have begun.
-func awaitBegun(t *testing.T, bus *eventbus.Bus, sessions ...*session.Session) {
-	t.Helper()
-	for _, s := range sessions {
-		for _, err := range bus.Follow(t.Context(), s.Path(), &eventbus.FollowOptions{Live: true}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			break
-		}
-	}
-}
-
 // checkForced checks that a session was stopped, and that its end is the last of its log.
 func checkForced(t *testing.T, bus *eventbus.Bus, sessions *store.Store, path event.Path) {
 	t.Helper()
@@ -294,7 +281,6 @@ func TestStopForcedKilled(t *testing.T) {
 	if out := child.Prompt(t.Context(), "go"); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	awaitBegun(t, e.bus, root, child)
 	for _, s := range []*session.Session{root, child} {
 		if err := e.bus.Fence(t.Context(), s.Path(), session.BootID(runs.Manager), "boot_stopping"); err != nil {
 			t.Fatal(err)
@@ -339,7 +325,6 @@ func TestStopUnknown(t *testing.T) {
 	root := gone.open(session.Spec{})
 	child := gone.open(session.Spec{Parent: root})
 	other := gone.open(session.Spec{})
-	awaitBegun(t, e.bus, child, other)
 	e.expire(gone.Manager)
 	record, err := e.Store().Stop(t.Context(), root.ID(), "alice")
 	if err != nil || record.Status != store.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice; its process has gone") {
