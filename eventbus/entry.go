@@ -117,7 +117,7 @@ func (e *entry) header(ids bool, batch string) nats.Header {
 // can tell that none is missing.
 func (e *entry) id() string { return e.idAfter(e.renamed) }
 
-// idAfter returns the id that the entry has after it got another one some times.
+// idAfter returns the id that the entry has once it was renamed so often.
 func (e *entry) idAfter(renamed int) string {
 	prefix := e.p.idPrefix()
 	if renamed > 0 {
@@ -126,9 +126,9 @@ func (e *entry) idAfter(renamed int) string {
 	return prefix + strconv.FormatUint(e.number, 10)
 }
 
-// is reports whether a message is the entry, as far as it was sent. Another publisher of the
-// session has other ids. Without ids, which is what the process sends that has the store
-// open, none is between the last acknowledged entry and a fence.
+// is reports whether a message is the entry. Another publisher of the session may have stored
+// the same content: its ids differ. The process that runs the store sends without ids. Nobody
+// else does, and its entries end at the next fence.
 func (e *entry) is(m *stored) bool {
 	known := m.ID == "" && e.nameless
 	for n := 0; n <= e.renamed && !known; n++ {

@@ -1,7 +1,6 @@
 package eventbus
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -149,80 +148,6 @@ func (b *Bus) fenceOff(ctx context.Context, p *Publisher, f Fence, subject strin
 		again, err = b.endBatch(ctx, p, seq)
 	}
 	return seq, again, err
-}
-
-// endBatch ends the batch, of another process or this one, of which entries of a session may still have been
-// on their way when a fence was stored. The store has checked the fences for the first of them
-// alone, which names the batch. ended: that was not known to have ended before.
-func (b *Bus) endBatch(ctx context.Context, p *Publisher, fence uint64) (ended bool, err error) {
-	w := p.writer
-	ctx, cancel := context.WithTimeout(ctx, w.store.AckTimeout())
-	defer cancel()
-	batch, err := b.lastBatch(ctx, p, fence)
-	if err != nil || !w.mayRun(batch) {
-		return false, err
-	}
-	for w.sends(batch) { // it is this process's own, and ends by itself: there may be entries of other sessions in it
-		if ctx.Err() != nil {
-			return false, fmt.Errorf("ending a batch: %w", context.Cause(ctx))
-		}
-		pause(ctx, repairPause)
-	}
-	for {
-		conn, err := w.store.PublishConn(ctx)
-		if err == nil {
-			err = conn.EndBatch(ctx, batch, p.fenceSubject)
-		}
-		if err == nil {
-			w.hasEnded(batch)
-			return true, nil
-		}
-		if ctx.Err() != nil || !w.mayPass(err) {
-			return false, fmt.Errorf("ending a batch: %w", err)
-		}
-		pause(ctx, repairPause)
-	}
-}
-
-// batchRange is the first range, in sequence numbers, in which the last batch of a session is
-// looked for.
-const batchRange = 1024
-
-// lastBatch returns the id of the last batch with entries of a session before a fence; empty
-// if none can be on its way.
-func (b *Bus) lastBatch(ctx context.Context, p *Publisher, fence uint64) (id string, err error) {
-	last, err := lastOf(ctx, b.events, []string{p.subject + ".*", p.entrySubject})
-	if err != nil {
-		return "", err
-	}
-	near := fence
-	if last != nil { // a server of a cluster may know of an older one: there may be more behind it
-		near = min(fence, last.Sequence)
-	}
-	for size := uint64(batchRange); ; {
-		from, entries, all := near-min(near, size), 0, false
-		_, err = b.reader.replay(ctx, b.events, []string{p.subject + ".*", p.entrySubject, p.fenceSubject}, from, fence, func(m *stored) (bool, error) {
-			if all = m.Seq == fence; m.Subject != p.fenceSubject {
-				entries++
-				id = cmp.Or(m.Batch, id)
-			}
-			return true, nil
-		})
-		switch {
-		case err != nil:
-			return "", err
-		case !all && !p.writer.cluster: // the session was deleted meanwhile
-			return "", nil
-		case !all && ctx.Err() != nil:
-			return "", errBehind
-		case !all: // a server is behind
-			pause(ctx, behindPause)
-		case id != "" || entries >= batchEntries || from == 0:
-			return id, nil
-		default:
-			size *= 16
-		}
-	}
 }
 
 // TakeOver is [Bus.Take] by a process that goes on with the session, and publishes that.

@@ -65,33 +65,6 @@ type writer struct {
 	spare     []*entry // memory for the next flight
 }
 
-// maxOver bounds the memory of a writer for ids of batches.
-const maxOver = 1000
-
-// mayRun reports whether it is not known that a batch has ended. One without id has none.
-func (w *writer) mayRun(batch string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return batch != "" && !w.over[batch]
-}
-
-// sends reports whether a batch is the one on its way.
-func (w *writer) sends(batch string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.flight != nil && w.flight.batch.ID() == batch
-}
-
-// hasEnded notes that a batch has ended.
-func (w *writer) hasEnded(batch string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.over == nil || len(w.over) >= maxOver { // one that is not known is ended again
-		w.over = make(map[string]bool)
-	}
-	w.over[batch] = true
-}
-
 // flight is a batch on its way.
 type flight struct {
 	batch   *natsstore.Batch
@@ -103,11 +76,10 @@ type flight struct {
 
 func newWriter(ctx context.Context, reader reader, events jetstream.Stream, filter string) *writer {
 	store := reader.store
-	w := &writer{store: store, reader: reader, events: events, filter: filter, ctx: ctx, broken: true}
+	w := &writer{store: store, reader: reader, events: events, filter: filter, ctx: ctx, nudged: make(chan struct{}, 1), broken: true}
 	w.idle.L = &w.mu
 	info := events.CachedInfo()
 	w.batches, w.acked = info.Config.AllowBatchPublish, info.State.LastSeq
-	w.nudged = make(chan struct{}, 1)
 	w.cluster = info.Cluster != nil && info.Cluster.Name != ""
 	w.running.Go(w.sender)
 	return w

@@ -152,7 +152,7 @@ func (c *PublishConn) EndBatch(ctx context.Context, id, subject string) error {
 			default:
 				return r.Err
 			}
-		case <-time.After(fenceInterval): // the answer may go where the batch's last message came from
+		case <-time.After(endInterval): // the answer may go where the batch's last message came from
 		case <-c.gone:
 			return nats.ErrConnectionClosed
 		case <-ctx.Done():

@@ -48,9 +48,9 @@ const (
 	// store, since it waits for the same.
 	publishConnInterval = 10 * time.Millisecond
 
-	// fenceInterval is how often a store that does not answer is told that a batch
+	// endInterval is how often a store that does not answer is told that a batch
 	// has ended: an answer takes a round trip.
-	fenceInterval = 250 * time.Millisecond
+	endInterval = 250 * time.Millisecond
 
 	// ackTimeout is how long the store may take to acknowledge an event. A cluster
 	// that has lost a leader may take 9 s to vote (see operationTimeout), and may have

@@ -108,8 +108,8 @@ func (k *Keeper) judge(name string, r Range, suspects []string) (map[string]*ver
 	return verdicts, nil
 }
 
-// settleTime is how long a server may take to count its messages anew, and settlePause the
-// pause between two looks. It takes a millisecond, once it has a processor.
+// A server gets settleTime to count its messages anew, and is asked every settlePause. It needs
+// a millisecond once it has a processor. The last look, before the store is closed, waits too.
 const (
 	settleTime  = time.Second
 	settlePause = 5 * time.Millisecond
