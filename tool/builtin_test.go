@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -50,6 +51,30 @@ func TestSpecs(t *testing.T) {
 	}
 	if len(p.tools) != 7 {
 		t.Errorf("there are %d built-in tools, want 7", len(p.tools))
+	}
+}
+
+// TestCatalog holds the built-in tools against the table of all tools.
+func TestCatalog(t *testing.T) {
+	p := newPlace(t, nil, nil)
+	for name, b := range p.tools {
+		row, ok := toolcatalog.Find(name)
+		if !ok || row.Reserved || row.Own {
+			t.Errorf("internal/toolcatalog has no row for the built-in tool %s: %+v", name, row)
+			continue
+		}
+		var s jsonschema.Schema
+		if err := json.Unmarshal(b.Spec().InputSchema, &s); err != nil || s.Properties[row.Argument] == nil {
+			t.Errorf("%s: its row names the argument %q, and its schema does not (%v)", name, row.Argument, err)
+		}
+		if b.Spec().ReadOnly != (row.Kind == toolcatalog.KindRead || row.Kind == toolcatalog.KindSearch) {
+			t.Errorf("%s: its row has the kind %s, its description ReadOnly %v", name, row.Kind, b.Spec().ReadOnly)
+		}
+	}
+	for _, row := range toolcatalog.All {
+		if !row.Own && !row.Reserved && row.Name != toolcatalog.Task && p.tools[row.Name] == nil {
+			t.Errorf("%s has a row, and is not built in", row.Name)
+		}
 	}
 }
 

@@ -1,0 +1,173 @@
+// Package toolcatalog is the table of the tools that agents may have: one row
+// has all that other packages need to know of a tool without running it.
+//
+// To add a tool, write its row here and its file in package tool. Tests there
+// and in this package name what is missing. The tools that manage running
+// subagents, such as task_wait, have their rows in taskt/control.
+package toolcatalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// The names of the tools that code outside of their own packages asks about.
+const (
+	ReadFile  = "read_file"
+	WriteFile = "write_file"
+	EditFile  = "edit_file"
+	ShellExec = "shell_exec"
+	Grep      = "grep"
+	Glob      = "glob"
+	ListDir   = "list_dir"
+	WebFetch  = "web_fetch"
+	WebSearch = "web_search"
+	Task      = "task"
+	Todo      = "todo"
+	Plan      = "plan"
+	PlanExit  = "plan_exit"
+	Remember  = "remember"
+)
+
+// Kind says what a call does, in the words of the Agent Client Protocol.
+type Kind string
+
+// The kinds. They are values of ToolKind in the protocol's schema.
+const (
+	KindRead       Kind = "read"
+	KindSearch     Kind = "search"
+	KindEdit       Kind = "edit"
+	KindExecute    Kind = "execute"
+	KindThink      Kind = "think"
+	KindFetch      Kind = "fetch"
+	KindSwitchMode Kind = "switch_mode"
+	KindOther      Kind = "other"
+)
+
+// Files says what a tool does with the files that a call names.
+type Files int
+
+// The uses of files.
+const (
+	NoFiles     Files = iota // a call names no single file
+	ReadsFiles               // the rules of reading hold
+	WritesFiles              // the rules of writing hold
+)
+
+// Tool is what is known of a tool.
+type Tool struct {
+	Name string
+
+	// Group is the word by which lists sum up tools that often go together, such
+	// as "search". Empty means that lists leave the tool out.
+	Group string
+
+	Kind     Kind
+	Files    Files
+	Argument string // the argument that rules match and people see first; empty means none does
+
+	// Elsewhere are the names that other programs give to a tool that does the
+	// same, in small letters, separated by blanks. Names that mean several tools
+	// or only some files are in agentdefs/internal/dialect.
+	Elsewhere string
+
+	// Default is the action of the default rules, permission/seed.jsonc, where no
+	// pattern there says otherwise. Empty means that they don't name the tool.
+	Default string
+
+	// Own says that the tool is about the agent's own session: rules don't name it
+	// before an agent file does.
+	Own bool
+
+	// Reserved says that rules may name the tool, and that no such tool exists yet.
+	Reserved bool
+}
+
+// All has a row for each tool, in the order in which lists show groups.
+var All = []Tool{
+	{Name: ReadFile, Group: "read", Kind: KindRead, Files: ReadsFiles, Argument: "path", Default: "allow",
+		Elsewhere: "read readfile readfiletool read_many_files readmanyfiles readmanyfilestool"},
+	{Name: Grep, Group: "search", Kind: KindSearch, Argument: "path", Default: "allow",
+		Elsewhere: "greptool grep_search search_file_content codesearch"},
+	{Name: Glob, Group: "search", Kind: KindSearch, Argument: "path", Default: "allow",
+		Elsewhere: "globtool filesearch file_search"},
+	{Name: ListDir, Group: "search", Kind: KindRead, Argument: "path", Default: "allow",
+		Elsewhere: "ls lstool list list_directory list_files listdirectory"},
+	{Name: WriteFile, Group: "write", Kind: KindEdit, Files: WritesFiles, Argument: "path", Default: "allow",
+		Elsewhere: "write writefile writefiletool create create_file createfile"},
+	{Name: EditFile, Group: "edit", Kind: KindEdit, Files: WritesFiles, Argument: "path", Default: "allow",
+		Elsewhere: "edit edittool multiedit replace replace_string_in_file"},
+	{Name: ShellExec, Group: "shell", Kind: KindExecute, Argument: "command", Default: "ask",
+		Elsewhere: "bash powershell shell shelltool execute execute_bash run_shell_command runcommands runinterminal run_in_terminal"},
+	{Name: WebFetch, Group: "web", Kind: KindFetch, Argument: "url", Reserved: true,
+		Elsewhere: "fetch fetchurl webfetch webfetchtool"},
+	{Name: WebSearch, Group: "web", Kind: KindFetch, Argument: "query", Reserved: true,
+		Elsewhere: "websearch websearchtool google_web_search"},
+	{Name: Task, Group: "task", Kind: KindThink, Argument: "agentType", Default: "allow",
+		Elsewhere: "agent custom-agent runsubagent use_subagent"},
+	{Name: "skill", Kind: KindOther, Default: "ask", Own: true, Reserved: true},
+	{Name: Todo, Kind: KindOther, Own: true,
+		Elsewhere: "todowrite todoread todo_write todo_read todos todo_list write_todos checklist_write"},
+	{Name: Plan, Kind: KindOther, Own: true, Elsewhere: "update_plan"},
+	{Name: Remember, Kind: KindEdit, Own: true},
+	{Name: PlanExit, Kind: KindSwitchMode, Own: true},
+}
+
+// Find returns the row of a tool. Of a name without a row, such as a tool of an
+// MCP server, it returns a row with the name and [KindOther], and false.
+func Find(name string) (Tool, bool) {
+	for _, t := range All {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tool{Name: name, Kind: KindOther}, false
+}
+
+// Names returns the names of the tools for which keep reports true, in the order
+// of the table.
+func Names(keep func(Tool) bool) []string {
+	var names []string
+	for _, t := range All {
+		if keep(t) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// These lists of names are read only.
+var (
+	Rules     = Names(func(t Tool) bool { return !t.Own })                 // the tools that agent files name in rules
+	Own       = Names(func(t Tool) bool { return t.Own && !t.Reserved })   // the tools about the agent's own session
+	FileTools = Names(func(t Tool) bool { return t.Files != NoFiles })     // the tools that rules about files hold for
+	Writers   = Names(func(t Tool) bool { return t.Files == WritesFiles }) // the tools that change files
+)
+
+// Groups returns the words of all groups in order, each with its tools.
+func Groups() []Group {
+	var groups []Group
+	for _, t := range All {
+		if t.Group == "" {
+			continue
+		}
+		if n := len(groups); n > 0 && groups[n-1].Word == t.Group {
+			groups[n-1].Tools = append(groups[n-1].Tools, t.Name)
+			continue
+		}
+		groups = append(groups, Group{t.Group, []string{t.Name}})
+	}
+	return groups
+}
+
+// Group is a word for tools that often go together.
+type Group struct {
+	Word  string
+	Tools []string
+}
+
+// IsWriter reports whether the tool changes the file that a call names.
+func IsWriter(name string) bool { return slices.Contains(Writers, name) }
+
+// OtherNames returns the names of [Tool.Elsewhere].
+func (t Tool) OtherNames() []string { return strings.Fields(t.Elsewhere) }
