@@ -8,6 +8,7 @@ import (
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/slots"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -36,22 +37,22 @@ func (c *call) beginBeside(ctx context.Context, call *tool.Call) error {
 	if err := c.locate(call); err != nil {
 		return err
 	}
-	slots, depth := c.service.slots, len(c.parent.Path())
-	if c.slot = slots.try(c.parent.ID(), depth); c.slot == nil {
-		return slots.full(c.parent.ID(), depth)
+	pool, depth := c.service.slots, len(c.parent.Path())
+	if c.slot = pool.Try(c.parent.ID(), depth); c.slot == nil {
+		return pool.Full(c.parent.ID(), depth)
 	}
 	if err := c.open(ctx, call); err != nil {
-		c.slot.release()
+		c.slot.Release()
 		return err
 	}
-	c.slot.hold(c.agent, c.child.ID())
+	c.slot.SetBackground(c.agent, c.child.ID())
 	c.ended = make(chan struct{})
 	begin := c.parent.Go
 	if c.isDetached() {
 		begin = c.service.detached.begin
 	}
 	if err := begin(c.runBeside); err != nil {
-		c.slot.release()
+		c.slot.Release()
 		close(c.ended)
 		c.final = c.result
 		c.finish(ctx, c.result, &session.Outcome{Status: store.Cancelled, Err: err})
@@ -71,7 +72,7 @@ func (c *call) runBeside(ctx context.Context) {
 		defer context.AfterFunc(c.within, func() { cancel(context.Cause(c.within)) })()
 	}
 	out := c.child.Begin(ctx, c.prompt).Run()
-	c.slot.release()
+	c.slot.Release()
 	c.over(ctx, out)
 }
 
@@ -103,7 +104,7 @@ func (d *detached) begin(f func(ctx context.Context)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return ErrClosed
+		return slots.ErrClosed
 	}
 	if d.ctx == nil {
 		d.ctx, d.cancel = context.WithCancelCause(context.Background())
@@ -165,33 +166,4 @@ func (s *Service) ended(r *Result) string {
 		}
 	}
 	return store.EndMessage(&r.Record, r.Status, r.Told())
-}
-
-// FullError tells that a call in the background found no slot. It is an [ErrFull].
-type FullError struct {
-	Limit     int    // how many run at once
-	PerParent bool   // it is that of one caller's; else the worker's
-	Yours     string // those that the caller has running in the background
-	Waited    int    // how many more of the caller's run, for which calls of it wait
-}
-
-// Is reports whether target is [ErrFull].
-func (e *FullError) Is(target error) bool { return target == ErrFull }
-
-func (e *FullError) Error() string {
-	what := fmt.Sprintf("%d subagents run, and no more may at once in this worker (--max-children)", e.Limit)
-	if e.PerParent {
-		what = fmt.Sprintf("%d subagents of yours run, and no more may at once (--max-per-parent)", e.Limit)
-	}
-	switch {
-	case e.Yours == "" && e.Waited == 0:
-		what += "; none of them is yours"
-	case e.Yours == "":
-		what += fmt.Sprintf("; yours are %d for which your calls wait", e.Waited)
-	case e.Waited == 0:
-		what += "; yours are " + e.Yours
-	default:
-		what += fmt.Sprintf("; yours are %s, and %d more for which your calls wait", e.Yours, e.Waited)
-	}
-	return what + ". Wait for one with task_wait, stop one with task_stop, or make the call without background: then it waits for its turn"
 }

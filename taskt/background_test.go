@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/slots"
 )
 
 func background(prompt string) taskt.Input {
@@ -209,7 +210,7 @@ func TestBackgroundFull(t *testing.T) {
 	}
 	second := e.Call(t.Context(), e.root, background("two"))
 	want := "1 subagents of yours run, and no more may at once (--max-per-parent); yours are explore in session " + first.SessionID()
-	if !errors.Is(second.Err, taskt.ErrFull) || !strings.HasPrefix(second.Text, want) {
+	if !errors.Is(second.Err, slots.ErrFull) || !strings.HasPrefix(second.Text, want) {
 		t.Errorf("the second: %+v, want %q", second, want)
 	}
 	queued := e.Start(t.Context(), e.root, look)

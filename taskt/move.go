@@ -53,7 +53,7 @@ func (c *call) MoveToBackground(by string) error {
 		c.turn.Extend(max(0, c.service.limits.BackgroundTime-c.service.limits.ChildTime))
 	}
 	if c.slot != nil {
-		c.slot.hold(c.agent, c.child.ID())
+		c.slot.SetBackground(c.agent, c.child.ID())
 	}
 	m.release()
 	if m.moved != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/planexit"
+	"github.com/agentworker/worker/taskt/slots"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -104,7 +105,7 @@ type Service struct {
 	router      session.Router    // nil means none
 
 	prices   *price.Table
-	slots    *slots
+	slots    *slots.Pool
 	detached detached
 	made     atomic.Pointer[offers] // of the snapshot that was asked for last
 	log      *slog.Logger
@@ -133,7 +134,7 @@ func New(opts Options) (*Service, error) {
 		prices:      opts.Prices,
 		log:         opts.Logger,
 	}
-	s.slots = newSlots(s.limits)
+	s.slots = slots.New(s.limits.Depth, s.limits.Running, s.limits.PerParent)
 	s.text = instructions.NewReader(opts.Root, opts.Logger)
 	if opts.Memory != "" {
 		s.memory = memory.New(opts.Memory, opts.Logger)
@@ -145,6 +146,16 @@ func New(opts Options) (*Service, error) {
 	}
 	return s, nil
 }
+
+// Load returns how busy the service is now.
+func (s *Service) Load() slots.Load { return s.slots.Load() }
+
+// Totals returns what the sessions of this process have used.
+func (s *Service) Totals() session.Totals { return s.sessions.Totals() }
+
+// Running returns how many sessions run in this process, by their agents: see
+// [session.Manager.Running].
+func (s *Service) Running() map[string]int { return s.sessions.Running() }
 
 // Control returns what callers do with the subagents that they have.
 func (s *Service) Control() *control.Control { return s.control }

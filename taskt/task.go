@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/slots"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -81,7 +82,7 @@ type call struct {
 	asksFirst     bool              // the start of the turn may wait: somebody may be asked about child's resident file
 	prompt        string            // what child is told
 	turn          *session.Turn     // of child
-	slot          *slot             // nil means the child waits for it
+	slot          *slots.Slot       // nil means the child waits for it
 	stays         bool              // child is not moved to the background
 	waits         []*call           // taken over with child: calls of it that wait for theirs
 
@@ -153,7 +154,7 @@ func (c *call) Begin(ctx context.Context, call *tool.Call) {
 	default:
 		c.turn = c.child.BeginBelow(ctx, c.prompt)
 	}
-	if c.slot = c.service.slots.try(c.parent.ID(), len(c.parent.Path())); c.slot != nil && !c.asksFirst {
+	if c.slot = c.service.slots.Try(c.parent.ID(), len(c.parent.Path())); c.slot != nil && !c.asksFirst {
 		c.turn.Start()
 	}
 }
@@ -298,7 +299,7 @@ func (c *call) runTurn() *session.Outcome {
 func (c *call) vacate() {
 	c.moving.end()
 	if c.slot != nil {
-		c.slot.release()
+		c.slot.Release()
 	}
 }
 
@@ -312,7 +313,7 @@ func (c *call) wait() *session.Outcome {
 		m.hold = c.parent.HoldTime()
 	}
 	m.mu.Unlock()
-	slot, err := c.service.slots.take(c.turn.Context(), c.parent.ID(), len(c.parent.Path()))
+	slot, err := c.service.slots.Wait(c.turn.Context(), c.parent.ID(), len(c.parent.Path()))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.release()
@@ -321,7 +322,7 @@ func (c *call) wait() *session.Outcome {
 		return &session.Outcome{Status: store.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
 	}
 	if c.slot = slot; m.leave != nil {
-		slot.hold(c.agent, c.child.ID())
+		slot.SetBackground(c.agent, c.child.ID())
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/slots"
 )
 
 // The workers of a workspace share its task calls. NATS gives a call to any of
@@ -41,7 +41,7 @@ type peers struct {
 	free *nats.Subscription // to freeSuffix
 }
 
-var _ taskt.Peers[*request] = (*peers)(nil)
+var _ slots.Peers[*request] = (*peers)(nil)
 
 // open begins to listen to the other workers.
 func (p *peers) open() (err error) {
@@ -56,8 +56,8 @@ func (p *peers) close() error {
 	return p.free.Drain()
 }
 
-// Offer implements [taskt.Peers].
-func (p *peers) Offer(ctx context.Context, req *request) (taskt.Reply, error) {
+// Offer implements [slots.Peers].
+func (p *peers) Offer(ctx context.Context, req *request) (slots.Reply, error) {
 	msg := &nats.Msg{Subject: p.subject + takeSuffix, Header: nats.Header{}, Data: req.data}
 	for name, values := range req.header {
 		msg.Header[name] = values
@@ -66,17 +66,17 @@ func (p *peers) Offer(ctx context.Context, req *request) (taskt.Reply, error) {
 	answer, err := p.conn.RequestMsgWithContext(ctx, msg)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return taskt.NoPeer, nil
+		return slots.NoPeer, nil
 	case err != nil:
 		return 0, err
 	case string(answer.Data) == taken:
-		return taskt.Taken, nil
+		return slots.Accepted, nil
 	default:
-		return taskt.Full, nil
+		return slots.Full, nil
 	}
 }
 
-// Advertise implements [taskt.Peers].
+// Advertise implements [slots.Peers].
 func (p *peers) Advertise(free bool) error {
 	switch {
 	case free && p.take == nil:

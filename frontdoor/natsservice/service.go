@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/slots"
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
@@ -52,7 +53,7 @@ type Service struct {
 	log      *slog.Logger
 	calls    *caller.Pool
 	peers    *peers
-	slots    *taskt.Dispatcher[*request]
+	slots    *slots.Dispatcher[*request]
 	micro    micro.Service
 	done     chan struct{} // closed when everything has ended
 	err      error         // of the end; read after done
@@ -79,7 +80,7 @@ func Start(ctx context.Context, opts Options) (*Service, error) {
 	}
 	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
 	s.peers = &peers{conn: s.conn, subject: "agents.v1." + s.bus.Workspace() + ".workers", enter: s.taken, log: s.log}
-	s.slots = taskt.NewDispatcher(s.tasks.Load, s.peers, s.log)
+	s.slots = slots.NewDispatcher(s.tasks.Load, s.peers, s.log)
 	s.peers.wake = s.slots.Wake
 	if err := s.subscribe(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the NATS service: %w", err), s.stop())

@@ -44,8 +44,8 @@ var mayImport = map[string][]string{
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":   {"session/audit", "session/conversation", "session/gate", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
-	"taskt":     {"agentdefs", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "internal/spendlimit", "internal/worktree"},
-	"frontdoor": {"taskt", "taskt/control", "taskt/upkeep", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
+	"taskt":     {"agentdefs", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "taskt/slots", "internal/spendlimit", "internal/worktree"},
+	"frontdoor": {"taskt", "taskt/control", "taskt/slots", "taskt/upkeep", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
 
 	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
 
@@ -75,6 +75,7 @@ var mayImport = map[string][]string{
 	"taskt/memory":         {"permission", "tool"},
 	"taskt/planexit":       {"permission", "tool"},
 	"taskt/route":          {"session"},
+	"taskt/slots":          nil,
 	"taskt/budget":         {"session", "session/store", "eventbus/event", "model", "internal/spendlimit"},
 	"taskt/control":        {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
 	"taskt/upkeep":         {"session", "session/store", "internal/worktree", "taskt/control"},

@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/slots"
 )
 
 // Pool holds the calls of a front door.
@@ -112,7 +113,7 @@ func (c *Call) Open(by By) (*session.Session, error) {
 
 // Start makes a call that returns before its subagent has ended, and returns what
 // its caller gets at once. finish, which is never nil, returns when the subagent and
-// the root session have ended. Without a free slot the error is [taskt.ErrFull].
+// the root session have ended. Without a free slot the error is [slots.ErrFull].
 func (c *Call) Start(in taskt.Input) (result *taskt.Result, finish func(), err error) {
 	return c.finish(c.pool.tasks.Start(c.ctx, c.root, in))
 }
@@ -123,7 +124,7 @@ func (c *Call) finish(run *taskt.Run) (result *taskt.Result, finish func(), err 
 	if result == nil { // it goes no further
 		<-run.Done()
 		result = c.end(run.Result())
-		if errors.Is(result.Err, taskt.ErrFull) {
+		if errors.Is(result.Err, slots.ErrFull) {
 			return nil, func() {}, result.Err
 		}
 		return result, func() {}, nil

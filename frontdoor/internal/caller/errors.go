@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/slots"
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
@@ -33,7 +34,7 @@ func (e *Error) Body() any {
 // The errors of [Pool.Begin].
 var (
 	ErrBusy   = &Error{http.StatusTooManyRequests, "busy", "as many calls run as this door lets in: try again later"}
-	ErrClosed = &Error{http.StatusServiceUnavailable, "shutting_down", taskt.ErrClosed.Error()}
+	ErrClosed = &Error{http.StatusServiceUnavailable, "shutting_down", slots.ErrClosed.Error()}
 )
 
 // BadRequest is the error of a request that can't be read.
@@ -62,11 +63,11 @@ func Explain(err error, log *slog.Logger) *Error {
 		return &Error{http.StatusConflict, "running", err.Error()}
 	case errors.As(err, &unknown):
 		return &Error{http.StatusUnprocessableEntity, "unknown_agent", err.Error()}
-	case errors.Is(err, taskt.ErrClosed):
+	case errors.Is(err, slots.ErrClosed):
 		return ErrClosed
-	case errors.Is(err, taskt.ErrFull):
+	case errors.Is(err, slots.ErrFull):
 		return &Error{http.StatusTooManyRequests, "full", err.Error()}
-	case errors.Is(err, taskt.ErrLost):
+	case errors.Is(err, slots.ErrLost):
 		return &Error{http.StatusServiceUnavailable, "lost", err.Error()}
 	case errors.As(err, &resume):
 		return &Error{http.StatusConflict, "not_resumed", errtext.Of(err)}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/slots"
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
@@ -23,11 +24,11 @@ func TestExplain(t *testing.T) {
 	}{
 		{caller.ErrBusy, 429, "busy"},
 		{fmt.Errorf("calling: %w", caller.ErrClosed), 503, "shutting_down"},
-		{taskt.ErrClosed, 503, "shutting_down"},
+		{slots.ErrClosed, 503, "shutting_down"},
 		{&store.SecondPersonError{SecondPerson: &store.SecondPerson{}}, 403, "second_person"},
-		{taskt.ErrFull, 429, "full"},
-		{&taskt.FullError{Limit: 2}, 429, "full"},
-		{taskt.ErrLost, 503, "lost"},
+		{slots.ErrFull, 429, "full"},
+		{&slots.FullError{Limit: 2}, 429, "full"},
+		{slots.ErrLost, 503, "lost"},
 		{caller.BadRequest(errors.New("no JSON")), 400, "bad_request"},
 		{caller.BadRequest(unknown), 422, "unknown_agent"},
 		{fmt.Errorf("calling: %w", unknown), 422, "unknown_agent"},

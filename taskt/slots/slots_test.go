@@ -1,4 +1,4 @@
-package taskt
+package slots
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 // one parent in their order (O13, D4).
 func TestQueueIsFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newSlots(Limits{Running: 1, PerParent: 2, Depth: 1})
-		first := p.try("a", 1)
+		p := New(1, 1, 2)
+		first := p.Try("a", 1)
 		var order []string
-		given := make(chan *slot)
+		given := make(chan *Slot)
 		for _, who := range []string{"a1", "a2", "a3", "b1", "b2", "c1"} {
 			go func() {
-				s, err := p.take(t.Context(), who[:1], 1)
+				s, err := p.Wait(t.Context(), who[:1], 1)
 				if err != nil {
 					t.Error(err)
 				}
@@ -30,17 +30,17 @@ func TestQueueIsFair(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		if l := p.load(); l != (Load{Capacity: 1, Running: 1, Queued: 6}) {
+		if l := p.Load(); l != (Load{Capacity: 1, Running: 1, Queued: 6}) {
 			t.Errorf("%+v", l)
 		}
-		first.release()
+		first.Release()
 		for range 6 {
-			(<-given).release()
+			(<-given).Release()
 		}
 		if want := []string{"a1", "b1", "c1", "a2", "b2", "a3"}; !slices.Equal(order, want) {
 			t.Errorf("the order is %v, want %v", order, want)
 		}
-		if l := p.load(); l != (Load{Capacity: 1}) || len(p.depths[0].queues) != 0 {
+		if l := p.Load(); l != (Load{Capacity: 1}) || len(p.depths[0].queues) != 0 {
 			t.Errorf("at the end: %+v, %d parents", l, len(p.depths[0].queues))
 		}
 	})
@@ -49,19 +49,19 @@ func TestQueueIsFair(t *testing.T) {
 // TestQueueGivesUp: who gives up waiting holds up nobody.
 func TestQueueGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newSlots(Limits{Running: 1, PerParent: 1, Depth: 1})
-		first := p.try("a", 1)
+		p := New(1, 1, 1)
+		first := p.Try("a", 1)
 		gone, leave := context.WithCancelCause(t.Context())
 		why := errors.New("gone")
 		go func() {
-			if _, err := p.take(gone, "b", 1); err != why {
+			if _, err := p.Wait(gone, "b", 1); err != why {
 				t.Errorf("%v, want %v", err, why)
 			}
 		}()
 		synctest.Wait()
-		given := make(chan *slot)
+		given := make(chan *Slot)
 		go func() {
-			s, err := p.take(t.Context(), "c", 1)
+			s, err := p.Wait(t.Context(), "c", 1)
 			if err != nil {
 				t.Error(err)
 			}
@@ -70,9 +70,9 @@ func TestQueueGivesUp(t *testing.T) {
 		synctest.Wait()
 		leave(why)
 		synctest.Wait()
-		first.release()
-		(<-given).release()
-		if l := p.load(); l != (Load{Capacity: 1}) {
+		first.Release()
+		(<-given).Release()
+		if l := p.Load(); l != (Load{Capacity: 1}) {
 			t.Errorf("%+v", l)
 		}
 	})
@@ -81,32 +81,32 @@ func TestQueueGivesUp(t *testing.T) {
 // TestFullSays: where a call in the background finds no slot, it is told the cap, who
 // holds it and what to do (D4).
 func TestFullSays(t *testing.T) {
-	p := newSlots(Limits{Running: 3, PerParent: 2, Depth: 1})
+	p := New(1, 3, 2)
 	for i, id := range []string{"ses_1", "ses_2"} {
-		s := p.try("a", 1)
+		s := p.Try("a", 1)
 		if s == nil {
 			t.Fatal(i)
 		}
-		s.hold("explore", id)
+		s.SetBackground("explore", id)
 	}
-	if p.try("a", 1) != nil {
+	if p.Try("a", 1) != nil {
 		t.Fatal("a third slot for one parent")
 	}
-	other := p.try("b", 1)
+	other := p.Try("b", 1)
 	for parent, want := range map[string]string{
 		"a": "2 subagents of yours run, and no more may at once (--max-per-parent); yours are explore in session ses_1, explore in session ses_2. " +
 			"Wait for one with task_wait, stop one with task_stop",
 		"c": "3 subagents run, and no more may at once in this worker (--max-children); none of them is yours. Wait for",
 	} {
-		if got := p.full(parent, 1).Error(); !strings.HasPrefix(got, want) {
+		if got := p.Full(parent, 1).Error(); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s\nwant %s", parent, got, want)
 		}
 	}
-	if got, want := p.full("b", 1).Error(), "3 subagents run, and no more may at once in this worker (--max-children); yours are 1 for which your calls wait. "; !strings.HasPrefix(got, want) {
+	if got, want := p.Full("b", 1).Error(), "3 subagents run, and no more may at once in this worker (--max-children); yours are 1 for which your calls wait. "; !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	other.release()
-	if p.try("c", 1) == nil {
+	other.Release()
+	if p.Try("c", 1) == nil {
 		t.Error("no slot after one was given back")
 	}
 }
@@ -118,9 +118,9 @@ func TestSlots(t *testing.T) {
 		running, perParent := rapid.IntRange(1, 4).Draw(rt, "running"), rapid.IntRange(1, 3).Draw(rt, "perParent")
 		steps := rapid.SliceOfN(rapid.IntRange(0, 11), 1, 60).Draw(rt, "steps")
 		synctest.Test(t, func(t *testing.T) {
-			p := newSlots(Limits{Running: running, PerParent: perParent, Depth: 1})
-			var have []*slot
-			taken := make(chan *slot, 100)
+			p := New(1, running, perParent)
+			var have []*Slot
+			taken := make(chan *Slot, 100)
 			waiting := make(map[int]context.CancelFunc)
 			settle := func() {
 				synctest.Wait()
@@ -136,11 +136,11 @@ func TestSlots(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					waiting[i] = cancel
 					go func() {
-						s, _ := p.take(ctx, string(rune('a'+step/2)), 1)
+						s, _ := p.Wait(ctx, string(rune('a'+step/2)), 1)
 						taken <- s
 					}()
 				case step < 10 && len(have) > 0:
-					have[0].release()
+					have[0].Release()
 					have = have[1:]
 				case step >= 10:
 					if cancel := waiting[i-3]; cancel != nil {
@@ -155,7 +155,7 @@ func TestSlots(t *testing.T) {
 						t.Fatalf("%d run, %v of one parent", len(have), by)
 					}
 				}
-				l := p.load()
+				l := p.Load()
 				if l.Running != len(have) {
 					t.Fatalf("%+v, and %d run", l, len(have))
 				}
@@ -170,9 +170,9 @@ func TestSlots(t *testing.T) {
 			}
 			settle()
 			for _, s := range have {
-				s.release()
+				s.Release()
 			}
-			if l := p.load(); l.Running+l.Queued != 0 || len(p.depths[0].queues) != 0 {
+			if l := p.Load(); l.Running+l.Queued != 0 || len(p.depths[0].queues) != 0 {
 				t.Fatalf("at the end: %+v", l)
 			}
 		})

@@ -1,4 +1,4 @@
-package taskt_test
+package slots_test
 
 import (
 	"context"
@@ -10,20 +10,20 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/slots"
 )
 
 // fakePeers are other workers that reply to each offer in turn, and then as the
 // last time.
 type fakePeers struct {
-	replies    []taskt.Reply
+	replies    []slots.Reply
 	err        error // of an offer, in place of a reply
 	silent     bool  // an offer is answered by the end of its time
 	offered    int
 	advertised bool
 }
 
-func (p *fakePeers) Offer(ctx context.Context, _ string) (taskt.Reply, error) {
+func (p *fakePeers) Offer(ctx context.Context, _ string) (slots.Reply, error) {
 	p.offered++
 	if p.silent {
 		<-ctx.Done()
@@ -40,11 +40,11 @@ func (p *fakePeers) Advertise(free bool) error {
 // fakeLoad is a worker of two slots.
 type fakeLoad struct{ running atomic.Int32 }
 
-func (l *fakeLoad) load() taskt.Load { return taskt.Load{Capacity: 2, Running: int(l.running.Load())} }
+func (l *fakeLoad) load() slots.Load { return slots.Load{Capacity: 2, Running: int(l.running.Load())} }
 
-func newDispatcher(t *testing.T, load *fakeLoad, peers *fakePeers) *taskt.Dispatcher[string] {
+func newDispatcher(t *testing.T, load *fakeLoad, peers *fakePeers) *slots.Dispatcher[string] {
 	t.Helper()
-	d := taskt.NewDispatcher(load.load, peers, slog.New(slog.DiscardHandler))
+	d := slots.NewDispatcher(load.load, peers, slog.New(slog.DiscardHandler))
 	if err := d.Open(); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ type entered struct {
 }
 
 // enter begins to find a slot for a call.
-func enter(d *taskt.Dispatcher[string]) <-chan entered {
+func enter(d *slots.Dispatcher[string]) <-chan entered {
 	done, start := make(chan entered, 1), time.Now()
 	go func() {
 		here, err := d.Enter("a call")
@@ -72,7 +72,7 @@ func enter(d *taskt.Dispatcher[string]) <-chan entered {
 // doors counted, and as long the other workers may hand calls on.
 func TestDispatcherSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		load, peers := new(fakeLoad), &fakePeers{replies: []taskt.Reply{taskt.Taken}}
+		load, peers := new(fakeLoad), &fakePeers{replies: []slots.Reply{slots.Accepted}}
 		d := newDispatcher(t, load, peers)
 		for _, advertised := range []bool{true, false} {
 			if !peers.advertised {
@@ -106,30 +106,30 @@ func TestDispatcherSlots(t *testing.T) {
 // is free, here or elsewhere, whether or not the dispatcher is told of it.
 func TestDispatcherWait(t *testing.T) {
 	for name, tt := range map[string]struct {
-		free  func(*taskt.Dispatcher[string], *fakeLoad, *fakePeers)
+		free  func(*slots.Dispatcher[string], *fakeLoad, *fakePeers)
 		here  bool
 		after time.Duration
 	}{
-		"a call leaves": {func(d *taskt.Dispatcher[string], l *fakeLoad, _ *fakePeers) {
+		"a call leaves": {func(d *slots.Dispatcher[string], l *fakeLoad, _ *fakePeers) {
 			l.running.Store(1)
 			d.Leave()
 		}, true, 500 * time.Millisecond},
-		"another worker is free": {func(d *taskt.Dispatcher[string], _ *fakeLoad, p *fakePeers) {
-			p.replies = []taskt.Reply{taskt.Taken}
+		"another worker is free": {func(d *slots.Dispatcher[string], _ *fakeLoad, p *fakePeers) {
+			p.replies = []slots.Reply{slots.Accepted}
 			d.Wake()
 		}, false, 500 * time.Millisecond},
-		"a slot is free, and nothing says so": {func(_ *taskt.Dispatcher[string], l *fakeLoad, _ *fakePeers) {
+		"a slot is free, and nothing says so": {func(_ *slots.Dispatcher[string], l *fakeLoad, _ *fakePeers) {
 			l.running.Store(1)
 		}, true, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				load, peers := new(fakeLoad), &fakePeers{replies: []taskt.Reply{taskt.NoPeer}}
+				load, peers := new(fakeLoad), &fakePeers{replies: []slots.Reply{slots.NoPeer}}
 				d := newDispatcher(t, load, peers)
 				d.TryEnter()
 				load.running.Store(2)
 				done := enter(d)
-				time.Sleep(500 * time.Millisecond)
+				<-time.After(500 * time.Millisecond)
 				synctest.Wait()
 				tt.free(d, load, peers)
 				if got := <-done; got.here != tt.here || got.err != nil || got.after != tt.after {
@@ -150,10 +150,10 @@ func TestDispatcherOffers(t *testing.T) {
 		err     error
 		after   time.Duration
 	}{
-		"full, then taken": {&fakePeers{replies: []taskt.Reply{taskt.Full, taskt.Full, taskt.Taken}}, 3, nil, 0},
-		"full for long":    {&fakePeers{replies: append(slices.Repeat([]taskt.Reply{taskt.Full}, 8), taskt.Taken)}, 9, nil, time.Second},
-		"silent":           {&fakePeers{silent: true}, 1, taskt.ErrLost, 10 * time.Second},
-		"an error":         {&fakePeers{replies: []taskt.Reply{taskt.NoPeer}, err: cut}, 1, taskt.ErrLost, 0},
+		"full, then taken": {&fakePeers{replies: []slots.Reply{slots.Full, slots.Full, slots.Accepted}}, 3, nil, 0},
+		"full for long":    {&fakePeers{replies: append(slices.Repeat([]slots.Reply{slots.Full}, 8), slots.Accepted)}, 9, nil, time.Second},
+		"silent":           {&fakePeers{silent: true}, 1, slots.ErrLost, 10 * time.Second},
+		"an error":         {&fakePeers{replies: []slots.Reply{slots.NoPeer}, err: cut}, 1, slots.ErrLost, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestDispatcherOffers(t *testing.T) {
 // offered among them, and no slot is given or advertised any more.
 func TestDispatcherClose(t *testing.T) {
 	for name, peers := range map[string]*fakePeers{
-		"waiting": {replies: []taskt.Reply{taskt.NoPeer}},
+		"waiting": {replies: []slots.Reply{slots.NoPeer}},
 		"offered": {silent: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestDispatcherClose(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, done := range []<-chan entered{first, second} {
-					if got := <-done; got.here || !errors.Is(got.err, taskt.ErrClosed) || got.after > 0 {
+					if got := <-done; got.here || !errors.Is(got.err, slots.ErrClosed) || got.after > 0 {
 						t.Errorf("%+v, want it sent away at once", got)
 					}
 				}
