@@ -45,12 +45,12 @@ var mayImport = map[string][]string{
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":   {"session/audit", "session/conversation", "session/gate", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
 	"taskt":     {"agentdefs", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "taskt/slots", "internal/spendlimit", "internal/worktree"},
-	"frontdoor": {"taskt", "taskt/control", "taskt/slots", "taskt/upkeep", "session", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
+	"frontdoor": {"taskt", "taskt/control", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
 
-	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
+	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
 
 	"frontdoor/httpserver":      {"taskt", "taskt/control", "taskt/upkeep", "session", "session/audit", "session/store", "eventbus", "eventbus/event", "frontdoor", "model", "frontdoor/httpserver/certs", "frontdoor/httpserver/metrics", "frontdoor/httpserver/openapi", "frontdoor/httpserver/page", "frontdoor/httpserver/problem", "frontdoor/httpserver/tokens"},
-	"frontdoor/httpserver/page": {"session", "session/gate", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor", "frontdoor/httpserver/problem"},
+	"frontdoor/httpserver/page": {"session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor", "frontdoor/httpserver/problem"},
 
 	"frontdoor/httpserver/metrics": nil,           // what Prometheus scrapes, and the only one that imports its client
 	"frontdoor/httpserver/certs":   nil,           // a certificate as its files have it now
@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"session/gate":         {"session/store", "eventbus/event", "model", "permission", "permission/shell", "policy", "tool"},
 	"session/lease":        {"eventbus"},
 	"session/lifetime":     nil,
+	"session/live":         {"session/store", "eventbus/event", "model"}, // what sessions do now, for every view
 	"session/masking":      {"eventbus/event", "model"},
 	"session/models":       {"model"},
 	"session/notes":        {"session/store", "eventbus/event", "permission", "tool"},

@@ -6,20 +6,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentworker/worker/cmd/worker/internal/live"
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/live"
 )
 
 // hear takes over what is heard of a session.
-func (m *Model) hear(f live.Fact) {
-	if len(f.Path) == 0 || f.Path[0] != m.root {
+func (m *Model) hear(f live.Event) {
+	if len(f.Path) == 0 || f.Path[0].SessionID != m.root {
 		return // of one before
 	}
 	m.seq = max(m.seq, f.Seq)
-	m.tree.Tell(f)
+	m.tree.Apply(f)
 	if len(f.Path) > 1 {
 		m.child(f)
 		return
@@ -69,12 +69,12 @@ func (m *Model) ended(call string, ev event.ToolCallEnd) {
 }
 
 // child says what is worth a line that stays, of a subagent.
-func (m *Model) child(f live.Fact) {
-	s := m.tree.Get(f.Path[len(f.Path)-1])
+func (m *Model) child(f live.Event) {
+	s := m.tree.Get(f.ID())
 	indent := strings.Repeat("  ", len(f.Path)-1)
 	switch ev := f.Event.(type) {
 	case event.SessionEnd:
-		text := fmt.Sprintf("%s%s  %s  %s", indent, s.Name(), ev.Status, live.Short(s.Elapsed(m.now())))
+		text := fmt.Sprintf("%s%s  %s  %s", indent, s.Name(), ev.Status, termtext.Duration(s.Elapsed(m.now())))
 		if s.Error != "" && ev.Status != "completed" {
 			text += "  " + s.Error
 		}
@@ -139,7 +139,7 @@ func (m *Model) children(room int, now time.Time) []string {
 		doing := strings.TrimSpace(r.Needs() + "  " + r.Doing())
 		left := max(0, m.width-widest-2*gap-ages)
 		line := terminal.Pad(names[i], widest, false) + strings.Repeat(" ", gap) + terminal.Pad(doing, left, false) + strings.Repeat(" ", gap) +
-			terminal.Pad(live.Short(r.Age(now)), ages, true)
+			terminal.Pad(termtext.Duration(r.Age(now)), ages, true)
 		lines = append(lines, terminal.Fit(line, m.width))
 	}
 	if more != "" && room > 0 {

@@ -12,10 +12,10 @@ import (
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/agentworker/worker/cmd/worker/internal/live"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/live"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -45,7 +45,7 @@ type (
 	Opened struct{ ID, Model string }
 
 	// Facts is what was heard of it.
-	Facts []live.Fact
+	Facts []live.Event
 
 	// Answered is how a turn has ended.
 	Answered struct {

@@ -121,8 +121,12 @@ func (u *user) press(keys ...string) {
 
 // hears tells of events of a session, by the ids from the root down.
 func (u *user) hears(path string, events ...event.Event) {
+	var hops event.Path
+	for id := range strings.SplitSeq(path, "/") {
+		hops = append(hops, event.Hop{SessionID: id})
+	}
 	for _, ev := range events {
-		u.tell(Facts{{Path: strings.Split(path, "/"), Event: ev, At: now}})
+		u.tell(Facts{{Path: hops, Event: ev, Time: now}})
 	}
 }
 
@@ -180,7 +184,7 @@ func TestLate(t *testing.T) {
 	if !u.m.running {
 		t.Error("the turn is over before its last event")
 	}
-	u.tell(Facts{{Path: []string{"ses_root"}, Event: event.StatusChange{Status: event.StatusIdle}, Seq: 7}})
+	u.tell(Facts{{Path: event.Path{{SessionID: "ses_root"}}, Event: event.StatusChange{Status: event.StatusIdle}, Seq: 7}})
 	u.sees("hello\n> a\nso it is\n\n>")
 }
 

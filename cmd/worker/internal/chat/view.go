@@ -5,7 +5,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/agentworker/worker/cmd/worker/internal/live"
 	"github.com/agentworker/worker/cmd/worker/internal/question"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/termtext"
@@ -52,9 +51,9 @@ func (m *Model) status() []string {
 		}
 	case text != "":
 	case m.running:
-		text = "answering  " + live.Short(m.now().Sub(m.began)) + "  ctrl+c stops it"
+		text = "answering  " + termtext.Duration(m.now().Sub(m.began)) + "  ctrl+c stops it"
 		if root := m.tree.Get(m.root); root != nil && root.Doing() != "" {
-			text = root.Doing() + "  " + live.Short(m.now().Sub(m.began)) + "  ctrl+c stops it"
+			text = root.Doing() + "  " + termtext.Duration(m.now().Sub(m.began)) + "  ctrl+c stops it"
 		}
 	}
 	if text == "" {

@@ -7,26 +7,26 @@ import (
 
 	"charm.land/bubbles/v2/spinner"
 
-	"github.com/agentworker/worker/cmd/worker/internal/live"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/live"
 )
 
 // lines are the live lines: one where one agent works, else one of all, and one of each.
 func (p *Progress) lines(now time.Time) []string {
 	var rows []row
-	for _, a := range p.active {
-		if text := a.doing(now); text != "" {
+	for _, a := range p.active() {
+		if text := doing(a, now); text != "" {
 			rows = append(rows, row{a, text})
 		}
 	}
-	head := spin(now) + " " + live.Short(p.elapsed(now))
+	head := spin(now) + " " + termtext.Duration(p.elapsed(now))
 	width := p.live.Columns() - 1
 	switch len(rows) {
 	case 0:
 		return nil
 	case 1:
-		line := fmt.Sprintf("%s  %s  %s%s", head, rows[0].agent, rows[0].text, tokens("  ", p.tokens))
+		line := fmt.Sprintf("%s  %s  %s%s", head, termtext.OneLine(rows[0].Agent, longest), rows[0].text, tokens("  ", p.tokens))
 		return []string{rows[0].withText(line, width)}
 	}
 	lines := []string{fmt.Sprintf("%s  %s at work%s", head, termtext.Plural(len(rows), "agent"), tokens("  ", p.tokens))}
@@ -44,23 +44,26 @@ func (p *Progress) lines(now time.Time) []string {
 
 // row is an agent that works, and what it does.
 type row struct {
-	*activity
+	*live.Session
 	text string
 }
+
+// used is the tokens that the agent has used.
+func (r row) used() int64 { return r.Usage.InputTokens + r.Usage.OutputTokens }
 
 // table is a line of each agent: who it is and what it is to do, what it does, and what
 // it has used.
 func table(rows []row, width int) []string {
 	names, widest, used := make([]string, len(rows)), 0, 0
 	for i, r := range rows {
-		name := strings.Repeat("  ", r.depth) + strings.TrimSpace(r.agent+"  "+r.label)
+		name := strings.Repeat("  ", len(r.Path)-1) + r.Name()
 		names[i] = terminal.Fit(name, width*2/5)
-		widest, used = max(widest, terminal.Cells(names[i])), max(used, len(tokens("", r.tokens)))
+		widest, used = max(widest, terminal.Cells(names[i])), max(used, len(tokens("", r.used())))
 	}
 	lines := make([]string, len(rows))
 	for i, r := range rows {
 		doing := max(0, width-widest-used-2*len(gap))
-		lines[i] = strings.TrimRight(terminal.Pad(names[i], widest, false)+gap+terminal.Pad(r.text, doing, false)+gap+tokens("", r.tokens), " ")
+		lines[i] = strings.TrimRight(terminal.Pad(names[i], widest, false)+gap+terminal.Pad(r.text, doing, false)+gap+tokens("", r.used()), " ")
 	}
 	return lines
 }
@@ -70,10 +73,10 @@ const gap = "  " // between two columns
 // withText adds the end of what the model says, as far as there is room.
 func (r row) withText(line string, columns int) string {
 	room := columns - terminal.Cells(line) - len(gap)
-	if r.said == "" || len(r.calls) > 0 || room < 10 {
+	if r.Text == "" || len(r.OwnCalls()) > 0 || room < 10 {
 		return line
 	}
-	return line + gap + terminal.FitEnd(strings.TrimSpace(termtext.OneLine(r.said, tail)), room)
+	return line + gap + terminal.FitEnd(strings.TrimSpace(termtext.OneLine(r.Text, len(r.Text))), room)
 }
 
 // tokens says how many were used, behind a text; nothing where none were.
@@ -81,7 +84,7 @@ func tokens(before string, n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return before + live.Count(n) + " tokens"
+	return before + termtext.Count(n) + " tokens"
 }
 
 // spin is the picture of the spinner at a time.

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/live"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -31,7 +32,7 @@ type Progress struct {
 	start    time.Time                      // of the stream, by the store's clock
 	last     time.Time                      // of the latest line, by our own
 	calls    map[string]event.ToolCallStart // running, by session and call
-	active   []*activity                    // in the order in which they began
+	tree     live.Tree                      // by our own clock; without the sessions that have ended
 	tokens   int64                          // that all of them have used, ended ones too
 	refusals []Refusal
 }
@@ -57,20 +58,23 @@ func (p *Progress) Refusals() []Refusal { return p.refusals }
 // Show shows one delivery that has come now. It ignores what it
 // can't decode: the stream has it, and the display must not fail the call.
 func (p *Progress) Show(d eventbus.Delivery, now time.Time) {
-	around, ev, err := d.Event()
+	e, err := live.Decode("", d.Raw, now, d.Seq)
 	if err != nil {
 		return
-	}
-	agent, session := "", ""
-	if n := len(around); n > 0 {
-		agent, session = termtext.OneLine(around[n-1].AgentType, longest), around[n-1].SessionID
 	}
 	if p.start.IsZero() {
 		p.start = d.Time
 		p.last = now
 	}
-	p.note(len(around), session, ev, now)
-	p.event(d.Time, now, agent, session, ev)
+	p.tree.Apply(e)
+	if used, ok := e.Event.(event.Usage); ok {
+		p.tokens += used.InputTokens + used.OutputTokens
+	}
+	if _, ended := e.Event.(event.SessionEnd); ended {
+		p.tree.Remove(e.ID())
+	}
+	agent := e.Path[len(e.Path)-1].AgentType
+	p.event(d.Time, now, termtext.OneLine(agent, longest), e.ID(), e.Event)
 }
 
 func (p *Progress) event(at, now time.Time, agent, session string, ev event.Event) {

@@ -10,10 +10,11 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/chat"
-	"github.com/agentworker/worker/cmd/worker/internal/live"
+	"github.com/agentworker/worker/cmd/worker/internal/follow"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/live"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/conversation"
 )
@@ -38,10 +39,10 @@ var (
 
 // feed sends the screen what comes for it, in its order.
 func (c *talker) feed(ctx context.Context, send func(tea.Msg)) {
-	live.Collect(ctx, c.items, func(items []any) {
+	follow.Batch(ctx, c.items, func(items []any) {
 		var facts chat.Facts
 		for _, item := range items {
-			if fact, ok := item.(live.Fact); ok {
+			if fact, ok := item.(live.Event); ok {
 				facts = append(facts, fact)
 				continue
 			}
@@ -86,7 +87,7 @@ func (c *talker) opened(root *session.Session) {
 
 // follow shows what a session does, until it has ended.
 func (c *talker) follow(root *session.Session) {
-	_, err := live.Follow(c.screen, c.a.Bus, root.ID(), 0, func(f live.Fact) { c.show(f) })
+	_, err := follow.Session(c.screen, c.a.Bus, root.ID(), 0, func(f live.Event) { c.show(f) })
 	if err != nil && c.screen.Err() == nil {
 		c.p.Logger().Warn("what the session does is not shown any more", "session", root.ID(), "err", err)
 	}

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentworker/worker/cmd/worker/internal/live"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/live"
 )
 
 // column is one of the table.
@@ -26,10 +27,10 @@ var columns = []column{
 	{head: "STATUS", width: 11, text: func(r *live.Row, _ time.Time) string { return r.State() }},
 	{head: "MODEL", width: 12, grows: 1, most: 24, text: func(r *live.Row, _ time.Time) string { return modelName(r.Model) }},
 	{head: "DOING", width: 13, grows: 3, text: func(r *live.Row, _ time.Time) string { return r.Doing() }},
-	{head: "AGE", width: 4, right: true, text: func(r *live.Row, now time.Time) string { return live.Short(r.Age(now)) }},
+	{head: "AGE", width: 4, right: true, text: func(r *live.Row, now time.Time) string { return termtext.Duration(r.Age(now)) }},
 	{head: "STEPS", width: 5, right: true, text: func(r *live.Row, _ time.Time) string { return strconv.Itoa(r.Steps) }},
 	{head: "TOKENS", width: 6, right: true, text: func(r *live.Row, _ time.Time) string {
-		return live.Count(r.Usage.InputTokens + r.Usage.OutputTokens)
+		return termtext.Count(r.Usage.InputTokens + r.Usage.OutputTokens)
 	}},
 	{head: "COST", width: 8, right: true, text: func(r *live.Row, _ time.Time) string { return r.Usage.ShowCost() }},
 }

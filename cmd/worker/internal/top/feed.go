@@ -9,9 +9,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/agentworker/worker/cmd/worker/internal/live"
+	"github.com/agentworker/worker/cmd/worker/internal/follow"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/live"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -20,13 +21,13 @@ type (
 	// Listed is how the sessions were when they were listed.
 	Listed struct {
 		Records []*store.Record
-		Facts   []live.Fact // of what those do that run already
+		Facts   []live.Event // of what those do that run already
 		Pending []*store.Approval
 		Lost    map[string]bool // boot ids of processes that have gone, with none that would end their sessions
 	}
 
 	// Facts is what was heard of sessions since.
-	Facts []live.Fact
+	Facts []live.Event
 
 	// Trouble is why what is shown may be old. It is over with the next Listed.
 	Trouble struct{ Err error }
@@ -39,7 +40,7 @@ type Feed struct {
 	Store *store.Store
 	Keep  time.Duration // how long sessions that have ended are listed; 0 means for ever
 
-	facts     chan live.Fact
+	facts     chan live.Event
 	followers sync.WaitGroup
 	mu        sync.Mutex
 	next      map[string]uint64 // by root: from which sequence number on it is to be followed
@@ -62,12 +63,12 @@ const (
 
 // Run sends what it hears, until ctx ends.
 func (f *Feed) Run(ctx context.Context, send func(tea.Msg)) {
-	f.facts = make(chan live.Fact, 64)
+	f.facts = make(chan live.Event, 64)
 	f.next, f.follows = make(map[string]uint64), make(map[string]bool)
 	ctx, stop := context.WithCancel(ctx)
 	defer f.followers.Wait()
 	defer stop()
-	f.followers.Go(func() { live.Collect(ctx, f.facts, func(facts []live.Fact) { send(Facts(facts)) }) })
+	f.followers.Go(func() { follow.Batch(ctx, f.facts, func(facts []live.Event) { send(Facts(facts)) }) })
 	for ctx.Err() == nil {
 		began := time.Now()
 		slow := time.AfterFunc(patience, func() { send(Trouble{errSlow}) })
@@ -160,7 +161,7 @@ func (f *Feed) mark(records []*store.Record, newest uint64) {
 }
 
 // doing returns what a session does that runs already when top begins.
-func (f *Feed) doing(ctx context.Context, r *store.Record) ([]live.Fact, error) {
+func (f *Feed) doing(ctx context.Context, r *store.Record) ([]live.Event, error) {
 	f.mu.Lock()
 	early := f.newest == 0
 	f.mu.Unlock()
@@ -171,8 +172,8 @@ func (f *Feed) doing(ctx context.Context, r *store.Record) ([]live.Fact, error) 
 	if err != nil || at.IsZero() {
 		return nil, err
 	}
-	var facts []live.Fact
-	told := func(ev event.Event) { facts = append(facts, live.Fact{Path: r.Path.IDs(), Event: ev, At: at}) }
+	var facts []live.Event
+	told := func(ev event.Event) { facts = append(facts, live.Event{Path: r.Path, Event: ev, Time: at}) }
 	status, call, err := f.Store.Doing(ctx, r)
 	if err != nil {
 		return nil, err
@@ -205,7 +206,7 @@ func (f *Feed) follow(ctx context.Context, records []*store.Record) {
 		}
 		f.follows[root] = true
 		f.followers.Go(func() {
-			next, err := live.Follow(ctx, f.Bus, root, from, func(fact live.Fact) {
+			next, err := follow.Session(ctx, f.Bus, root, from, func(fact live.Event) {
 				select {
 				case f.facts <- fact:
 				case <-ctx.Done():

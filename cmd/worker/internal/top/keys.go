@@ -8,9 +8,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/agentworker/worker/cmd/worker/internal/live"
 	"github.com/agentworker/worker/cmd/worker/internal/question"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/session/live"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -179,8 +179,8 @@ func (m *Model) showNext(key string, row *live.Row) tea.Cmd {
 	}
 	depth := len([]rune(row.Branch))
 	for i := at; i < len(m.rows) && (i == at || len([]rune(m.rows[i].Branch)) > depth); i++ {
-		if r := &m.rows[i]; len(r.Asks) > 0 {
-			m.selected, m.ask, m.pager = r.ID, r.Asks[0], pager{}
+		if r := &m.rows[i]; len(r.Questions) > 0 {
+			m.selected, m.ask, m.pager = r.ID, m.approval(r.Session, r.Questions[0]), pager{}
 			m.showAsk()
 			if key == "a" {
 				m.mode = approving

@@ -3,16 +3,19 @@
 package top
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/agentworker/worker/cmd/worker/internal/live"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/live"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -37,8 +40,9 @@ type Model struct {
 	width, height int
 	tree          *live.Tree
 	rows          []live.Row
-	running       int // sessions
-	waiting       int // that need somebody
+	pending       map[string]*store.Approval // those that were listed last, by their ids
+	running       int                        // sessions
+	waiting       int                        // that need somebody
 	listed        bool
 	ended         bool   // ended sessions are shown, too
 	selected      string // its id
@@ -104,8 +108,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case Listed:
 		cmd = m.take(msg)
 	case Facts:
-		for _, f := range msg {
-			m.tree.Tell(f)
+		for _, ev := range msg {
+			m.tree.Apply(ev)
 		}
 		cmd = m.reread(msg)
 	case Trouble:
@@ -131,10 +135,18 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *Model) take(l Listed) tea.Cmd {
 	m.listed, m.trouble = true, ""
 	m.tree.List(l.Records)
-	for _, f := range l.Facts {
-		m.tree.Tell(f)
+	for _, ev := range l.Facts {
+		m.tree.Apply(ev)
 	}
-	m.tree.Ask(l.Pending)
+	m.pending = make(map[string]*store.Approval)
+	var questions []live.Question
+	for _, a := range l.Pending {
+		m.pending[a.ID] = a
+		questions = append(questions, live.Question{Since: a.CreatedAt, ToolApprovalRequired: event.ToolApprovalRequired{
+			ApprovalID: a.ID, ToolCallID: a.ToolCallID, ToolName: a.Tool, Arguments: a.Arguments, SessionID: a.SessionID,
+		}})
+	}
+	m.tree.Ask(questions)
 	for _, r := range l.Records {
 		m.tree.Get(r.ID).Lost = l.Lost[r.BootID] && !r.Status.Ended()
 	}
@@ -147,7 +159,7 @@ func (m *Model) reread(facts Facts) tea.Cmd {
 		return nil
 	}
 	for _, f := range facts {
-		if f.Path[len(f.Path)-1] != m.about {
+		if f.ID() != m.about {
 			continue
 		}
 		switch f.Event.Type() {
@@ -211,14 +223,17 @@ func (m *Model) arrange() {
 
 // open reports whether an approval still waits.
 func (m *Model) open(a *store.Approval) bool {
-	if s := m.tree.Get(a.SessionID); s != nil {
-		for _, other := range s.Asks {
-			if other.ID == a.ID {
-				return true
-			}
-		}
-	}
-	return false
+	s := m.tree.Get(a.SessionID)
+	return s != nil && slices.ContainsFunc(s.Questions, func(q live.Question) bool { return q.ApprovalID == a.ID })
+}
+
+// approval returns the approval that a question is about. The list of them says more than the
+// event of one that is not listed yet.
+func (m *Model) approval(s *live.Session, q live.Question) *store.Approval {
+	return cmp.Or(m.pending[q.ApprovalID], &store.Approval{
+		ID: q.ApprovalID, SessionID: s.ID, Agent: s.Agent, ToolCallID: q.ToolCallID, Tool: q.ToolName,
+		Arguments: q.Arguments, Patterns: q.Patterns, AlwaysPatterns: q.AlwaysPatterns, CreatedAt: q.Since, ExpiresAt: q.ExpiresAt,
+	})
 }
 
 // row returns the selected row; nil means there is none.

@@ -10,10 +10,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/agentworker/worker/cmd/worker/internal/live"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/live"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -120,8 +120,8 @@ func shop() Listed {
 			record("ses_root", "", "lead", "ship the release", 2*time.Minute),
 			record("ses_look", "ses_root", "explore", "read the docs", time.Minute), asks, ended,
 		},
-		Facts: []live.Fact{
-			{Path: []string{"ses_root", "ses_look"}, Event: event.ToolCallStart{ToolCallID: "c", ToolName: "read_file", Arguments: `{"path":"docs/guide/agents.md"}`}, At: now.Add(-7 * time.Second)},
+		Facts: []live.Event{
+			{Path: event.Path{{SessionID: "ses_root"}, {SessionID: "ses_look"}}, Event: event.ToolCallStart{ToolCallID: "c", ToolName: "read_file", Arguments: `{"path":"docs/guide/agents.md"}`}, Time: now.Add(-7 * time.Second)},
 		},
 		Pending: []*store.Approval{{
 			ID: "apr_1", SessionID: "ses_asks", Agent: "general", Tool: "shell_exec", Arguments: "{\"command\":\"rm -rf build\u202e\"}",
@@ -268,7 +268,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	u := open(t, 80, 24)
 	u.tell(shop())
 	u.press("a")
-	u.tell(Facts{{Path: []string{"ses_root", "ses_asks"}, Event: event.ToolApprovalResolved{ApprovalID: "apr_1"}, At: now}})
+	u.tell(Facts{{Path: event.Path{{SessionID: "ses_root"}, {SessionID: "ses_asks"}}, Event: event.ToolApprovalResolved{ApprovalID: "apr_1"}, Time: now}})
 	u.sees("does not wait any more")
 	u.press("y")
 	if len(u.calls) > 0 {
@@ -290,7 +290,7 @@ func TestTrouble(t *testing.T) {
 // TestStalled checks that a session in which nothing happens is among those that need
 // somebody, by its event or by its record, until something happens in it.
 func TestStalled(t *testing.T) {
-	stalls := Facts{{Path: []string{"ses_root", "ses_look"}, Event: event.Stalled{IdleMs: 300_000}, At: now}}
+	stalls := Facts{{Path: event.Path{{SessionID: "ses_root"}, {SessionID: "ses_look"}}, Event: event.Stalled{IdleMs: 300_000}, Time: now}}
 	for name, tell := range map[string]func(u *user){
 		"event": func(u *user) { u.tell(shop()); u.tell(stalls) },
 		"record": func(u *user) {
@@ -305,7 +305,7 @@ func TestStalled(t *testing.T) {
 			u.sees("2 of 4 need you")
 			u.press("n", "n")
 			u.sees(">!└ explore  read the…  stalled")
-			u.tell(Facts{{Path: []string{"ses_root", "ses_look"}, Event: event.ToolCallEnd{ToolCallID: "c"}, At: now}})
+			u.tell(Facts{{Path: event.Path{{SessionID: "ses_root"}, {SessionID: "ses_look"}}, Event: event.ToolCallEnd{ToolCallID: "c"}, Time: now}})
 			u.sees("1 of 4 need you")
 		})
 	}

@@ -9,10 +9,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/agentworker/worker/cmd/worker/internal/live"
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/live"
 )
 
 // A screen is a line about the workspace, the body, and a line with what keys do. In the
@@ -132,8 +132,8 @@ func (m *Model) detail(now time.Time) []string {
 	lines := make([]string, 3)
 	if r := m.row(); r != nil {
 		lines = []string{
-			joined(m.width, r.ID, r.Usage.ShowCost(), live.Count(r.Usage.InputTokens)+" in "+live.Count(r.Usage.OutputTokens)+" out",
-				termtext.Plural(r.Steps, "step"), live.Short(r.Elapsed(now)), r.State()),
+			joined(m.width, r.ID, r.Usage.ShowCost(), termtext.Count(r.Usage.InputTokens)+" in "+termtext.Count(r.Usage.OutputTokens)+" out",
+				termtext.Plural(r.Steps, "step"), termtext.Duration(r.Elapsed(now)), r.State()),
 			r.Doing(),
 			strings.TrimSpace(r.Model + "  " + r.Name()),
 		}

@@ -14,6 +14,14 @@ var start = time.Unix(1000, 0)
 
 func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 
+// pathOf is a path that is written as ids with slashes.
+func pathOf(ids string) (path event.Path) {
+	for id := range strings.SplitSeq(ids, "/") {
+		path = append(path, event.Hop{SessionID: id})
+	}
+	return path
+}
+
 // shown is the rows in a line each.
 func shown(t *Tree, ended bool) string {
 	var b strings.Builder
@@ -31,7 +39,7 @@ func shown(t *Tree, ended bool) string {
 func TestTree(t *testing.T) {
 	tree := &Tree{}
 	tell := func(seconds int, path string, ev event.Event) {
-		tree.Tell(Fact{Path: strings.Split(path, "/"), Event: ev, At: at(seconds)})
+		tree.Apply(Event{Path: pathOf(path), Event: ev, Time: at(seconds)})
 	}
 	sees := func(ended bool, want string) {
 		t.Helper()

@@ -3,75 +3,7 @@ package live
 import (
 	"cmp"
 	"slices"
-	"time"
-
-	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/store"
 )
-
-// Tree is the sessions that are known, by their ids. The zero value has none. It is for
-// one goroutine.
-type Tree struct{ sessions map[string]*Session }
-
-// Fact is what is heard of a session: an event or, of pieces of what its model says,
-// that there was one.
-type Fact struct {
-	Path  []string // the ids from the root down to the session
-	Event event.Event
-	At    time.Time // when it was stored
-	Seq   uint64    // its number in the store; 0 means it is not known
-}
-
-// Get returns the session of an id; nil means it is not known.
-func (t *Tree) Get(id string) *Session { return t.sessions[id] }
-
-func (t *Tree) at(id string) *Session {
-	s := t.sessions[id]
-	if s == nil {
-		s = &Session{ID: id, Status: store.Queued}
-		if t.sessions == nil {
-			t.sessions = make(map[string]*Session)
-		}
-		t.sessions[id] = s
-	}
-	return s
-}
-
-// List takes over the list of the sessions that are shown. Those that it lacks are
-// forgotten, unless they have only just begun.
-func (t *Tree) List(records []*store.Record) {
-	listed := make(map[string]bool, len(records))
-	for _, r := range records {
-		listed[r.ID] = true
-		t.at(r.ID).put(r)
-	}
-	for id, s := range t.sessions {
-		if !listed[id] && (s.stored || s.Status.Ended()) {
-			delete(t.sessions, id)
-		}
-	}
-}
-
-// Tell takes over what is heard of a session.
-func (t *Tree) Tell(f Fact) {
-	s := t.at(f.Path[len(f.Path)-1])
-	if n := len(f.Path); n > 1 {
-		s.ParentID = f.Path[n-2]
-	}
-	s.event(f.Event, f.At)
-}
-
-// Ask takes over the approvals that wait.
-func (t *Tree) Ask(pending []*store.Approval) {
-	for _, s := range t.sessions {
-		s.Asks = nil
-	}
-	for _, a := range pending {
-		if s := t.sessions[a.SessionID]; s != nil && !s.Status.Ended() {
-			s.Asks = append(s.Asks, a)
-		}
-	}
-}
 
 // Row is a session at its place in the tree.
 type Row struct {

@@ -1,0 +1,95 @@
+package live
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/session/store"
+)
+
+// questions are the tools whose calls ask for more than to be let through: whether a session may
+// use more, and whether its plan is to be carried out.
+var questions = []string{"budget", "plan_exit"}
+
+// Needs says in a word what of the session needs a person; empty means nothing.
+func (s *Session) Needs() string {
+	switch {
+	case s.Status.Ended():
+		return ""
+	case s.Lost:
+		return "lost"
+	case len(s.Questions) > 0 && slices.Contains(questions, s.Questions[0].ToolName):
+		return "question"
+	case len(s.Questions) > 0, s.Status == store.WaitingApproval:
+		return "approval"
+	case s.Stalled:
+		return "stalled"
+	case s.Budget != nil && s.Budget.Percent >= 100:
+		return "over budget"
+	case s.Pause != nil:
+		return "paused"
+	}
+	return ""
+}
+
+// State is the session's state in a word or two.
+func (s *Session) State() string { return cmp.Or(s.Needs(), string(s.Status)) }
+
+// Doing says what the session does, in one line; empty means nothing that is known.
+func (s *Session) Doing() string {
+	calls := s.OwnCalls()
+	switch {
+	case s.Status.Ended():
+		return s.Error
+	case s.Lost:
+		return "its process has gone: stop it"
+	case len(s.Questions) > 0:
+		return s.Questions[0].Summary()
+	case s.Pause != nil:
+		return "until " + s.Pause.Until.Local().Format(time.TimeOnly) + ": " + line(s.Pause.Reason)
+	case s.Retry != nil:
+		return s.Retry.SummaryAfter(0)
+	case len(calls) > 1:
+		return fmt.Sprintf("%s, and %d more", calls[0].Summary, len(calls)-1)
+	case len(calls) == 1:
+		return calls[0].Summary
+	}
+	return ""
+}
+
+// OwnCalls returns the calls that run, without those that wait for a subagent: what that does is
+// shown of it.
+func (s *Session) OwnCalls() []Call {
+	return slices.DeleteFunc(slices.Clone(s.Calls), func(c Call) bool { return c.Tool == "task" })
+}
+
+// Name is the agent and its task, in one line.
+func (s *Session) Name() string {
+	return strings.TrimSpace(cmp.Or(s.Agent, "caller") + "  " + s.Label)
+}
+
+// Age is how long ago the last event was, or the end; below 0: not known.
+func (s *Session) Age(now time.Time) time.Duration {
+	last := s.Active
+	if s.Status.Ended() {
+		last = s.Ended
+	}
+	if last.IsZero() {
+		return -1
+	}
+	return max(0, now.Sub(last))
+}
+
+// Elapsed is how long the session has run.
+func (s *Session) Elapsed(now time.Time) time.Duration {
+	if s.Started.IsZero() {
+		return 0
+	}
+	if s.Status.Ended() {
+		now = s.Ended
+	}
+	return max(0, now.Sub(s.Started))
+}
