@@ -18,15 +18,14 @@ type Mover interface {
 	MoveToBackground(by string) error
 }
 
-// ErrNotWaiting is returned for a session for which no call waits yet.
-var ErrNotWaiting = errors.New("no call waits for the session yet")
-
 // MoveToBackground has the call return that waits for the session, which goes on in
 // the background: see [Mover]. One that is there stays there.
 func (s *Session) MoveToBackground(by string) error {
 	switch {
 	case s.Record().Background:
 		return nil
+	case s.child != nil:
+		return s.child.moveToBackground(by)
 	case s.mover == nil:
 		return errors.New("no call of task waits for it")
 	}
@@ -61,7 +60,9 @@ func (t *Turn) endWith(ctx context.Context) *Turn {
 		t.bond.Cancel(context.Cause(ctx))
 		return t
 	}
-	t.below = context.AfterFunc(ctx, func() { t.bond.Cancel(context.Cause(ctx)) }) // nobody else has t yet
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	t.below = context.AfterFunc(ctx, func() { t.bond.Cancel(context.Cause(ctx)) })
 	return t
 }
 

@@ -17,6 +17,9 @@ import (
 // Open begins a new session and publishes its first event. The caller ends it.
 // [store.ErrResumed] is returned where another session resumes the same one.
 func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
+	if spec.Claimed != nil {
+		return m.GoOn(ctx, spec, spec.Claimed, spec.Task)
+	}
 	s, err := m.newSession(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -89,7 +92,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		},
 		dialogue:  dialogue{callIDs: make(map[string]bool), compaction: spec.Compaction},
 		beside:    beside{news: make(chan struct{}, 1)},
-		lifecycle: lifecycle{lasting: spec.Lasting, caller: ctx, background: context.WithoutCancel(ctx), done: make(chan struct{}), mover: spec.Mover},
+		lifecycle: lifecycle{lasting: spec.Lasting, caller: ctx, background: context.WithoutCancel(ctx), done: make(chan struct{}), mover: spec.Mover, child: spec.child},
 	}
 	if s.approver == nil {
 		s.approver = m.approver

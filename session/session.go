@@ -88,7 +88,8 @@ type lifecycle struct {
 	taken      atomic.Bool       // another process has ended it, or goes on with it
 	before     before            // what was done of it then
 
-	mover Mover // nil means no call waits for its end
+	mover Mover  // nil means no call waits for its end
+	child *Child // the same
 
 	watched lifetime.Watched
 }

@@ -149,7 +149,14 @@ type Spec struct {
 
 	Approver gate.Approver // nil means the manager's
 
-	Mover Mover // runs the session for a call that waits for its end; nil means none does
+	// Claimed is a session whose process has gone, and which this process has claimed: it goes
+	// on, and what its record says counts. Task is which message of its conversation, in
+	// Resumes, says what it is to do. nil means a new session begins.
+	Claimed *store.Taken
+	Task    int
+
+	Mover Mover  // runs the session for a call that waits for its end; nil means none does
+	child *Child // the same, where [Manager.OpenChild] opens it
 }
 
 // allowedTools are those that the session may have, and those above it.

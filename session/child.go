@@ -1,0 +1,229 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/session/store"
+)
+
+// ChildSpec says which child a task call runs, and how.
+type ChildSpec struct {
+	Spec          // Parent is required; with Claimed the child goes on that this process has claimed
+	Prompt string // what the child is told; a claimed one knows it
+
+	// Bound says that the end of the call's context ends the child also once it runs in the
+	// background.
+	Bound bool
+
+	// Stays is why the child can't be moved to the background while its call waits; nil
+	// means it can.
+	Stays error
+
+	// BackgroundTime is how much more time the child gets once it is moved to the background.
+	BackgroundTime time.Duration
+}
+
+// Task is a task call as its child sees it. It is the one way from a session back to the
+// call that runs it. Its methods are called by [Child.Begin] and [Child.Run], but for Moved.
+type Task interface {
+	// Enter gets the child the right to run, a slot. It waits for one until ctx ends;
+	// without wait it reports false where none is free.
+	Enter(ctx context.Context, wait bool) (entered bool, err error)
+
+	// Leave gives back what Enter got, once the turn is over.
+	Leave()
+
+	// Moved has the call return while the child goes on in the background. It is called by
+	// whoever has moved the child, and before Ending.
+	Moved()
+
+	// Ending is called when the turn is over, while the child can still be changed. It may
+	// change the outcome.
+	Ending(ctx context.Context, out *Outcome)
+
+	// Ended is called once the child has ended. background: the call has returned before,
+	// so the parent is to be told.
+	Ended(ctx context.Context, out *Outcome, background bool)
+}
+
+// Child is a session that a task call runs. Begin, which is optional, and Run are called
+// once each; or Abandon in place of Run.
+type Child struct {
+	*Session
+	spec    ChildSpec
+	task    Task
+	turn    *Turn
+	entered bool // it has a slot
+
+	mu     sync.Mutex
+	within context.Context // of the call that waits; nil means none does yet
+	over   bool            // the turn has ended
+	resume func()          // has the clocks above run again; nil means they do
+	leave  func()          // lets the parent end; nil means the child was not moved
+}
+
+// OpenChild opens the child of a task call, as [Manager.Open] does. The caller runs or
+// abandons it.
+func (m *Manager) OpenChild(ctx context.Context, spec ChildSpec, task Task) (*Child, error) {
+	c := &Child{spec: spec, task: task}
+	if !spec.Background {
+		spec.Spec.child = c
+	}
+	var err error
+	if c.Session, err = m.Open(ctx, spec.Spec); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Begin starts the child's turn if a slot is free: a call that waits for its child begins it
+// early, from a goroutine whose stack may grow. Run does the rest.
+func (c *Child) Begin(ctx context.Context) {
+	c.begin(ctx)
+	// A turn with a resident file may have to wait for an answer first.
+	if c.entered, _ = c.task.Enter(ctx, false); c.entered && c.spec.ResidentFile == "" {
+		c.turn.Start()
+	}
+}
+
+// begin makes the turn. It ends with ctx: that of a child in the foreground until the child
+// is moved to the background.
+func (c *Child) begin(ctx context.Context) {
+	detachable := !c.spec.Bound && !c.spec.Background
+	within := ctx
+	if detachable {
+		within = c.Session.background
+	}
+	if c.spec.Claimed != nil {
+		c.turn = c.Continue(within)
+	} else {
+		c.turn = c.Session.Begin(within, c.spec.Prompt)
+	}
+	if detachable {
+		c.turn.endWith(ctx)
+	}
+}
+
+// Run waits for a slot, runs the child's turn and ends the child. Its frame is small, as
+// that of [Turn.Run].
+func (c *Child) Run(ctx context.Context) *Outcome {
+	if c.turn == nil {
+		c.begin(ctx)
+	}
+	c.mu.Lock()
+	c.within = ctx
+	c.mu.Unlock()
+	out := c.runTurn()
+	c.finish(ctx, out, c.Record().Background)
+	return out
+}
+
+func (c *Child) runTurn() *Outcome {
+	defer c.turnOver()
+	if !c.entered {
+		if err := c.enter(); err != nil {
+			c.turn.Release()
+			return &Outcome{Status: store.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
+		}
+	}
+	return c.turn.Run()
+}
+
+// enter waits for a slot. Meanwhile the clocks of those above stand still, as long as they
+// wait for the child.
+func (c *Child) enter() (err error) {
+	c.mu.Lock()
+	if c.leave == nil && !c.spec.Background {
+		c.resume = c.parent.HoldTime()
+	}
+	c.mu.Unlock()
+	c.entered, err = c.task.Enter(c.turn.Context(), true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resumeAbove()
+	return err
+}
+
+// resumeAbove has the clocks run that enter holds. c.mu is held.
+func (c *Child) resumeAbove() {
+	if c.resume != nil {
+		c.resume()
+		c.resume = nil
+	}
+}
+
+// turnOver keeps the child where it is, and gives its slot back.
+func (c *Child) turnOver() {
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
+	if c.entered {
+		c.task.Leave()
+	}
+}
+
+// finish ends the child once its turn is over.
+func (c *Child) finish(ctx context.Context, out *Outcome, background bool) {
+	c.task.Ending(ctx, out)
+	if err := c.End(out.Status, out.Err); err != nil {
+		c.m.log.Error("ending a session", "session", c.id, "err", err)
+		if out.Err == nil { // the answer must not be handed out with events missing
+			*out = Outcome{Status: store.Failed, Err: err}
+		}
+	}
+	c.task.Ended(ctx, out, background)
+	if c.leave != nil {
+		c.leave()
+	}
+}
+
+// Abandon ends a child that is not run.
+func (c *Child) Abandon(ctx context.Context, why error) *Outcome {
+	if c.turn != nil {
+		c.turn.Release()
+	}
+	c.turnOver()
+	out := &Outcome{Status: store.Cancelled, Err: why}
+	c.finish(ctx, out, false)
+	return out
+}
+
+// ErrNotWaiting is returned for a session for which no call waits yet.
+var ErrNotWaiting = errors.New("no call waits for the session yet")
+
+// moveToBackground has the call return that waits for the child, which goes on in the
+// background. One that is there stays there.
+func (c *Child) moveToBackground(by string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.over:
+		return store.ErrEnded
+	case c.within == nil:
+		return ErrNotWaiting
+	case c.leave != nil:
+		return nil
+	case c.spec.Stays != nil:
+		return c.spec.Stays
+	}
+	leave, err := c.parent.Adopt(c.turn)
+	if err != nil {
+		return err
+	}
+	if err := c.InBackground(by); err != nil {
+		leave()
+		if !c.spec.Bound {
+			c.turn.endWith(c.within)
+		}
+		return err
+	}
+	c.leave = leave
+	c.turn.Extend(c.spec.BackgroundTime)
+	c.resumeAbove()
+	c.task.Moved()
+	return nil
+}
