@@ -1,16 +1,16 @@
 package glob
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
 
-// posixClasses are those of "[[:name:]]", as picomatch has them.
+// posixClasses are those of "[[:name:]]", as picomatch has them: the first and
+// last character of each range.
 var posixClasses = map[string]string{
-	"alnum": `a-zA-Z0-9`, "alpha": `a-zA-Z`, "ascii": `\x00-\x7F`, "blank": ` \t`, "cntrl": `\x00-\x1F\x7F`,
-	"digit": `0-9`, "graph": `\x21-\x7E`, "lower": `a-z`, "print": `\x20-\x7E`, "punct": `!-/:-@\[-` + "`" + `{-~`,
-	"space": ` \t\r\n\v\f`, "upper": `A-Z`, "word": `A-Za-z0-9_`, "xdigit": `A-Fa-f0-9`,
+	"alnum": "azAZ09", "alpha": "azAZ", "ascii": "\x00\x7F", "blank": "  \t\t", "cntrl": "\x00\x1F\x7F\x7F",
+	"digit": "09", "graph": "\x21\x7E", "lower": "az", "print": "\x20\x7E", "punct": "!/:@[`{~",
+	"space": "\t\r  ", "upper": "AZ", "word": "AZaz09__", "xdigit": "AFaf09",
 }
 
 // class reads "[…]".
@@ -22,7 +22,7 @@ func (p *parser) class() ([]node, error) {
 		return plainText("["), nil
 	}
 	p.pos++
-	var set strings.Builder
+	var set []uint16
 	negated := p.peek(0) == '^' || p.peek(0) == '!'
 	if negated {
 		p.pos++
@@ -43,7 +43,7 @@ func (p *parser) class() ([]node, error) {
 			if !ok || !known {
 				return nil, p.refuse(p.pos, `"[:" wants the name of a character class, as in [[:alpha:]]`)
 			}
-			set.WriteString(ranges)
+			set = append(set, units(ranges)...)
 			posix = true
 			p.pos += len(name) + 4
 			continue
@@ -52,34 +52,30 @@ func (p *parser) class() ([]node, error) {
 		if err != nil {
 			return nil, err
 		}
-		set.WriteString(quoteClass(lo))
+		hi := lo
 		if p.peek(0) == '-' && p.peek(1) != ']' && p.peek(1) != 0 && (p.peek(1) != '[' || p.peek(2) != ':') {
 			at := p.pos
 			p.pos++
-			hi, err := p.classChar()
-			if err != nil {
+			if hi, err = p.classChar(); err != nil {
 				return nil, err
 			}
 			if hi < lo {
 				return nil, p.refuse(at-1, "the range runs backwards")
 			}
-			set.WriteString("-" + quoteClass(hi))
 		}
+		set = append(set, uint16(lo), uint16(hi))
 	}
 	inner := p.src[open+1 : p.pos]
 	p.pos++
 	p.saw(lastClass)
-	if negated {
-		if !posix && !strings.Contains(inner, "/") {
-			set.WriteString("/")
-		}
-		return []node{{op: opRegexp, text: "[^" + set.String() + "]"}}, nil
+	class := node{op: opClass, text: set, negated: negated}
+	switch {
+	case negated && !posix && !strings.Contains(inner, "/"):
+		class.text = append(class.text, '/', '/')
+	case !negated && !posix && !strings.ContainsAny(inner, `-*+?.^${}(|)[]`): // "[id]" is also a folder's name
+		class = either(plainText("["+strings.ReplaceAll(inner, `\`, "")+"]"), []node{class})
 	}
-	re := "[" + set.String() + "]"
-	if !posix && !strings.ContainsAny(inner, `-*+?.^${}(|)[]`) { // "[id]" is also a folder's name
-		re = "(?:" + regexp.QuoteMeta("["+strings.ReplaceAll(inner, `\`, "")+"]") + "|" + re + ")"
-	}
-	return []node{{op: opRegexp, text: re}}, nil
+	return []node{class}, nil
 }
 
 // classChar reads one character of a class.
@@ -97,11 +93,4 @@ func (p *parser) classChar() (rune, error) {
 	}
 	p.pos += size
 	return r, nil
-}
-
-func quoteClass(r rune) string {
-	if strings.ContainsRune(`\]^-[&~`, r) {
-		return `\` + string(r)
-	}
-	return string(r)
 }

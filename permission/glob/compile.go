@@ -1,81 +1,70 @@
 package glob
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/gobwas/glob"
 )
 
-// compileSequence picks the cheapest engine that can express the pattern.
-func compileSequence(seq []node) (matcher, error) {
-	if hasNot(seq) {
-		return compileNot(seq)
+// matcher matches inputs that are neither empty nor equal to the pattern.
+type matcher interface{ matchString(s string) bool }
+
+// The matchers, from the cheapest. The last one is [search].
+type (
+	anything struct{} // "*", "**"
+	literal  string
+	prefix   string                  // x*
+	suffix   string                  // *x
+	starred  struct{ *glob.Pattern } // other literals and stars; without separators, so linear
+	anyOf    []matcher
+)
+
+func (anything) matchString(string) bool    { return true }
+func (l literal) matchString(s string) bool { return s == string(l) }
+func (p prefix) matchString(s string) bool  { return strings.HasPrefix(s, string(p)) }
+func (x suffix) matchString(s string) bool  { return strings.HasSuffix(s, string(x)) }
+func (m starred) matchString(s string) bool { return m.Match(s) }
+func (a anyOf) matchString(s string) bool {
+	return slices.ContainsFunc(a, func(m matcher) bool { return m.matchString(s) })
+}
+
+// compile picks the cheapest matcher that can express the pattern.
+func compile(seq []node) matcher {
+	variants := variantsOf(seq)
+	if variants == nil {
+		return newSearch(seq)
 	}
-	if variants := variantsOf(seq); variants != nil {
-		list := make(anyOf, len(variants))
-		for i, v := range variants {
-			list[i] = compileSimple(v)
+	var list anyOf
+	for _, v := range variants {
+		if end := slices.Index(ops(v), opEnd); end >= 0 {
+			if slices.Contains(ops(v[end:]), opLiteral) {
+				continue // nothing matches it
+			}
+			v = v[:end]
 		}
-		if len(list) == 1 {
-			return list[0], nil
-		}
-		return list, nil
+		list = append(list, compileSimple(v))
 	}
-	re, err := compileExpr(seq)
-	if err != nil {
-		return nil, err
+	if len(list) == 1 {
+		return list[0]
 	}
-	e := expr{re: re}
-	for i, n := range seq { // what every match must hold
-		if n.op != opLiteral {
-			continue
-		}
-		switch text := unhalve(n.text); {
-		case i == 0:
-			e.begin = text
-		case i == len(seq)-1:
-			e.end = text
-		case len(text) > len(e.holds):
-			e.holds = text
-		}
-	}
-	return e, nil
+	return list
 }
 
 // maxVariants bounds what a pattern is expanded to.
 const maxVariants = 16
 
-// variantsOf returns patterns of literals and stars alone that together mean the
-// same as seq; nil means there are none, or too many.
+// variantsOf expands seq to patterns of nothing but literals, stars and ends. A
+// text matches seq if it matches one of them. nil means that there are none, or
+// too many.
 func variantsOf(seq []node) [][]node {
 	variants := [][]node{nil}
-	for i, n := range seq {
-		var parts [][]node
-		slash, star := node{op: opLiteral, text: "/"}, node{op: opStar}
-		switch n.op {
-		case opLiteral, opStar:
-			parts = [][]node{{n}}
-		case opFolders:
-			parts = [][]node{nil, {star, slash}}
-		case opMaybeSlash:
-			parts = [][]node{nil, {slash}}
-		case opMiddleSlash:
-			parts = [][]node{{slash}, {slash, star, slash}}
-		case opMiddle:
-			parts = [][]node{{slash}, {slash, star, slash}}
-			if !slices.ContainsFunc(seq[i+1:], func(n node) bool { return n.op != opStar }) {
-				parts = append(parts, nil)
-			} else if slices.ContainsFunc(seq[i+1:], func(n node) bool { return n.op != opStar && n.op != opLiteral }) {
-				return nil
-			}
-		case opBelow:
-			parts = [][]node{nil, {slash, star}}
-		case opGroup:
-			if n.quant != "" {
-				return nil
-			}
+	for _, n := range seq {
+		parts := [][]node{{n}}
+		switch {
+		case n.op == opGroup && n.quant == 0:
+			parts = nil
 			for _, alt := range n.alts {
 				sub := variantsOf(alt)
 				if sub == nil {
@@ -83,7 +72,7 @@ func variantsOf(seq []node) [][]node {
 				}
 				parts = append(parts, sub...)
 			}
-		default:
+		case n.op != opLiteral && n.op != opStar && n.op != opEnd:
 			return nil
 		}
 		if len(variants)*len(parts) > maxVariants {
@@ -104,97 +93,69 @@ func variantsOf(seq []node) [][]node {
 	return variants
 }
 
+func ops(seq []node) []op {
+	list := make([]op, len(seq))
+	for i, n := range seq {
+		list[i] = n.op
+	}
+	return list
+}
+
 // compileSimple compiles literals and stars.
 func compileSimple(seq []node) matcher {
-	var shape, pattern strings.Builder
+	switch {
+	case len(seq) == 0:
+		return literal("") // which no input is
+	case len(seq) == 1 && seq[0].op == opStar:
+		return anything{}
+	case len(seq) == 1:
+		return literal(seq[0].String())
+	case len(seq) == 2 && seq[1].op == opStar:
+		return prefix(seq[0].String())
+	case len(seq) == 2:
+		return suffix(seq[1].String())
+	}
+	var pattern strings.Builder
 	for _, n := range seq {
 		if n.op == opStar {
-			shape.WriteByte('*')
 			pattern.WriteByte('*')
 		} else {
-			shape.WriteByte('x')
-			pattern.WriteString(glob.QuoteMeta(unhalve(n.text)))
+			pattern.WriteString(glob.QuoteMeta(n.String()))
 		}
-	}
-	word := func(i int) string { return unhalve(seq[i].text) }
-	switch shape.String() {
-	case "":
-		return literal("") // which no input is
-	case "*":
-		return anything{}
-	case "x":
-		return literal(word(0))
-	case "x*":
-		return prefix(word(0))
-	case "*x":
-		return suffix(word(1))
-	case "*x*":
-		return infix(word(1))
-	case "x*x":
-		return affix{word(0), word(2)}
 	}
 	return starred{glob.MustCompile(pattern.String())}
 }
 
-// unhalve undoes halve.
-func unhalve(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x10D800 }) {
-		return s
-	}
-	var b strings.Builder
-	var high rune
-	for _, r := range s {
+// checkNegations refuses each !(…) whose meaning in picomatch is not certain.
+func checkNegations(seq []node, pattern string) error {
+	for i, n := range seq {
+		inside := slices.ContainsFunc(n.alts, hasNot)
+		reason := ""
 		switch {
-		case r >= 0x10D800 && r < 0x10DC00:
-			high = r - 0x10D800
-		case r >= 0x10DC00 && r < 0x10E000:
-			b.WriteRune(0x10000 + high<<10 + r - 0x10DC00)
-		default:
-			b.WriteRune(r)
+		case n.op == opNot && inside:
+			reason = "!(…) inside !(…); write a rule that denies instead"
+		case n.extension && (n.nested || hasNot(seq[i+1:])):
+			reason = "!(…*…) before an extension, in a group; write a rule that denies instead"
+		case (n.quant == '*' || n.quant == '+') && inside:
+			reason = "!(…) inside a group that is repeated; write a rule that denies instead"
 		}
-	}
-	return b.String()
-}
-
-// compileExpr compiles to a regular expression, whose matching is linear.
-func compileExpr(seq []node) (*regexp.Regexp, error) {
-	return regexp.Compile(`\A(?s:` + render(seq) + `)\z`)
-}
-
-func render(seq []node) string {
-	var b strings.Builder
-	for _, n := range seq {
-		switch n.op {
-		case opLiteral:
-			b.WriteString(regexp.QuoteMeta(n.text))
-		case opStar:
-			b.WriteString(`.*`)
-		case opNoSlash:
-			b.WriteString(`[^/]*`)
-		case opSome:
-			b.WriteString(`.+`)
-		case opRegexp:
-			b.WriteString(n.text)
-		case opFolders:
-			b.WriteString(`(?:.*/)?`)
-		case opMiddle:
-			b.WriteString(`(?:/.*/|/|\z)`)
-		case opMiddleSlash:
-			b.WriteString(`(?:/.*/|/)`)
-		case opBelow:
-			b.WriteString(`(?:/.*|\z)`)
-		case opMaybeSlash:
-			b.WriteString(`/?`)
-		case opGroup:
-			b.WriteString(`(?:`)
-			for i, alt := range n.alts {
-				if i > 0 {
-					b.WriteByte('|')
-				}
-				b.WriteString(render(alt))
+		if reason != "" {
+			return &Error{Pattern: pattern, Offset: n.at, Reason: reason}
+		}
+		for _, alt := range n.alts {
+			if err := checkNegations(alt, pattern); err != nil {
+				return err
 			}
-			b.WriteString(`)` + n.quant)
 		}
 	}
-	return b.String()
+	return nil
 }
+
+func hasNot(seq []node) bool {
+	return slices.ContainsFunc(seq, func(n node) bool {
+		return n.op == opNot || slices.ContainsFunc(n.alts, hasNot)
+	})
+}
+
+// String returns the text of a literal.
+func (n node) String() string { return string(utf16.Decode(n.text)) }

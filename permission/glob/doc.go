@@ -29,17 +29,18 @@
 // The dialect differs from picomatch where a quirk would let a text slip past a
 // rule: "*" matches line ends and the segments "." and ".."; [!abc] negates; "|"
 // outside a group is text. [Compile] refuses what picomatch reads as a regular
-// expression (\d, a quantifier after a group, lookarounds), what has no certain
-// meaning (brackets that do not close, {10..20}), and a !(…) inside another or inside a
-// group that repeats. The [*Error] gives the reason.
+// expression (\d, a quantifier after a group, lookarounds) and what has no certain
+// meaning (brackets that do not close, {10..20}). It also refuses a !(…) inside
+// another or inside a group that repeats. The [*Error] gives the reason.
 //
-// # Engines
+// # How a pattern is matched
 //
-// A pattern of literals and up to two stars becomes comparisons of text; one of
-// literals and more stars, or a few alternatives of those, goes to gobwas/glob,
-// which is fast there. Everything else goes to Go's regexp: gobwas has no
-// classes in groups, no extglobs and no negation, and is exponential on nested
-// braces. A !(…) behind anything but plain text becomes an automaton, since
-// regexp cannot exclude what begins at a place that is not certain; it is
-// refused if it needs too many states. Every engine takes time linear in the length of the text.
+// A pattern of literals and stars, or a few alternatives of those, becomes
+// comparisons of text and patterns of gobwas/glob, which is fast there. All
+// others go to the package's own search: gobwas has no classes in groups, no
+// extglobs and no negation, and is exponential on nested braces; Go's regexp
+// cannot exclude what begins at a place that is not certain.
+//
+// No pattern takes exponential time or memory. All but groups that repeat
+// are linear in the length of the text.
 package glob

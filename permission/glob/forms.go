@@ -1,20 +1,18 @@
 package glob
 
-import (
-	"regexp"
-)
+import "regexp"
 
 var extension = regexp.MustCompile(`^(.*)(\.[0-9A-Za-z_]+)$`)
 
-// commonForm returns the parts of the forms that picomatch has a path of its
-// own for: there a last "/" of the input is optional, and a star at the end
-// wants at least one character. nil means no form.
+// commonForm returns the parts of a form that picomatch treats specially, else
+// nil. In these forms a last "/" of the input is optional, and a star at the
+// end wants at least one character.
 func commonForm(s string) []node {
 	ext := ""
 	for {
 		if seq := commonStem(s, ext == ""); seq != nil {
 			if ext != "" {
-				seq = append(seq, node{op: opLiteral, text: ext}, node{op: opMaybeSlash})
+				seq = append(seq, literalNode(ext), maybeSlash)
 			}
 			return seq
 		}
@@ -27,7 +25,7 @@ func commonForm(s string) []node {
 }
 
 func commonStem(s string, atEnd bool) []node {
-	star, dot, end := node{op: opStar}, node{op: opLiteral, text: "."}, node{op: opStar}
+	dot, end := literalNode("."), star
 	if atEnd {
 		end.op = opSome
 	}
@@ -39,9 +37,9 @@ func commonStem(s string, atEnd bool) []node {
 	case "*.*", "**/*.*":
 		return []node{star, dot, end}
 	case "*/*":
-		return []node{star, {op: opLiteral, text: "/"}, end}
+		return []node{star, slash, end}
 	case "**/.*":
-		return []node{{op: opFolders}, dot, end}
+		return []node{folders, dot, end}
 	}
 	return nil
 }

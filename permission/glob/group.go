@@ -6,23 +6,28 @@ import (
 )
 
 // group reads "(" up to its ")"; quant and at are those of the mark before it.
-func (p *parser) group(quant string, at int) ([]node, error) {
+func (p *parser) group(quant byte, at int) ([]node, error) {
 	open := p.pos
 	alts, closed, err := p.alternatives()
 	if err != nil {
 		return nil, err
 	}
 	if !closed {
-		if quant != "" || len(alts) > 1 || at != open {
+		if quant != 0 || len(alts) > 1 || at != open {
 			return nil, p.refuse(at, `"(" without ")"; write \( for the character`)
 		}
 		return append(plainText("("), alts[0]...), nil
 	}
 	body := p.src[open+1 : p.pos-1]
-	if (quant == "*" || quant == "+") && riskyRepeat(body) {
-		return nil, p.refuse(at, "alternatives that overlap cannot be repeated; list what you mean in {…}")
+	if quant == '*' || quant == '+' {
+		if riskyRepeat(body) {
+			return nil, p.refuse(at, "alternatives that overlap cannot be repeated; list what you mean in {…}")
+		}
+		if p.repeats++; p.repeats > maxRepeats {
+			return nil, p.refuse(at, "more than 100 groups that repeat")
+		}
 	}
-	return []node{{op: opGroup, alts: alts, quant: quant}}, nil
+	return []node{{op: opGroup, alts: alts, quant: quant, number: p.repeats, at: p.start + at}}, nil
 }
 
 // not reads the group of "!(…)".
@@ -35,9 +40,13 @@ func (p *parser) not(at int) ([]node, error) {
 	if !closed {
 		return nil, p.refuse(at, `"!(" without ")"; write \( for the character`)
 	}
-	return []node{{op: opNot, alts: alts, at: p.start + at, tail: p.src[p.pos:],
-		stars: strings.Contains(p.src[open:p.pos], "*"), nested: p.depth > 0}}, nil
+	body, tail := p.src[open:p.pos], p.src[p.pos:]
+	return []node{{op: opNot, alts: alts, at: p.start + at, nested: p.depth > 0, toEnd: strings.Trim(tail, ")") == "",
+		extension: strings.Contains(body, "*") && extensionTail.MatchString(tail)}}, nil
 }
+
+// extensionTail is what picomatch takes for a file's extension after !(…*…).
+var extensionTail = regexp.MustCompile(`^\.[^\\/.]+$`)
 
 // alternatives reads "(a|b)"; closed is false where the pattern ends first.
 func (p *parser) alternatives() (alts [][]node, closed bool, err error) {
@@ -170,11 +179,11 @@ func (p *parser) brace() ([]node, error) {
 	switch {
 	case charRange.MatchString(body):
 		lo, hi := min(body[0], body[3]), max(body[0], body[3])
-		return []node{{op: opRegexp, text: "[" + string(lo) + "-" + string(hi) + "]"}}, nil
+		return []node{{op: opClass, text: []uint16{uint16(lo), uint16(hi)}}}, nil
 	case strings.Contains(body, ".."):
 		return nil, p.refuse(open, `".." in braces wants one digit or letter of a kind on each side, as in {1..3}; else list the alternatives`)
 	case commas:
-		return []node{{op: opGroup, alts: alts}}, nil
+		return []node{either(alts...)}, nil
 	case pipes:
 		return nil, p.refuse(open, `"|" in braces; separate alternatives by commas`)
 	}

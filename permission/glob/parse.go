@@ -1,7 +1,9 @@
 package glob
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/agentworker/worker/internal/termtext"
@@ -9,34 +11,34 @@ import (
 
 // A node is one part of a parsed pattern.
 type node struct {
-	op     op
-	text   string   // opLiteral: the text; opRegexp: the expression
-	alts   [][]node // opGroup, opNot
-	quant  string   // opGroup: "", "?", "*" or "+"
-	at     int      // opNot: offset in the pattern
-	tail   string   // opNot: what follows the group, as written
-	stars  bool     // opNot: the group holds a "*"
-	nested bool     // opNot: it stands in a group
+	op        op
+	text      []uint16 // opLiteral: the text; opClass: the first and last character of each range
+	negated   bool     // opClass: it has all other characters
+	alts      [][]node // opGroup, opNot
+	quant     byte     // opGroup: 0 or one of "?*+"
+	number    int      // opGroup that repeats: which one it is
+	ownsSlash bool     // opGroup: it holds the slash before it
+	at        int      // opGroup, opNot: offset in the pattern
+	limit     int      // opStar: where it begins at the latest, if not 0
+	// of opNot:
+	toEnd     bool // nothing follows
+	extension bool // it holds a "*", and an extension follows
+	nested    bool // it stands in a group
 }
 
 type op uint8
 
 const (
-	opLiteral     op = iota
-	opStar           // any text
-	opSome           // any text but the empty
-	opNoSlash        // any text without "/"
-	opRegexp         // "?" and "[…]"
-	opGroup          // (a|b), {a,b}, ?(a) and so on
-	opNot            // !(a|b)
-	opFolders        // the "**/" that begins a pattern
-	opMiddle         // the "/**/" in the middle of one
-	opMiddleSlash    // the "/**/" that ends one
-	opBelow          // the "/**" that ends one
-	opMaybeSlash     // an optional last "/"
+	opLiteral op = iota
+	opStar       // any text
+	opSome       // any text but the empty
+	opClass      // "?" and "[…]": one character
+	opGroup      // (a|b), {a,b}, ?(a) and so on
+	opNot        // !(a|b)
+	opEnd        // the end of the text
 )
 
-// context is what a sequence stands in.
+// context says what surrounds a sequence.
 type context uint8
 
 const (
@@ -45,8 +47,7 @@ const (
 	inParens
 )
 
-// last is the kind of the token before, on which the meaning of the next may
-// hang.
+// last is the kind of the token before. The meaning of the next may depend on it.
 type last uint8
 
 const (
@@ -70,12 +71,16 @@ type parser struct {
 	parens  int // open ones
 	braces  int
 	depth   int
+	repeats int // groups that repeat, so far
 	last    last
 	before  last // the one before last
 }
 
 // maxDepth bounds how deep groups may nest.
 const maxDepth = 50
+
+// maxRepeats bounds how many groups may repeat.
+const maxRepeats = 100
 
 func parseGlob(pattern string) (seq []node, negated bool, err error) {
 	p := &parser{pattern: pattern}
@@ -116,7 +121,7 @@ func parseGlob(pattern string) (seq []node, negated bool, err error) {
 		return nil, false, err
 	}
 	if p.last == lastClass {
-		seq = append(seq, node{op: opMaybeSlash})
+		seq = append(seq, maybeSlash)
 	}
 	return seq, negated, nil
 }
@@ -155,8 +160,8 @@ func (p *parser) sequence(in context) ([]node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(nodes) > 0 && (nodes[0].op == opBelow || nodes[0].op == opMiddle || nodes[0].op == opMiddleSlash) {
-			seq = trimSlash(seq) // it holds the slash before it
+		if len(nodes) > 0 && nodes[0].ownsSlash {
+			seq = trimSlash(seq)
 		}
 		for _, n := range nodes {
 			seq = appendNode(seq, n)
@@ -170,7 +175,7 @@ func appendNode(seq []node, n node) []node {
 	if k := len(seq) - 1; k >= 0 && seq[k].op == n.op {
 		switch n.op {
 		case opLiteral:
-			seq[k].text += n.text
+			seq[k].text = slices.Concat(seq[k].text, n.text)
 			return seq
 		case opStar:
 			return seq
@@ -181,9 +186,38 @@ func appendNode(seq []node, n node) []node {
 
 func trimSlash(seq []node) []node {
 	k := len(seq) - 1
-	seq[k].text = strings.TrimSuffix(seq[k].text, "/")
-	if seq[k].text == "" {
+	text := seq[k].text
+	if seq[k].text = text[:len(text)-1]; len(text) == 1 {
 		return seq[:k]
 	}
 	return seq
 }
+
+// halve writes each character above U+FFFF as two, its UTF-16 halves moved to
+// a private plane: to picomatch, and so to "?" and "[…]", they are two.
+func halve(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r > 0xFFFF {
+			high, low := utf16.EncodeRune(r)
+			b.WriteRune(0x100000 + high)
+			r = 0x100000 + low
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// units returns s in UTF-16; s was halved.
+func units(s string) []uint16 {
+	var text []uint16
+	for _, r := range s {
+		text = append(text, uint16(r))
+	}
+	return text
+}
+
+func literalNode(s string) node { return node{op: opLiteral, text: units(s)} }
+
+// either returns a group of alternatives.
+func either(alts ...[]node) node { return node{op: opGroup, alts: alts} }

@@ -10,7 +10,7 @@ import (
 // atom is a part of a pattern, as the slow matcher reads it.
 type atom struct {
 	text   string   // as written
-	one    string   // a character of these; "!…": none of them, nor "/"
+	one    string   // a character of these; "!…": any other but "/"
 	star   bool     // any text
 	either [][]atom // one of these
 }

@@ -15,7 +15,7 @@ func (p *parser) next() ([]node, error) {
 	case '{':
 		return p.brace()
 	case '(':
-		return p.group("", p.pos)
+		return p.group(0, p.pos)
 	case '"':
 		return p.quoted()
 	case '*':
@@ -36,7 +36,7 @@ func (p *parser) next() ([]node, error) {
 	return p.plain(), nil
 }
 
-func plainText(s string) []node { return []node{{op: opLiteral, text: s}} }
+func plainText(s string) []node { return []node{literalNode(s)} }
 
 // plain reads text without special characters. A double quote inside it is
 // text as well.
@@ -134,40 +134,50 @@ func (p *parser) stars() ([]node, error) {
 		var seq []node
 		if n > 1 {
 			p.saw(lastStar)
-			seq = []node{{op: opStar}}
+			seq = []node{star}
 		}
 		p.pos++
-		group, err := p.group("*", p.pos-1)
+		group, err := p.group('*', p.pos-1)
 		return append(seq, group...), err
 	}
 	p.pos += n
 	from, beforeSlash := p.last, p.before
 	p.saw(lastStar)
 	if n != 2 || from != lastStart && from != lastSlash || p.peek(0) != 0 && p.peek(0) != '/' {
-		return []node{{op: opStar}}, nil
+		return []node{star}, nil
 	}
 	for p.peek(0) == '/' && p.peek(1) == '*' && p.peek(2) == '*' && (p.peek(3) == 0 || p.peek(3) == '/') {
 		p.pos += 3
 	}
 	atEnd := p.peek(0) == 0
+	below := from == lastSlash && beforeSlash != lastStart
 	switch {
-	case from == lastSlash && beforeSlash != lastStart && atEnd && beforeSlash != lastStar:
+	case below && atEnd && beforeSlash != lastStar: // "/**" at the end
 		p.last = lastSpecial
-		return []node{{op: opBelow}}, nil
-	case from == lastSlash && beforeSlash != lastStart && !atEnd:
+		return []node{{op: opGroup, ownsSlash: true, alts: [][]node{{slash, star}, nil}}}, nil
+	case below && !atEnd: // "/**/"
 		p.pos++
 		p.last = lastSlash
-		if p.pos == len(p.src) {
-			return []node{{op: opMiddleSlash}}, nil
+		middle := node{op: opGroup, ownsSlash: true, alts: [][]node{{slash, star, slash}, {slash}}}
+		if p.pos < len(p.src) {
+			middle.alts = append(middle.alts, []node{{op: opEnd}})
 		}
-		return []node{{op: opMiddle}}, nil
-	case from == lastStart && !atEnd:
+		return []node{middle}, nil
+	case from == lastStart && !atEnd: // "**/" at the start
 		p.pos++
 		p.last = lastSlash
-		return []node{{op: opFolders}}, nil
+		return []node{folders}, nil
 	}
-	return []node{{op: opStar}}, nil
+	return []node{star}, nil
 }
+
+// What several forms of stars and slashes are made of.
+var (
+	star       = node{op: opStar}
+	slash      = literalNode("/")
+	folders    = either([]node{star, slash}, nil)
+	maybeSlash = either([]node{slash}, nil)
+)
 
 // question reads a "?": one character but "/", or ?(…).
 func (p *parser) question() ([]node, error) {
@@ -175,7 +185,7 @@ func (p *parser) question() ([]node, error) {
 	p.pos++
 	switch {
 	case p.last != lastOpen && p.peek(0) == '(' && p.peek(1) != '?':
-		return p.group("?", at)
+		return p.group('?', at)
 	case p.last == lastClose:
 		return nil, p.refuse(at, `"?" after ")" is a regular expression's; write ?(…)`)
 	case p.last == lastOpen: // picomatch takes it for the character
@@ -183,7 +193,7 @@ func (p *parser) question() ([]node, error) {
 		return plainText("?"), nil
 	}
 	p.saw(lastSpecial)
-	return []node{{op: opRegexp, text: "[^/]"}}, nil
+	return []node{{op: opClass, text: units("//"), negated: true}}, nil
 }
 
 // mark reads "+", "@" or "!", which may open a group.
@@ -193,9 +203,9 @@ func (p *parser) mark(c byte) ([]node, error) {
 	if p.peek(0) == '(' && (p.peek(1) != '?' || c == '!') {
 		switch c {
 		case '+':
-			return p.group("+", at)
+			return p.group('+', at)
 		case '@':
-			return p.group("", at)
+			return p.group(0, at)
 		}
 		return p.not(at)
 	}
