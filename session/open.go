@@ -98,7 +98,7 @@ func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err er
 		s.approver = m.approver
 	}
 	s.record = store.Record{
-		Schema:          store.RecordSchema,
+		Schema:          store.Schema,
 		ID:              s.id,
 		ParentMessageID: spec.ParentMessageID,
 		Agent:           spec.Agent,

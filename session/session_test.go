@@ -167,7 +167,7 @@ func TestStoreGet(t *testing.T) {
 	if _, err := kv.Put(t.Context(), "ws."+b.ID(), data); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Store().Get(t.Context(), b.ID()); err == nil || !strings.Contains(err.Error(), "newer worker") {
+	if _, err := e.Store().Get(t.Context(), b.ID()); err == nil || !strings.Contains(err.Error(), "another version of the worker (schema 99, this one reads 1)") {
 		t.Errorf("a record of schema 99: %v", err)
 	}
 }

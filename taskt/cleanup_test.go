@@ -202,7 +202,7 @@ func TestCleanupKeeps(t *testing.T) {
 				t.Fatal(err)
 			}
 			if name == "resumed" {
-				next := store.Record{Schema: store.RecordSchema, ID: store.NextRun(child.ID()), Path: e.root.Path().Child(store.NextRun(child.ID()), "explore"), Resumes: child.ID()}
+				next := store.Record{Schema: store.Schema, ID: store.NextRun(child.ID()), Path: e.root.Path().Child(store.NextRun(child.ID()), "explore"), Resumes: child.ID()}
 				if err := e.sessions.Store().Reserve(t.Context(), &next); err != nil {
 					t.Fatal(err)
 				}

@@ -15,9 +15,6 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// approvalSchema is the version of the stored form of an [Approval].
-const approvalSchema = 1
-
 // Approval is a tool call that waits for an answer, or has got one, as it is
 // stored. Its JSON is camelCase.
 type Approval struct {
@@ -191,7 +188,7 @@ func (s *Store) Resolve(ctx context.Context, id string, outcome event.ApprovalOu
 
 // OpenApproval stores an approval that waits for an answer. It sets its schema.
 func (s *Store) OpenApproval(ctx context.Context, a *Approval) error {
-	a.Schema = approvalSchema
+	a.Schema = Schema
 	data, err := json.Marshal(a)
 	if err == nil {
 		_, err = s.approvals.Create(ctx, s.key(a.ID), data)
@@ -237,8 +234,5 @@ func decodeApproval(data []byte) (*Approval, error) {
 	if err := json.Unmarshal(data, a); err != nil {
 		return nil, fmt.Errorf("reading an approval: %w", err)
 	}
-	if a.Schema > approvalSchema {
-		return nil, newer("approval "+a.ID, a.Schema, approvalSchema)
-	}
-	return a, nil
+	return a, checkSchema("approval "+a.ID, a.Schema)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"runtime"
 	"slices"
@@ -116,13 +115,4 @@ func decodeRecords(entries []entry) ([]*Record, error) {
 		}
 	}
 	return records, nil
-}
-
-func decodeRecord(data []byte) (*Record, error) {
-	r := new(Record)
-	if json.Unmarshal(data, r) == nil && r.Schema == RecordSchema {
-		return r, nil
-	}
-	r = new(Record)
-	return r, migrate(recordKind, data, r)
 }

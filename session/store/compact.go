@@ -35,7 +35,7 @@ func (f *fold) compact(e eventbus.Entry) error {
 	if entry.Task > 0 && entry.Task <= n {
 		sent = append(sent, f.Sent[n-entry.Task])
 	}
-	sent = append(sent, &Message{Schema: messageSchema, ID: entry.ID, SessionID: f.Record.ID, CreatedAt: e.Time, Message: model.Message{Role: model.User, Text: entry.Text}})
+	sent = append(sent, &Message{Schema: Schema, ID: entry.ID, SessionID: f.Record.ID, CreatedAt: e.Time, Message: model.Message{Role: model.User, Text: entry.Text}})
 	f.Sent = append(sent, f.Sent[n-min(n, max(0, entry.Kept)):]...)
 	return nil
 }

@@ -134,11 +134,6 @@ func (s *Store) deleteOne(ctx context.Context, r *Record, approvals []*Approval)
 	if err := s.bus.PurgePayloads(ctx, r.ID); err != nil {
 		return err
 	}
-	if s.messages != nil {
-		if err := s.messages.Purge(ctx, jetstream.WithPurgeSubject(s.messageSubject(r.ID))); err != nil {
-			return err
-		}
-	}
 	for _, a := range approvals {
 		if err := s.purgeApproval(ctx, a.ID); err != nil {
 			return err
@@ -269,7 +264,7 @@ func (s *Store) exceeds(ctx context.Context, limit uint64) (bool, error) {
 		return false, nil
 	}
 	var total uint64
-	for _, name := range []string{eventbus.Stream, messageStream, eventbus.PayloadStream} {
+	for _, name := range []string{eventbus.Stream, eventbus.PayloadStream} {
 		stream, err := s.js.Stream(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			continue // nothing was ever stored there

@@ -36,7 +36,7 @@ func BenchmarkDelete(b *testing.B) {
 		}
 		now := time.Now().UTC()
 		data, err := json.Marshal(store.Record{
-			Schema: 3, ID: id, Path: path, Depth: len(path) - 1, Status: store.Completed,
+			Schema: store.Schema, ID: id, Path: path, Depth: len(path) - 1, Status: store.Completed,
 			CreatedAt: now, StartedAt: now, EndedAt: now, BootID: "boot_bootbootbootboo", Closed: true,
 		})
 		if err != nil {

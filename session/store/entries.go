@@ -126,7 +126,7 @@ func (e LogEntry) appendFirst(ctx context.Context, p *eventbus.Publisher) error 
 // resumed.
 func (r *Record) OpenedEntry(callID string, terms json.RawMessage) LogEntry {
 	return LogEntry{openedKind, openedData{
-		Schema: RecordSchema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Nested: r.Nested, Resumes: r.Resumes,
+		Schema: Schema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Nested: r.Nested, Resumes: r.Resumes,
 		Resident: r.Resident, Background: r.Background, Detached: r.Detached, Cleanup: r.Cleanup, CallID: callID, Label: r.Label, Metadata: r.Metadata, AskedBy: r.AskedBy, Terms: terms,
 	}}
 }

@@ -33,7 +33,6 @@ var lossAdvice = map[string]string{
 	"KV_" + lease.BucketName: "signs of life of processes, which are written anew: remove nats/losses.json in the state folder",
 	eventbus.Stream:          "events of sessions: " + ackAdvice,
 	eventbus.PayloadStream:   "content of large events: " + ackAdvice,
-	messageStream:            "messages of sessions of older workers: " + ackAdvice,
 }
 
 // adviceOn returns what to do about what a stream has lost.

@@ -16,8 +16,7 @@ import (
 
 // State is what the log of a session says.
 type State struct {
-	// Record is the session's record. Its path is empty if the log does not say
-	// it: logs do since schema 3.
+	// Record is the session's record. Its path is empty if the log's beginning is gone.
 	Record Record
 
 	// Messages is the conversation as far as it is complete: of a message that was
@@ -34,8 +33,7 @@ type State struct {
 	// Partial is what the model has said last, whether or not it was complete.
 	Partial string
 
-	// CallID is the call of the session above that has made this one. It is empty in logs of
-	// earlier versions.
+	// CallID is the call of the session above that has made this one.
 	CallID string
 
 	// Terms is how the session was called, as [Record.OpenedEntry] got it.
@@ -95,10 +93,10 @@ type State struct {
 // Fold makes of the entries of a log, from the first on, what they say. It does
 // not matter where the log ends. What is behind its session_end does not count,
 // nor do kinds of entries that are not known. An error is one of an entry that
-// can't be read, or was written by a newer worker.
+// can't be read, or that a worker of another schema has written.
 func Fold(entries iter.Seq[eventbus.Entry]) (*State, error) {
 	f := &fold{groups: make(map[string]*group), calls: make(map[string]*group)}
-	f.Record = Record{Schema: RecordSchema, Status: Queued}
+	f.Record = Record{Schema: Schema, Status: Queued}
 	for e := range entries {
 		if f.Record.Closed {
 			break
@@ -159,8 +157,8 @@ func (f *fold) addEntry(e eventbus.Entry) error {
 		if err := json.Unmarshal(e.Data, &entry); err != nil {
 			return err
 		}
-		if entry.Schema > RecordSchema {
-			return newer("the log", entry.Schema, RecordSchema)
+		if err := checkSchema("the log", entry.Schema); err != nil {
+			return err
 		}
 		r.BootID, r.CreatedAt, r.Path = entry.BootID, entry.CreatedAt, entry.Path
 		r.Worktree, r.Fork, r.Nested = entry.Worktree, entry.Fork, entry.Nested
@@ -354,7 +352,7 @@ func (f *fold) end(status Status, at time.Time) {
 }
 
 func (f *fold) append(id string, at time.Time, m model.Message) *Message {
-	stored := &Message{Schema: messageSchema, ID: id, CreatedAt: at, Message: m}
+	stored := &Message{Schema: Schema, ID: id, CreatedAt: at, Message: m}
 	f.Messages, f.Sent = append(f.Messages, stored), append(f.Sent, stored)
 	return stored
 }

@@ -12,7 +12,7 @@ import (
 // were numbers 10 to 20, by what is there and what the store has lost.
 func TestIncomplete(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 22, hour, minute, 0, 0, time.UTC) }
-	record := &Record{ID: "ses_1", Schema: RecordSchema, Status: Completed, Closed: true, CreatedAt: at(12, 0), EndedAt: at(12, 10)}
+	record := &Record{ID: "ses_1", Schema: Schema, Status: Completed, Closed: true, CreatedAt: at(12, 0), EndedAt: at(12, 10)}
 	loss := func(first, last uint64, after, before time.Time) eventbus.Loss {
 		return eventbus.Loss{Stream: eventbus.Stream, First: first, Last: last, After: after, Before: before, Found: at(13, 0)}
 	}
@@ -65,7 +65,7 @@ func TestIncomplete(t *testing.T) {
 // had the events that it lacks.
 func TestNeverStored(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	r := &Record{ID: "ses_1", Schema: RecordSchema, Status: Failed, Closed: true, CreatedAt: now, EndedAt: now.Add(time.Minute)}
+	r := &Record{ID: "ses_1", Schema: Schema, Status: Failed, Closed: true, CreatedAt: now, EndedAt: now.Add(time.Minute)}
 	if i := incomplete(r, 0, 20, true, nil, now.Add(-time.Hour)); i != nil {
 		t.Errorf("it says %v", i)
 	}

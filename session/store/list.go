@@ -67,9 +67,6 @@ func (s *Store) page(ctx context.Context, o ListOptions) (*Page, error) {
 		return nil, err
 	}
 	s.settle(ctx, "")
-	if err := s.prepare(ctx); err != nil {
-		return nil, err
-	}
 	info, err := s.recordStream.Info(ctx)
 	if err != nil {
 		return nil, err
@@ -253,9 +250,6 @@ func (s *Store) List(ctx context.Context) ([]*Record, error) {
 // newest first. It costs what it returns.
 func (s *Store) Tree(ctx context.Context, path event.Path) ([]*Record, error) {
 	s.settle(ctx, "")
-	if err := s.prepare(ctx); err != nil {
-		return nil, err
-	}
 	subject := "$KV." + recordBucket + "." + s.markKey(path)
 	info, err := s.recordStream.Info(ctx, jetstream.WithSubjectFilter(subject+".>"))
 	if err != nil {

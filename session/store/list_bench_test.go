@@ -36,7 +36,7 @@ func BenchmarkList(b *testing.B) {
 		id := fmt.Sprintf("ses_%016d", i)
 		now := time.Now().UTC()
 		data, err := json.Marshal(store.Record{
-			Schema: 3, ID: id, ParentID: "ses_parentparentpare", ParentMessageID: "msg_parentparentpare",
+			Schema: store.Schema, ID: id, ParentID: "ses_parentparentpare", ParentMessageID: "msg_parentparentpare",
 			Path:  event.Path(nil).Child("ses_parentparentpare", "").Child(id, "explore"),
 			Agent: "explore", Description: "Where is the retry delay set, and by whom?", Model: "anthropic/claude-sonnet-5-5",
 			Status: store.Completed, Depth: 1, Steps: 7, Usage: model.Usage{InputTokens: 12345, OutputTokens: 678},

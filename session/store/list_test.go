@@ -46,7 +46,7 @@ func (s *shelf) add(t testing.TB) store.Record {
 	at := s.began.Add(time.Duration(s.n) * time.Millisecond)
 	id := fmt.Sprintf("ses_%016d", s.n)
 	r := store.Record{
-		Schema: 3, ID: id, Path: event.Path(nil).Child(id, "explore"), Agent: "explore", Status: store.Completed,
+		Schema: store.Schema, ID: id, Path: event.Path(nil).Child(id, "explore"), Agent: "explore", Status: store.Completed,
 		CreatedAt: at, StartedAt: at, EndedAt: at, BootID: "boot_gone", Closed: true,
 	}
 	s.put(t, "opened."+id, r)
@@ -137,8 +137,8 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestPagesOfOldStore: sessions of before there were marks are listed, too, and once.
-func TestPagesOfOldStore(t *testing.T) {
+// TestPagesRebuilt: sessions whose marks were lost are listed once the index was rebuilt.
+func TestPagesRebuilt(t *testing.T) {
 	s := newShelf(t)
 	const sessions = 40
 	for range sessions {
@@ -148,19 +148,19 @@ func TestPagesOfOldStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What a worker of then would have left.
 	if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject("$KV.AGENT_SESSIONS.ws.opened.>")); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		records, err := s.List(t.Context())
-		if err != nil || len(records) != sessions {
-			t.Fatalf("%d sessions, %v, want %d", len(records), err, sessions)
-		}
-		for i, r := range records {
-			if want := fmt.Sprintf("ses_%016d", sessions-i); r.ID != want {
-				t.Fatalf("session %d is %s, want %s", i, r.ID, want)
-			}
+	if _, err := s.Rebuild(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	records, err := s.List(t.Context())
+	if err != nil || len(records) != sessions {
+		t.Fatalf("%d sessions, %v, want %d", len(records), err, sessions)
+	}
+	for i, r := range records {
+		if want := fmt.Sprintf("ses_%016d", sessions-i); r.ID != want {
+			t.Fatalf("session %d is %s, want %s", i, r.ID, want)
 		}
 	}
 }

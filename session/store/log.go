@@ -32,9 +32,8 @@ func (s *Store) State(ctx context.Context, path event.Path) (*State, error) {
 	return state, nil
 }
 
-// recordOr returns the record that the log gives. Of a log of before schema 3, or
-// of which the beginning is gone, that is the stored one with the end that is in
-// the log.
+// recordOr returns the record that the log gives. Of a log whose beginning is gone, that
+// is the stored one with the end that is in the log.
 func (st *State) recordOr(stored *Record) *Record {
 	if st.logged {
 		return &st.Record
@@ -64,10 +63,6 @@ func (s *Store) Messages(ctx context.Context, id string) ([]*Message, error) {
 	state, err := s.State(ctx, r.Path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the messages of %w", err)
-	}
-	if !state.logged {
-		old, err := s.oldMessages(ctx, r.ID)
-		return mask(old), err
 	}
 	if err := s.nest(ctx, r, state.Messages); err != nil {
 		return nil, fmt.Errorf("reading what nests in session %s: %w", r.ID, err)

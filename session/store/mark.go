@@ -60,8 +60,8 @@ func (s *Store) mark(ctx context.Context, r *Record) error {
 	return nil
 }
 
-// remark is mark for a session whose record was found without one: a worker of before
-// there were marks has stored it, or its process was killed in between.
+// remark is mark for a session whose record was found without one: its process was
+// killed in between.
 func (s *Store) remark(ctx context.Context, r *Record) error {
 	if len(r.Path) == 0 {
 		return nil // damaged: it can't be followed, nor shown with others

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,8 +26,7 @@ type checkpoint struct {
 }
 
 const (
-	checkpointSchema = 1
-	checkpointID     = "checkpoint.open" // its key, behind the workspace
+	checkpointID = "checkpoint.open" // its key, behind the workspace
 
 	// checkpointRecords and checkpointEvents are the numbers of changes after which a
 	// new one is stored. Until then each search reads those changes.
@@ -45,7 +43,7 @@ func (s *Store) readCheckpoint(ctx context.Context) (cp checkpoint, rev uint64, 
 	if err != nil {
 		return cp, 0, err
 	}
-	if json.Unmarshal(entry.Value(), &cp) != nil || cp.Schema != checkpointSchema {
+	if json.Unmarshal(entry.Value(), &cp) != nil || cp.Schema != Schema {
 		cp = checkpoint{} // of a later version, or damaged: all is looked through
 	}
 	return cp, entry.Revision(), nil
@@ -65,7 +63,6 @@ func (s *Store) open(ctx context.Context) ([]orphan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("looking for sessions that have not ended: %w", err)
 	}
-	s.looked.Store(true)
 	return open, nil
 }
 
@@ -75,7 +72,7 @@ func (s *Store) lookThrough(ctx context.Context) ([]orphan, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := checkpoint{Schema: checkpointSchema, Open: []string{}}
+	now := checkpoint{Schema: Schema, Open: []string{}}
 	if now.Events, err = s.bus.Newest(ctx); err != nil { // before the bucket: what comes later is for the next look
 		return nil, err
 	}
@@ -120,10 +117,6 @@ func (s *Store) lookThrough(ctx context.Context) ([]orphan, error) {
 	return append(found.open, unindexed...), nil
 }
 
-// closedMark is in the JSON of a record that is closed, and in no other: within a
-// text its quotes would be escaped. Most records have it, and need not be decoded.
-var closedMark = []byte(`"closed":true`)
-
 // lastRecord returns the newest sequence number of the bucket of records.
 func (s *Store) lastRecord(ctx context.Context) (uint64, error) {
 	info, err := s.recordStream.Info(ctx)
@@ -166,21 +159,18 @@ func (s *Store) countAll(ctx context.Context) (*census, error) {
 	if err != nil {
 		return nil, err
 	}
+	records, err := decodeRecords(entries)
+	if err != nil {
+		return nil, err
+	}
 	found := &census{known: make(map[string]bool, len(entries))}
-	for _, e := range entries {
+	for i, e := range entries {
 		found.known[strings.TrimPrefix(e.key, s.key(""))] = true
 		if e.created.After(found.newest) {
 			found.newest = e.created
 		}
-		if bytes.Contains(e.value, closedMark) {
-			continue
-		}
-		r, err := decodeRecord(e.value)
-		if err != nil {
-			return nil, err
-		}
-		if !r.Closed {
-			found.open = append(found.open, orphan{r, e.rev})
+		if !records[i].Closed {
+			found.open = append(found.open, orphan{records[i], e.rev})
 		}
 	}
 	return found, nil
@@ -206,10 +196,6 @@ func (s *Store) countSince(ctx context.Context, last checkpoint, upTo uint64) (*
 			continue
 		}
 		found.known[id] = true
-		closed := bytes.Contains(m.Data, closedMark)
-		if closed && marks[id] {
-			continue
-		}
 		r, err := decodeRecord(m.Data)
 		if err != nil {
 			return nil, err
@@ -304,22 +290,6 @@ func (s *Store) unindexed(ctx context.Context, found *census, after uint64, all 
 		}
 	}
 	return open, first, nil
-}
-
-// prepare sees to it that all sessions have marks, once: a bucket without a
-// checkpoint may have records of before there were any.
-func (s *Store) prepare(ctx context.Context) error {
-	if s.looked.Load() {
-		return nil
-	}
-	last, _, err := s.readCheckpoint(ctx)
-	if err == nil && last.Schema == 0 {
-		_, err = s.open(ctx)
-	}
-	if err == nil {
-		s.looked.Store(true)
-	}
-	return err
 }
 
 // ids returns the ids of all sessions that have a record.

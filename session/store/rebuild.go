@@ -50,8 +50,7 @@ type StreamUse struct {
 
 // Check compares the records in the bucket with the logs of the sessions, and looks
 // for what the store has lost. It reads so many of the newest messages of the event
-// stream; 0, or where something is known to be lost: all. Sessions of before schema 3 have
-// no log that it counts.
+// stream; 0, or where something is known to be lost: all.
 func (s *Store) Check(ctx context.Context, newest uint64) (*Check, error) {
 	s.settle(ctx, "")
 	stored, err := s.stored(ctx)
@@ -107,7 +106,7 @@ func (s *Store) Check(ctx context.Context, newest uint64) (*Check, error) {
 // streams returns what the streams that exist hold.
 func (s *Store) streams(ctx context.Context) (uses []StreamUse, err error) {
 	for _, name := range []string{
-		eventbus.Stream, "KV_" + recordBucket, "KV_" + approvalBucket, "KV_" + lease.BucketName, eventbus.PayloadStream, messageStream,
+		eventbus.Stream, "KV_" + recordBucket, "KV_" + approvalBucket, "KV_" + lease.BucketName, eventbus.PayloadStream,
 	} {
 		stream, err := s.js.Stream(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -124,7 +123,7 @@ func (s *Store) streams(ctx context.Context) (uses []StreamUse, err error) {
 
 // Rebuild makes the records in the bucket anew from the logs of the sessions, and
 // returns how many it has changed or added. Of a session that runs the record
-// stays its process's. It leaves alone what has no log of schema 3.
+// stays its process's. It leaves records alone whose log is gone.
 func (s *Store) Rebuild(ctx context.Context) (changed int, err error) {
 	s.settle(ctx, "")
 	stored, err := s.stored(ctx)

@@ -39,12 +39,9 @@ func (s Status) Ended() bool {
 	}
 }
 
-// RecordSchema is the version of the stored form of a [Record]. 2: endedBy; an
-// older worker would go on with what another process has ended. 3: the session is
-// its log; an older worker would find no messages. 4: the kind of an entry of the log,
-// and of most events, is not in its subject; an older worker would not know them. 5: what a
-// process stores depends on fences; an older worker would end sessions without one.
-const RecordSchema = 5
+// Schema is the version of what is stored of sessions: of records, logs, messages,
+// approvals and checkpoints. A worker reads no other.
+const Schema = 1
 
 // Record is what is stored of a session. Its JSON is camelCase.
 type Record struct {
@@ -84,7 +81,7 @@ type Record struct {
 	Policy          string          `json:"policy,omitempty"`       // the hash of the policy that it began under; empty means there was none
 	Resident        string          `json:"residentFile,omitempty"` // stands before its prompt: relative to the workspace, or absolute
 	Todo            *Progress       `json:"todo,omitempty"`         // by its own list; nil means it keeps none
-	Work            Work            `json:"work,omitzero"`          // zero means nothing was done, or a worker of before it was noted
+	Work            Work            `json:"work,omitzero"`          // zero means nothing was done
 
 	// Nested says that the session's transcript nests in that of its parent: once it has
 	// ended, lists leave it out unless they are asked for it.

@@ -102,6 +102,27 @@ func TestRecoverCutOff(t *testing.T) {
 	}
 }
 
+// TestRecoverMetadata: what a caller's metadata says of itself does not count as the
+// state of the session.
+func TestRecoverMetadata(t *testing.T) {
+	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
+	sessions, err := store.Open(t.Context(), bus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, look := range []string{"the first look", "a look at what has changed"} {
+		root := event.Path{{SessionID: store.NewID("ses"), AgentType: "lead"}}
+		boot := store.NewID("boot")
+		killed(t, bus, root, boot)
+		r := record(root, boot)
+		r.Metadata = json.RawMessage(`{"closed":true}`)
+		put(t, bus, "AGENT_SESSIONS", r.ID, r)
+		if n, err := sessions.Recover(t.Context()); n != 1 || err != nil {
+			t.Errorf("%s: Recover: %d, %v; want 1 session", look, n, err)
+		}
+	}
+}
+
 // TestRecoverLateChild: a process begins a session, and is gone, while another one
 // lists what it has left. That session ends too, and before its parent.
 func TestRecoverLateChild(t *testing.T) {
@@ -320,7 +341,7 @@ func killed(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string) {
 func record(path event.Path, bootID string) *store.Record {
 	session := path[len(path)-1]
 	r := &store.Record{
-		Schema: 3, ID: session.SessionID, Path: path, Agent: session.AgentType, Status: store.Running, Depth: len(path) - 1,
+		Schema: store.Schema, ID: session.SessionID, Path: path, Agent: session.AgentType, Status: store.Running, Depth: len(path) - 1,
 		BootID: bootID, CreatedAt: time.Now().UTC(),
 	}
 	if len(path) > 1 {

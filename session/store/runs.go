@@ -128,11 +128,6 @@ func (s *Store) Conversation(ctx context.Context, id string) ([]*Message, error)
 		return nil, fmt.Errorf("reading the conversation of %w", err)
 	}
 	own := state.completed(cutOff)
-	if !state.logged {
-		if own, err = s.oldMessages(ctx, r.ID); err != nil {
-			return nil, err
-		}
-	}
 	before, err := s.before(ctx, r, state)
 	return append(before, own...), err
 }
@@ -212,7 +207,7 @@ func (st *State) completed(text string) []*Message {
 				}
 			}
 			all = append(all, &Message{
-				Schema: messageSchema, ID: ResultsID(m.ID), SessionID: m.SessionID, CreatedAt: m.CreatedAt,
+				Schema: Schema, ID: ResultsID(m.ID), SessionID: m.SessionID, CreatedAt: m.CreatedAt,
 				Message: model.Message{Role: model.User, ToolResults: results},
 			})
 		}

@@ -22,13 +22,11 @@ import (
 // id later: a next run may be made anew.
 //
 //	<workspace>.cleaned.<root>[.<child>…]=<nanoseconds>
-//
-// Keys of earlier versions have no time.
 const cleanedToken = "cleaned."
 
 // Spent is what a session has used, as its log says.
 type Spent struct {
-	ID        string      `json:"id,omitempty"` // of the session; empty in keys of earlier versions
+	ID        string      `json:"id,omitempty"` // of the session
 	Usage     model.Usage `json:"usage"`
 	Steps     int         `json:"steps"`
 	ToolCalls int64       `json:"toolCalls"`
@@ -43,7 +41,7 @@ func (st *State) Spent() Spent {
 // Deleted is a session that was deleted, or is being deleted.
 type Deleted struct {
 	ID     string
-	Opened int64   // when it was, in nanoseconds of Unix time; 0 means it is not known
+	Opened int64   // when it was, in nanoseconds of Unix time
 	Spent  []Spent // by it and those below it
 
 	ids []string // that lead to it
@@ -103,9 +101,6 @@ func (s *Store) whereabouts(ctx context.Context, id string) (*Record, error) {
 // it, unless it is stored.
 func (s *Store) keepBelow(ctx context.Context, above event.Path, top *Record, tree []*Record) error {
 	key := s.key(cleanedToken + strings.Join(above.Child(top.ID, "").IDs(), "."))
-	if _, err := s.records.Get(ctx, key); !errors.Is(err, jetstream.ErrKeyNotFound) { // of an earlier version
-		return err
-	}
 	before, err := s.Deleted(ctx, top.Path)
 	if err != nil {
 		return err
@@ -137,7 +132,7 @@ func (s *Store) keepBelow(ctx context.Context, above event.Path, top *Record, tr
 // being deleted, or below it.
 func (d *Deleted) holds(r *Record, tree []*Record) bool {
 	return r.below(d.ID) && slices.ContainsFunc(tree, func(top *Record) bool {
-		return top.ID == d.ID && (d.Opened == 0 || d.Opened == top.CreatedAt.UnixNano())
+		return top.ID == d.ID && d.Opened == top.CreatedAt.UnixNano()
 	})
 }
 

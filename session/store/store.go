@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -17,11 +16,10 @@ import (
 	"github.com/agentworker/worker/session/lease"
 )
 
-// The buckets and the stream that hold the sessions of all workspaces.
+// The buckets that hold the sessions of all workspaces.
 const (
 	recordBucket   = "AGENT_SESSIONS"
 	approvalBucket = "AGENT_APPROVALS"
-	messageStream  = "AGENT_MESSAGES"
 )
 
 // approvalAge is how long approvals are kept: long enough to tell who comes
@@ -48,14 +46,12 @@ type Store struct {
 	recordStream jetstream.Stream // below records
 	approvals    jetstream.KeyValue
 	leases       *lease.Bucket
-	messages     jetstream.Stream // of sessions of before schema 3; nil means there are none
-	index        *Index           // of a process that runs sessions; else nil
-	looked       atomic.Bool      // all sessions have marks
-	stuck        sync.Map         // ids of sessions that this process has taken over, and could neither go on with nor end
-	stopGrace    time.Duration    // see ForceStops; 0 means [StopGrace]
-	endNotes     EndNotes         // nil means there are none
-	ended        func(*Record)    // see TellEnds; nil means nobody is told
-	beforeEnd    func(id string)  // for tests, between the claim of a record and its session's end; nil means not called
+	index        *Index          // of a process that runs sessions; else nil
+	stuck        sync.Map        // ids of sessions that this process has taken over, and could neither go on with nor end
+	stopGrace    time.Duration   // see ForceStops; 0 means [StopGrace]
+	endNotes     EndNotes        // nil means there are none
+	ended        func(*Record)   // see TellEnds; nil means nobody is told
+	beforeEnd    func(id string) // for tests, between the claim of a record and its session's end; nil means not called
 }
 
 // Open makes sure of the buckets and the stream and returns the store of
@@ -93,9 +89,6 @@ func (s *Store) openAll(ctx context.Context) (err error) {
 	}
 	if s.leases, err = lease.Open(ctx, bus); err != nil {
 		return err
-	}
-	if s.messages, err = openMessages(ctx, bus); err != nil {
-		return fmt.Errorf("opening the stream %s: %w", messageStream, err)
 	}
 	return nil
 }

@@ -49,8 +49,7 @@ For large events whose content is gone it looks at the newest 100,000 messages, 
 --full, or where the store has lost something, at all. With --full it also reads all files
 of the store, unless another worker has it open: then it says so.
 
-With --rebuild it first makes the records of the index anew from the logs. Sessions of
-workers of before schema 3 have no such log: their records stay as they are.`,
+With --rebuild it first makes the records of the index anew from the logs.`,
 		Args:              usage.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
