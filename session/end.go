@@ -128,7 +128,7 @@ func (s *Session) endAs(status store.Status, why error) error {
 	s.append(ended)
 	ctx, cancel := s.storeContext()
 	defer cancel()
-	err := s.stream().End(ctx, event.SessionEnd{Status: string(status)})
+	err := s.stream().End(ctx, event.SessionEnd{Status: status})
 	if errors.Is(err, eventbus.ErrEnded) {
 		return s.endedElsewhere(ctx)
 	}

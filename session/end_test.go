@@ -90,7 +90,7 @@ func TestEnds(t *testing.T) {
 			if code != tt.code {
 				t.Errorf("error event %q, want %q", code, tt.code)
 			}
-			if last := events[len(events)-1]; last != event.Event(event.SessionEnd{Status: string(tt.status)}) {
+			if last := events[len(events)-1]; last != event.Event(event.SessionEnd{Status: tt.status}) {
 				t.Errorf("the last event is %#v", last)
 			}
 		})

@@ -273,7 +273,7 @@ func TestKilledAtTheEnd(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := p.End(t.Context(), event.SessionEnd{Status: string(tt.status)}); err != nil {
+				if err := p.End(t.Context(), event.SessionEnd{Status: tt.status}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -292,7 +292,7 @@ func TestKilledAtTheEnd(t *testing.T) {
 					ends = append(ends, ev)
 				}
 			}
-			if want := fmt.Sprint([]event.Event{event.SessionEnd{Status: string(tt.want)}}); fmt.Sprint(ends) != want {
+			if want := fmt.Sprint([]event.Event{event.SessionEnd{Status: tt.want}}); fmt.Sprint(ends) != want {
 				t.Errorf("ends %v, want %s", ends, want)
 			}
 		})

@@ -34,22 +34,6 @@ func (r SessionResumed) Summary() string {
 	return fmt.Sprintf("its process had gone: another one goes on with it (takeover %d)", r.Takeover)
 }
 
-// Status is what a session is doing at the moment. It is for display: [SessionEnd]
-// says whether and how a session has ended.
-type Status string
-
-// The values of [StatusChange].
-const (
-	StatusQueued          Status = "queued"
-	StatusIdle            Status = "idle"
-	StatusStreaming       Status = "streaming"
-	StatusExecutingTool   Status = "executing_tool"
-	StatusWaitingApproval Status = "waiting_approval"
-	StatusPaused          Status = "paused"
-	StatusError           Status = "error"
-	StatusAborted         Status = "aborted"
-)
-
 // StatusChange reports that the session now does something else.
 type StatusChange struct {
 	Status Status `json:"status"`
@@ -121,8 +105,7 @@ type Error struct {
 
 // SessionEnd is the last event of every session.
 type SessionEnd struct {
-	// Status is completed, failed, cancelled, timed_out or interrupted.
-	Status string `json:"status"`
+	Status Status `json:"status"` // completed, failed, cancelled, timed_out or interrupted
 }
 
 // MovedToBackground reports that the call that has waited for the session has

@@ -88,7 +88,7 @@ func (l *delegates) child(around []event.SubagentEvent, ev event.Event) {
 		if len(around) > 1 {
 			return
 		}
-		d.status = ev.Status
+		d.status = string(ev.Status)
 	default:
 		return
 	}

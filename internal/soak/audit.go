@@ -175,7 +175,7 @@ func (s *stored) apply(log *sessionLog, seq uint64, ev event.Event) {
 			s.broke("session %s: tool call %s ends twice, or without a beginning (event %d)", log.id, ev.ToolCallID, seq)
 		}
 	case event.SessionEnd:
-		s.end(log, seq, ev.Status)
+		s.end(log, seq, string(ev.Status))
 	}
 }
 

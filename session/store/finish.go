@@ -129,7 +129,7 @@ func (s *Store) publishEnd(ctx context.Context, state *State, r *Record, pending
 	if err := r.EndedEntry().AppendTo(ctx, p); err != nil {
 		return err
 	}
-	return p.End(ctx, event.SessionEnd{Status: string(r.Status)})
+	return p.End(ctx, event.SessionEnd{Status: r.Status})
 }
 
 // begin adds to the log of a session the beginning that was lost with its process, and

@@ -13,31 +13,21 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// Status is the state of a session.
-type Status string
+// Status is the state of a session: queued, then running, waiting_approval now and then
+// in between. It ends in one of the others, which nothing changes any more.
+type Status = event.Status
 
-// The states. A session is queued, then running, waiting_approval now and then
-// in between, and ends in one of the others, which nothing changes any more.
+// The states of a record.
 const (
-	Queued          Status = "queued"
-	Running         Status = "running"
-	WaitingApproval Status = "waiting_approval"
-	Completed       Status = "completed"
-	Failed          Status = "failed"
-	Cancelled       Status = "cancelled"
-	TimedOut        Status = "timed_out"
-	Interrupted     Status = "interrupted" // its process has gone
+	Queued          = event.StatusQueued
+	Running         = event.StatusRunning
+	WaitingApproval = event.StatusWaitingApproval
+	Completed       = event.StatusCompleted
+	Failed          = event.StatusFailed
+	Cancelled       = event.StatusCancelled
+	TimedOut        = event.StatusTimedOut
+	Interrupted     = event.StatusInterrupted
 )
-
-// Ended reports whether s is a state that a session does not leave.
-func (s Status) Ended() bool {
-	switch s {
-	case Completed, Failed, Cancelled, TimedOut, Interrupted:
-		return true
-	default:
-		return false
-	}
-}
 
 // Schema is the version of what is stored of sessions: of records, logs, messages,
 // approvals and checkpoints. A worker reads no other.

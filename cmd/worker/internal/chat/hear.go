@@ -78,7 +78,7 @@ func (m *Model) child(f live.Event) {
 		if s.Error != "" && ev.Status != "completed" {
 			text += "  " + s.Error
 		}
-		paint := progress.StatusColor(ev.Status)
+		paint := progress.StatusColor(string(ev.Status))
 		if ev.Status == "completed" {
 			paint = terminal.Dim
 		} else if s.ParentID == m.root {

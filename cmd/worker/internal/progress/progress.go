@@ -149,7 +149,7 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		line(ev.Summary())
 	case event.SessionEnd:
 		if agent != "" {
-			line(p.on.Paint(StatusColor(ev.Status), ev.Status))
+			line(p.on.Paint(StatusColor(string(ev.Status)), string(ev.Status)))
 		}
 	}
 }
@@ -179,18 +179,16 @@ func (p *Progress) outcome(end event.ToolCallEnd) string {
 	return p.on.Paint(terminal.Green, "ok") + ", " + termtext.Plural(lines, "line")
 }
 
-// StatusColor is the colour of how a session stands.
+// StatusColor is the colour of a session's status, or of an outcome.
 func StatusColor(status string) terminal.Color {
-	switch status {
-	case "completed", "approved", "ok":
+	if status == "approved" || status == "ok" {
 		return terminal.Green
-	case "failed", "timed_out", "interrupted":
-		return terminal.Red
-	case "cancelled", "waiting_approval":
-		return terminal.Yellow
-	default:
-		return ""
 	}
+	return toneColors[event.Status(status).Tone()]
+}
+
+var toneColors = map[event.Tone]terminal.Color{
+	event.ToneGood: terminal.Green, event.ToneBad: terminal.Red, event.ToneAttention: terminal.Yellow,
 }
 
 func ms(n int64) string {

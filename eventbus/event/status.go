@@ -1,0 +1,78 @@
+package event
+
+// Status says what a session is doing, or how it has ended. A [StatusChange] has a
+// status that is not an end, a [SessionEnd] has one that is. A record has one of those
+// that [Status.Recorded] returns.
+type Status string
+
+// The statuses of sessions.
+const (
+	StatusQueued          Status = "queued"           // waits for a free slot
+	StatusRunning         Status = "running"          // is working; in records only
+	StatusIdle            Status = "idle"             // waits for its next prompt, or for background work
+	StatusStreaming       Status = "streaming"        // waits for its model's answer
+	StatusExecutingTool   Status = "executing_tool"   // runs tool calls
+	StatusWaitingApproval Status = "waiting_approval" // waits for a person's answer
+	StatusPaused          Status = "paused"           // waits until its model's provider takes calls again
+	StatusError           Status = "error"            // fails, and ends at once
+	StatusAborted         Status = "aborted"          // is stopped, and ends at once
+	StatusCompleted       Status = "completed"        // has answered
+	StatusFailed          Status = "failed"           // could not answer
+	StatusCancelled       Status = "cancelled"        // was stopped by somebody
+	StatusTimedOut        Status = "timed_out"        // used up its time
+	StatusInterrupted     Status = "interrupted"      // lost its process
+)
+
+// Tone is how good a status is for the person who started the session.
+type Tone string
+
+// The tones of statuses.
+const (
+	ToneNeutral   Tone = ""
+	ToneGood      Tone = "good"
+	ToneBad       Tone = "bad"
+	ToneAttention Tone = "attention" // a person is asked, or has intervened
+)
+
+// statusRow is what the table has of a status.
+type statusRow struct {
+	recorded Status // what the session's record says meanwhile; empty means what it said before
+	ended    bool   // the session does not leave it
+	waiting  bool   // for a person
+	calling  bool   // tool calls may be running
+	tone     Tone
+}
+
+// statuses is the table. It has nothing of the statuses of later versions.
+var statuses = map[Status]statusRow{
+	StatusQueued:          {recorded: StatusQueued},
+	StatusRunning:         {recorded: StatusRunning},
+	StatusIdle:            {recorded: StatusRunning},
+	StatusStreaming:       {recorded: StatusRunning},
+	StatusExecutingTool:   {recorded: StatusRunning, calling: true},
+	StatusWaitingApproval: {recorded: StatusWaitingApproval, waiting: true, calling: true, tone: ToneAttention},
+	StatusPaused:          {recorded: StatusRunning},
+	StatusError:           {},
+	StatusAborted:         {},
+	StatusCompleted:       {recorded: StatusCompleted, ended: true, tone: ToneGood},
+	StatusFailed:          {recorded: StatusFailed, ended: true, tone: ToneBad},
+	StatusCancelled:       {recorded: StatusCancelled, ended: true, tone: ToneAttention},
+	StatusTimedOut:        {recorded: StatusTimedOut, ended: true, tone: ToneBad},
+	StatusInterrupted:     {recorded: StatusInterrupted, ended: true, tone: ToneBad},
+}
+
+// Ended reports whether s is an end: nothing changes it any more.
+func (s Status) Ended() bool { return statuses[s].ended }
+
+// Recorded returns the status that a session's record has while the session's own
+// status is s. It is empty where the record keeps what it has: an end follows.
+func (s Status) Recorded() Status { return statuses[s].recorded }
+
+// Waiting reports whether the session waits for a person.
+func (s Status) Waiting() bool { return statuses[s].waiting }
+
+// Calling reports whether tool calls of the session may be running.
+func (s Status) Calling() bool { return statuses[s].calling }
+
+// Tone says how good s is, for colours.
+func (s Status) Tone() Tone { return statuses[s].tone }
