@@ -11,9 +11,8 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/acpserver"
 	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/taskt/conversation"
@@ -39,7 +38,7 @@ What the permission rules ask about is put to the editor's user, also for subage
 waits for an answer there or by 'worker approvals' in a terminal, for up to
 --approval-timeout (10m), and is then refused.`,
 		Example:           "  worker acp\n  worker acp --agent build --model sonnet",
-		Args:              usage.Args(cobra.NoArgs),
+		Args:              cli.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return p.acp(cmd.Context(), opts) },
 	}
@@ -55,11 +54,11 @@ func (p *program) acp(ctx context.Context, opts acpOptions) error {
 		return err
 	}
 	if p.ofHost() != nil {
-		return exit.Usage(errors.New("--model host: an editor brings no model along; name another one"))
+		return cli.Usage(errors.New("--model host: an editor brings no model along; name another one"))
 	}
 	return p.onStdio(ctx, "an ACP agent, which an editor starts", false, func(a *app.Worker, in io.ReadCloser) error {
 		if _, err := conversation.Find(a.Agents.Snapshot(), opts.agent); err != nil {
-			return exit.Usage(err)
+			return cli.Usage(err)
 		}
 		return acpserver.New(acpserver.Options{
 			Tasks: a.Tasks, Agents: a.Agents, Sessions: a.Sessions.Store(), Bus: a.Bus, Root: a.Workspace.Root, Logger: p.Logger(),

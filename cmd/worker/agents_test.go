@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/agents"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
 // TestListWatch changes a folder while its agents are watched.
@@ -48,7 +48,7 @@ func TestListWatch(t *testing.T) {
 	type document struct {
 		Version                 uint64
 		Added, Changed, Removed []string
-		agentdoc.Snapshot
+		agents.Snapshot
 	}
 	next := func() document {
 		t.Helper()
@@ -83,7 +83,7 @@ func TestListWatch(t *testing.T) {
 	if _, err := io.Copy(io.Discard, lines); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-status; got != int(exit.Interrupted) {
-		t.Errorf("exit status %d, want %d as of other commands that follow", got, exit.Interrupted)
+	if got := <-status; got != int(cli.Interrupted) {
+		t.Errorf("exit status %d, want %d as of other commands that follow", got, cli.Interrupted)
 	}
 }

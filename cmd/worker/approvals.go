@@ -9,15 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/question"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/tui"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
 )
 
 func (p *program) approvalsCommand() *cobra.Command {
-	cmd := usage.Group("approvals", "Answer the tool calls that wait for approval", p.approvalsListCommand(), p.approvalsApproveCommand(), p.approvalsDenyCommand())
+	cmd := cli.Group("approvals", "Answer the tool calls that wait for approval", p.approvalsListCommand(), p.approvalsApproveCommand(), p.approvalsDenyCommand())
 	cmd.Long = `A tool call that the permission rules ask about waits until somebody answers, on the
 terminal it was asked on or here, or until it expires. The first answer counts. What
 takes a second person by the policy is approved by nobody who has asked for the work.`
@@ -31,7 +31,7 @@ func (p *program) approvalsListCommand() *cobra.Command {
 		Short: "List the calls that wait, the oldest first",
 		Long: `Lists the calls that wait for approval, the oldest first. What does not print is shown
 as an escape; of a long call the middle is left out, and --json shows all of it.`,
-		Args: usage.Args(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				pending, err := sessions.Approvals(ctx)
@@ -58,7 +58,7 @@ func (p *program) approvalsApproveCommand() *cobra.Command {
 		Long: `Lets the call APPROVAL through: an id, or the start of one. With --always calls like it
 are allowed from now on: the patterns that 'worker approvals list' shows for it are added
 to permissions.jsonc.`,
-		Args:              usage.Args(cobra.ExactArgs(1)),
+		Args:              cli.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.CompleteApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answer := store.Answer{Verdict: store.ApproveOnce}
@@ -76,7 +76,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "deny APPROVAL [REASON]",
 		Short:             "Refuse a call; the model is told the reason",
-		Args:              usage.Args(cobra.MinimumNArgs(1)),
+		Args:              cli.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: p.CompleteApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.answerApproval(cmd.Context(), args[0], store.Answer{Feedback: strings.TrimSpace(strings.Join(args[1:], " "))})
@@ -95,7 +95,7 @@ func (p *program) listApprovals(pending []*store.Approval, wide bool) error {
 	}
 	for _, a := range pending {
 		t.Add(a.ID, terminal.Dash(termtext.OneLine(a.Agent, 40)), termtext.OneLine(a.Tool, 40),
-			question.Line(a.Patterns, 200), terminal.Dash(question.Line(a.AlwaysPatterns, 100)),
+			tui.Texts(a.Patterns, 200), terminal.Dash(tui.Texts(a.AlwaysPatterns, 100)),
 			max(0, time.Until(a.ExpiresAt)).Round(time.Second).String(), a.SessionID)
 	}
 	if err := p.PrintTable(t, wide); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/cmd/worker/internal/bundle"
+	"github.com/agentworker/worker/cmd/worker/internal/sessions"
 )
 
 const bundledAgent = `---
@@ -56,7 +56,7 @@ func TestReplay(t *testing.T) {
 	if code, out, said = command(t, home, "sessions", "export", "--bundle", id, "--output", file, "--dir", dir); code != 0 || !strings.Contains(said, "look through it") {
 		t.Fatalf("exit status %d: %s%s", code, out, said)
 	}
-	if b, err := bundle.Open(file); err != nil || len(b.Calls) != 2 || strings.Contains(b.Calls[1].Result, dir) || strings.Count(b.Calls[1].Result, "[masked: ") != 2 || strings.Contains(b.Calls[1].Arguments, "ghp_0") {
+	if b, err := sessions.Open(file); err != nil || len(b.Calls) != 2 || strings.Contains(b.Calls[1].Result, dir) || strings.Count(b.Calls[1].Result, "[masked: ") != 2 || strings.Contains(b.Calls[1].Arguments, "ghp_0") {
 		t.Errorf("the bundle: %v %+v", err, b)
 	}
 	replay := func(want int, says ...string) {

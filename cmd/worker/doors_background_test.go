@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/nats-io/nats.go"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/eventbus/event"
 )
 
@@ -103,7 +103,7 @@ func (d *mcpDoor) background(t *testing.T, id string) error {
 
 func (d *commandDoor) background(t *testing.T, id string) error {
 	code, _, said := command(t, nil, append([]string{"sessions", "background", id}, d.flags...)...)
-	if code != int(exit.Done) {
+	if code != int(cli.Done) {
 		return fmt.Errorf("background: exit status %d: %s", code, said)
 	}
 	return nil

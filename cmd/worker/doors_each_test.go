@@ -19,7 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/nats-io/nats.go"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/taskt"
 )
@@ -202,7 +202,7 @@ func TestEachDoor(t *testing.T) {
 		{"NATS", func(t *testing.T) outcome { return document(t, (&natsDoor{d.conn}).request(t, "task", call)) }},
 		{"command", func(t *testing.T) outcome {
 			code, out, said := command(t, nil, append([]string{"task", "explore", "look it up", "--json"}, d.flags...)...)
-			if code != int(exit.Done) {
+			if code != int(cli.Done) {
 				t.Fatalf("exit status %d: %s", code, said)
 			}
 			return document(t, []byte(out))

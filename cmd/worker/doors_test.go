@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/nats-io/nats.go"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
@@ -290,7 +290,7 @@ func (d *commandDoor) do(t *testing.T, operation, id string) (status, text strin
 		args = append(args, id)
 	}
 	code, out, said := command(t, nil, append(args, d.flags...)...)
-	if code != int(exit.Done) && code != int(exit.Failed) && code != int(exit.OutOfTime) {
+	if code != int(cli.Done) && code != int(cli.Failed) && code != int(cli.OutOfTime) {
 		t.Fatalf("%v: exit status %d: %s", args, code, said)
 	}
 	if operation == "task_stop" {
@@ -302,14 +302,14 @@ func (d *commandDoor) do(t *testing.T, operation, id string) (status, text strin
 
 func (d *commandDoor) send(t *testing.T, id, message string) {
 	t.Helper()
-	if code, _, said := command(t, nil, append([]string{"sessions", "send", "--interrupt", "--key", "once", id, message}, d.flags...)...); code != int(exit.Done) {
+	if code, _, said := command(t, nil, append([]string{"sessions", "send", "--interrupt", "--key", "once", id, message}, d.flags...)...); code != int(cli.Done) {
 		t.Fatalf("send: exit status %d: %s", code, said)
 	}
 }
 
 func (d *commandDoor) resume(t *testing.T, id, message string) {
 	t.Helper()
-	if code, _, said := command(t, nil, append([]string{"sessions", "resume", id, message}, d.flags...)...); code != int(exit.Done) {
+	if code, _, said := command(t, nil, append([]string{"sessions", "resume", id, message}, d.flags...)...); code != int(cli.Done) {
 		t.Fatalf("resume: exit status %d: %s", code, said)
 	}
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/store"
@@ -40,14 +39,14 @@ if the session's process was killed and no other worker runs; 130 interrupted.`,
   worker events ses_4f2k --from 120    # the last one seen was 119
   worker events ses_4f2k --new         # the questions that wait, and what comes
   worker events workspace`,
-		Args:              usage.Args(cobra.ExactArgs(1)),
+		Args:              cli.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.CompleteSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case fresh && from > 0:
-				return exit.Usage(errors.New("--new and --from can't be used together"))
+				return cli.Usage(errors.New("--new and --from can't be used together"))
 			case fresh && stored:
-				return exit.Usage(errors.New("--new and --stored can't be used together"))
+				return cli.Usage(errors.New("--new and --stored can't be used together"))
 			}
 			return p.events(cmd.Context(), args[0], &eventbus.FollowOptions{From: from, Live: !stored}, fresh, asJSON)
 		},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
@@ -24,7 +24,7 @@ func TestLostConnection(t *testing.T) {
 	natstest.Stop(first)
 	natstest.Start(t, server.Options{Username: "worker", Password: "after", StoreDir: dir, Port: at.Port})
 	s.line(`^worker: the connection to the event store is closed for good: .*[Aa]uthorization`)
-	if status := <-s.status; status != int(exit.Failed) {
-		t.Errorf("exit status %d, want %d", status, int(exit.Failed))
+	if status := <-s.status; status != int(cli.Failed) {
+		t.Errorf("exit status %d, want %d", status, int(cli.Failed))
 	}
 }

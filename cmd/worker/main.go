@@ -16,16 +16,16 @@ import (
 	"golang.org/x/term"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 )
 
-func main() { os.Exit(run()) }
+func main() { os.Exit(execute()) }
 
-func run() int {
+func execute() int {
 	if err := closeMemory(); err != nil {
 		fmt.Fprintln(os.Stderr, "worker: keeping others from this process's memory:", err)
-		return int(exit.Failed)
+		return int(cli.Failed)
 	}
 	// The first signal ends the work in order; a second one, once the handler
 	// is gone, kills.

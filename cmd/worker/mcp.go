@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/cmd/worker/internal/setup"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/model/hostmodel"
 	"github.com/agentworker/worker/policy"
@@ -36,7 +36,7 @@ for questions. It waits for an answer there or by 'worker approvals' in a termin
 to --approval-timeout (10m), and is then refused with the rule that would allow it.`,
 		Example: `  claude mcp add worker -- worker mcp
   worker mcp --page=127.0.0.1:7433`,
-		Args:              usage.Args(cobra.NoArgs),
+		Args:              cli.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return p.mcp(cmd.Context(), page) },
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
 // TestStateFolderIsGone: whatever command has the state folder open when it is moved away
@@ -58,7 +58,7 @@ func TestStateFolderIsGone(t *testing.T) {
 			for out.Scan() {
 				said += out.Text() + "\n"
 			}
-			if s := <-status; s != int(exit.Failed) || !strings.Contains(said, "worker: the event store is gone: ") || strings.Contains(said, "has not answered") {
+			if s := <-status; s != int(cli.Failed) || !strings.Contains(said, "worker: the event store is gone: ") || strings.Contains(said, "has not answered") {
 				t.Errorf("status %d after %v: %s", s, time.Since(moved), said)
 			}
 			if strings.Contains(said, "could not be stored") {

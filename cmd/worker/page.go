@@ -22,10 +22,10 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/agents"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
@@ -84,7 +84,7 @@ func (p *program) pageCommand() *cobra.Command {
 browser of this machine opens it.`,
 		Example: `  worker page
   worker page --open`,
-		Args:              usage.Args(cobra.NoArgs),
+		Args:              cli.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return p.page(cmd.Context(), open) },
 	}
@@ -186,7 +186,7 @@ func (p *program) pageOptions(a *app.Worker) *page.Options {
 	return &page.Options{
 		Workspace: filepath.Base(a.Workspace.Root),
 		RulesFile: app.RulesFile(a.Workspace),
-		Agents:    func() any { return agentdoc.NewSnapshot(a.Agents.Snapshot()) },
+		Agents:    func() any { return agents.NewSnapshot(a.Agents.Snapshot()) },
 		Talks:     conversation.NewDesk(a.Tasks, a.Agents, a.Sessions.Store(), p.Logger()),
 	}
 }
@@ -201,7 +201,7 @@ func (p *program) webOptions(a *app.Worker, token string) httpserver.Options {
 			if !ok {
 				return nil, false
 			}
-			return agentdoc.NewAgent(def), true
+			return agents.NewAgent(def), true
 		},
 		Explain: func(_ context.Context, agent, tool, arg string) (any, error) {
 			return permissions.Explain(p.Program, a.Agents.Snapshot(), agent, tool, arg)

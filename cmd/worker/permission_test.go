@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 )
 
@@ -93,7 +93,7 @@ func TestEvalAgreesWithSample(t *testing.T) {
 	text := readSample(t, "permission_sample.jsonl")
 	out, errs, status := runPermission(t, makeWorkspace(t, ""), strings.NewReader(text), "eval")
 	want, got := jsonLines[decisionLine](t, text), jsonLines[decisionLine](t, out)
-	if status != int(exit.Done) || errs != "" || len(got) != len(want) {
+	if status != int(cli.Done) || errs != "" || len(got) != len(want) {
 		t.Fatalf("status %d, stderr %q, %d lines; want 0, nothing and %d", status, errs, len(got), len(want))
 	}
 	for i := range want {
@@ -113,7 +113,7 @@ func TestEvalShellAgreesWithSample(t *testing.T) {
 	text := readSample(t, "shell_sample.jsonl")
 	out, errs, status := runPermission(t, makeWorkspace(t, ""), strings.NewReader(text), "eval", "--shell")
 	want, got := jsonLines[line](t, text), jsonLines[line](t, out)
-	if status != int(exit.Done) || errs != "" || len(got) != len(want) {
+	if status != int(cli.Done) || errs != "" || len(got) != len(want) {
 		t.Fatalf("status %d, stderr %q, %d lines; want 0, nothing and %d", status, errs, len(got), len(want))
 	}
 	for i := range want {
@@ -131,7 +131,7 @@ func TestEvalInWorkspaces(t *testing.T) {
 			want := jsonLines[decisionLine](t, line)[0]
 			out, errs, status := runPermission(t, makeWorkspace(t, want.Setup), strings.NewReader(line), "eval")
 			got := jsonLines[decisionLine](t, out)
-			if status != int(exit.Done) || len(got) != 1 || got[0].Error != "" {
+			if status != int(cli.Done) || len(got) != 1 || got[0].Error != "" {
 				t.Errorf("%s: %s: status %d, got %s %s", name, line, status, out, errs)
 				continue
 			}
@@ -161,7 +161,7 @@ func TestEvalUnderPolicy(t *testing.T) {
 		}
 		out, errs, status := runPermission(t, makeWorkspace(t, want.Setup), bytes.NewReader(text), "eval")
 		got := jsonLines[decisionLine](t, out)
-		if status != int(exit.Done) || len(got) != 1 || got[0].Error != "" {
+		if status != int(cli.Done) || len(got) != 1 || got[0].Error != "" {
 			t.Errorf("%s: status %d, got %s %s", text, status, out, errs)
 			continue
 		}
@@ -197,8 +197,8 @@ func TestEvalStreams(t *testing.T) {
 	if err := write.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-status; got != int(exit.Failed) {
-		t.Errorf("status %d after a bad line, want %d", got, int(exit.Failed))
+	if got := <-status; got != int(cli.Failed) {
+		t.Errorf("status %d after a bad line, want %d", got, int(cli.Failed))
 	}
 }
 
@@ -208,7 +208,7 @@ func TestEvalInput(t *testing.T) {
 	good := `{"tool":"a","values":["x"]}`
 	out, _, status := runPermission(t, base, strings.NewReader(strings.Repeat("x", permissions.MaxLine+1)+"\n\n"+good), "eval")
 	lines := jsonLines[decisionLine](t, out)
-	if status != int(exit.Failed) || len(lines) != 2 || !strings.HasPrefix(lines[0].Error, "line 1: the line is longer") || lines[1].Action != "ask" {
+	if status != int(cli.Failed) || len(lines) != 2 || !strings.HasPrefix(lines[0].Error, "line 1: the line is longer") || lines[1].Action != "ask" {
 		t.Errorf("status %d, got %s", status, out)
 	}
 	for _, c := range []struct{ line, want string }{
@@ -223,7 +223,7 @@ func TestEvalInput(t *testing.T) {
 		{`{"tool":"a","values":[],"static":{},"rules":{}}`, `line 1: "rules" is another name`},
 	} {
 		out, _, status := runPermission(t, base, strings.NewReader(c.line), "eval")
-		if lines := jsonLines[decisionLine](t, out); status != int(exit.Failed) || len(lines) != 1 || !strings.HasPrefix(lines[0].Error, c.want) {
+		if lines := jsonLines[decisionLine](t, out); status != int(cli.Failed) || len(lines) != 1 || !strings.HasPrefix(lines[0].Error, c.want) {
 			t.Errorf("%s: status %d, got %s, want %s", c.line, status, out, c.want)
 		}
 	}
@@ -237,7 +237,7 @@ func TestEvalInput(t *testing.T) {
 		{`{"static":null,"agent":null,"runtime":null,"tool":"read_file","args":{"path":"x"}}`, "ask", "default"},
 	} {
 		out, _, status := runPermission(t, base, strings.NewReader(c.line), "eval")
-		if lines := jsonLines[decisionLine](t, out); status != int(exit.Done) || len(lines) != 1 || lines[0].Action != c.action || lines[0].Layer != c.layer {
+		if lines := jsonLines[decisionLine](t, out); status != int(cli.Done) || len(lines) != 1 || lines[0].Action != c.action || lines[0].Layer != c.layer {
 			t.Errorf("%s: status %d, got %s, want %s by %s", c.line, status, out, c.action, c.layer)
 		}
 	}

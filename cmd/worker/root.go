@@ -11,15 +11,12 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/agenttest"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/audits"
-	"github.com/agentworker/worker/cmd/worker/internal/bundle"
-	"github.com/agentworker/worker/cmd/worker/internal/doctor"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/ci"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
-	"github.com/agentworker/worker/cmd/worker/internal/runs"
+	"github.com/agentworker/worker/cmd/worker/internal/run"
 	"github.com/agentworker/worker/cmd/worker/internal/sessions"
 	"github.com/agentworker/worker/cmd/worker/internal/setup"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
-	"github.com/agentworker/worker/cmd/worker/internal/workflow"
 	"github.com/agentworker/worker/eventbus"
 )
 
@@ -36,24 +33,24 @@ func (p *program) run(ctx context.Context, args []string) int {
 	ctx, p.Abort = context.WithCancelCause(ctx)
 	defer p.Abort(nil)
 	err := root.ExecuteContext(ctx)
-	var status exit.Status
+	var status cli.Status
 	switch {
 	case storeIsGone(context.Cause(ctx)): // all else follows from it
 		p.Complain(context.Cause(ctx))
-		return int(exit.Failed)
+		return int(cli.Failed)
 	case err == nil:
-		return int(exit.Done)
+		return int(cli.Done)
 	case errors.As(err, &status):
 		return int(status)
 	case ctx.Err() != nil:
 		fmt.Fprintln(p.Stderr, "worker: interrupted")
-		return int(exit.Interrupted)
+		return int(cli.Interrupted)
 	}
 	p.Complain(err)
-	if exit.IsUsage(err) {
-		return int(exit.WrongUse)
+	if cli.IsUsage(err) {
+		return int(cli.WrongUse)
 	}
-	return int(exit.Failed)
+	return int(cli.Failed)
 }
 
 // storeIsGone reports whether the program ended because it has no store any more.
@@ -75,42 +72,42 @@ its events, durable and in order, on the stream of the session that called it.`,
 		Version:       app.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          usage.Args(cobra.NoArgs),
+		Args:          cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if p.Getenv("GITHUB_ACTIONS") == "true" && !speaks(cmd) {
-				p.Stdout, p.Stderr = workflow.Guard(p.Stdout), workflow.Guard(p.Stderr)
+				p.Stdout, p.Stderr = ci.Guard(p.Stdout), ci.Guard(p.Stderr)
 			}
 			if err := p.Settings.Load(p.Getenv); err != nil {
-				return exit.Usage(err)
+				return cli.Usage(err)
 			}
 			return nil
 		},
 	}
-	root.SetFlagErrorFunc(usage.FlagError)
+	root.SetFlagErrorFunc(cli.FlagError)
 	p.Settings.Register(root.PersistentFlags())
 	settings := p.Settings.Groups()
-	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage.Print(cmd, settings[0]) })
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = usage.Help(cmd) }) // an error: nobody reads it
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return cli.PrintUsage(cmd, settings[0]) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = cli.Help(cmd) }) // an error: nobody reads it
 	// It fails for a flag that is not there or has a function.
 	_ = root.RegisterFlagCompletionFunc("model", p.CompleteModels)
 	root.AddCommand(
-		runs.Task(p.Program),
-		runs.Run(p.Program),
+		run.Task(p.Program),
+		run.Run(p.Program),
 		p.mcpCommand(),
 		p.acpCommand(),
 		agents.Commands(p.Program),
 		agenttest.Command(p.Program),
-		bundle.Replay(p.Program),
+		sessions.Replay(p.Program),
 		permissions.Commands(p.Program),
 		p.approvalsCommand(),
 		audits.Commands(p.Program),
 		sessions.Commands(p.Program),
 		p.topCommand(),
 		p.workersCommand(),
-		doctor.Command(p.Program, defaultListen),
+		setup.Doctor(p.Program, defaultListen),
 		p.eventsCommand(),
 		p.serveCommand(),
 		p.pageCommand(),
@@ -118,7 +115,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		setup.Init(p.Program),
 		setup.Man(p.Program),
 		setup.Version(p.Program),
-		usage.FlagsTopic(settings),
+		cli.FlagsTopic(settings),
 	)
 	return root
 }

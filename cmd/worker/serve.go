@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/internal/termtext"
@@ -43,7 +42,7 @@ What the permission rules ask about waits for 'worker approvals', for up to
     -H 'Content-Type: application/json' \
     -d '{"description":"d","prompt":"Where is main?","agentType":"explore"}' \
     http://` + defaultListen + `/v1/tasks`,
-		Args:              usage.Args(cobra.NoArgs),
+		Args:              cli.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.serve(cmd.Context(), at)
@@ -73,7 +72,7 @@ func (at listening) tls() (*httpserver.TLS, error) {
 	case at.secure == "" && at.cert == "" && at.key == "":
 		return nil, nil
 	case at.secure == "" || at.cert == "" || at.key == "":
-		return nil, exit.Usage(errors.New("--listen-tls, --tls-cert and --tls-key go together"))
+		return nil, cli.Usage(errors.New("--listen-tls, --tls-cert and --tls-key go together"))
 	}
 	return &httpserver.TLS{Addr: at.secure, CertFile: at.cert, KeyFile: at.key}, nil
 }

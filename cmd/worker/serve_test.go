@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/taskt"
 )
@@ -108,8 +108,8 @@ func TestServe(t *testing.T) {
 	if doc.Type != "task_result" || !strings.Contains(doc.Text, "README.md:3") {
 		t.Errorf("document %+v", doc)
 	}
-	if status := s.end(); status != int(exit.Done) {
-		t.Errorf("exit status %d, want %d", status, int(exit.Done))
+	if status := s.end(); status != int(cli.Done) {
+		t.Errorf("exit status %d, want %d", status, int(cli.Done))
 	}
 }
 
@@ -130,8 +130,8 @@ func TestServeNATS(t *testing.T) {
 	if err := json.Unmarshal(msg.Data, &doc); err != nil || doc.Type != "task_result" || !strings.Contains(doc.Text, "README.md:3") {
 		t.Errorf("%v %s", err, msg.Data)
 	}
-	if status := s.end(); status != int(exit.Done) {
-		t.Errorf("exit status %d, want %d", status, int(exit.Done))
+	if status := s.end(); status != int(cli.Done) {
+		t.Errorf("exit status %d, want %d", status, int(cli.Done))
 	}
 }
 
@@ -142,10 +142,10 @@ func TestServeRefuses(t *testing.T) {
 		status int
 		says   string
 	}{
-		{[]string{"--listen", "0.0.0.0:0"}, int(exit.Failed), "not a loopback address"},
-		{[]string{"--listen", "nonsense"}, int(exit.Failed), "missing port"},
-		{[]string{"--nats", "nats://127.0.0.1:1"}, int(exit.Failed), "connecting to"},
-		{[]string{"extra"}, int(exit.WrongUse), "unknown command"},
+		{[]string{"--listen", "0.0.0.0:0"}, int(cli.Failed), "not a loopback address"},
+		{[]string{"--listen", "nonsense"}, int(cli.Failed), "missing port"},
+		{[]string{"--nats", "nats://127.0.0.1:1"}, int(cli.Failed), "connecting to"},
+		{[]string{"extra"}, int(cli.WrongUse), "unknown command"},
 	} {
 		s := serve(t, tt.flags...)
 		s.line(tt.says)

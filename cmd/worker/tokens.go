@@ -8,8 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 )
 
@@ -17,7 +16,7 @@ import (
 const tokensFile = "serve.tokens"
 
 func (p *program) tokensCommand() *cobra.Command {
-	cmd := usage.Group("tokens", "Make and remove named tokens for HTTP callers", p.tokensAddCommand(), p.tokensListCommand(), p.tokensRemoveCommand())
+	cmd := cli.Group("tokens", "Make and remove named tokens for HTTP callers", p.tokensAddCommand(), p.tokensListCommand(), p.tokensRemoveCommand())
 	cmd.Long = `Named tokens let programs and people in over HTTP who are not to do everything, and with
 'worker serve --listen-tls' from other machines. A token has a name, by which the log and
 answers to approvals say who it was, and scopes: read sees all sessions, agents and
@@ -34,14 +33,14 @@ func (p *program) tokensAddCommand() *cobra.Command {
 		Long: `Makes a token and prints it on stdout. It is stored nowhere: of one that is lost another
 has to be made.`,
 		Example: `  worker tokens add ci --scope read,run`,
-		Args:    usage.Args(cobra.ExactArgs(1)),
+		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			wanted := make([]tokens.Scope, 0, len(scopes))
 			for _, s := range scopes {
 				wanted = append(wanted, tokens.Scope(s))
 			}
 			if err := tokens.CheckScopes(wanted); err != nil {
-				return exit.Usage(fmt.Errorf("--scope: %w", err))
+				return cli.Usage(fmt.Errorf("--scope: %w", err))
 			}
 			path, err := p.tokensPath()
 			if err != nil {
@@ -63,7 +62,7 @@ func (p *program) tokensListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the tokens by name",
-		Args:  usage.Args(cobra.NoArgs),
+		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			path, err := p.tokensPath()
 			if err != nil {
@@ -98,7 +97,7 @@ func (p *program) tokensRemoveCommand() *cobra.Command {
 		Short: "Remove a token",
 		Long: `Removes a token. Requests with it are refused from then on, browsers that were logged in
 by it are logged out, and streams that are open with it end within two seconds.`,
-		Args: usage.Args(cobra.ExactArgs(1)),
+		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := p.tokensPath()
 			if err != nil {

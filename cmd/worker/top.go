@@ -6,13 +6,11 @@ import (
 	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/terminal"
-	"github.com/agentworker/worker/cmd/worker/internal/top"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/cmd/worker/internal/tui"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -26,7 +24,7 @@ then those that run, then those that have ended within --archive-after. Keys ope
 session's log, send it a line, stop it, and answer its approvals: ? lists them.
 
 It needs a terminal. Elsewhere 'worker sessions list' and 'worker events' say the same.`,
-		Args: usage.Args(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.NeedScreen("worker top", "'worker sessions list' prints the sessions"); err != nil {
 				return err
@@ -42,17 +40,17 @@ func (p *program) top(ctx context.Context, s *app.Storage) error {
 	if err := s.Recover(ctx); err != nil {
 		return err
 	}
-	feed := top.Feed{Bus: s.Bus, Store: s.Records, Keep: p.Settings.ArchiveAfter}
-	model := top.New(ctx, s.Workspace.ID, &topActions{s}, p.OutTerm, time.Now)
-	return terminal.Run(ctx, model, feed.Run, tea.WithEnvironment(p.Environ))
+	feed := tui.Feed{Bus: s.Bus, Store: s.Records, Keep: p.Settings.ArchiveAfter}
+	model := tui.NewTop(ctx, s.Workspace.ID, &topActions{s}, p.OutTerm, time.Now)
+	return tui.Run(ctx, model, feed.Run, p.Environ)
 }
 
 // topActions are what the keys of 'worker top' do.
 type topActions struct{ *app.Storage }
 
-var _ top.Actions = (*topActions)(nil)
+var _ tui.Actions = (*topActions)(nil)
 
-// Log implements [top.Actions].
+// Log implements [tui.Actions].
 func (t *topActions) Log(ctx context.Context, id string) (string, error) {
 	r, messages, err := app.Conversation(ctx, t.Records, id)
 	if err != nil {
@@ -66,7 +64,7 @@ func (t *topActions) Log(ctx context.Context, id string) (string, error) {
 	return b.String(), nil
 }
 
-// Send implements [top.Actions].
+// Send implements [tui.Actions].
 func (t *topActions) Send(ctx context.Context, id, text string) (string, error) {
 	if _, err := app.Control(ctx, t.Records, "worker top", "task_send", []string{id}, map[string]any{"message": text}); err != nil {
 		return "", err
@@ -74,12 +72,12 @@ func (t *topActions) Send(ctx context.Context, id, text string) (string, error) 
 	return "sent: its model reads it before its next step", nil
 }
 
-// Stop implements [top.Actions].
+// Stop implements [tui.Actions].
 func (t *topActions) Stop(ctx context.Context, id string) (string, error) {
 	return t.Storage.Stop(ctx, "worker top", id)
 }
 
-// Background implements [top.Actions].
+// Background implements [tui.Actions].
 func (t *topActions) Background(ctx context.Context, id string) (string, error) {
 	if _, err := app.Control(ctx, t.Records, "worker top", "task_background", []string{id}, nil); err != nil {
 		return "", err
@@ -87,7 +85,7 @@ func (t *topActions) Background(ctx context.Context, id string) (string, error) 
 	return "it runs in the background; its caller goes on", nil
 }
 
-// Answer implements [top.Actions].
+// Answer implements [tui.Actions].
 func (t *topActions) Answer(ctx context.Context, id string, answer store.Answer) (string, error) {
 	answer.By = app.Operator("worker top")
 	return t.Storage.Answer(ctx, id, answer)

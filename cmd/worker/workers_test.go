@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session/lease"
 )
@@ -41,14 +41,14 @@ func TestWorkers(t *testing.T) {
 	url := natsURL(t)
 	dir := t.TempDir()
 	at := []string{"--nats", url, "--workspace", "ws", "--dir", dir}
-	if status, out, said := command(t, nil, append([]string{"workers"}, at...)...); status != int(exit.Done) || out != "" || !strings.Contains(said, "no worker runs agents") {
+	if status, out, said := command(t, nil, append([]string{"workers"}, at...)...); status != int(cli.Done) || out != "" || !strings.Contains(said, "no worker runs agents") {
 		t.Errorf("of none: %d %q %q", status, out, said)
 	}
 	first, second := serve(t, "--nats", url), serve(t, "--nats", url)
 	first.line("as the service agentworker")
 	second.line("as the service agentworker")
 	status, out, said := command(t, nil, append([]string{"workers"}, at...)...)
-	if status != int(exit.Done) || strings.Count(out, "\n") != 3 || strings.Count(out, "0/10") != 2 || said != "" {
+	if status != int(cli.Done) || strings.Count(out, "\n") != 3 || strings.Count(out, "0/10") != 2 || said != "" {
 		t.Errorf("of two with the same agents: %d %q %q", status, out, said)
 	}
 
@@ -63,7 +63,7 @@ func TestWorkers(t *testing.T) {
 	}
 	for deadline := time.Now().Add(time.Minute); len(doc.AgentSets) < 2; { // by the next renewal of its entry
 		status, out, said = command(t, nil, append([]string{"workers", "--json"}, at...)...)
-		if err := json.Unmarshal([]byte(out), &doc); err != nil || status != int(exit.Done) || time.Now().After(deadline) {
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || status != int(cli.Done) || time.Now().After(deadline) {
 			t.Fatalf("of two with other agents: %d %v %s %s", status, err, out, said)
 		}
 	}
@@ -75,7 +75,7 @@ func TestWorkers(t *testing.T) {
 			t.Errorf("worker %+v", w)
 		}
 	}
-	if status := second.end(); status != int(exit.Done) {
+	if status := second.end(); status != int(cli.Done) {
 		t.Errorf("exit status %d", status)
 	}
 	if _, out, said := command(t, nil, append([]string{"workers"}, at...)...); strings.Count(out, "\n") != 2 || said != "" {
@@ -91,16 +91,16 @@ func TestNATSFlags(t *testing.T) {
 		status  int
 		says    string
 	}{
-		{nil, []string{"--nats-creds", "x"}, int(exit.WrongUse), "that is not given"},
-		{[]string{"WORKER_NATS_TOKEN_FILE=x"}, nil, int(exit.WrongUse), "that is not given"},
-		{nil, []string{"--replicas", "3"}, int(exit.WrongUse), "that is not given"},
-		{nil, []string{"--nats", "nats://h", "--replicas", "2"}, int(exit.WrongUse), "1, 3 or 5"},
-		{nil, []string{"--nats", "nats://h", "--nats-creds", "x", "--nats-nkey", "y"}, int(exit.WrongUse), "give only one of them"},
-		{nil, []string{"--nats", "nats://h", "--nats-tls-cert", "x"}, int(exit.WrongUse), "together, or neither"},
-		{nil, []string{"--nats", "nats://u:h0nter/2@h"}, int(exit.WrongUse), "address 1 is not a URL"},
-		{[]string{"WORKER_NATS=http://u:h0nter@h"}, nil, int(exit.WrongUse), "begins with http:"},
-		{nil, []string{"--nats", "nats://u:h0nter@127.0.0.1:1"}, int(exit.Failed), "no server answers there"},
-		{nil, []string{"--nats", "nats://127.0.0.1:1", "--nats-creds", "/nonexistent/x"}, int(exit.Failed), "/nonexistent/x"},
+		{nil, []string{"--nats-creds", "x"}, int(cli.WrongUse), "that is not given"},
+		{[]string{"WORKER_NATS_TOKEN_FILE=x"}, nil, int(cli.WrongUse), "that is not given"},
+		{nil, []string{"--replicas", "3"}, int(cli.WrongUse), "that is not given"},
+		{nil, []string{"--nats", "nats://h", "--replicas", "2"}, int(cli.WrongUse), "1, 3 or 5"},
+		{nil, []string{"--nats", "nats://h", "--nats-creds", "x", "--nats-nkey", "y"}, int(cli.WrongUse), "give only one of them"},
+		{nil, []string{"--nats", "nats://h", "--nats-tls-cert", "x"}, int(cli.WrongUse), "together, or neither"},
+		{nil, []string{"--nats", "nats://u:h0nter/2@h"}, int(cli.WrongUse), "address 1 is not a URL"},
+		{[]string{"WORKER_NATS=http://u:h0nter@h"}, nil, int(cli.WrongUse), "begins with http:"},
+		{nil, []string{"--nats", "nats://u:h0nter@127.0.0.1:1"}, int(cli.Failed), "no server answers there"},
+		{nil, []string{"--nats", "nats://127.0.0.1:1", "--nats-creds", "/nonexistent/x"}, int(cli.Failed), "/nonexistent/x"},
 	} {
 		status, _, said := command(t, tt.environ, append([]string{"sessions", "list", "--dir", t.TempDir()}, tt.args...)...)
 		if status != tt.status || !strings.Contains(said, tt.says) || strings.Contains(said, "h0nter") {

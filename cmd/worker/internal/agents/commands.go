@@ -1,11 +1,12 @@
-// Package agents has the commands of 'worker agents'.
+// Package agents has the commands of 'worker agents', and the documents in which commands and
+// doors show agents and what is wrong with their files.
 package agents
 
 import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
 type commands struct{ *app.Program }
@@ -13,6 +14,6 @@ type commands struct{ *app.Program }
 // Commands returns 'worker agents'.
 func Commands(program *app.Program) *cobra.Command {
 	p := commands{program}
-	return usage.Group("agents", "Look at the agents of this workspace, check and make agent files",
+	return cli.Group("agents", "Look at the agents of this workspace, check and make agent files",
 		p.listCommand(), p.showCommand(), p.lintCommand(), p.schemaCommand(), p.newCommand())
 }

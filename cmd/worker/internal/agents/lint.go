@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -25,8 +24,8 @@ type lintOptions struct {
 var lintFormats = map[string]func(p commands, r *lintReport) error{
 	"human":  commands.printLint,
 	"json":   func(p commands, r *lintReport) error { return p.PrintJSON(r, true) },
-	"sarif":  func(p commands, r *lintReport) error { return p.PrintJSON(agentdoc.SARIF(r.Diagnostics), true) },
-	"github": func(p commands, r *lintReport) error { return agentdoc.WriteGitHub(p.Stdout, r.Diagnostics) },
+	"sarif":  func(p commands, r *lintReport) error { return p.PrintJSON(SARIF(r.Diagnostics), true) },
+	"github": func(p commands, r *lintReport) error { return WriteGitHub(p.Stdout, r.Diagnostics) },
 }
 
 func (p commands) lintCommand() *cobra.Command {
@@ -67,7 +66,7 @@ type lintReport struct {
 func (p commands) lintAgents(ctx context.Context, paths []string, opts lintOptions) error {
 	show, ok := lintFormats[opts.format]
 	if !ok {
-		return exit.Usage(fmt.Errorf("--format %q: use human, json, sarif or github", opts.format))
+		return cli.Usage(fmt.Errorf("--format %q: use human, json, sarif or github", opts.format))
 	}
 	report, err := p.lint(ctx, paths)
 	if err != nil {
@@ -89,7 +88,7 @@ func (p commands) lintAgents(ctx context.Context, paths []string, opts lintOptio
 	}
 	fmt.Fprintf(p.Stderr, "%s, %s in %s\n", termtext.Plural(report.Errors, "error"), termtext.Plural(report.Warnings, "warning"), termtext.Plural(report.Files, "file"))
 	if report.Errors > 0 || opts.strict && report.Warnings > 0 {
-		return exit.Failed
+		return cli.Failed
 	}
 	return nil
 }
@@ -112,7 +111,7 @@ func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error)
 	if len(paths) > 0 {
 		found, files, err := agentdefs.Lint(ctx, paths, opts)
 		if err != nil && ctx.Err() == nil {
-			return nil, exit.Usage(err)
+			return nil, cli.Usage(err)
 		}
 		report.Files, report.Diagnostics = files, append(report.Diagnostics, found...)
 		return report, err

@@ -11,10 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -38,7 +37,7 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 		Example: `  worker agents list
   worker agents list --json | jq -r '.agents[].name'
   worker agents list --watch`,
-		Args: usage.Args(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.watch {
 				return p.watchAgents(cmd.Context(), opts)
@@ -50,7 +49,7 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 			p.ReportDiagnostics(snapshot)
 			p.ReportUnread(snapshot)
 			if opts.json {
-				return p.PrintJSON(agentdoc.NewSnapshot(snapshot), true)
+				return p.PrintJSON(NewSnapshot(snapshot), true)
 			}
 			return p.tableAgents(snapshot, opts)
 		},
@@ -72,7 +71,7 @@ func (p commands) tableAgents(snapshot *agentdefs.Snapshot, opts listOptions) er
 		if d.Hidden && !opts.all {
 			continue
 		}
-		rows = append(rows, agentRow{d.Name, string(d.Mode), strconv.Itoa(d.MaxSteps), agentdoc.Origin(d), d.May(), agentdoc.State(d), d.Description})
+		rows = append(rows, agentRow{d.Name, string(d.Mode), strconv.Itoa(d.MaxSteps), Origin(d), d.May(), State(d), d.Description})
 	}
 	for _, u := range snapshot.Unserved() {
 		rows = append(rows, agentRow{u.Name, "-", "-", u.File, "-", unservedState(u), u.Reason})
@@ -193,11 +192,11 @@ type watchDocument struct {
 	Added   []string `json:"added"`   // empty for the first one, as are the next two
 	Changed []string `json:"changed"`
 	Removed []string `json:"removed"`
-	agentdoc.Snapshot
+	Snapshot
 }
 
 func newWatchDocument(c agentdefs.Change, first bool) watchDocument {
-	doc := watchDocument{c.Snapshot.Version, []string{}, append([]string{}, c.Changed...), append([]string{}, c.Removed...), agentdoc.NewSnapshot(c.Snapshot)}
+	doc := watchDocument{c.Snapshot.Version, []string{}, append([]string{}, c.Changed...), append([]string{}, c.Removed...), NewSnapshot(c.Snapshot)}
 	if !first {
 		doc.Added = append(doc.Added, c.Added...)
 	}

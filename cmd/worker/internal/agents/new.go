@@ -13,9 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/atomicfile"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -36,7 +34,7 @@ written. NAME is the agent's and the file's; with --role it may be left out.`,
 		Example: `  worker agents new release-notes
   worker agents new --role review
   worker agents new security-review --role review`,
-		Args:              usage.Args(cobra.MaximumNArgs(1)),
+		Args:              cli.Args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.newAgent(strings.Join(args, ""), opts)
@@ -53,7 +51,7 @@ written. NAME is the agent's and the file's; with --role it may be left out.`,
 func (p commands) newAgent(name string, opts newOptions) error {
 	text, err := agentdefs.Starter(opts.role, name)
 	if err != nil {
-		return exit.Usage(err)
+		return cli.Usage(err)
 	}
 	if opts.stdout {
 		_, err := fmt.Fprint(p.Stdout, text)
@@ -75,13 +73,13 @@ func (p commands) newAgent(name string, opts newOptions) error {
 	}
 	if err := writeNew(file, text, opts.force); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return exit.Usage(fmt.Errorf("%s is there already; --force replaces it", shown))
+			return cli.Usage(fmt.Errorf("%s is there already; --force replaces it", shown))
 		}
 		return fmt.Errorf("writing the agent file: %w", err)
 	}
 	if d, _ := snapshot.Resolve(name); d != nil && d.File != shown {
 		fmt.Fprintf(p.Stderr, "worker: note: %s has the name %q already, or as an alias; 'worker agents list' shows which one is served\n",
-			termtext.OneLine(agentdoc.Origin(d), 500), termtext.OneLine(name, 200))
+			termtext.OneLine(Origin(d), 500), termtext.OneLine(name, 200))
 	}
 	_, err = fmt.Fprintln(p.Stdout, file)
 	return err

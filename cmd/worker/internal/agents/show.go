@@ -14,10 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
@@ -34,7 +32,7 @@ func (p commands) showCommand() *cobra.Command {
 		Long: `Shows the agent that a task call would get by NAME, in any case or by an alias: what
 its file amounts to, each rule with the line that it comes from, and the whole system
 prompt that its model reads.`,
-		Args:              usage.Args(cobra.ExactArgs(1)),
+		Args:              cli.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.CompleteAgents(func(*agentdefs.Definition) bool { return true }),
 		RunE: func(_ *cobra.Command, args []string) error {
 			ws, err := p.Workspace()
@@ -62,9 +60,9 @@ prompt that its model reads.`,
 			prompt := taskt.SystemPrompt(d, at)
 			if asJSON {
 				return p.PrintJSON(struct {
-					agentdoc.Agent
+					Agent
 					SystemPrompt string `json:"systemPrompt"`
-				}{agentdoc.NewAgent(d), prompt}, true)
+				}{NewAgent(d), prompt}, true)
 			}
 			return p.showAgent(d, prompt)
 		},
@@ -77,12 +75,12 @@ prompt that its model reads.`,
 // and is not served.
 func (p commands) noAgent(snapshot *agentdefs.Snapshot, name string, candidates []string) error {
 	if len(candidates) > 0 {
-		return exit.Usage(fmt.Errorf("%q may be each of %s; write the one that is meant as it is", name, strings.Join(candidates, ", ")))
+		return cli.Usage(fmt.Errorf("%q may be each of %s; write the one that is meant as it is", name, strings.Join(candidates, ", ")))
 	}
 	for _, u := range snapshot.Unserved() {
 		if strings.EqualFold(u.Name, name) && u.File != "built-in" {
 			p.reportOf(snapshot, u.File)
-			return exit.Usage(fmt.Errorf("the agent %q of %s is not served: %s", u.Name, u.File, u.Reason))
+			return cli.Usage(fmt.Errorf("the agent %q of %s is not served: %s", u.Name, u.File, u.Reason))
 		}
 	}
 	var names []string
@@ -93,7 +91,7 @@ func (p commands) noAgent(snapshot *agentdefs.Snapshot, name string, candidates 
 	if folders := snapshot.Unread(); len(folders) > 0 && app.OnlyBuiltIn(snapshot) {
 		hint = "; " + agentdefs.SayUnread(folders) + "; " + agentdefs.ReadHint(folders)
 	}
-	return exit.Usage(fmt.Errorf("there is no agent %q%s; accepted: %s%s", name, suggest.DidYouMean(name, names), strings.Join(names, ", "), hint))
+	return cli.Usage(fmt.Errorf("there is no agent %q%s; accepted: %s%s", name, suggest.DidYouMean(name, names), strings.Join(names, ", "), hint))
 }
 
 // reportOf says on stderr what was found about one file.
@@ -140,13 +138,13 @@ func (p commands) showAgent(d *agentdefs.Definition, prompt string) error {
 // inForce returns the fields of an agent, with what holds where its file is
 // silent.
 func (p commands) inForce(d *agentdefs.Definition) [][2]string {
-	at := agentdoc.Origin(d)
+	at := Origin(d)
 	if d.Line > 0 {
 		at += ":" + strconv.Itoa(d.Line)
 	}
 	list := [][2]string{
 		{"source", at},
-		{"state", agentdoc.State(d)},
+		{"state", State(d)},
 		{"mode", string(d.Mode)},
 		{"may", d.May()},
 		{"steps", strconv.Itoa(d.MaxSteps)},

@@ -14,9 +14,8 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/ci"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
-	"github.com/agentworker/worker/cmd/worker/internal/workflow"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -50,7 +49,7 @@ Exit status: 0 all cases pass, 1 one does not, 2 wrong use, or a case is wrong.`
   worker test --trials 10 --model haiku`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			if opts.trials < 0 || opts.trials > 1000 || opts.record && opts.trials > 0 {
-				return exit.Usage(errors.New("--trials is 1 to 1000, and not for --record"))
+				return cli.Usage(errors.New("--trials is 1 to 1000, and not for --record"))
 			}
 			return p.test(cmd.Context(), paths, opts)
 		},
@@ -102,7 +101,7 @@ func (p commands) test(ctx context.Context, paths []string, opts options) error 
 	}
 	cases, err := Find(paths)
 	if err != nil {
-		return exit.Usage(err)
+		return cli.Usage(err)
 	}
 	all := summary{Cases: []*Verdict{}}
 	for _, c := range cases {
@@ -130,7 +129,7 @@ func (p commands) test(ctx context.Context, paths []string, opts options) error 
 		err = errors.Join(err, ci.WriteJUnit(opts.junit, suite(all.Cases)))
 	}
 	if err == nil && all.Failed > 0 {
-		return exit.Failed
+		return cli.Failed
 	}
 	return err
 }
@@ -211,8 +210,8 @@ func (p commands) annotate(all []*Verdict) {
 			continue
 		}
 		for _, f := range v.Failures {
-			at := workflow.Place{File: filepath.ToSlash(v.File), Line: f.Line}
-			fmt.Fprintln(workflow.Raw(p.Stderr), workflow.Annotation("error", at, v.Name, f.Message))
+			at := ci.Location{File: filepath.ToSlash(v.File), Line: f.Line}
+			fmt.Fprintln(ci.Raw(p.Stderr), ci.Annotation("error", at, v.Name, f.Message))
 		}
 	}
 }

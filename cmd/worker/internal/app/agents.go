@@ -45,7 +45,7 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 		From:       p.Settings.AgentsFrom,
 		ToolsHome:  ws.Home,
 		KnownModel: known,
-		Tools:      toolNames(),
+		Tools:      ToolNames(),
 		Logger:     p.Logger(),
 	}
 	for _, unread := range p.above.unread {
@@ -68,9 +68,9 @@ func (p *Program) SharedAgents(ws *workspace.Workspace) []string {
 	return dirs
 }
 
-// toolNames are the tools that agents of this process have, besides task. What
-// they work in makes no difference to their names.
-func toolNames() []string {
+// ToolNames are the tools that agents of this process have, besides task. What they work
+// in makes no difference to their names.
+func ToolNames() []string {
 	var names []string
 	for _, t := range tool.Builtin(new(tool.Workspace)) {
 		names = append(names, t.Spec().Name)

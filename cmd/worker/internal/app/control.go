@@ -8,7 +8,6 @@ import (
 	"os/user"
 	"strings"
 
-	"github.com/agentworker/worker/cmd/worker/internal/question"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
@@ -62,7 +61,8 @@ func (s *Storage) Answer(ctx context.Context, id string, answer store.Answer) (s
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s: %s %s", a.Outcome, termtext.OneLine(a.Tool, 40), question.Line(a.Patterns, 200)), nil
+	wants, _ := termtext.Visible(strings.Join(a.Patterns, ", "), 200)
+	return fmt.Sprintf("%s: %s %s", a.Outcome, termtext.OneLine(a.Tool, 40), wants), nil
 }
 
 // Operator names the user of a command, for people.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/policy"
@@ -69,7 +69,7 @@ func (p *Program) allows(kind policy.Kind, name string) error {
 func (p *Program) AllowDoors(names ...string) error {
 	for _, name := range names {
 		if err := p.allows(policy.Doors, name); err != nil {
-			return exit.Usage(err)
+			return cli.Usage(err)
 		}
 	}
 	return nil
@@ -78,7 +78,7 @@ func (p *Program) AllowDoors(names ...string) error {
 // AllowModel returns an error for a model that the policy forbids.
 func (p *Program) AllowModel(name string) error {
 	if err := p.allows(policy.Models, name); err != nil {
-		return exit.Usage(err)
+		return cli.Usage(err)
 	}
 	return nil
 }
@@ -138,13 +138,13 @@ func (p *Program) narrowFolders(now *policy.Policy) error {
 	for _, dir := range p.Settings.AgentsDirs {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil && now.Lists(policy.AgentFolders) {
-			return exit.Usage(fmt.Errorf("--agents-dir: %w", err))
+			return cli.Usage(fmt.Errorf("--agents-dir: %w", err))
 		}
 		from = append(slices.Clip(from), filepath.ToSlash(real))
 	}
 	for _, name := range from {
 		if err := now.Allows(policy.AgentFolders, name); err != nil {
-			return exit.Usage(err)
+			return cli.Usage(err)
 		}
 	}
 	return nil

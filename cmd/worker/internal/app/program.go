@@ -15,12 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/logfile"
+	"github.com/agentworker/worker/cmd/worker/internal/ci"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/models"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
-	"github.com/agentworker/worker/cmd/worker/internal/workflow"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
@@ -45,7 +44,7 @@ type Program struct {
 	CheckFiles bool
 
 	Abort context.CancelCauseFunc // ends the program with a reason; set by who runs it
-	log   *logfile.File           // of the state folder; nil means none
+	log   *logFile                // of the state folder; nil means none
 	above above                   // what an administrator forbids
 
 	// Asking is held while something is written to stderr for people: an open
@@ -101,7 +100,7 @@ func (p *Program) Workspace() (*workspace.Workspace, error) {
 		Getenv:   p.Getenv,
 	})
 	if err != nil {
-		return nil, exit.Usage(err)
+		return nil, cli.Usage(err)
 	}
 	return ws, nil
 }
@@ -123,7 +122,7 @@ func (p *Program) KeepLog() (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := logfile.Open(filepath.Join(ws.StateDir, logfile.Name))
+	log, err := openLog(filepath.Join(ws.StateDir, logName))
 	if err != nil {
 		p.Complain(fmt.Errorf("there will be no log: %w", err))
 		return func() {}, nil
@@ -143,7 +142,7 @@ func (p *Program) Logger() *slog.Logger {
 		file := slog.NewTextHandler(secrets.Writer(p.log), &slog.HandlerOptions{Level: min(p.Settings.LogLevel, slog.LevelInfo)})
 		handler = slog.NewMultiHandler(handler, file.WithAttrs([]slog.Attr{slog.Int("pid", os.Getpid())}))
 	}
-	return slog.New(logfile.Limited(handler))
+	return slog.New(limitLogs(handler))
 }
 
 // ReadStdin reads stdin to its end, or until ctx ends. The read itself can't be
@@ -172,7 +171,7 @@ func (p *Program) JSONOut() io.Writer {
 	if p.OutTerm.IsTerminal() {
 		return termtext.JSON(p.Stdout)
 	}
-	return workflow.JSON(p.Stdout)
+	return ci.JSON(p.Stdout)
 }
 
 // PrintJSON writes one JSON document, over several lines if indented.

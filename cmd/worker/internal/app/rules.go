@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/cmd/worker/internal/judge"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
@@ -52,19 +51,6 @@ func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles []string) []per
 	deny("the policy", below(policyFiles...), "write_file", "edit_file")
 	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
 	return rules
-}
-
-// OpenJudge opens the judge of calls in the workspace. It has to be closed.
-func (p *Program) OpenJudge() (*workspace.Workspace, *judge.Judge, error) {
-	ws, err := p.Workspace()
-	if err != nil {
-		return nil, nil, err
-	}
-	if _, err := p.OpenPolicy(); err != nil {
-		return nil, nil, err
-	}
-	j, err := judge.Open(ws, p.ToolOptions(ws))
-	return ws, j, err
 }
 
 // ToolOptions say how the built-in tools work in a workspace: which of the

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
 // maxHeld is how much of what is said is kept while the terminal is drawn on, in bytes.
@@ -51,5 +51,5 @@ func (p *Program) NeedScreen(command, instead string) error {
 	if p.StdinTTY && p.OutTerm.IsTerminal() {
 		why = "TERM says that this one can't be drawn on"
 	}
-	return exit.Usage(errors.New(command + " needs a terminal, and " + why + ": " + instead))
+	return cli.Usage(errors.New(command + " needs a terminal, and " + why + ": " + instead))
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/model/price"
@@ -85,7 +85,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 	options := p.ToolOptions(ws)
 	options.Sandbox.Dir = filepath.Join(ws.StateDir, "sandbox")
 	if a.files, err = tool.OpenWorkspace(ws.Root, options); err != nil {
-		return nil, exit.Usage(err)
+		return nil, cli.Usage(err)
 	}
 	if options.Sandbox.Mode == sandbox.Off {
 		fmt.Fprintln(p.Stderr, "The sandbox is off (--sandbox=off): commands reach whatever you do. Those that rules restrict are asked about.")
@@ -95,7 +95,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 	}
 	prices, err := price.Load(p.Settings.Prices.String())
 	if err != nil {
-		return nil, exit.Usage(err)
+		return nil, cli.Usage(err)
 	}
 	models, own := p.Models().Get, p.Models().Own
 	if p.Instead.Model != nil {
@@ -134,7 +134,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 	var router session.Router
 	if by := p.Settings.RouteModel; by != "" {
 		if router, err = route.New(by, p.Settings.ModelAliases); err != nil {
-			return nil, exit.Usage(fmt.Errorf("route-model: %w", err))
+			return nil, cli.Usage(fmt.Errorf("route-model: %w", err))
 		}
 	}
 	a.Tasks, err = taskt.New(taskt.Options{
@@ -169,7 +169,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 		Logger: p.Logger(),
 	})
 	if err != nil {
-		return nil, exit.Usage(err)
+		return nil, cli.Usage(err)
 	}
 	if takesOver {
 		a.Tasks.TakeOver(ctx)
@@ -235,7 +235,7 @@ func (p *Program) served(ctx context.Context, err error) error {
 		return nil
 	}
 	p.Complain(err)
-	return exit.Failed
+	return cli.Failed
 }
 
 // Close ends what the worker runs, and closes what it has opened.

@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/session/audit"
 )
 
@@ -21,7 +20,7 @@ type commands struct{ *app.Program }
 // Commands returns 'worker audit'.
 func Commands(program *app.Program) *cobra.Command {
 	p := commands{program}
-	return usage.Group("audit", "See who was allowed what, and verify that nobody has changed it",
+	return cli.Group("audit", "See who was allowed what, and verify that nobody has changed it",
 		p.listCommand(), p.verifyCommand(), p.exportCommand())
 }
 
@@ -53,7 +52,7 @@ func (c *chosen) register(flags *pflag.FlagSet) {
 func (c *chosen) filter(now time.Time) (*audit.Filter, error) {
 	f, err := c.Query.Filter(now)
 	if bad := (*audit.QueryError)(nil); errors.As(err, &bad) {
-		err = exit.Usage(fmt.Errorf("--%w", bad))
+		err = cli.Usage(fmt.Errorf("--%w", bad))
 	}
 	return f, err
 }

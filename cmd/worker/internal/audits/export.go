@@ -14,8 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/audit"
 )
@@ -33,7 +32,7 @@ With --format csv it is a table for spreadsheets. A cell that a spreadsheet woul
 for a formula begins with an apostrophe.`,
 		Example: `  worker audit export > audit-2026-11.jsonl
   worker audit export --format csv --outcome denied --since 30d > denied.csv`,
-		Args: usage.Args(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter, err := c.filter(time.Now())
 			if err != nil {
@@ -41,7 +40,7 @@ for a formula begins with an apostrophe.`,
 			}
 			write, known := formats[format]
 			if !known {
-				return exit.Usage(fmt.Errorf("--format %s: it is jsonl or csv", format))
+				return cli.Usage(fmt.Errorf("--format %s: it is jsonl or csv", format))
 			}
 			return p.withLog(cmd.Context(), func(log *audit.Log) error {
 				to := p.Stdout

@@ -11,9 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/audit"
 )
@@ -33,10 +32,10 @@ If there are more records than --limit, the command says on stderr with which --
 the list goes on.`,
 		Example: `  worker audit list --outcome denied --since 7d
   worker audit list --tool shell_exec --json | jq -r '.[].values[].text'`,
-		Args: usage.Args(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 || limit > audit.MaxPage {
-				return exit.Usage(fmt.Errorf("--limit %d: a page has 1 to %d records", limit, audit.MaxPage))
+				return cli.Usage(fmt.Errorf("--limit %d: a page has 1 to %d records", limit, audit.MaxPage))
 			}
 			filter, err := c.filter(time.Now())
 			if err != nil {
@@ -58,7 +57,7 @@ the list goes on.`,
 func (p commands) list(ctx context.Context, log *audit.Log, f *audit.Filter, limit int, cursor string, asJSON, wide bool) error {
 	page, err := log.Page(ctx, f, limit, cursor)
 	if errors.Is(err, audit.ErrCursor) {
-		return exit.Usage(err)
+		return cli.Usage(err)
 	}
 	if err != nil {
 		return err

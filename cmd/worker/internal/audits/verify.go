@@ -7,8 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/session/audit"
 )
 
@@ -30,13 +29,13 @@ somebody who may write to the store. Keep the head where they can't, and give it
 --anchor the next time.`,
 		Example: `  worker audit verify
   worker audit verify --anchor 1042:9f2c… audit-2026-11.jsonl`,
-		Args: usage.Args(cobra.ArbitraryArgs),
+		Args: cli.Args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			var known audit.Head
 			if anchor != "" {
 				var err error
 				if known, err = audit.ParseHead(anchor); err != nil {
-					return exit.Usage(fmt.Errorf("--anchor: %w", err))
+					return cli.Usage(fmt.Errorf("--anchor: %w", err))
 				}
 			}
 			report, err := p.verify(cmd.Context(), known, files)
@@ -64,7 +63,7 @@ func (p commands) verify(ctx context.Context, anchor audit.Head, files []string)
 	for _, name := range files {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, exit.Usage(err)
+			return nil, cli.Usage(err)
 		}
 		err = v.File(file)
 		_ = file.Close() // it was only read
@@ -97,7 +96,7 @@ func (p commands) printReport(r *audit.Report, asJSON bool) error {
 		}
 	}
 	if len(r.Problems) > 0 {
-		return exit.Failed
+		return cli.Failed
 	}
 	return nil
 }

@@ -1,5 +1,9 @@
-// Package ci is how commands work where nobody looks on: in a pipeline, whose files
-// they write ([Report]) and which tells from the exit status how it went.
+// Package ci is how commands work in a pipeline, where nobody looks on. They write files
+// for it ([Report]), and their exit status says how it went.
+//
+// GitHub Actions reads commands from what a step prints: a line that begins with "::", or
+// has "##[" in it. [Annotation] writes one, and [Guard] keeps everything else that is
+// printed, such as a model's text, from being one.
 package ci
 
 import (
@@ -13,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
 // Options say how a command works in a pipeline.
@@ -45,7 +49,7 @@ func (o *Options) Complete(getenv func(string) string, yes bool) error {
 	if !o.flag.Changed {
 		o.On, _ = strconv.ParseBool(getenv("CI")) // any other word: it is not said
 	} else if o.On && yes {
-		return exit.Usage(errors.New("--ci and --yes can't be used together: nobody is there to say yes; allow what is needed in permissions.jsonc"))
+		return cli.Usage(errors.New("--ci and --yes can't be used together: nobody is there to say yes; allow what is needed in permissions.jsonc"))
 	}
 	if o.On {
 		o.Summary = cmp.Or(o.Summary, getenv("GITHUB_STEP_SUMMARY"))
@@ -64,14 +68,14 @@ func (o *Options) Reports() bool {
 
 // Status is the exit status of a task that is done or has failed: in a pipeline neither a
 // denied call is done, nor what is not known to its end. denied: a call was.
-func (o *Options) Status(status exit.Status, denied bool, unknown error) exit.Status {
+func (o *Options) Status(status cli.Status, denied bool, unknown error) cli.Status {
 	switch {
 	case !o.Enabled():
 		return status
 	case denied:
-		return exit.Refused
+		return cli.Refused
 	case unknown != nil:
-		return exit.Failed
+		return cli.Failed
 	}
 	return status
 }

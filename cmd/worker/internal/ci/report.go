@@ -5,8 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/workflow"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
@@ -18,7 +17,7 @@ type Report struct {
 	Document taskt.Document
 	Denials  []Denial
 	Findings []report.Finding // places that the answer names
-	Status   exit.Status
+	Status   cli.Status
 }
 
 // Denial is a tool call that was refused.
@@ -38,9 +37,9 @@ func (d Denial) Summary() string {
 }
 
 // words say what an exit status means.
-var words = map[exit.Status]string{
-	exit.Done: "done", exit.Failed: "failed", exit.WrongUse: "wrong use", exit.Refused: "a call was denied",
-	exit.OverBudget: "over budget", exit.OutOfTime: "out of time", exit.CheckFailed: "a check failed", exit.Interrupted: "interrupted",
+var words = map[cli.Status]string{
+	cli.Done: "done", cli.Failed: "failed", cli.WrongUse: "wrong use", cli.Refused: "a call was denied",
+	cli.OverBudget: "over budget", cli.OutOfTime: "out of time", cli.CheckFailed: "a check failed", cli.Interrupted: "interrupted",
 }
 
 // suite is the report as JUnit has it: the task, its checks, and the calls that were refused.
@@ -48,7 +47,7 @@ func (r *Report) suite() Suite {
 	doc := &r.Document
 	s := Suite{Name: "worker task " + doc.Agent}
 	whole := Case{Class: doc.Agent, Name: "task", Took: doc.Took(), Output: doc.Text}
-	if r.Status != exit.Done {
+	if r.Status != cli.Done {
 		whole.Failure = words[r.Status]
 		if doc.Error != "" {
 			whole.Failure += ": " + doc.Error
@@ -82,8 +81,8 @@ func (r *Report) annotate(w io.Writer) error {
 		if written[level]++; written[level] > mostAnnotations {
 			continue
 		}
-		at := workflow.Place{File: f.Path, Line: f.Line}
-		if _, err := fmt.Fprintln(workflow.Raw(w), workflow.Annotation(level, at, r.Document.Agent, f.Text)); err != nil {
+		at := Location{File: f.Path, Line: f.Line}
+		if _, err := fmt.Fprintln(Raw(w), Annotation(level, at, r.Document.Agent, f.Text)); err != nil {
 			return err
 		}
 	}

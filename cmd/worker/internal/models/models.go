@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/anthropicmodel"
@@ -46,7 +46,7 @@ func (m Models) Check() error {
 func (m Models) Resolve(name string) (string, error) {
 	name, err := m.aliases.Resolve(name)
 	if err != nil {
-		return "", exit.Usage(err)
+		return "", cli.Usage(err)
 	}
 	return name, nil
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
 type commands struct{ *app.Program }
@@ -13,6 +13,6 @@ type commands struct{ *app.Program }
 // Commands returns 'worker permission'.
 func Commands(program *app.Program) *cobra.Command {
 	p := commands{program}
-	return usage.Group("permission", "See what the permission rules say of tool calls",
+	return cli.Group("permission", "See what the permission rules say of tool calls",
 		p.evalCommand(), p.explainCommand(), p.lintCommand())
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
-	"github.com/agentworker/worker/cmd/worker/internal/judge"
+	"github.com/agentworker/worker/cmd/worker/internal/agents"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 )
@@ -16,7 +15,7 @@ import (
 type explainDocument struct {
 	Tool   string            `json:"tool"`
 	Action permission.Action `json:"action"`
-	Layer  permission.Layer  `json:"layer"` // judge.LayerTool: the tool refuses the arguments
+	Layer  permission.Layer  `json:"layer"` // layerTool: the tool refuses the arguments
 	Reason string            `json:"reason"`
 	Layers []layerDocument   `json:"layers"`
 	Values []valueDocument   `json:"values"`
@@ -25,7 +24,7 @@ type explainDocument struct {
 	Policy []string `json:"policy,omitempty"`
 
 	// Sandbox is what holds a command of the shell; nil means it is another tool.
-	Sandbox *judge.Sandbox `json:"sandbox,omitempty"`
+	Sandbox *sandboxDocument `json:"sandbox,omitempty"`
 }
 
 // layerDocument is a layer, whether or not a rule in it matches.
@@ -50,7 +49,7 @@ type valueDocument struct {
 }
 
 type matchDocument struct {
-	agentdoc.Rule
+	agents.Rule
 	Layer permission.Layer `json:"layer"`
 	Agent string           `json:"agent,omitempty"`
 	For   string           `json:"for,omitempty"` // the block of the rule: for whom it is
@@ -59,7 +58,7 @@ type matchDocument struct {
 
 // refuse is the outcome where the tool itself refuses the arguments.
 func (doc *explainDocument) refuse(err error) {
-	doc.Action, doc.Layer, doc.Values = permission.Deny, judge.LayerTool, []valueDocument{}
+	doc.Action, doc.Layer, doc.Values = permission.Deny, layerTool, []valueDocument{}
 	doc.Reason = fmt.Sprintf("The tool refuses the arguments, so the rules are not asked: %v.", err)
 }
 
@@ -79,7 +78,7 @@ func (doc *explainDocument) fill(e permission.Explanation) {
 		}
 		for _, m := range v.Matches {
 			match := matchDocument{
-				Rule:  agentdoc.Rule{Tool: m.Rule.Tool, Pattern: m.Rule.Pattern, Action: m.Rule.Action, Source: m.Rule.Source.String()},
+				Rule:  agents.Rule{Tool: m.Rule.Tool, Pattern: m.Rule.Pattern, Action: m.Rule.Action, Source: m.Rule.Source.String()},
 				Layer: m.Layer, Wins: m.Wins, For: strings.TrimSpace(m.Rule.Block.String()),
 			}
 			if m.Layer == permission.LayerAgent {
@@ -121,7 +120,7 @@ func (doc *explainDocument) agent(n int) string {
 }
 
 // printSandbox shows what holds a command, for people.
-func printSandbox(w io.Writer, doc *judge.Sandbox) {
+func printSandbox(w io.Writer, doc *sandboxDocument) {
 	if doc.Backend == "" {
 		fmt.Fprintf(w, "\nsandbox: none: %s\n", termtext.Printable(strings.Join(doc.NotHeld, "; ")))
 		return

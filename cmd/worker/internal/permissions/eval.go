@@ -11,8 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
 func (p commands) evalCommand() *cobra.Command {
@@ -31,25 +30,22 @@ func (p commands) evalCommand() *cobra.Command {
 
 RULES are in the form of permissions.jsonc, or an ordered list of pairs; "agentName" and
 "unattended" choose their blocks, and may be left out. "values"
-in place of "args" are the texts to judge; args become values as the tool itself
+in place of "args" are the texts to decide on; args become values as the tool itself
 says, in the workspace of --dir. Of a line of the shell, "held" names the files
 that rules deny and that the sandbox keeps from it. With --shell it reads {"command"} and writes
 {"patterns", "always"}: the commands of a line, and what "always" would allow.
 
 A line that cannot be read is answered by {"error": "line N: ..."}, and the exit
 status is 1 at the end.`,
-		Args: usage.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			_, j, err := p.OpenJudge()
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, j.Close()) }()
-			answer := j.Decide
-			if shell {
-				answer = j.Analyse
-			}
-			return p.answerLines(cmd.Context(), answer)
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.evaluate(func(e *evaluator) error {
+				answer := e.decide
+				if shell {
+					answer = e.analyse
+				}
+				return p.answerLines(cmd.Context(), answer)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&shell, "shell", false, "analyse command lines instead: {\"command\"} to {\"patterns\", \"always\"}")
@@ -96,7 +92,7 @@ func (p commands) answerLines(ctx context.Context, answer func(line []byte) (any
 				err = errors.Join(fmt.Errorf("reading stdin: %w", line.err), err)
 			}
 			if err == nil && bad {
-				return exit.Failed
+				return cli.Failed
 			}
 			return err
 		}

@@ -10,11 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/cmd/worker/internal/agentdoc"
+	"github.com/agentworker/worker/cmd/worker/internal/agents"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/judge"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/policy"
@@ -45,7 +43,7 @@ left out. --json-args gives all arguments instead.
 The layers are those of a new session of --agent; given twice, the second is
 called by the first. Without --agent only the policy and permissions.jsonc are asked. With
 --unattended they are those of a session where nobody can be asked. The exit status is 0 whatever the answer; with --expect it is 1 if the answer differs.`,
-		Args: usage.Args(cobra.RangeArgs(1, 2)),
+		Args: cli.Args(cobra.RangeArgs(1, 2)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.explain(args, opts)
 		},
@@ -64,11 +62,11 @@ func (p commands) explain(args []string, opts explainOptions) (err error) {
 	var want permission.Action
 	if opts.expect != "" {
 		if want, err = permission.ParseAction(opts.expect); err != nil {
-			return exit.Usage(fmt.Errorf("--expect: %w", err))
+			return cli.Usage(fmt.Errorf("--expect: %w", err))
 		}
 	}
 	if opts.args != "" && len(args) > 1 {
-		return exit.Usage(errors.New("--json-args stands in place of ARG: give one of them"))
+		return cli.Usage(errors.New("--json-args stands in place of ARG: give one of them"))
 	}
 	doc, err := p.explanation(args, opts, func() (*agentdefs.Snapshot, error) {
 		snapshot, err := p.LoadAgents()
@@ -90,7 +88,7 @@ func (p commands) explain(args []string, opts explainOptions) (err error) {
 	}
 	if want != 0 && doc.Action != want {
 		p.Complain(fmt.Errorf("the answer is %v, expected %v", doc.Action, want))
-		return exit.Failed
+		return cli.Failed
 	}
 	return nil
 }
@@ -111,34 +109,31 @@ func Explain(p *app.Program, agents *agentdefs.Snapshot, agent, name, arg string
 	return commands{p}.explanation(args, opts, func() (*agentdefs.Snapshot, error) { return agents, nil })
 }
 
-// explanation makes the document of a call. agents returns the agents that it may name.
-func (p commands) explanation(args []string, opts explainOptions, agents func() (*agentdefs.Snapshot, error)) (_ *explainDocument, err error) {
-	ws, j, err := p.OpenJudge()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
+// explanation makes the document of a call. snapshot returns the agents that it may name.
+func (p commands) explanation(args []string, opts explainOptions, snapshot func() (*agentdefs.Snapshot, error)) (*explainDocument, error) {
 	doc := &explainDocument{Tool: args[0]}
-	layers, above, err := p.explainLayers(ws, opts, agents, doc)
-	if err != nil {
-		return nil, err
-	}
-	values, err := explainValues(j, args, opts.args)
-	if err != nil {
-		doc.refuse(err)
-	} else {
-		strict := *layers
-		strict.Policies = slices.Concat(layers.Policies, above.second)
-		layers.Held = j.Hold(args[0], &strict)
-		doc.fill(layers.Explain(values))
-		doc.narrow(gate.SecondPerson(above.second, layers.Held, values), above.Lasting())
-	}
-	if doc.Sandbox, err = j.Sandbox(args[0], layers); err == nil && doc.Sandbox != nil {
-		if at := above.Sandboxed(); at.File != "" {
-			doc.Policy = append(doc.Policy, fmt.Sprintf("the command runs in a sandbox or not at all (%s)", at))
+	return doc, p.evaluate(func(e *evaluator) error {
+		layers, above, err := p.explainLayers(e.ws, opts, snapshot, doc)
+		if err != nil {
+			return err
 		}
-	}
-	return doc, err
+		values, err := e.valuesOf(args, opts.args)
+		if err != nil {
+			doc.refuse(err)
+		} else {
+			strict := *layers
+			strict.Policies = slices.Concat(layers.Policies, above.second)
+			layers.Held = e.hold(args[0], &strict)
+			doc.fill(layers.Explain(values))
+			doc.narrow(gate.SecondPerson(above.second, layers.Held, values), above.Lasting())
+		}
+		if doc.Sandbox, err = e.sandboxOf(args[0], layers); err == nil && doc.Sandbox != nil {
+			if at := above.Sandboxed(); at.File != "" {
+				doc.Policy = append(doc.Policy, fmt.Sprintf("the command runs in a sandbox or not at all (%s)", at))
+			}
+		}
+		return err
+	})
 }
 
 // held is the policy that holds for a session.
@@ -149,10 +144,10 @@ type held struct {
 
 // explainLayers returns the layers that a new session has, and notes in doc
 // where each is from.
-func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, agents func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, *held, error) {
+func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, snapshot func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, *held, error) {
 	doc.Layers = []layerDocument{}
 	layers := &permission.Layers{}
-	var judged []layerDocument // of agents
+	var ofAgents []layerDocument
 	above, err := p.OpenPolicy()
 	if err != nil {
 		return nil, nil, err
@@ -163,15 +158,15 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, ag
 	}
 	who := permission.Who{Unattended: opts.alone}
 	if len(opts.agents) > 0 {
-		snapshot, err := agents()
+		found, err := snapshot()
 		if err != nil {
 			return nil, nil, err
 		}
 		depth := 1
 		for i, name := range opts.agents {
-			def, ok := snapshot.Agent(name)
+			def, ok := found.Agent(name)
 			if !ok {
-				return nil, nil, exit.Usage(fmt.Errorf("there is no agent %q; 'worker agents list' shows the agents, and what is wrong with files", name))
+				return nil, nil, cli.Usage(fmt.Errorf("there is no agent %q; 'worker agents list' shows the agents, and what is wrong with files", name))
 			}
 			if i == 0 && def.Mode == agentdefs.Primary {
 				depth = 0 // a session of its own, which may call task
@@ -183,7 +178,7 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, ag
 			depth++
 			who.Agent = def.Name
 			layers.Agents = append(layers.Agents, rules)
-			judged = append(judged, layerDocument{permission.LayerAgent, name, agentdoc.Origin(def), rules.Len()})
+			ofAgents = append(ofAgents, layerDocument{permission.LayerAgent, name, agents.Origin(def), rules.Len()})
 		}
 	}
 	for _, rules := range now.Rules(who) {
@@ -193,7 +188,7 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, ag
 			break
 		}
 	}
-	doc.Layers = append(doc.Layers, judged...)
+	doc.Layers = append(doc.Layers, ofAgents...)
 	from := app.RulesFile(ws)
 	static, exists, err := permission.ReadFile(from, ws.Home)
 	if err != nil {
@@ -214,22 +209,23 @@ var mainArgument = map[string]string{
 	"shell_exec": "command", "task": "agentType",
 }
 
-// explainValues returns the values of the call. An error: the tool refuses it.
-func explainValues(j *judge.Judge, args []string, object string) ([]permission.Value, error) {
+// valuesOf returns the values of a call of args: a tool and ARG, or else the arguments in
+// object. With an error the tool refuses them.
+func (e *evaluator) valuesOf(args []string, object string) ([]permission.Value, error) {
 	name := args[0]
 	if object != "" {
-		return j.Values(name, json.RawMessage(object))
+		return e.values(name, json.RawMessage(object))
 	}
 	key, known := mainArgument[name]
 	switch {
 	case !known && len(args) > 1:
 		return []permission.Value{{Tool: name, Text: args[1]}}, nil
 	case len(args) == 1:
-		return j.Values(name, json.RawMessage("{}"))
+		return e.values(name, json.RawMessage("{}"))
 	}
 	raw, err := json.Marshal(map[string]string{key: args[1]})
 	if err != nil {
 		return nil, err
 	}
-	return j.Values(name, raw)
+	return e.values(name, raw)
 }

@@ -1,17 +1,15 @@
 package permissions
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/judge"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool"
 )
 
 func (p commands) lintCommand() *cobra.Command {
@@ -22,8 +20,8 @@ func (p commands) lintCommand() *cobra.Command {
 later one shadows, that are written twice, that miss another way to the same
 files, and of names that no tool has. It prints a line for each, and the exit
 status is 1 if there are any. Nothing is written.`,
-		Args: usage.Args(cobra.MaximumNArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) (err error) {
+		Args: cli.Args(cobra.MaximumNArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
 			ws, err := p.Workspace()
 			if err != nil {
 				return err
@@ -37,19 +35,16 @@ status is 1 if there are any. Nothing is written.`,
 				return err
 			}
 			if !exists && len(args) == 1 {
-				return exit.Usage(fmt.Errorf("there is no file %s", file))
+				return cli.Usage(fmt.Errorf("there is no file %s", file))
 			}
-			j, err := judge.Open(ws, p.ToolOptions(ws))
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, j.Close()) }()
-			findings := permission.Lint(rules, j.ToolNames())
+			// Besides the built-in tools: what stands beside them, and what hosts add.
+			names := append(app.ToolNames(), "skill", "task", "web_fetch", "web_search", tool.NetworkTool)
+			findings := permission.Lint(rules, names)
 			for _, f := range findings {
 				fmt.Fprintln(p.Stdout, termtext.Printable(f.String()))
 			}
 			if len(findings) > 0 {
-				return exit.Failed
+				return cli.Failed
 			}
 			return nil
 		},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -28,7 +28,7 @@ with --expired those that --retain-age and --retain-size do not keep.`,
 		Example: `  worker sessions delete ses_4f2k
   worker sessions delete --archived --archive-after 24h`,
 		ValidArgsFunction: p.CompleteSessions(true),
-		Args: usage.Args(func(_ *cobra.Command, args []string) error {
+		Args: cli.Args(func(_ *cobra.Command, args []string) error {
 			if (len(args) > 0) == (what.archived || what.expired) {
 				return errors.New("give either sessions, or --archived or --expired")
 			}

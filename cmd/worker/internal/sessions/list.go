@@ -10,10 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
 )
@@ -37,10 +36,10 @@ If there are more sessions than --limit, the command says on stderr with which -
 the list goes on. Page after page has each session once, whatever changes meanwhile.`,
 		Example: `  worker sessions list
   worker sessions list --all --limit 1000 --json | jq -r '.[].id'`,
-		Args: usage.Args(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Limit < 1 || o.Limit > store.MaxPage {
-				return exit.Usage(fmt.Errorf("--limit %d: a page has 1 to %d sessions", o.Limit, store.MaxPage))
+				return cli.Usage(fmt.Errorf("--limit %d: a page has 1 to %d sessions", o.Limit, store.MaxPage))
 			}
 			now := time.Now()
 			o.Nested = all
@@ -53,7 +52,7 @@ the list goes on. Page after page has each session once, whatever changes meanwh
 				}
 				page, err := sessions.Page(ctx, o)
 				if errors.Is(err, store.ErrCursor) {
-					return exit.Usage(err)
+					return cli.Usage(err)
 				}
 				if err != nil {
 					return err

@@ -13,8 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
 )
@@ -31,14 +30,14 @@ func (p commands) logCommand() *cobra.Command {
 line of JSON, as it is stored, with its schema; markdown is for people.`,
 		Example: `  worker sessions log ses_4f2k --format markdown >transcript.md
   worker sessions log ses_4f2k --format jsonl | jq -r .text`,
-		Args:              usage.Args(cobra.ExactArgs(1)),
+		Args:              cli.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.CompleteSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(logFormats, opts.format) {
-				return exit.Usage(fmt.Errorf("--format %s: it is one of %s", opts.format, strings.Join(logFormats, ", ")))
+				return cli.Usage(fmt.Errorf("--format %s: it is one of %s", opts.format, strings.Join(logFormats, ", ")))
 			}
 			if opts.limit < 0 {
-				return exit.Usage(fmt.Errorf("--limit %d: it is the number of messages, 0 for all", opts.limit))
+				return cli.Usage(fmt.Errorf("--limit %d: it is the number of messages, 0 for all", opts.limit))
 			}
 			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				return p.logSession(ctx, sessions, args[0], opts)

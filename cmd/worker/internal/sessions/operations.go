@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/runs"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/cmd/worker/internal/run"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
@@ -27,7 +27,7 @@ type operation struct {
 // operationCommand completes the command of an operation.
 func (p commands) operationCommand(cmd *cobra.Command, o operation) *cobra.Command {
 	var asJSON bool
-	cmd.Args = usage.Args(cmd.Args)
+	cmd.Args = cli.Args(cmd.Args)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 			var in map[string]any
@@ -105,7 +105,7 @@ Exit status: 0 the message is taken, 1 the session has ended or is giving its an
 	}
 	cmd.Flags().BoolVar(&interrupt, "interrupt", false, "end the step that runs, and drop messages that are not read")
 	cmd.Flags().StringVar(&key, "key", "", "of all calls with the same key SESSION gets one message")
-	runs.AssignmentFlags(cmd, &assignment)
+	run.AssignmentFlags(cmd, &assignment)
 	return p.operationCommand(cmd, operation{
 		name: "task_send", json: "print the ids of the session and the message as JSON",
 		input: func(message []string) map[string]any {

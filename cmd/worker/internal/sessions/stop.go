@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
@@ -28,7 +28,7 @@ workspace, but those that were started as detached, which end by their ids alone
 
 Exit status: 0 all are stopped, 1 one had ended before, is not known, or does not end.`,
 		Example: `  worker sessions stop ses_4f2k`,
-		Args: usage.Args(func(cmd *cobra.Command, args []string) error {
+		Args: cli.Args(func(cmd *cobra.Command, args []string) error {
 			if all != (len(args) == 0) {
 				return errors.New("name the sessions to stop, or pass --all")
 			}

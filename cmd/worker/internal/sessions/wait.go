@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
@@ -28,7 +27,7 @@ runs, and prints the results: <task_result> or <task_error> elements on stdout.
 Exit status: 0 all results are there, 1 a task failed, 5 the time is over.`,
 		Example: `  worker sessions wait ses_4f2k ses_9x1p
   worker sessions wait --any --limit 1m ses_4f2k ses_9x1p`,
-		Args:              usage.Args(cobra.MinimumNArgs(1)),
+		Args:              cli.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: p.CompleteSessions(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := map[string]any{"until": "all"}
@@ -37,7 +36,7 @@ Exit status: 0 all results are there, 1 a task failed, 5 the time is over.`,
 			}
 			if cmd.Flags().Changed("limit") {
 				if limit < 0 || limit > control.MaxWait {
-					return exit.Usage(fmt.Errorf("--limit %s: it is not within 0 and %s", limit, errtext.Duration(control.MaxWait)))
+					return cli.Usage(fmt.Errorf("--limit %s: it is not within 0 and %s", limit, errtext.Duration(control.MaxWait)))
 				}
 				in["timeoutSeconds"] = limit.Seconds()
 			}
@@ -75,19 +74,19 @@ func (p commands) waitForSessions(ctx context.Context, sessions *store.Store, id
 			}
 		}
 	}
-	status := exit.Done
+	status := cli.Done
 	for _, s := range waited.Sessions {
 		switch {
 		case !s.Status.Ended() && in["until"] != "any":
-			status = exit.OutOfTime
-		case s.Status.Ended() && s.Status != store.Completed && status == exit.Done:
-			status = exit.Failed
+			status = cli.OutOfTime
+		case s.Status.Ended() && s.Status != store.Completed && status == cli.Done:
+			status = cli.Failed
 		}
 	}
 	if in["until"] == "any" && waited.Running == len(waited.Sessions) {
-		status = exit.OutOfTime
+		status = cli.OutOfTime
 	}
-	if status == exit.Done {
+	if status == cli.Done {
 		return nil
 	}
 	return status

@@ -10,10 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/worktree"
@@ -36,7 +35,7 @@ removed. Its branch stays if the agent has committed something on it.
 
 Exit status: 0 applied, 1 there are conflicts, no such worktree, or its session still runs.`,
 		Example:           `  worker sessions apply ses_4f2k`,
-		Args:              usage.Args(cobra.ExactArgs(1)),
+		Args:              cli.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeWorktrees,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.applyWorktree(cmd.Context(), args[0], asJSON)
@@ -54,7 +53,7 @@ func (p commands) discardCommand() *cobra.Command {
 		Long: `Removes the git worktree of SESSION (an id, or the start of one) and its branch, with all
 that its agent has done there. The session itself stays.`,
 		Example:           `  worker sessions discard ses_4f2k`,
-		Args:              usage.Args(cobra.ExactArgs(1)),
+		Args:              cli.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeWorktrees,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.discardWorktree(cmd.Context(), args[0], asJSON)
@@ -93,7 +92,7 @@ func (p commands) applyWorktree(ctx context.Context, id string, asJSON bool) err
 			return err
 		}
 		p.Complain(err)
-		return exit.Failed
+		return cli.Failed
 	}
 	if err != nil {
 		return err

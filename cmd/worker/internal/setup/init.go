@@ -14,9 +14,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/exit"
-	"github.com/agentworker/worker/cmd/worker/internal/hostconfig"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -30,7 +28,7 @@ func Init(program *app.Program) *cobra.Command {
 		Long: `Writes an agent that works as it is into the agent folder of the workspace, where there
 is no agent yet, and prints for each MCP host that is installed how worker is added to it.
 No file is replaced.`,
-		Args:              usage.Args(cobra.NoArgs),
+		Args:              cli.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(*cobra.Command, []string) error { return p.init(role) },
 	}
@@ -42,9 +40,9 @@ No file is replaced.`,
 func (p commands) init(role string) error {
 	text, err := agentdefs.Starter(role, "")
 	if err != nil || role == "" {
-		return exit.Usage(cmp.Or(err, errors.New("--role is empty")))
+		return cli.Usage(cmp.Or(err, errors.New("--role is empty")))
 	}
-	place, err := p.place()
+	at, err := p.folders()
 	if err != nil {
 		return err
 	}
@@ -60,7 +58,7 @@ func (p commands) init(role string) error {
 		fmt.Fprintf(p.Stdout, "there are agents already, such as %s; 'worker agents new' adds one\n", termtext.OneLine(d.File, 500))
 		role = d.Name
 	default:
-		err := create(place.Project, file, text)
+		err := create(at.Project, file, text)
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%s is there already, and stays: 'worker agents lint' says why it is not served", file)
 		}
@@ -69,8 +67,8 @@ func (p commands) init(role string) error {
 		}
 		fmt.Fprintf(p.Stdout, "wrote %s\n", file)
 	}
-	fmt.Fprintf(p.Stdout, "run it:    worker task %s \"…\"\ncheck all: worker doctor\n", termtext.OneLine(role, 200))
-	return p.printHosts(place)
+	fmt.Fprintf(p.Stdout, "run it:    worker task %s \"…\"\ncheck all: worker command\n", termtext.OneLine(role, 200))
+	return p.printHosts(at)
 }
 
 // create writes a file that is not there, within root whatever symlinks say.
@@ -92,10 +90,10 @@ func create(root, file, text string) error {
 }
 
 // printHosts says how worker is added to each host that is installed.
-func (p commands) printHosts(place hostconfig.Place) error {
+func (p commands) printHosts(at hostFolders) error {
 	found := false
-	for _, h := range hostconfig.Hosts {
-		if !h.Installed(place) {
+	for _, h := range allHosts {
+		if !h.Installed(at) {
 			continue
 		}
 		if !found {
@@ -103,13 +101,13 @@ func (p commands) printHosts(place hostconfig.Place) error {
 		}
 		found = true
 		line := cmp.Or(h.Add, "worker mcp install "+h.Name)
-		if has, err := h.Has(place, false, "worker"); err == nil && has {
+		if has, err := h.Has(at, false, "worker"); err == nil && has {
 			line = "has it already"
 		}
 		fmt.Fprintf(p.Stdout, "  %-19s %s\n", h.Title, line)
 	}
 	if !found {
-		fmt.Fprint(p.Stdout, "\nno MCP host was found that is known here: docs/guide/hosts.md says how to add worker to others\n")
+		fmt.Fprint(p.Stdout, "\nno MCP Host was found that is known here: docs/guide/hosts.md says how to add worker to others\n")
 	}
 	return nil
 }

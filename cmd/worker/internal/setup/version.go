@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/usage"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
 // version is what the program is, as 'worker version --json' shows it.
@@ -29,7 +29,7 @@ func Version(program *app.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version of the program, its commit and its features",
-		Args:              usage.Args(cobra.NoArgs),
+		Args:              cli.Args(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			v := versionOf()

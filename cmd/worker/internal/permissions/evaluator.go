@@ -1,0 +1,59 @@
+package permissions
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool"
+)
+
+// evaluator knows what tool calls want in a workspace, without running them.
+type evaluator struct {
+	ws    *workspace.Workspace
+	files *tool.Workspace
+	tools map[string]tool.Tool
+}
+
+// evaluate has do evaluate calls in the workspace. Nothing is written there.
+func (p commands) evaluate(do func(*evaluator) error) (err error) {
+	ws, err := p.Workspace()
+	if err != nil {
+		return err
+	}
+	if _, err := p.OpenPolicy(); err != nil {
+		return err
+	}
+	files, err := tool.OpenWorkspace(ws.Root, p.ToolOptions(ws))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
+	e := &evaluator{ws, files, make(map[string]tool.Tool)}
+	for _, t := range tool.Builtin(files) {
+		e.tools[t.Spec().Name] = t
+	}
+	return do(e)
+}
+
+// values returns what a call wants, as its tool says. The value of task is the agent's
+// name; that of a tool which is not built in is "*", the call as such. With an error the
+// tool refuses the arguments, whatever the rules say.
+func (e *evaluator) values(name string, args json.RawMessage) ([]permission.Value, error) {
+	if t, ok := e.tools[name]; ok {
+		return t.Values(args)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(args, &object); err != nil {
+		return nil, fmt.Errorf("%s: arguments: %w", name, err)
+	}
+	text := "*"
+	if name == "task" {
+		if err := json.Unmarshal(object["agentType"], &text); err != nil || text == "" {
+			return nil, fmt.Errorf("task: arguments: want agentType, the name of an agent")
+		}
+	}
+	return []permission.Value{{Tool: name, Text: text}}, nil
+}

@@ -1,0 +1,94 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/agentworker/worker/cmd/worker/internal/tui"
+	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/store"
+)
+
+// asks reports whether the user at the terminal can be asked.
+func (p commands) asks() bool { return p.StdinTTY && p.ErrTerm.IsTerminal() }
+
+// approver returns who answers what the rules ask: everything is approved, or
+// the user at the terminal is asked; nil means there is no terminal.
+func (p commands) approver(yes bool) gate.Approver {
+	switch {
+	case yes:
+		return gate.AlwaysYes
+	case p.asks():
+		return &terminalApprover{p: p, turn: make(chan struct{}, 1)}
+	default:
+		return nil
+	}
+}
+
+// terminalApprover asks the user, one question at a time.
+type terminalApprover struct {
+	p     commands
+	turn  chan struct{} // held by the question that is open
+	once  sync.Once
+	lines chan string // what the user types; closed at its end
+}
+
+// Approve implements [gate.Approver].
+func (t *terminalApprover) Approve(ctx context.Context, req *gate.Request) (store.Answer, error) {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done(): // answered elsewhere, or over, while another question was open
+		return store.Answer{}, context.Cause(ctx)
+	}
+	t.p.Asking.Lock() // progress waits, and loses nothing: it reads from the store
+	defer t.p.Asking.Unlock()
+	t.once.Do(t.read)
+	select { // what was typed before this question does not answer it
+	case <-t.lines:
+	default:
+	}
+	w := t.p.Stderr
+	always := tui.WriteQuestion(w, asked(req), tui.QuestionWidth)
+	for {
+		fmt.Fprint(w, "  "+tui.Choices(always))
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(w, "\n  this question is over")
+			return store.Answer{}, context.Cause(ctx)
+		case line, ok := <-t.lines:
+			if !ok {
+				return store.Answer{}, errors.New("the terminal was closed")
+			}
+			answer, ok := tui.ParseAnswer(line)
+			if ok && (answer.Verdict != store.ApproveAlways || always) {
+				answer.By = "the terminal"
+				return answer, nil
+			}
+		}
+	}
+}
+
+// asked is a request as it is stored.
+func asked(req *gate.Request) *store.Approval {
+	return &store.Approval{
+		ID: req.ID, SessionID: req.SessionID, Agent: req.Agent, ToolCallID: req.ToolCallID, Tool: req.Tool,
+		Arguments: req.Arguments, Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,
+	}
+}
+
+// read starts the one reader of stdin. A read can't be interrupted: it ends
+// with its input or with the process.
+func (t *terminalApprover) read() {
+	t.lines = make(chan string)
+	go func() {
+		defer close(t.lines)
+		in := bufio.NewScanner(t.p.Stdin)
+		for in.Scan() {
+			t.lines <- in.Text()
+		}
+	}()
+}

@@ -1,0 +1,84 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/cmd/worker/internal/ci"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/cmd/worker/internal/tui"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/store"
+)
+
+// runOptions are the flags of the commands that run an agent.
+type runOptions struct {
+	json   bool
+	events bool
+	yes    bool
+	raw    bool
+
+	ci *ci.Options // nil means no flag of it is there
+}
+
+func (o *runOptions) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the result as one JSON document")
+	cmd.Flags().BoolVar(&o.events, "events", false, "print each event of the stream as a line of JSON, the result last")
+	cmd.Flags().BoolVar(&o.raw, "raw", false, "print the answer as it is on a terminal, too, and not as formatted Markdown")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "answer yes to what the permission rules ask; what they deny stays denied")
+}
+
+func (o *runOptions) check() error {
+	if o.json && o.events {
+		return cli.Usage(errors.New("--json and --events can't be used together: --events prints the same document, last"))
+	}
+	return nil
+}
+
+// readPrompt returns the prompt of the command line, "-" being stdin's text.
+func (p commands) readPrompt(ctx context.Context, arg string) (string, error) {
+	prompt := arg
+	if arg == "-" {
+		var err error
+		if prompt, err = p.ReadStdin(ctx); err != nil {
+			return "", fmt.Errorf("reading the prompt from stdin: %w", err)
+		}
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return "", cli.Usage(errors.New("the prompt is empty"))
+	}
+	return prompt, nil
+}
+
+// printResult writes the result to stdout: text, or the document as JSON. A person at a
+// terminal gets the answer, which is Markdown, formatted; it is empty where there is none.
+func (p commands) printResult(doc any, text, answer string, opts runOptions) error {
+	switch {
+	case opts.json || opts.events:
+		return p.PrintJSON(doc, opts.json)
+	case answer != "" && p.OutTerm.Redraws && !opts.raw:
+		text = tui.RenderMarkdown(answer, p.OutTerm)
+	case text == "":
+		return nil
+	case p.OutTerm.IsTerminal():
+		text = termtext.Printable(text)
+	}
+	_, err := fmt.Fprintln(p.Stdout, text)
+	return err
+}
+
+// endedBy returns the status, and the reason, of what ended without a result: what
+// ended ctx, such as a signal, is that reason, whatever became of the work then.
+func endedBy(ctx context.Context, err error) (store.Status, error) {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return store.Failed, err
+	case errors.Is(cause, context.Canceled):
+		return store.Cancelled, fmt.Errorf("the task was cancelled: %w", cause)
+	}
+	return store.Cancelled, err
+}

@@ -1,0 +1,149 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/cmd/worker/internal/tui"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/secrets"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/conversation"
+)
+
+// talkOptions are the flags of a conversation.
+type talkOptions struct {
+	interactive bool
+	resume      string // the session to go on with; empty means a new one
+}
+
+func (o *talkOptions) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "talk with the agent on the terminal")
+	cmd.Flags().StringVar(&o.resume, "resume", "", "with -i: go on with the conversation of this session")
+}
+
+// args checks the arguments of the command: the prompt can be missing where it is typed.
+func (o *talkOptions) args(cmd *cobra.Command, args []string) error {
+	switch {
+	case o.interactive:
+		return cobra.MaximumNArgs(1)(cmd, args)
+	case o.resume != "":
+		return errors.New("--resume goes with -i; 'worker sessions resume' has a subagent go on")
+	}
+	return cobra.ExactArgs(1)(cmd, args)
+}
+
+// talk has the user talk with a primary agent.
+func (p commands) talk(ctx context.Context, name, prompt string, talk talkOptions, opts runOptions) error {
+	if opts.json || opts.events {
+		return cli.Usage(errors.New("--json and --events can't be used with -i"))
+	}
+	if err := p.NeedScreen("worker run -i", "'worker run PROMPT' runs the agent without one"); err != nil {
+		return err
+	}
+	if err := p.Models().Check(); err != nil {
+		return err
+	}
+	var last string
+	err := p.OnScreen(func() (err error) {
+		c := &talker{p: p, ctx: ctx, items: make(chan any)}
+		var approver gate.Approver = c
+		if opts.yes {
+			approver = gate.AlwaysYes
+		}
+		if c.a, err = p.OpenWorker(ctx, approver, false, false); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.a.Close()) }()
+		defer func() { err = errors.Join(err, c.end()); last = c.last() }()
+		resumes, err := c.choose(ctx, name, talk.resume)
+		if err != nil {
+			return err
+		}
+		var closed context.CancelFunc
+		c.screen, closed = context.WithCancel(ctx)
+		defer closed()
+		screen := tui.NewChat(ctx, c, p.OutTerm, time.Now, c.greeting(ctx, resumes), strings.TrimSpace(prompt))
+		return tui.Run(ctx, screen, c.feed, p.Environ)
+	})
+	if last != "" {
+		fmt.Fprintf(p.Stderr, "worker run -i --resume %s goes on with this conversation\n", last)
+	}
+	return err
+}
+
+// choose finds the agent, and the session to go on with.
+func (c *talker) choose(ctx context.Context, name, resume string) (*store.Record, error) {
+	snapshot := c.a.Agents.Snapshot()
+	var resumes *store.Record
+	if resume != "" {
+		r, err := c.a.Records.Get(ctx, resume)
+		if err == nil {
+			r, err = c.a.Records.NewestRun(ctx, r)
+		}
+		switch {
+		case err != nil:
+			return nil, app.Meant(ctx, c.a.Records, err)
+		case !r.Status.Ended():
+			return nil, fmt.Errorf("session %s has not ended: 'worker sessions send %s MESSAGE' sends it a message", r.ID, r.ID)
+		case r.ParentID != "" || r.Agent == "":
+			return nil, cli.Usage(fmt.Errorf("session %s is no conversation: 'worker sessions resume' has a subagent go on", r.ID))
+		}
+		name = cmp.Or(name, r.Agent)
+		resumes = r
+	}
+	def, err := conversation.Find(snapshot, name)
+	c.p.ReportAgent(snapshot, def, name)
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	if _, err = c.p.model(def.Model); err != nil {
+		return nil, err
+	}
+	c.Conversation = conversation.New(c.ctx, conversation.Options{
+		Tasks: c.a.Tasks, Agents: c.a.Agents, Agent: def, AskedBy: store.Owner, Resumes: resumes, Opened: c.opened,
+	})
+	return resumes, nil
+}
+
+// greeting is what a conversation begins with.
+func (c *talker) greeting(ctx context.Context, resumes *store.Record) string {
+	text := fmt.Sprintf("%s on %s. /help lists the commands, ctrl+d ends.", c.Agent().Name, c.Model())
+	if resumes == nil {
+		return text
+	}
+	text += "\nIt goes on with session " + resumes.ID + "."
+	messages, err := c.a.Records.Conversation(ctx, resumes.ID)
+	if err != nil {
+		return text + "\n" + errtext.Of(err) // the first prompt fails by it
+	}
+	for _, m := range messages[max(0, len(messages)-2):] {
+		if m.Text != "" && m.Role == model.Assistant {
+			text += "\n" + termtext.Printable(secrets.Mask(m.Text))
+		}
+	}
+	return text
+}
+
+// Agents implements [tui.Agent].
+func (c *talker) Agents() []string {
+	lines := []string{c.Agent().Name + "  you talk with it"}
+	for _, d := range c.a.Agents.Snapshot().Agents() {
+		if d.Mode != agentdefs.Primary && !d.Hidden {
+			lines = append(lines, termtext.OneLine(d.Name, 60)+"  "+termtext.OneLine(strings.TrimSpace(d.Description), 200))
+		}
+	}
+	return lines
+}

@@ -1,0 +1,153 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/sandbox"
+)
+
+// The states of a finding.
+const (
+	fineState  = "ok"
+	noteState  = "note"
+	wrongState = "wrong"
+)
+
+// entryName is what 'worker mcp install' calls its entry.
+const entryName = "worker"
+
+// finding is what one look has found.
+type finding struct {
+	About  string `json:"about"`
+	State  string `json:"state"` // "ok", "note" or "wrong"
+	Text   string `json:"text"`
+	Advice string `json:"advice,omitempty"`
+}
+
+// look looks at what a worker needs besides its store. Whether a model may be called is not
+// known without the policy.
+func (p doctor) look(ctx context.Context, policy bool) []finding {
+	var all []finding
+	if policy {
+		all = append(all, p.model(ctx))
+	}
+	return append(append(all, p.sandbox(), watches(), p.port()), p.hosts()...)
+}
+
+// files says whether all files of the embedded store were read when it was opened.
+func files(bus *eventbus.Bus) finding {
+	if bus.Leads() {
+		return finding{About: "files", State: fineState, Text: "all files of the store were read"}
+	}
+	return finding{
+		"files", noteState, "the files of the store were not read, since another worker has it open",
+		"end the workers of this workspace, and run 'worker command --full' again, to find what a disk has changed by itself",
+	}
+}
+
+// model finds out whether the default model answers, and takes its key.
+func (p doctor) model(ctx context.Context) finding {
+	f := finding{About: "model"}
+	name, sent, err := p.Models().Reach(ctx)
+	switch {
+	case err != nil:
+		f.State, f.Text = wrongState, err.Error()
+		f.Advice = "put the key into the config file, or name another model: --model, WORKER_MODEL (docs/reference/settings.md)"
+	case sent == "" && name == "offline":
+		f.State, f.Text = noteState, "offline, which reads files and writes none, since no provider's key is set"
+		f.Advice = "set ANTHROPIC_API_KEY, or OPENAI_API_KEY, or put a key into the config file"
+	case sent == "":
+		f.State, f.Text = fineState, name
+	default:
+		f.State, f.Text = fineState, fmt.Sprintf("%s answers (%s)", name, sent)
+	}
+	return f
+}
+
+// sandbox finds out what holds commands here, as the kernel gives it.
+func (p doctor) sandbox() finding {
+	f := finding{About: "sandbox", State: fineState}
+	backend, why := sandbox.Detect().Backend()
+	switch mode := p.Settings.Sandbox.Mode; {
+	case mode == sandbox.Off:
+		f.State, f.Text = noteState, "off, by --sandbox or the setting: commands are held by rules alone"
+	case backend != "":
+		f.Text = fmt.Sprintf("%s (--sandbox %s)", backend, mode)
+	case mode == sandbox.Required:
+		f.State, f.Text = wrongState, "it is required, and there is none: "+why
+		f.Advice = "no command runs until there is one: allow unprivileged user namespaces, or install bubblewrap"
+	default:
+		f.State, f.Text = noteState, "none: "+why
+		f.Advice = "rules ask for more commands; allow unprivileged user namespaces, or install bubblewrap"
+	}
+	return f
+}
+
+// watches finds out whether files can be watched.
+func watches() finding {
+	f := finding{About: "watches", State: fineState, Text: "agent files are read anew when they change"}
+	w, err := fsnotify.NewWatcher()
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		f.State, f.Text = wrongState, "no watch of files can be made: "+err.Error()
+		f.Advice = "changes are seen after up to 30 s only"
+		if runtime.GOOS == "linux" {
+			f.Advice += "; as root: sysctl fs.inotify.max_user_instances=1024"
+		}
+	}
+	return f
+}
+
+// port finds out whether the port of 'worker serve' is free.
+func (p doctor) port() finding {
+	f := finding{About: "port", State: fineState, Text: p.listen + " is free for 'worker serve'"}
+	l, err := net.Listen("tcp", p.listen)
+	if err == nil {
+		err = l.Close()
+	}
+	if err != nil {
+		f.State, f.Text = noteState, p.listen+" is in use, maybe by a 'worker serve' that runs"
+		f.Advice = "another one takes --listen 127.0.0.1:0, which is any free port"
+	}
+	return f
+}
+
+// hosts finds out which of the hosts here have an entry for worker.
+func (p doctor) hosts() []finding {
+	at, err := p.folders()
+	if err != nil {
+		return nil // the store of this workspace was opened
+	}
+	var with, without []string
+	var all []finding
+	for _, h := range allHosts {
+		has, err := h.Has(at, false, entryName)
+		if err == nil && !has { // a host without files of projects has an error
+			has, _ = h.Has(at, true, entryName)
+		}
+		switch {
+		case err != nil && h.Installed(at):
+			all = append(all, finding{"Host " + h.Name, noteState, err.Error(), "put the file right; 'worker mcp install " + h.Name + "' writes into no file that can't be read"})
+		case has:
+			with = append(with, h.Name)
+		case h.Installed(at):
+			without = append(without, h.Name)
+		}
+	}
+	if len(with) > 0 {
+		all = append(all, finding{About: "hosts", State: fineState, Text: "with an entry for worker: " + strings.Join(with, ", ")})
+	}
+	if len(without) > 0 {
+		all = append(all, finding{"hosts", noteState, "installed, without an entry for worker: " + strings.Join(without, ", "), "worker mcp install HOST"})
+	}
+	return all
+}

@@ -1,0 +1,93 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/planexit"
+)
+
+// Bounds of what a person is shown of one call.
+const (
+	maxShownText  = 4000 // characters of one text
+	maxShownTexts = 60
+	maxShownLine  = 32_000 // characters of a command line
+)
+
+// QuestionWidth is how many characters of a command line stand in a row where nothing else
+// limits it.
+const QuestionWidth = 100
+
+// Texts is [termtext.Visible] for several texts in one line.
+func Texts(texts []string, limit int) string {
+	line, _ := termtext.Visible(strings.Join(texts, ", "), limit)
+	return line
+}
+
+// WriteQuestion writes which call waits and why, and what "always" would allow. A command
+// line is in rows of so many characters. It reports whether "always" may be offered:
+// it is there, and all is shown.
+func WriteQuestion(w io.Writer, a *store.Approval, width int) (always bool) {
+	fmt.Fprintf(w, "%s asks to call %s, which wants\n", termtext.OneLine(a.Agent, 60), termtext.OneLine(a.Tool, 60))
+	whole := writeWants(w, a, width)
+	reason, _ := termtext.Visible(a.Reason, 2000)
+	fmt.Fprintf(w, "  %s\n", reason)
+	if !whole || len(a.AlwaysPatterns) == 0 {
+		return false
+	}
+	fmt.Fprintln(w, "  always would allow")
+	return writeTexts(w, a.AlwaysPatterns)
+}
+
+// ParseAnswer reads what a person types to answer: y, a or n, and behind n why not.
+func ParseAnswer(line string) (store.Answer, bool) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch strings.ToLower(word) {
+	case "y", "yes":
+		return store.Answer{Verdict: store.ApproveOnce}, true
+	case "a", "always":
+		return store.Answer{Verdict: store.ApproveAlways}, true
+	case "n", "no":
+		return store.Answer{Verdict: store.DenyCall, Feedback: strings.TrimSpace(rest)}, true
+	default:
+		return store.Answer{}, false
+	}
+}
+
+// Choices says what may be typed, as it stands before the place where it is.
+func Choices(always bool) string {
+	if always {
+		return "[y] yes, this time   [a] always   [n REASON] no > "
+	}
+	return "[y] yes, this time   [n REASON] no > "
+}
+
+// writeTexts prints each text in a line of its own. It reports false where not all
+// of it is shown.
+func writeTexts(w io.Writer, texts []string) (whole bool) {
+	return termtext.VisibleLines(w, texts, maxShownText, maxShownTexts)
+}
+
+// writeWants prints what a call wants: the whole line of a shell, wrapped, and what rules
+// see of it. It reports false where not all of it is shown.
+func writeWants(w io.Writer, a *store.Approval, width int) (whole bool) {
+	var args struct{ Command, Plan string }
+	if a.Tool == planexit.ToolName && json.Unmarshal([]byte(a.Arguments), &args) == nil {
+		whole = writeTexts(w, strings.Split(strings.TrimSpace(args.Plan), "\n"))
+		fmt.Fprintln(w, "  which is to be carried out by the agent")
+		return writeTexts(w, a.Patterns) && whole
+	}
+	if a.Tool != "shell_exec" || json.Unmarshal([]byte(a.Arguments), &args) != nil || len(a.Patterns) == 1 && a.Patterns[0] == args.Command {
+		return writeTexts(w, a.Patterns)
+	}
+	line, whole := termtext.Visible(args.Command, maxShownLine)
+	for row := []rune(line); len(row) > 0; row = row[min(width, len(row)):] {
+		fmt.Fprintf(w, "    %s\n", string(row[:min(width, len(row))]))
+	}
+	fmt.Fprintln(w, "  of which rules see")
+	return writeTexts(w, a.Patterns) && whole
+}
