@@ -9,26 +9,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxRounds is how often one call is answered with questions. Clients give up
-// on a call that asks without end: the SDK's after ten times.
-const maxRounds = 8
-
-// How many calls that were not made again a connection remembers: of one child,
-// before it forgets the oldest, and in all, before it forgets those whose child
-// has ended.
-const (
-	maxChildRounds = 16
-	maxOpenRounds  = 1000
-)
-
 // elicitation asks the client of one call the questions of its child.
 type elicitation struct {
+	*asker
 	ctx     context.Context
 	cancel  context.CancelFunc
-	conn    *connection
 	session *mcp.ServerSession
-	host    peer
-	caps    *mcp.ClientCapabilities
+	peer    peer
 	way     way
 	asked   map[string]bool
 	round   int
@@ -39,16 +26,14 @@ type elicitation struct {
 	unseen map[string]bool // questions that the client was asked, and whose user does not answer them
 }
 
-func (c *connection) newElicitation(ctx context.Context, req *mcp.CallToolRequest, w wait) *elicitation {
+// elicit begins to ask the client of a call. End it with stop.
+func (k *asker) elicit(ctx context.Context, req *mcp.CallToolRequest, w waitState) *elicitation {
 	a := &elicitation{
-		conn: c, session: req.Session, host: peer{c.host(req.ClientInfo()), req.ClientCapabilities()}, caps: req.ClientCapabilities(), way: wayOf(req),
-		asked: w.asked, round: w.round, news: make(chan struct{}, 1), unseen: w.unseen,
+		asker: k, session: req.Session, peer: k.peerOf(req), way: wayOf(req),
+		asked: maps.Clone(w.asked), round: w.round, news: make(chan struct{}, 1), unseen: maps.Clone(w.unseen),
 	}
 	if a.asked == nil {
-		a.asked = make(map[string]bool)
-	}
-	if a.unseen == nil {
-		a.unseen = make(map[string]bool)
+		a.asked, a.unseen = make(map[string]bool), make(map[string]bool)
 	}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	return a
@@ -63,12 +48,12 @@ func (a *elicitation) stop() {
 // put asks the client each question that it can answer and was not asked yet. It
 // returns the questions that the answer to the call must carry.
 func (a *elicitation) put(questions []*question) []*question {
-	if a.way == noWay || a.caps == nil || a.way == byRound && a.round >= maxRounds {
+	if a.way == noWay || a.peer.caps == nil || a.way == byRound && a.round >= maxRounds {
 		return nil
 	}
 	var fresh []*question
 	for _, q := range questions {
-		if !a.asked[q.id] && q.wants(a.caps) {
+		if !a.asked[q.id] && q.wants(a.peer.caps) {
 			a.asked[q.id] = true
 			fresh = append(fresh, q)
 		}
@@ -87,17 +72,17 @@ func (a *elicitation) put(questions []*question) []*question {
 func (a *elicitation) send(q *question) {
 	ctx, cancel := context.WithDeadline(a.ctx, q.until)
 	defer cancel()
-	settled := make(chan struct{})
-	defer close(settled)
+	answered := make(chan struct{})
+	defer close(answered)
 	a.open.Go(func() {
 		select {
 		case <-q.over:
 			cancel()
-		case <-settled:
+		case <-answered:
 		}
 	})
 	for {
-		request, err := q.request(ctx, a.host)
+		request, err := q.request(ctx, a.peer)
 		sent := time.Now()
 		var response mcp.InputResponse
 		if err == nil {
@@ -108,20 +93,20 @@ func (a *elicitation) send(q *question) {
 			a.complete(q, link)
 			return
 		}
-		switch q.answer(ctx, response, err, a.host, a.conn.shown(sent, 1)) {
+		switch q.answer(ctx, response, err, a.peer, a.shown(sent, 1)) {
 		case again:
 			continue
 		case unseen:
 			a.miss(q)
-		case taken:
+		case settled:
 			a.complete(q, link)
 		}
 		return
 	}
 }
 
-// complete tells a client that was sent to the page about an approval when that is answered.
-// link nil: it was sent nowhere.
+// complete tells a client that its approval was answered, if a link had sent it to the
+// page. link nil: none had.
 func (a *elicitation) complete(q *question, link *mcp.ElicitParams) {
 	if link == nil || link.Mode != "url" {
 		return
@@ -133,26 +118,13 @@ func (a *elicitation) complete(q *question, link *mcp.ElicitParams) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), answerTime)
 	defer cancel()
-	approval, err := a.conn.sessions.Approval(ctx, id)
+	approval, err := a.opts.Sessions.Approval(ctx, id)
 	if err == nil && !approval.Pending() {
 		err = a.session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id})
 	}
 	if err != nil {
-		a.conn.log.Debug("telling the host that an approval is answered", "approval", id, "err", err)
+		a.opts.Logger.Debug("telling the host that an approval is answered", "approval", id, "err", err)
 	}
-}
-
-// shown returns how long each of n forms was shown that were sent at a time and have
-// come back now. A host shows one form after the other.
-func (c *connection) shown(sent time.Time, n int) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	if c.lastForm.After(sent) {
-		sent = c.lastForm
-	}
-	c.lastForm = now
-	return now.Sub(sent) / time.Duration(max(1, n))
 }
 
 // miss notes that the client's user did not see a question.
@@ -173,7 +145,7 @@ func (a *elicitation) hidden(questions []*question) []*question {
 	defer a.mu.Unlock()
 	var hidden []*question
 	for _, q := range questions {
-		put := a.way != noWay && a.caps != nil && q.wants(a.caps) && a.asked[q.id] && !a.unseen[q.id]
+		put := a.way != noWay && a.peer.caps != nil && q.wants(a.peer.caps) && a.asked[q.id] && !a.unseen[q.id]
 		if q.unseen != "" && !put {
 			hidden = append(hidden, q)
 		}
@@ -181,50 +153,14 @@ func (a *elicitation) hidden(questions []*question) []*question {
 	return hidden
 }
 
-// remember keeps a round until its call is made again.
-func (c *connection) remember(state string, r round) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r.sessionID != "" && c.children[r.sessionID] == nil {
-		r.questions = nil
-	}
-	if len(c.rounds) >= maxOpenRounds {
-		maps.DeleteFunc(c.rounds, func(_ string, r round) bool { return c.children[r.sessionID] == nil })
-	}
-	oldest, n := "", 0
-	for state, other := range c.rounds {
-		if other.sessionID != r.sessionID {
-			continue
-		}
-		if n++; oldest == "" || other.at.Before(c.rounds[oldest].at) {
-			oldest = state
-		}
-	}
-	if n >= maxChildRounds {
-		delete(c.rounds, oldest)
-	}
-	c.rounds[state] = r
-}
-
-// settle drops the questions of a child that has ended. They may be as large as a
-// model's whole input. Its calls may still be made again. c.mu is held.
-func (c *connection) settle(sessionID string) {
-	for state, r := range c.rounds {
-		if r.sessionID == sessionID {
-			r.questions = nil
-			c.rounds[state] = r
-		}
-	}
-}
-
-// spent reports whether a child waits for the host's model, and this call can't
-// be answered with questions any more: another call has to take them.
-func (a *elicitation) spent(questions []*question) bool {
-	if a.way != byRound || a.round < maxRounds || a.caps == nil {
+// exhausted reports whether a child waits for the host's model, and this call can't
+// be answered with questions any more: another call has to carry them.
+func (a *elicitation) exhausted(questions []*question) bool {
+	if a.way != byRound || a.round < maxRounds || a.peer.caps == nil {
 		return false
 	}
 	for _, q := range questions {
-		if q.only && !a.asked[q.id] && q.wants(a.caps) {
+		if q.only && !a.asked[q.id] && q.wants(a.peer.caps) {
 			return true
 		}
 	}

@@ -2,14 +2,13 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
-	"github.com/agentworker/worker/frontdoor/mcpserver/internal/mcphttp"
 )
 
 // question is what a child waits for and a host can answer.
@@ -31,7 +30,7 @@ type question struct {
 	// [mcp.CreateMessageWithToolsParams].
 	request func(ctx context.Context, p peer) (mcp.InputRequest, error)
 
-	// answer takes the client's response, or the error instead of one, and how long
+	// answer receives the client's response, or the error instead of one, and how long
 	// the question was shown. It may be called twice: two calls may wait for the
 	// same child.
 	answer func(ctx context.Context, response mcp.InputResponse, err error, p peer, shown time.Duration) reply
@@ -43,13 +42,21 @@ type peer struct {
 	caps *mcp.ClientCapabilities
 }
 
+// peerOf returns the client of a request.
+func (s *Server) peerOf(req interface {
+	ClientInfo() *mcp.Implementation
+	ClientCapabilities() *mcp.ClientCapabilities
+}) peer {
+	return peer{s.host(req.ClientInfo()), req.ClientCapabilities()}
+}
+
 // reply is the outcome of a question that a client was asked.
 type reply uint8
 
 const (
-	taken  reply = iota // it is settled
-	again               // ask again
-	unseen              // this client does not answer it
+	settled reply = iota
+	again         // ask again
+	unseen        // this client does not answer it
 )
 
 // way is how a client can be asked while it waits for a call.
@@ -70,51 +77,23 @@ func wayOf(req *mcp.CallToolRequest) way {
 	}
 	own, _ := req.Params.Meta[mcp.MetaKeyProtocolVersion].(string)
 	switch {
-	case own >= mcphttp.Sessionless && (handshake == "" || handshake >= mcphttp.Sessionless):
+	case own >= exttask.Sessionless && (handshake == "" || handshake >= exttask.Sessionless):
 		return byRound
-	case own == "" && handshake != "" && handshake < mcphttp.Sessionless:
+	case own == "" && handshake != "" && handshake < exttask.Sessionless:
 		return byRequest
 	default:
 		return noWay
 	}
 }
 
-// errNoResponse is the error of a question which the host has passed over.
-var errNoResponse = errors.New("the host has not answered the request for its model")
-
+// sendRequest sends a question to a host and waits for the response.
 func sendRequest(ctx context.Context, host *mcp.ServerSession, request mcp.InputRequest) (mcp.InputResponse, error) {
 	switch r := request.(type) {
 	case *mcp.ElicitParams:
-		res, err := host.Elicit(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		return res, nil
+		return host.Elicit(ctx, r)
 	case *mcp.CreateMessageWithToolsParams:
-		res, err := host.CreateMessageWithTools(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		return res, nil
+		return host.CreateMessageWithTools(ctx, r)
 	default:
 		return nil, fmt.Errorf("a host can't be asked a %T", request)
 	}
-}
-
-// round is a call that was answered with questions instead of a result.
-type round struct {
-	sessionID string // of the one child that is waited for; empty means of several
-	want      wanted
-	at        time.Time
-	questions []*question // none once the child has ended
-	wait      wait
-}
-
-// wait is how a call waits for its child.
-type wait struct {
-	limit  time.Duration   // then it is answered without a result; 0 means never
-	asked  map[string]bool // the questions that its host was asked before
-	unseen map[string]bool // those of them that its user does not answer
-	round  int             // how often it was answered with questions
-	heard  int             // messages of the child's progress that the host has heard
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/session"
 )
 
 // maxSampling bounds the wait for a host's model where the caller gives no
@@ -17,7 +18,7 @@ import (
 const maxSampling = 10 * time.Minute
 
 // sample is the connection's [Sampler].
-func (c *connection) sample(ctx context.Context, path []string, params *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageWithToolsResult, error) {
+func (t *progressTracker) sample(ctx context.Context, path []string, params *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageWithToolsResult, error) {
 	if len(path) < 2 {
 		return nil, errors.New("the host's model is for the host's subagents alone")
 	}
@@ -41,10 +42,10 @@ func (c *connection) sample(ctx context.Context, path []string, params *mcp.Crea
 			case answered <- outcome{response, err}:
 			default: // the first one counts
 			}
-			return taken
+			return settled
 		},
 	}
-	progress := c.progress.of(path[1])
+	progress := t.of(path[1])
 	progress.ask(q)
 	defer progress.withdraw(q.id)
 	select {
@@ -70,8 +71,8 @@ func takesTools(caps *mcp.ClientCapabilities) bool {
 
 // canSample returns an error where agents are to run on the model of a host
 // that offers none.
-func (c *connection) canSample(req *mcp.CallToolRequest) error {
-	if c.hostModel == nil {
+func (s *Server) canSample(req *mcp.CallToolRequest) error {
+	if s.opts.HostModel == nil {
 		return nil
 	}
 	what := ""
@@ -87,4 +88,12 @@ func (c *connection) canSample(req *mcp.CallToolRequest) error {
 		return nil
 	}
 	return fmt.Errorf("--model host runs agents on the host's model, and %s %s: start the worker with another --model", describeClient(req.ClientInfo()), what)
+}
+
+// hostModel makes the model that the host brings along; nil means the worker's is used.
+func (s *Server) hostModel(of *progressTracker) session.Model {
+	if s.opts.HostModel == nil {
+		return nil
+	}
+	return s.opts.HostModel(of.sample)
 }

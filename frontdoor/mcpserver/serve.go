@@ -3,24 +3,18 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"sync"
 	"syscall"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
+	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/mcphttp"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/transport"
 )
-
-// instructions is what the host's model reads about the server as a whole.
-// Hosts cut it at 4,096 characters.
-const instructions = "The task tool gives work to subagents that this repository defines. " +
-	"Each works in a session of its own, with the permissions of its definition, and answers once, at the end. " +
-	"Where a call is answered before its subagent has ended, the subagent goes on, and task_wait brings its answer."
-
-// sideBySide is added to the instructions of a host that does it.
-const sideBySide = " Independent tasks go into several calls in one turn: they run side by side."
 
 // Stdio is the transport of a host that starts the worker.
 type Stdio = transport.Stdio
@@ -29,116 +23,115 @@ type Stdio = transport.Stdio
 // an error. Then it cancels the calls that still run, sends their results if
 // the host still reads, and returns when the connection's sessions have ended.
 func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
-	c := newConnection(ctx, s)
-	server := c.server()
-	host, err := server.Connect(ctx, &transport.Draining{Transport: t, Ctx: ctx, CancelCalls: c.cancel, GivenUp: &c.givenUp, Logger: s.log}, nil)
+	c := s.open(ctx, caller.OwnerIdentity, false)
+	host, err := c.mcp.Connect(ctx, &transport.Draining{Transport: t, Ctx: ctx, CancelCalls: c.cancel, GivenUp: &c.givenUp, Logger: s.opts.Logger}, nil)
 	if err != nil {
-		return errors.Join(err, c.close())
+		return errors.Join(err, c.Close())
 	}
-	c.owned.Go(func() { c.announce(server) })
-	c.owned.Go(c.prompts)
 	err = host.Wait()
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) { // the host has gone
-		c.log.Warn("the host does not read any more", "err", err)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) { // the host does not read any more
+		s.opts.Logger.Warn("the host does not read any more", "err", err)
 		err = nil
 	}
-	return errors.Join(err, c.close())
+	return errors.Join(err, c.Close())
 }
 
-// server returns the MCP server of this connection.
-func (c *connection) server() *mcp.Server {
-	server := mcp.NewServer(
-		&mcp.Implementation{Name: "worker", Title: "agentworker", Version: c.version},
-		&mcp.ServerOptions{
-			Instructions: instructions, // instruct has them as the host gets them
-			Logger:       c.log,
-			Capabilities: c.capabilities(),
-			SetCacheable: setCacheable,
-		},
-	)
-	c.changes = c.tasks.OfferChanges(c.ctx)
-	c.addTools(server)
-	c.addResources(server)
-	c.addTasks(server)
-	c.prompts = c.addPrompts(server)
-	server.AddReceivingMiddleware(c.listNow, c.instruct)
-	if c.perAgent {
-		server.AddReceivingMiddleware(c.callAgentTool)
-	}
-	return server
+// HTTPOptions configures [Server.HTTP].
+type HTTPOptions = mcphttp.Options
+
+// HTTP serves MCP over streamable HTTP. The context of a request says who makes it
+// ([caller.IdentityOf]). Each identity has clients and sessions of its own, and what it
+// may do depends on its scopes.
+type HTTP struct {
+	server *Server
+	opts   *HTTPOptions
+
+	mu     sync.Mutex
+	closed bool
+	doors  map[string]door // by identity
+	ending sync.WaitGroup  // doors that End has taken away
 }
 
-// listTTL is how long a client may go by a list without asking again. It is told of a
-// change, but not where it listens to nothing.
-const listTTL = 2 * time.Second
-
-// setCacheable says how long a client may keep a result: the lists of what is offered for a
-// moment, and what sessions do not at all. They are no other client's.
-func setCacheable(_ context.Context, req mcp.Request, cache *mcp.Cacheable) {
-	cache.CacheScope = "private"
-	switch req.(type) {
-	case *mcp.ListToolsRequest, *mcp.ListPromptsRequest, *mcp.ListResourceTemplatesRequest:
-		cache.TTLMs = int(listTTL.Milliseconds())
-	}
+// door serves the clients of an identity.
+type door struct {
+	*mcphttp.Handler
+	of caller.Identity
 }
 
-// instruct says in the instructions what holds for the host alone.
-func (c *connection) instruct(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		res, err := next(ctx, method, req)
-		if err != nil {
-			return res, err
-		}
-		switch res := res.(type) {
-		case *mcp.InitializeResult:
-			if init, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok {
-				res.Instructions = c.instructions(init.Params.ClientInfo)
-			}
-			res.Capabilities = withoutExtensions(res.Capabilities)
-		case *mcp.DiscoverResult:
-			if discover, ok := req.(*mcp.ServerRequest[*mcp.DiscoverParams]); ok {
-				res.Instructions = c.instructions(discover.ClientInfo())
-			}
-		}
-		return res, err
-	}
+// HTTP returns a handler that serves any number of clients; nil means the zero
+// HTTPOptions. End it with Close.
+func (s *Server) HTTP(opts *HTTPOptions) *HTTP {
+	return &HTTP{server: s, opts: opts, doors: make(map[string]door)}
 }
 
-func (c *connection) instructions(client *mcp.Implementation) string {
-	if c.host(client).SideBySide(c.readOnly || c.tasks.ReadOnly()) {
-		return instructions + sideBySide
+// ServeHTTP implements [http.Handler].
+func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if clients := h.door(caller.IdentityOf(r.Context())); clients != nil {
+		clients.ServeHTTP(w, r)
+		return
 	}
-	return instructions
+	http.Error(w, "this worker is shutting down", http.StatusServiceUnavailable)
 }
 
-// capabilities are what the server offers from its start, whatever there is of
-// it then.
-func (c *connection) capabilities() *mcp.ServerCapabilities {
-	caps := &mcp.ServerCapabilities{
-		Tools:   &mcp.ToolCapabilities{ListChanged: true},
-		Prompts: &mcp.PromptCapabilities{ListChanged: true},
+// door returns what serves the clients of an identity; nil means that nothing does any
+// more.
+func (h *HTTP) door(identity caller.Identity) *mcphttp.Handler {
+	key := keyOf(identity)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.doors[key].Handler == nil && !h.closed {
+		h.doors[key] = door{mcphttp.New(httpBackend{h.server, identity}, h.opts, h.server.opts.Logger), identity}
 	}
-	if c.sessions != nil {
-		caps.Resources = new(mcp.ResourceCapabilities)
-		caps.AddExtension(exttask.ID, nil)
-	}
-	return caps
+	return h.doors[key].Handler
 }
 
-// withoutExtensions are the capabilities for a client whose version of the protocol
-// has none of the extensions.
-func withoutExtensions(caps *mcp.ServerCapabilities) *mcp.ServerCapabilities {
-	if caps == nil {
-		return nil
+func keyOf(identity caller.Identity) string { return fmt.Sprint(identity.Name, identity.Scopes) }
+
+// Identities returns the identities that have made requests and were not ended.
+func (h *HTTP) Identities() (all []caller.Identity) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, d := range h.doors {
+		all = append(all, d.of)
 	}
-	plain := *caps
-	plain.Extensions = nil
-	return &plain
+	return all
 }
 
-// announce tells the host each time that it is offered another task tool.
-func (c *connection) announce(server *mcp.Server) {
-	for range c.changes {
-		c.addTaskTool(server) // sends tools/list_changed
+// End ends the sessions of an identity's clients with what their calls have started, and
+// does not wait for that. Who comes with the identity afterwards begins anew.
+func (h *HTTP) End(identity caller.Identity) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	d := h.doors[keyOf(identity)]
+	if d.Handler == nil || h.closed {
+		return
 	}
+	delete(h.doors, keyOf(identity))
+	h.ending.Go(d.Close)
 }
+
+// Close takes no more requests, cancels the calls and lets them be answered. It returns
+// once the sessions of all clients have ended.
+func (h *HTTP) Close() {
+	h.mu.Lock()
+	h.closed = true
+	for _, d := range h.doors {
+		h.ending.Go(d.Close)
+	}
+	h.mu.Unlock()
+	h.ending.Wait()
+}
+
+// httpBackend opens a connection for each client over HTTP.
+type httpBackend struct {
+	server   *Server
+	identity caller.Identity
+}
+
+// Open implements [mcphttp.Backend].
+func (b httpBackend) Open(ctx context.Context, shared bool) mcphttp.Client {
+	return b.server.open(ctx, b.identity, shared)
+}
+
+// ClientName implements [mcphttp.Backend].
+func (httpBackend) ClientName(client *mcp.Implementation) string { return describeClient(client) }

@@ -16,8 +16,8 @@ import (
 // maxAsked is of how many questions of tasks a connection remembers that they were asked.
 const maxAsked = 1000
 
-// asked is a question as the client of a task has it.
-type asked struct {
+// taskQuestion is a question as the client of a task has it.
+type taskQuestion struct {
 	shown time.Time // when it was there first
 	n     int       // how often it was put again
 	over  bool      // this client has answered it, or does not
@@ -25,7 +25,7 @@ type asked struct {
 
 // key is the name of a question for the client of a task. One that is put again is
 // another one: a name is never used twice.
-func (a asked) key(id string) string {
+func (a taskQuestion) key(id string) string {
 	if a.n == 0 {
 		return id
 	}
@@ -33,8 +33,8 @@ func (a asked) key(id string) string {
 }
 
 // askFor adds to a task that runs what its client is to answer, and what it does.
-func (c *connection) askFor(ctx context.Context, task *exttask.Task, by asker) error {
-	if child := c.exactly(task.ID); child != nil {
+func (c *taskExtension) askFor(ctx context.Context, task *exttask.Task, by peer) error {
+	if child := c.children.get(task.ID); child != nil {
 		task.StatusMessage, _ = child.progress.last()
 	}
 	questions, err := c.questionsOf(ctx, task.ID)
@@ -48,7 +48,7 @@ func (c *connection) askFor(ctx context.Context, task *exttask.Task, by asker) e
 			}
 			continue
 		}
-		request, err := q.request(ctx, peer{c.host(by.client), by.caps})
+		request, err := q.request(ctx, by)
 		if err != nil {
 			continue // it was answered meanwhile
 		}
@@ -68,8 +68,8 @@ func (c *connection) askFor(ctx context.Context, task *exttask.Task, by asker) e
 
 // questionsOf returns what a task waits for: the approvals of its session and of all
 // below it, and what its model asks the host. The oldest come first.
-func (c *connection) questionsOf(ctx context.Context, id string) ([]*question, error) {
-	approvals, err := c.sessions.Approvals(ctx)
+func (c *taskExtension) questionsOf(ctx context.Context, id string) ([]*question, error) {
+	approvals, err := c.opts.Sessions.Approvals(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +78,11 @@ func (c *connection) questionsOf(ctx context.Context, id string) ([]*question, e
 		if !slices.ContainsFunc(a.Path, func(hop event.Hop) bool { return hop.SessionID == id }) {
 			continue
 		}
-		q := c.approval(approvalEvent(a))
+		q := c.asker.approval(approvalEvent(a))
 		q.since = a.CreatedAt
 		questions = append(questions, q)
 	}
-	if child := c.exactly(id); child != nil {
+	if child := c.children.get(id); child != nil {
 		for _, q := range child.progress.since(0).questions {
 			if q.only { // the approvals are those of the store
 				questions = append(questions, q)
@@ -102,7 +102,7 @@ func approvalEvent(a *store.Approval) *event.ToolApprovalRequired {
 
 // askedTask returns a copy of what is known of a question of a task. It is noted as one
 // that its client has.
-func (c *connection) askedTask(id string) asked {
+func (c *taskExtension) askedTask(id string) taskQuestion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.asked[id]; a != nil {
@@ -111,66 +111,36 @@ func (c *connection) askedTask(id string) asked {
 	if len(c.asked) >= maxAsked {
 		clear(c.asked) // at worst a question is put once more
 	}
-	c.asked[id] = &asked{shown: time.Now()}
+	c.asked[id] = &taskQuestion{shown: time.Now()}
 	return *c.asked[id]
 }
 
-// updateTask is [exttask.Update]. Answers to what is not asked are passed over.
-func (c *connection) updateTask(ctx context.Context, host *mcp.ServerSession, p *exttask.UpdateParams) (*exttask.Ack, error) {
-	r, err := c.taskOf(ctx, p.Meta, p.TaskID)
-	if err != nil {
-		return nil, err
-	}
-	if len(p.InputResponses) == 0 || r.Status.Ended() {
-		return exttask.NewAck(), nil
-	}
-	questions, err := c.questionsOf(ctx, r.ID)
-	if err != nil {
-		return nil, err
-	}
-	by := askerOf(&mcp.ServerRequest[*exttask.UpdateParams]{Session: host, Params: p})
-	for _, q := range questions {
-		response, was, err := c.takeResponse(q, p)
-		if err != nil {
-			return nil, err
-		}
-		if response == nil {
-			continue
-		}
-		became := q.answer(ctx, response, nil, peer{c.host(by.client), by.caps}, time.Since(was.shown))
-		if became == again && was.n < maxHasty {
-			c.putAgain(q.id, was.n+1)
-		}
-	}
-	return exttask.NewAck(), nil
-}
-
 // putAgain puts a question to the client of a task for the nth time after the first.
-func (c *connection) putAgain(id string, n int) {
+func (c *taskExtension) putAgain(id string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asked[id] = &asked{shown: time.Now(), n: n}
-	close(c.putAnew)
-	c.putAnew = make(chan struct{})
+	c.asked[id] = &taskQuestion{shown: time.Now(), n: n}
+	close(c.askAgain)
+	c.askAgain = make(chan struct{})
 }
 
 // takeResponse returns the answer to a question, if there is one. It counts once. One to a
 // question that this process has not put may be of a client that has known it before a
 // restart.
-func (c *connection) takeResponse(q *question, p *exttask.UpdateParams) (response mcp.InputResponse, was asked, err error) {
+func (c *taskExtension) takeResponse(q *question, p *exttask.UpdateParams) (response mcp.InputResponse, was taskQuestion, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.asked[q.id]
 	if a == nil {
-		a = &asked{shown: q.since}
+		a = &taskQuestion{shown: q.since}
 		c.asked[q.id] = a
 	}
 	key := a.key(q.id)
 	if _, given := p.InputResponses[key]; a.over || !given {
-		return nil, asked{}, nil
+		return nil, taskQuestion{}, nil
 	}
 	if response, err = p.Response(key); err != nil {
-		return nil, asked{}, err
+		return nil, taskQuestion{}, err
 	}
 	a.over = true
 	return response, *a, nil

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -13,12 +14,40 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/toolcall"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
 )
 
+// taskState is a session as a task. Its client is asked what it can answer.
+func (c *taskExtension) taskState(ctx context.Context, r *store.Record, by peer) (*exttask.Task, error) {
+	task := c.workingTask(r)
+	switch r.Status {
+	case store.Queued, store.Running, store.WaitingApproval:
+		return task, c.askFor(ctx, task, by)
+	case store.Cancelled:
+		task.Status, task.StatusMessage = exttask.Cancelled, termtext.OneLine(r.Error, maxMessage)
+		return task, nil
+	case store.Interrupted: // nobody was left to answer the call
+		task.Status, task.StatusMessage = exttask.Failed, termtext.OneLine(r.Error, maxMessage)
+		task.Error = &exttask.Error{Code: jsonrpc.CodeInternalError, Message: cmp.Or(task.StatusMessage, "the worker that ran it has gone")}
+		return task, nil
+	}
+	result, err := c.opts.Tasks.Control().ResultOf(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	task.Status = exttask.Completed
+	if result.Err != nil {
+		task.StatusMessage = termtext.OneLine(r.Error, maxMessage)
+	}
+	task.Result, err = exttask.ResultOf(toolcall.Result(result, by.Text))
+	return task, err
+}
+
 // listenToTasks adds to a subscription the tasks that its client wants to hear of: how
 // each is doing now, and each change until it has ended.
-func (c *connection) listenToTasks(next mcp.MethodHandler) mcp.MethodHandler {
+func (c *taskExtension) listenToTasks(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		listen, ok := req.(*mcp.SubscriptionsListenRequest)
 		if !ok || len(exttask.Asked(listen.Params.Meta)) == 0 {
@@ -48,7 +77,7 @@ func (c *connection) listenToTasks(next mcp.MethodHandler) mcp.MethodHandler {
 
 // tasksOf returns the sessions of the tasks that a subscription asks about, without those
 // that there are none of.
-func (c *connection) tasksOf(ctx context.Context, meta mcp.Meta) (map[string]*store.Record, error) {
+func (c *taskExtension) tasksOf(ctx context.Context, meta mcp.Meta) (map[string]*store.Record, error) {
 	records := make(map[string]*store.Record)
 	for _, id := range exttask.Asked(meta) {
 		r, err := c.taskOf(ctx, meta, id)
@@ -64,7 +93,7 @@ func (c *connection) tasksOf(ctx context.Context, meta mcp.Meta) (map[string]*st
 }
 
 // watchTask tells the client of a subscription how a task is doing, until it has ended.
-func (c *connection) watchTask(ctx context.Context, listen *mcp.SubscriptionsListenRequest, l *exttask.Listening, r *store.Record) {
+func (c *taskExtension) watchTask(ctx context.Context, listen *mcp.SubscriptionsListenRequest, l *exttask.Listening, r *store.Record) {
 	select {
 	case <-l.Started():
 	case <-ctx.Done():
@@ -75,9 +104,9 @@ func (c *connection) watchTask(ctx context.Context, listen *mcp.SubscriptionsLis
 	var following sync.WaitGroup
 	defer following.Wait()
 	defer cancel()
-	_, stream, err := c.sessions.FollowNew(ctx, r.Path)
+	_, stream, err := c.opts.Sessions.FollowNew(ctx, r.Path)
 	if err != nil {
-		c.log.Warn("following a task", "session", r.ID, "err", err)
+		c.opts.Logger.Warn("following a task", "session", r.ID, "err", err)
 		return
 	}
 	following.Go(func() {
@@ -94,11 +123,11 @@ func (c *connection) watchTask(ctx context.Context, listen *mcp.SubscriptionsLis
 		}
 	})
 	for last := ""; ; {
-		putAnew, heard := c.newsOf(r.ID)
-		now, err := c.sessions.Get(ctx, r.ID)
+		askAgain, heard := c.newsOf(r.ID)
+		now, err := c.opts.Sessions.Get(ctx, r.ID)
 		var task *exttask.Task
 		if err == nil {
-			task, err = c.taskState(ctx, now, askerOf(listen))
+			task, err = c.taskState(ctx, now, c.peerOf(listen))
 		}
 		if err == nil && told(task) != last {
 			last = told(task)
@@ -106,7 +135,7 @@ func (c *connection) watchTask(ctx context.Context, listen *mcp.SubscriptionsLis
 		}
 		if err != nil || task.Final() {
 			if err != nil && ctx.Err() == nil {
-				c.log.Warn("telling a client of a task", "session", r.ID, "err", err)
+				c.opts.Logger.Warn("telling a client of a task", "session", r.ID, "err", err)
 			}
 			return
 		}
@@ -114,7 +143,7 @@ func (c *connection) watchTask(ctx context.Context, listen *mcp.SubscriptionsLis
 		case <-ctx.Done():
 			return
 		case <-changed:
-		case <-putAnew:
+		case <-askAgain:
 		case <-heard:
 		}
 	}
@@ -122,13 +151,13 @@ func (c *connection) watchTask(ctx context.Context, listen *mcp.SubscriptionsLis
 
 // newsOf returns what is closed when a question is put again, and when a child whose model
 // is the host's may ask something.
-func (c *connection) newsOf(id string) (putAnew, heard <-chan struct{}) {
+func (c *taskExtension) newsOf(id string) (askAgain, heard <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if child := c.children[id]; child != nil && c.hostModel != nil {
+	if child := c.children.get(id); child != nil && c.opts.HostModel != nil {
 		heard = child.progress.since(0).changed
 	}
-	return c.putAnew, heard
+	return c.askAgain, heard
 }
 
 // changesTask reports whether a task may be another one after an event of its session, or

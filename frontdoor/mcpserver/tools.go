@@ -1,155 +1,44 @@
 package mcpserver
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/listing"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/toolcall"
+	"github.com/agentworker/worker/internal/tracecontext"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
 
-// taskTool describes the task tool as of now, to a host.
-func (c *connection) taskTool(h hosts.Host) *mcp.Tool {
-	annotations := hints()
-	annotations.ReadOnlyHint = c.readOnly || c.tasks.ReadOnly()
-	spec := c.tasks.SpecFor(taskt.Presentation{SideBySide: h.SideBySide(annotations.ReadOnlyHint), AnyName: h.OwnEnum})
-	return &mcp.Tool{
-		Name:        spec.Name,
-		Title:       "Give a task to a subagent",
-		Description: truncateDescriptions(spec.Description, c.tasks.Agents()),
-		InputSchema: spec.InputSchema,
-		Annotations: annotations,
-		Meta:        resultMeta(),
-	}
+// toolSet is the tools of a connection.
+type toolSet struct {
+	*waiter
+	listed listing.Tools
 }
 
-// controlTool describes an operation on the subagents of the connection.
-func controlTool(op *control.Operation) *mcp.Tool {
-	annotations := hints()
-	annotations.IdempotentHint, annotations.ReadOnlyHint = !op.Once, op.ReadOnly
-	schema := op.InputSchema
-	if op.Name == taskWaitName {
-		schema = withAttempts(schema)
-	}
-	return &mcp.Tool{
-		Name: op.Name, Title: op.Title, Description: op.Description, InputSchema: schema, Annotations: annotations, Meta: resultMeta(),
-	}
-}
-
-// withAttempts adds to the schema of task_wait what makes a call differ from the
-// one before.
-func withAttempts(schema json.RawMessage) json.RawMessage {
-	return bytes.Replace(schema, []byte(`"properties":{`), []byte(`"properties":{`+
-		`"attempt":{"type":"number","description":"as the answer of the call before says: it makes the calls differ"},`+
-		`"sinceSeconds":{"type":"number","description":"as the answer of the call before says"},`), 1)
-}
-
-func agentsListTool() *mcp.Tool {
-	return &mcp.Tool{
-		Name:  agentsListName,
-		Title: "List the subagents",
-		Description: "Lists the subagents that the task tool accepts as agentType, with their whole descriptions, as JSON. " +
-			"Where there are too many for one result, nextOffset is the offset with which the list goes on.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-			`"offset":{"type":"integer","minimum":0,"description":"how many to pass over; 0 without it"}},` +
-			`"additionalProperties":false}`),
-		Annotations: readOnlyHints(),
-		Meta:        resultMeta(),
-	}
-}
-
-// hints are those of a tool that works in the workspace. What a child may do is
-// held by its permissions. Without these two "codex exec" refuses the call.
-func hints() *mcp.ToolAnnotations {
-	return &mcp.ToolAnnotations{DestructiveHint: new(bool), OpenWorldHint: new(bool)}
-}
-
-func readOnlyHints() *mcp.ToolAnnotations {
-	h := hints()
-	h.IdempotentHint, h.ReadOnlyHint = true, true
-	return h
-}
-
-// resultMeta is for Claude Code: it is to offer the tool without a search, and
-// to take its results whole.
-func resultMeta() mcp.Meta {
-	return mcp.Meta{"anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": hosts.MaxResultChars}
-}
-
-// addTools gives the server the tools of the connection.
-func (c *connection) addTools(server *mcp.Server) {
-	c.addTaskTool(server)
+// add gives a server the tools.
+func (t *toolSet) add(server *mcp.Server) {
+	t.addTask(server)
 	for _, op := range control.Operations {
-		server.AddTool(controlTool(op), c.noting(c.operation(op)))
+		server.AddTool(listing.Control(op), t.noting(t.operation(op)))
 	}
-	server.AddTool(agentsListTool(), c.noting(c.agentsList))
+	server.AddTool(listing.AgentsList(), t.noting(t.agentsList))
+	server.AddReceivingMiddleware(t.list)
+	if t.opts.ToolPerAgent {
+		server.AddReceivingMiddleware(t.callAgent)
+	}
 }
 
-// addTaskTool adds the task tool, or replaces it. listNow has it as the host
-// gets it.
-func (c *connection) addTaskTool(server *mcp.Server) {
-	server.AddTool(c.taskTool(hosts.Unknown), c.noting(c.task))
-}
+// addTask adds the task tool to a server, or replaces it, of which the host is notified.
+func (t *toolSet) addTask(server *mcp.Server) { server.AddTool(listing.Unlisted(), t.noting(t.task)) }
 
-// agentsList is the agents_list tool. It lists as many as the host takes.
-func (c *connection) agentsList(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	var in struct {
-		Offset int `json:"offset"`
-	}
-	if err := readArguments(agentsListName, req.Params.Arguments, &in); err != nil {
-		return refusal(err), nil
-	}
-	agents := c.tasks.Agents()
-	if in.Offset < 0 || in.Offset > len(agents) {
-		return refusal(fmt.Errorf("there are %d agents: offset %d is not within 0 and %d", len(agents), in.Offset, len(agents))), nil
-	}
-	text, err := listAgents(agents, in.Offset, c.host(req.ClientInfo()).Text)
-	if err != nil {
-		return nil, fmt.Errorf("listing the agents: %w", err)
-	}
-	return textResult(text), nil
-}
-
-// listAgents returns the agents from offset on as a JSON object, since Gemini
-// CLI takes no array: as many as limit has budget for and at least one, and where
-// the list goes on.
-func listAgents(agents []taskt.Agent, offset int, limit hosts.Size) (string, error) {
-	var b strings.Builder
-	b.WriteString(`{"agents": [`)
-	for i, agent := range agents[offset:] {
-		text, err := json.MarshalIndent(agent, " ", " ")
-		if err != nil {
-			return "", err
-		}
-		item := "\n " + string(text)
-		if i > 0 {
-			item = "," + item
-		}
-		if i > 0 && !limit.Fits(b.String()+item+endOfList(offset+i+1, len(agents))) {
-			return b.String() + endOfList(offset+i, len(agents)), nil
-		}
-		b.WriteString(item)
-	}
-	return b.String() + endOfList(len(agents), len(agents)), nil
-}
-
-// endOfList ends a list of agents that goes up to end.
-func endOfList(end, all int) string {
-	if end == all {
-		return "\n]}"
-	}
-	return fmt.Sprintf("\n], \"total\": %d, \"nextOffset\": %d}", all, end)
-}
-
-// listNow answers tools/list with the agents of the moment. Where there are
-// none there is no task tool.
-func (c *connection) listNow(next mcp.MethodHandler) mcp.MethodHandler {
+// list answers tools/list with the agents of the moment, as the host gets them.
+func (t *toolSet) list(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		list, ok := res.(*mcp.ListToolsResult)
@@ -160,19 +49,135 @@ func (c *connection) listNow(next mcp.MethodHandler) mcp.MethodHandler {
 		if listing, ok := req.(*mcp.ListToolsRequest); ok {
 			client = listing.ClientInfo()
 		}
-		var tools []*mcp.Tool
-		for _, t := range list.Tools {
-			switch {
-			case t.Name != taskName:
-				tools = append(tools, t)
-			case len(c.tasks.Agents()) > 0:
-				tools = append(tools, c.taskTool(c.host(client)))
+		var all []*mcp.Tool
+		for _, tool := range list.Tools {
+			if tool.Name == toolcall.Task {
+				tool = t.listed.Task(t.host(client))
+			}
+			if tool != nil {
+				all = append(all, tool)
 			}
 		}
-		if c.perAgent {
-			tools = append(tools, c.agentTools()...)
+		if t.opts.ToolPerAgent {
+			all = append(all, t.listed.Agents()...)
 		}
-		list.Tools = tools
+		list.Tools = all
 		return list, nil
 	}
+}
+
+// noting adds to the result of a call what the model has to know of earlier ones.
+func (t *toolSet) noting(handler mcp.ToolHandler) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		res, err := handler(ctx, req)
+		if s := startedBy(ctx); err != nil || res.RequestState != "" || ctx.Err() != nil || t.root.shared || s != nil && s.child != nil {
+			return res, err
+		}
+		for _, note := range t.children.notices() {
+			res.Content = append(res.Content, &mcp.TextContent{Text: note})
+		}
+		return res, nil
+	}
+}
+
+// agentNamed is the key of the agent whose tool was called, in a call's context.
+type agentNamed struct{}
+
+// callAgent makes a call of an agent's tool one of task. It leaves a tool that does not
+// exist to the SDK, which refuses it.
+func (t *toolSet) callAgent(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		call, ok := req.(*mcp.CallToolRequest)
+		if !ok {
+			return next(ctx, method, req)
+		}
+		agent := t.listed.AgentOf(call.Params.Name)
+		if agent == "" {
+			return next(ctx, method, req)
+		}
+		params, named := *call.Params, *call
+		params.Name, named.Params = toolcall.Task, &params
+		return next(context.WithValue(ctx, agentNamed{}, agent), method, &named)
+	}
+}
+
+// readTask reads the arguments of a call of task, or of an agent's tool. Whether they make
+// sense is for the service to say.
+func readTask(ctx context.Context, req *mcp.CallToolRequest) (in taskt.Input, err error) {
+	if len(req.Params.Arguments) > 0 {
+		if err := toolcall.Read(toolcall.Task, req.Params.Arguments, &in); err != nil {
+			return in, err
+		}
+	}
+	agent, ok := ctx.Value(agentNamed{}).(string)
+	if ok && !strings.EqualFold(cmp.Or(in.AgentType, agent), agent) {
+		return in, fmt.Errorf("this tool calls the agent %q, and agentType names another: leave it out, or call %s", agent, toolcall.Task)
+	}
+	if ok {
+		in.AgentType = agent
+	}
+	if parent, ok := req.Params.Meta["traceparent"].(string); ok {
+		in.Traceparent = tracecontext.Parent(parent)
+	}
+	return in, nil
+}
+
+// started is where a call notes the child that it has started, for a client that gets a
+// task instead of a result.
+type started struct{ child *child }
+
+type startedKey struct{}
+
+// startedBy returns where a call notes its child; nil means its client waits for a result.
+func startedBy(ctx context.Context) *started {
+	s, _ := ctx.Value(startedKey{}).(*started)
+	return s
+}
+
+// task is the task tool. It runs a call, or continues one that has asked the host something.
+func (t *toolSet) task(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if req.Params.RequestState != "" {
+		return t.again(ctx, req), nil
+	}
+	in, err := readTask(ctx, req)
+	if err == nil {
+		err = t.canSample(req)
+	}
+	if err != nil {
+		return t.result(req, toolcall.Failure(in.AgentType, err)), nil
+	}
+	child, result := t.children.start(req.ClientInfo(), in)
+	if child == nil {
+		return t.result(req, result), nil
+	}
+	if accepted := child.Accepted(); accepted != nil {
+		return t.result(req, accepted), nil
+	}
+	if s := startedBy(ctx); s != nil {
+		t.children.markDelivered(child.SessionID()) // the task has it
+		s.child = child
+		return new(mcp.CallToolResult), nil
+	}
+	on := single(child)
+	on.moved = child.Moved()
+	return t.await(ctx, req, on, waitState{limit: t.patience(req)}), nil
+}
+
+// agentsList is the agents_list tool. It lists as many as the host takes.
+func (t *toolSet) agentsList(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	var in struct {
+		Offset int `json:"offset"`
+	}
+	if err := toolcall.Read(toolcall.AgentsList, req.Params.Arguments, &in); err != nil {
+		return toolcall.Refusal(err), nil
+	}
+	agents := t.opts.Tasks.Agents()
+	if in.Offset < 0 || in.Offset > len(agents) {
+		return toolcall.Refusal(fmt.Errorf("there are %d agents: offset %d is not within 0 and %d", len(agents), in.Offset, len(agents))), nil
+	}
+	text, err := toolcall.Agents(agents, in.Offset, t.host(req.ClientInfo()).Text)
+	if err != nil {
+		return nil, err
+	}
+	return toolcall.Text(text), nil
 }

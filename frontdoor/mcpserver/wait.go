@@ -4,139 +4,133 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/toolcall"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/transport"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
-	"github.com/agentworker/worker/taskt/control"
 )
 
-// wanted is what a call of task_wait is about.
-type wanted struct {
-	ids []string // none: all children
-	any bool     // until one of them has ended
+// waiter answers the calls that wait for children.
+type waiter struct {
+	*Server
+	ctx      context.Context // of the connection
+	root     *rootSession
+	children *children
+	asker    *asker
+	rounds   *rounds
+	givenUp  *transport.GivenUp
+
+	mu       sync.Mutex
+	reported map[string]bool // approvals with which a call was answered, by their ids
 }
 
-// outcome waits for children of the connection that run, or reads the results of
+// wait waits for children of the connection that run, or reads the results of
 // those that have ended.
-func (c *connection) outcome(ctx context.Context, req *mcp.CallToolRequest, want wanted, w wait) *mcp.CallToolResult {
+func (c *waiter) wait(ctx context.Context, req *mcp.CallToolRequest, want wanted, w waitState) *mcp.CallToolResult {
 	switch len(want.ids) {
 	case 0:
-		return c.outcomeOfAll(ctx, req, want, w)
+		return c.waitForAll(ctx, req, want, w)
 	case 1:
-		return c.outcomeOf(ctx, req, want.ids[0], w)
+		return c.waitForOne(ctx, req, want.ids[0], w)
 	}
 	var running []*child
 	for _, id := range want.ids {
-		child, _, err := c.known(id)
+		child, _, err := c.children.known(id)
 		if err != nil {
-			return refusal(c.notHere(err))
+			return toolcall.Refusal(explained(err))
 		}
 		if child != nil {
 			running = append(running, child)
 		}
 	}
 	if len(running) == 0 || want.any && len(running) < len(want.ids) {
-		return c.listChildren(req, want.ids)
+		return c.children.overview(req, want)
 	}
-	return c.await(ctx, req, waitedAll(running, want), w)
+	return c.await(ctx, req, groupOf(running, want), w)
 }
 
-// known returns a child that runs, or the result of one that has ended.
-func (c *connection) known(sessionID string) (child *child, result *taskt.Result, err error) {
-	if child = c.running(sessionID); child != nil {
-		return child, nil, nil
-	}
-	if result, err = c.stored(sessionID); errors.Is(err, control.ErrRunning) {
-		if child = c.begun(sessionID); child != nil {
-			return child, nil, nil
-		}
-	}
-	return nil, result, err
-}
-
-// outcomeOf is outcome for one child.
-func (c *connection) outcomeOf(ctx context.Context, req *mcp.CallToolRequest, sessionID string, w wait) *mcp.CallToolResult {
-	child, result, err := c.known(sessionID)
+// waitForOne is wait for one child.
+func (c *waiter) waitForOne(ctx context.Context, req *mcp.CallToolRequest, sessionID string, w waitState) *mcp.CallToolResult {
+	child, result, err := c.children.known(sessionID)
 	switch {
 	case err != nil:
-		return refusal(c.notHere(err))
+		return toolcall.Refusal(explained(err))
 	case child != nil:
 		_, w.heard = child.progress.last()
-		return c.await(ctx, req, waitedChild(child), w)
+		return c.await(ctx, req, single(child), w)
 	}
-	c.hand(ctx, result)
+	c.children.deliver(ctx, result)
 	return c.result(req, result)
 }
 
 // errShared is why a call has to name a session.
 var errShared = errors.New("sessionId is needed: over this connection clients share a session, and none may touch what another one has called")
 
-// outcomeOfAll waits for all children of the connection, and lists them.
-func (c *connection) outcomeOfAll(ctx context.Context, req *mcp.CallToolRequest, want wanted, w wait) *mcp.CallToolResult {
-	if c.shared {
-		return refusal(errShared)
+// waitForAll is wait for all children of the connection.
+func (c *waiter) waitForAll(ctx context.Context, req *mcp.CallToolRequest, want wanted, w waitState) *mcp.CallToolResult {
+	if c.root.shared {
+		return toolcall.Refusal(errShared)
 	}
-	running, over := c.family(false)
+	running, over := c.children.list(false)
 	switch {
 	case len(running) == 1 && len(over) == 0:
-		return c.outcomeOf(ctx, req, running[0].SessionID(), w)
+		return c.waitForOne(ctx, req, running[0].SessionID(), w)
 	case len(running) == 0 && len(over) == 1:
-		return c.outcomeOf(ctx, req, over[0].id, w)
+		return c.waitForOne(ctx, req, over[0].id, w)
 	case len(running) == 0:
-		return c.listChildren(req, nil)
+		return c.children.overview(req, wanted{})
 	}
-	return c.await(ctx, req, waitedAll(running, want), w)
+	return c.await(ctx, req, groupOf(running, want), w)
 }
 
-// errNoRound is the error of a call that answers no open question.
-var errNoRound = errors.New("this answers no question of this connection: make the call again, without requestState")
+// errNoResponse is the error of a question which the host has passed over.
+var errNoResponse = errors.New("the host has not answered the request for its model")
 
-// resume goes on with a call that was answered with questions. An unanswered
+// again continues a call that was answered with questions. An unanswered
 // question stays open for another answer, until it expires.
-func (c *connection) resume(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
-	c.mu.Lock()
-	r, ok := c.rounds[req.Params.RequestState]
-	delete(c.rounds, req.Params.RequestState)
-	c.mu.Unlock()
-	if !ok {
-		return refusal(errNoRound)
+func (c *waiter) again(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
+	r, err := c.rounds.remove(req.Params.RequestState)
+	if err != nil {
+		return toolcall.Refusal(err)
 	}
-	h := peer{c.host(req.ClientInfo()), req.ClientCapabilities()}
-	shown := c.shown(r.at, len(req.Params.InputResponses))
+	h := c.peerOf(req)
+	shown := c.asker.shown(r.at, len(req.Params.InputResponses))
 	for _, q := range r.questions {
-		became := unseen
+		outcome := unseen
 		switch response := req.Params.InputResponses[q.id]; {
 		case response != nil:
-			became = q.answer(ctx, response, nil, h, shown)
+			outcome = q.answer(ctx, response, nil, h, shown)
 		case q.only:
-			became = q.answer(ctx, nil, errNoResponse, h, shown)
+			outcome = q.answer(ctx, nil, errNoResponse, h, shown)
 		}
-		switch became {
+		switch outcome {
 		case again:
 			delete(r.wait.asked, q.id)
 		case unseen:
 			r.wait.unseen[q.id] = true
-		case taken:
+		case settled:
 		}
 	}
 	r.wait.limit = c.patience(req)
-	return c.outcome(ctx, req, r.want, r.wait)
+	return c.wait(ctx, req, r.want, r.wait)
 }
 
 // await returns the result once there is one. Before that a call is answered
 // when its time has passed, when an approval has waited for a while that its
 // user can't see, and with what the host is to be asked. A call that the host
-// cancels stops the child, unless the host has but given up on waiting.
-func (c *connection) await(ctx context.Context, req *mcp.CallToolRequest, on *waited, w wait) *mcp.CallToolResult {
-	defer on.leave()
-	leave := sync.OnceFunc(c.claim(on.children))
-	defer leave()
+// cancels stops the child, unless the host only stops waiting.
+func (c *waiter) await(ctx context.Context, req *mcp.CallToolRequest, on *group, w waitState) *mcp.CallToolResult {
+	defer on.release()
+	detach := sync.OnceFunc(c.children.attach(on.children))
+	defer detach()
 	defer c.report(ctx, req, on, w.heard)()
-	elicit := c.newElicitation(ctx, req, w)
+	elicit := c.asker.elicit(ctx, req, w)
 	defer elicit.stop()
 	var late <-chan time.Time
 	if w.limit > 0 {
@@ -151,27 +145,27 @@ func (c *connection) await(ctx context.Context, req *mcp.CallToolRequest, on *wa
 				return asked
 			}
 		}
-		if elicit.spent(now.questions) {
-			return c.goesOn(req, on)
+		if elicit.exhausted(now.questions) {
+			return c.children.goesOn(req, on)
 		}
-		hidden, notSeen := c.handover(elicit.hidden(now.questions))
+		hidden, due := c.unreported(elicit.hidden(now.questions))
 		select {
 		case <-on.done:
 			return c.results(req, on)
 		case <-on.moved:
 			return c.result(req, on.children[0].Accepted())
 		case <-late:
-			return c.goesOn(req, on)
-		case <-notSeen:
-			c.handOver(hidden)
-			return c.goesOn(req, on)
+			return c.children.goesOn(req, on)
+		case <-due:
+			c.markReported(hidden)
+			return c.children.goesOn(req, on)
 		case <-now.changed:
 		case <-elicit.news:
 		case <-ctx.Done():
-			if grace, lives := c.survives(req); lives {
-				leave() // else the grace may be over while this call still counts as one that waits
-				c.lose(on.children, grace)
-				return c.goesOn(req, on)
+			if grace, survives := c.survive(req); survives {
+				detach() // else the grace may be over while this call still counts as one that waits
+				c.children.leave(on.children, grace)
+				return c.children.goesOn(req, on)
 			}
 			on.stop("the host has cancelled the call")
 			return c.results(req, on)
@@ -179,51 +173,72 @@ func (c *connection) await(ctx context.Context, req *mcp.CallToolRequest, on *wa
 	}
 }
 
-// handover returns those of the questions with which no call was answered yet,
+// survive reports whether the children of a call that the host has cancelled
+// go on, and for how long at most if no other call waits for them; 0 means until they
+// end.
+func (c *waiter) survive(req *mcp.CallToolRequest) (grace time.Duration, survives bool) {
+	switch {
+	case c.ctx.Err() != nil: // the connection ends
+		return 0, false
+	case c.givenUp.Has(req):
+		return 0, true
+	case c.root.shared: // the next call may be another client's
+		return 0, false
+	}
+	return c.opts.CancelGrace, c.host(req.ClientInfo()).CancelsLate && c.opts.CancelGrace > 0
+}
+
+// unreported returns those of the questions with which no call was answered yet,
 // and when it is time to answer one with them.
-func (c *connection) handover(hidden []*question) (fresh []*question, due <-chan time.Time) {
+func (c *waiter) unreported(hidden []*question) (fresh []*question, due <-chan time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, q := range hidden {
-		if !c.handed[q.id] {
+		if !c.reported[q.id] {
 			fresh = append(fresh, q)
 		}
 	}
 	if len(fresh) == 0 {
 		return nil, nil
 	}
-	return fresh, time.After(time.Until(fresh[0].since.Add(c.unseen)))
+	return fresh, time.After(time.Until(fresh[0].since.Add(c.opts.Unseen)))
 }
 
-// handOver notes that a call is answered with questions which its user can't
-// see: one that is made after that waits on.
-func (c *connection) handOver(questions []*question) {
+// markReported notes that a call is answered with questions which its user can't
+// see. A call that is made after it waits for their answers.
+func (c *waiter) markReported(questions []*question) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, q := range questions {
-		c.handed[q.id] = true
+		c.reported[q.id] = true
 	}
 }
 
-// results is what a call is answered with when all that it waits for has ended.
-func (c *connection) results(req *mcp.CallToolRequest, on *waited) *mcp.CallToolResult {
+// forgetReported forgets what markReported has noted.
+func (c *waiter) forgetReported() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.reported)
+}
+
+// results answers a call when all that it waits for has ended.
+func (c *waiter) results(req *mcp.CallToolRequest, on *group) *mcp.CallToolResult {
 	if on.id == "" {
-		return c.listChildren(req, on.want.ids)
+		return c.children.overview(req, on.want)
 	}
 	result := on.children[0].Result()
-	c.hand(c.ctx, result)
+	c.children.deliver(c.ctx, result)
 	return c.result(req, result)
 }
 
-// pose answers a call with the questions that are still open; nil means no question is
-// open. The
+// pose answers a call with the questions that are still open; nil means none is. The
 // child goes on, and gets the answers by the next call with the state.
-func (c *connection) pose(ctx context.Context, on *waited, a *elicitation, questions []*question) *mcp.CallToolResult {
+func (c *waiter) pose(ctx context.Context, on *group, a *elicitation, questions []*question) *mcp.CallToolResult {
 	requests := make(mcp.InputRequestMap)
 	for _, q := range questions {
-		request, err := q.request(ctx, a.host)
+		request, err := q.request(ctx, a.peer)
 		if err != nil {
-			if q.answer(ctx, nil, err, a.host, 0) == unseen {
+			if q.answer(ctx, nil, err, a.peer, 0) == unseen {
 				a.miss(q)
 			}
 			continue
@@ -234,14 +249,28 @@ func (c *connection) pose(ctx context.Context, on *waited, a *elicitation, quest
 		return nil
 	}
 	state := rand.Text()
-	c.remember(state, round{on.id, on.want, time.Now(), questions, wait{asked: a.asked, unseen: a.unseen, round: a.round + 1}})
+	c.rounds.add(state, round{on.id, on.want, time.Now(), questions, waitState{asked: a.asked, unseen: a.unseen, round: a.round + 1}})
 	meta := mcp.Meta{"status": store.WaitingApproval}
 	if on.id != "" {
 		meta["sessionId"] = on.id
 	}
-	return &mcp.CallToolResult{
-		Meta:          meta,
-		InputRequests: requests,
-		RequestState:  state,
+	return &mcp.CallToolResult{Meta: meta, InputRequests: requests, RequestState: state}
+}
+
+// patience is after what time a call has to be answered; 0 means there is none.
+func (c *waiter) patience(req *mcp.CallToolRequest) time.Duration {
+	return c.host(req.ClientInfo()).Patience(req.Params.GetProgressToken() != nil)
+}
+
+// result is a child's result as the host of a request takes it.
+func (s *Server) result(req *mcp.CallToolRequest, r *taskt.Result) *mcp.CallToolResult {
+	return toolcall.Result(r, s.host(req.ClientInfo()).Text)
+}
+
+// explained adds to the error of a session that is not here where to look for it.
+func explained(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: no call of task on this connection has that session id; of another one, 'worker sessions show' has it in a terminal", err)
 	}
+	return err
 }

@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":   {"session/audit", "session/conversation", "session/gate", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
 	"taskt":     {"agentdefs", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "taskt/slots", "internal/spendlimit", "internal/worktree"},
-	"frontdoor": {"taskt", "taskt/control", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/toolname"},
+	"frontdoor": {"taskt", "taskt/control", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 
 	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
 
@@ -82,13 +82,13 @@ var mayImport = map[string][]string{
 	"taskt/upkeep":         {"session", "session/store", "internal/worktree", "taskt/control"},
 	"taskt/report":         {"session/store", "eventbus/event"},
 
-	"eventbus/internal/natsstore":           {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events
-	"eventbus/internal/embedded":            {"eventbus/internal/oncelog", "eventbus/internal/storefiles"},
-	"eventbus/internal/storefiles":          nil, // the files alone: it runs no server
-	"eventbus/internal/oncelog":             nil,
-	"frontdoor/mcpserver/internal/mcphttp":  {"frontdoor/mcpserver/internal/exttask"},
-	"frontdoor/mcpserver/internal/exttask":  nil, // the Tasks extension on the wire
-	"frontdoor/mcpserver/internal/toolname": nil, // names of tools from those of agents
+	"eventbus/internal/natsstore":            {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events
+	"eventbus/internal/embedded":             {"eventbus/internal/oncelog", "eventbus/internal/storefiles"},
+	"eventbus/internal/storefiles":           nil, // the files alone: it runs no server
+	"eventbus/internal/oncelog":              nil,
+	"frontdoor/mcpserver/internal/mcphttp":   {"frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/transport"},
+	"frontdoor/mcpserver/internal/transport": {"frontdoor/mcpserver/internal/exttask"},
+	"frontdoor/mcpserver/internal/exttask":   nil, // the Tasks extension on the wire
 
 	"internal/soak/history": {"eventbus", "session", "session/gate", "session/store", "model", "permission", "tool"}, // it fills a store as a worker does
 

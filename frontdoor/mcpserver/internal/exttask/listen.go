@@ -17,7 +17,7 @@ import (
 // goes out under the name of one that no server of this program sends, which the
 // transport changes back ([Rename], [Renaming]).
 
-// Listen is the method.
+// Listen is the one method whose requests are answered only at the connection's end.
 const Listen = "subscriptions/listen"
 
 const (

@@ -21,8 +21,9 @@ const (
 	Notify = "notifications/tasks"
 )
 
-// since is the first version of the protocol that has the extension.
-const since = "2026-07-28"
+// Sessionless is the first version of the protocol that has the extension, and that has no
+// sessions: each request names its client. Versions are compared as text.
+const Sessionless = "2026-07-28"
 
 // Status is how a task is doing. The last three are final.
 type Status string
@@ -140,7 +141,7 @@ func Declared(meta map[string]any) bool {
 	caps, _ := meta[mcp.MetaKeyClientCapabilities].(map[string]any)
 	extensions, _ := caps["extensions"].(map[string]any)
 	_, named := extensions[ID].(map[string]any)
-	return version >= since && named
+	return version >= Sessionless && named
 }
 
 // ErrUndeclared is the error of a request that needs the extension, and whose client

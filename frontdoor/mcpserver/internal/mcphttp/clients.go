@@ -10,6 +10,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/transport"
 )
 
 // client is one client, with its open requests.
@@ -24,7 +27,7 @@ type client struct {
 	key      string             // empty means its session has not begun
 	session  *mcp.ServerSession // nil means no session has begun, or the protocol has none
 	requests int                // open ones
-	calls    map[string]bool    // running ones, by Client.CallID
+	calls    map[string]bool    // running ones, by transport.MarkOf
 	busy     int                // requests without an answer, and running calls whether or not a request waits
 	last     time.Time          // of the latest begin or end
 	closing  bool               // it takes no more requests
@@ -36,7 +39,7 @@ type client struct {
 func (h *Handler) newClient(shared bool) *client {
 	client := &client{Client: h.backend.Open(h.ctx, shared), calls: make(map[string]bool), quiet: make(chan struct{}), last: time.Now()}
 	client.gone, client.drop = context.WithCancel(context.Background())
-	client.Server().AddReceivingMiddleware(h.counted(client))
+	client.MCP().AddReceivingMiddleware(h.counted(client))
 	return client
 }
 
@@ -48,7 +51,7 @@ func (h *Handler) counted(client *client) mcp.Middleware {
 			if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && session.ID() != "" {
 				h.begin(client, session)
 			}
-			if method == Listen {
+			if method == exttask.Listen {
 				return next(ctx, method, req)
 			}
 			h.count(client, 1)
@@ -67,7 +70,7 @@ func (h *Handler) counted(client *client) mcp.Middleware {
 
 // callRuns notes that a call runs, until end is called.
 func (h *Handler) callRuns(client *client, call *mcp.CallToolRequest) (end func()) {
-	id, size := client.CallID(call), len(call.Params.Arguments)
+	id, size := transport.MarkOf(call), len(call.Params.Arguments)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	client.calls[id] = true
@@ -77,7 +80,7 @@ func (h *Handler) callRuns(client *client, call *mcp.CallToolRequest) (end func(
 		defer h.mu.Unlock()
 		delete(client.calls, id)
 		h.bytes -= size
-		client.Answered(id)
+		client.GivenUp().Forget(id)
 	}
 }
 
@@ -94,13 +97,13 @@ func (h *Handler) note(client *client, body []byte) ([]byte, error) {
 	case req.Method == "tools/call" && h.full(client):
 		return nil, &httpError{status: http.StatusTooManyRequests, message: "too many calls of this session run: try again when some have ended"}
 	case req.Method == "notifications/cancelled":
-		client.Cancelled(req.Params, func(callID string) bool {
+		client.GivenUp().Cancelled(req.Params, func(id jsonrpc.ID) bool {
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			return client.calls[callID]
+			return client.calls[transport.Key(id)]
 		})
 	case req.IsCall():
-		client.Mark(req)
+		client.GivenUp().Mark(req)
 		if marked, err := jsonrpc.EncodeMessage(req); err == nil {
 			return marked, nil
 		}

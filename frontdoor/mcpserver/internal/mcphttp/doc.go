@@ -8,20 +8,10 @@ package mcphttp
 
 import (
 	"context"
-	"encoding/json"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-)
 
-const (
-	// Sessionless is the first version of the protocol without sessions: each
-	// request names its client. Versions are compared as text.
-	Sessionless = "2026-07-28"
-
-	// Listen is the one method whose requests are answered only at the
-	// connection's end.
-	Listen = "subscriptions/listen"
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/transport"
 )
 
 // Backend opens what serves a client.
@@ -37,21 +27,11 @@ type Backend interface {
 
 // Client serves one client. Its methods are safe for concurrent use.
 type Client interface {
-	// Server returns the MCP server for the client's requests, always the same.
-	Server() *mcp.Server
+	// MCP returns the MCP server for the client's requests, always the same.
+	MCP() *mcp.Server
 
-	// Mark writes a request's id into its params, where [Client.CallID] finds it.
-	Mark(req *jsonrpc.Request)
-
-	// CallID returns the id of a marked call; empty means it has no mark.
-	CallID(call *mcp.CallToolRequest) string
-
-	// Cancelled takes the params of a "notifications/cancelled" message. running
-	// reports whether a call with an id runs.
-	Cancelled(params json.RawMessage, running func(callID string) bool)
-
-	// Answered says that a call has ended.
-	Answered(callID string)
+	// GivenUp records the calls that the client gives up on, always in the same place.
+	GivenUp() *transport.GivenUp
 
 	// Working reports whether work goes on, whether or not a call waits for it.
 	Working() bool

@@ -140,7 +140,7 @@ type clientKey struct{}
 // serverOf returns the MCP server for the client of a request.
 func serverOf(r *http.Request) *mcp.Server {
 	if client, ok := r.Context().Value(clientKey{}).(*client); ok {
-		return client.Server()
+		return client.MCP()
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.release(size)
-	if r.Header.Get(versionHeader) >= Sessionless {
+	if r.Header.Get(versionHeader) >= exttask.Sessionless {
 		h.serveSessionless(w, r)
 		return
 	}
@@ -227,7 +227,7 @@ func (h *Handler) serveNew(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) serveSessionless(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		refuse(w, &httpError{status: http.StatusMethodNotAllowed, message: fmt.Sprintf("from %s on there is POST alone", Sessionless)})
+		refuse(w, &httpError{status: http.StatusMethodNotAllowed, message: fmt.Sprintf("from %s on there is POST alone", exttask.Sessionless)})
 		return
 	}
 	head, err := peek(r)
@@ -240,7 +240,7 @@ func (h *Handler) serveSessionless(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	busy := 1
-	if head.Method == Listen {
+	if head.Method == exttask.Listen {
 		busy = 0
 		w = exttask.Renaming{ResponseWriter: w}
 	}
@@ -298,7 +298,7 @@ func peek(r *http.Request) (head, error) {
 	if json.Unmarshal(body, &found) != nil {
 		return head{}, nil
 	}
-	if found.Method == Listen {
+	if found.Method == exttask.Listen {
 		r.Body = io.NopCloser(bytes.NewReader(exttask.KeepIDsIn(body)))
 	}
 	return found, nil

@@ -12,7 +12,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
-	"github.com/agentworker/worker/frontdoor/mcpserver/internal/mcphttp"
 )
 
 // What a host may leave without an answer. More requests are refused at once, while
@@ -132,7 +131,7 @@ func (c *drainingConn) note(req *jsonrpc.Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case req.IsCall() && req.Method != mcphttp.Listen:
+	case req.IsCall() && req.Method != exttask.Listen:
 		size := bytesOf(req)
 		had, used := c.pending[req.ID] // the SDK drops one whose id is in use
 		if n := len(c.pending); !used && n >= maxPending || n > 0 && c.bytes-had+size > maxPendingBytes {
@@ -141,7 +140,7 @@ func (c *drainingConn) note(req *jsonrpc.Request) error {
 		c.pending[req.ID] = size
 		c.bytes += size - had
 		c.GivenUp.Mark(req)
-	case req.Method == mcphttp.Listen:
+	case req.Method == exttask.Listen:
 		req.Params = exttask.KeepIDs(req.Params)
 	case req.Method == "notifications/cancelled":
 		c.GivenUp.Cancelled(req.Params, func(id jsonrpc.ID) bool { _, known := c.pending[id]; return known })
@@ -177,7 +176,7 @@ func (c *drainingConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if res, ok := msg.(*jsonrpc.Response); ok {
 		c.bytes -= c.pending[res.ID]
 		delete(c.pending, res.ID)
-		c.GivenUp.forget(res.ID)
+		c.GivenUp.Forget(Key(res.ID))
 	}
 	c.broken = c.broken || err != nil && ctx.Err() == nil
 	if c.drained != nil && c.idle() {

@@ -101,11 +101,8 @@ func (g *GivenUp) Has(req *mcp.CallToolRequest) bool {
 	return id != "" && g.ids[id]
 }
 
-// forget drops a call that is answered.
-func (g *GivenUp) forget(id jsonrpc.ID) { g.Drop(Key(id)) }
-
-// Drop is forget for a call of which the mark is known.
-func (g *GivenUp) Drop(mark string) {
+// Forget drops a call that is answered, by its mark.
+func (g *GivenUp) Forget(mark string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.ids, mark)

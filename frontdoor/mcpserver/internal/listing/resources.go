@@ -1,4 +1,4 @@
-package mcpserver
+package listing
 
 import (
 	"context"
@@ -26,36 +26,40 @@ const (
 	maxTranscript = 1 << 20
 )
 
-// addResources offers the transcripts of the connection's own sessions: its
-// root, and all below. What other callers of the workspace do is not shown,
-// since their prompts may hold what this host is not to know. Clients that share
-// a connection are offered no list for that reason, nor the root, which has the
-// questions of all. A client that knows the id of a session has called it.
-func (c *connection) addResources(server *mcp.Server) {
-	if c.sessions == nil {
-		return
-	}
+// Resources are the transcripts of a connection's own sessions: its roots, and all below.
+// What other callers of the workspace do is not shown: their prompts may hold what
+// this host must not know. For that reason, clients that share a connection are offered no
+// list, nor the root, which has the questions of all. A client that knows the id of a
+// session has called it.
+type Resources struct {
+	Sessions *store.Store
+	Owns     func(*store.Record) bool
+	Roots    func() []string // the ids of the roots, the oldest first; nil offers no list
+}
+
+// Add offers the transcripts with a server.
+func (c Resources) Add(server *mcp.Server) {
 	server.AddResourceTemplate(&mcp.ResourceTemplate{
 		Name:        "session",
 		Title:       "A session's transcript",
 		Description: "What a subagent was told, did and answered, as Markdown. The session id is in the result of its call.",
 		URITemplate: sessionScheme + "{id}",
 		MIMEType:    "text/markdown",
-	}, c.readSession)
-	server.AddReceivingMiddleware(c.listSessions)
+	}, c.read)
+	server.AddReceivingMiddleware(c.list)
 }
 
-// readSession returns a session's transcript as it is now.
-func (c *connection) readSession(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+// read returns a session's transcript as it is now.
+func (c Resources) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	id := strings.TrimPrefix(req.Params.URI, sessionScheme)
-	record, err := c.sessions.Get(ctx, id)
+	record, err := c.Sessions.Get(ctx, id)
 	switch {
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrAmbiguous), err == nil && (record.ID != id || !c.owns(record)):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrAmbiguous), err == nil && (record.ID != id || !c.Owns(record)):
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	case err != nil:
 		return nil, fmt.Errorf("reading session %s: %w", id, err)
 	}
-	messages, err := c.sessions.Messages(ctx, record.ID)
+	messages, err := c.Sessions.Messages(ctx, record.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -77,28 +81,17 @@ func shorten(text, id string) string {
 		hosts.TailOf(text, maxTranscript/2, limit)
 }
 
-// owns reports whether a session is the connection's root or below it; of one
-// that is shared, below it.
-func (c *connection) owns(r *store.Record) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(r.Path) > 0 && !(c.shared && len(r.Path) == 1) && slices.Contains(c.roots, r.Path[0].SessionID)
-}
-
-// listSessions answers resources/list with the connection's sessions of the
+// list answers resources/list with the connection's sessions of the
 // moment, the newest first.
-func (c *connection) listSessions(next mcp.MethodHandler) mcp.MethodHandler {
+func (c Resources) list(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		list, ok := res.(*mcp.ListResourcesResult)
-		if err != nil || !ok || c.shared {
+		if err != nil || !ok || c.Roots == nil {
 			return res, err
 		}
-		c.mu.Lock()
-		roots := slices.Clone(c.roots)
-		c.mu.Unlock()
-		for _, root := range slices.Backward(roots) {
-			records, err := c.sessions.Tree(ctx, event.Path(nil).Child(root, ""))
+		for _, root := range slices.Backward(c.Roots()) {
+			records, err := c.Sessions.Tree(ctx, event.Path(nil).Child(root, ""))
 			if err != nil {
 				return nil, err
 			}

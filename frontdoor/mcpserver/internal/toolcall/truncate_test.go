@@ -1,4 +1,4 @@
-package mcpserver
+package toolcall
 
 import (
 	"fmt"
@@ -24,15 +24,15 @@ var (
 	leftFrom = regexp.MustCompile(`\[… (\d+) characters left out\. To read on, call task_result with \{"sessionId": "ses_1", "offset": (\d+)\}; 'worker sessions show ses_1' has all, in a terminal …\]`)
 )
 
-// TestTruncateResult: a result that is too long has its head, its tail, and where to
+// TestTruncate: a result that is too long has its head, its tail, and where to
 // read on, within the limit; the pages from there on are the rest of it.
-func TestTruncateResult(t *testing.T) {
+func TestTruncate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.SampledFrom([]string{"word ", "ü", "日本", "😀", "line\n", "</task_result>", "<task_error", "\n", "&lt;", "x"})
 		answer := strings.Join(rapid.SliceOfN(piece, 1, 3000).Draw(t, "answer"), "")
 		limit := hosts.Size{Max: rapid.IntRange(1000, 20_000).Draw(t, "max"), In: rapid.SampledFrom([]hosts.Measure{hosts.UTF16Units, hosts.UTF8Bytes, hosts.JSONUnits}).Draw(t, "measure")}
 		r := &taskt.Result{Agent: "a", SessionID: "ses_1", Status: store.Completed, Text: answer}
-		got, cut := truncateResult(r, limit)
+		got, cut := Truncate(r, limit)
 		if cut == limit.Fits(r.XML()) || !limit.Fits(got) {
 			t.Fatalf("%d of at most %d, cut %v, from %d", limit.Of(got), limit.Max, cut, limit.Of(r.XML()))
 		}
@@ -56,7 +56,7 @@ func TestTruncateResult(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text := fittedPage(page, limit)
+			text := Page(page, limit)
 			if !limit.Fits(text) {
 				t.Fatalf("offset %d: %d of at most %d", offset, limit.Of(text), limit.Max)
 			}
@@ -94,9 +94,9 @@ func TestTruncateResultInvalid(t *testing.T) {
 		{Agent: "a", Text: strings.Repeat("e", 5000), Err: fmt.Errorf("e")},
 		{Agent: strings.Repeat("a", 2000), Text: strings.Repeat("e", 5000)},
 	} {
-		got, cut := truncateResult(r, limit)
+		got, cut := Truncate(r, limit)
 		if !cut || len(r.Agent) < 100 && !limit.Fits(got) || r.Err != nil && strings.Contains(got, "task_result") {
-			t.Errorf("%.30q: cut %v, %d units: %.300q", r.Text, cut, units(got), got)
+			t.Errorf("%.30q: cut %v, %d units: %.300q", r.Text, cut, limit.Of(got), got)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package toolname
+package listing
 
 import (
 	"regexp"
@@ -7,23 +7,23 @@ import (
 	"testing"
 )
 
-func TestOf(t *testing.T) {
+func TestToolNames(t *testing.T) {
 	long := strings.Repeat("a", 60)
 	agents := []string{"reviewer", "code-review_2", "Reviewer", "über prüfer", "wait", long, "s_list", "x_deadbeef"}
 	want := []string{
 		"agent_reviewer", "agent_code-review_2", "agent_reviewer_d29f4677", "agent__ber_pr_fer_f5cbb025", "agent_wait",
 		"agent_" + long[:33] + "_11ee3912", "agent_s_list", "agent_x_deadbeef_74fd2622",
 	}
-	if got := Of(agents); !slices.Equal(got, want) {
+	if got := toolNames(agents); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 var valid = regexp.MustCompile(`^agent_[a-z0-9_-]{0,42}$`)
 
-// FuzzOf: whatever the agents are called, their tools have names that all hosts take, no
+// FuzzToolNames: whatever the agents are called, their tools have names that all hosts take, no
 // two the same, and none that another tool has.
-func FuzzOf(f *testing.F) {
+func FuzzToolNames(f *testing.F) {
 	f.Add("a", "A", "a_b")
 	f.Add("x y", "x_y", "x_y_12345678")
 	f.Add("\xff", "", "_")
@@ -31,14 +31,14 @@ func FuzzOf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		agents := []string{a, b, c}
 		// Names that make it hard: those of the tools of others.
-		for _, tool := range Of(agents) {
-			agents = append(agents, strings.TrimPrefix(tool, prefix))
+		for _, tool := range toolNames(agents) {
+			agents = append(agents, strings.TrimPrefix(tool, agentPrefix))
 		}
 		slices.Sort(agents)
 		agents = slices.Compact(agents)
 		seen := make(map[string]bool)
-		for i, name := range Of(agents) {
-			if !valid.MatchString(name) || !Is(name) || seen[name] || name == "agents_list" {
+		for i, name := range toolNames(agents) {
+			if !valid.MatchString(name) || seen[name] || name == "agents_list" {
 				t.Fatalf("%q has the tool %q (there already: %v)", agents[i], name, seen[name])
 			}
 			seen[name] = true

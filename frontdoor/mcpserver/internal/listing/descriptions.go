@@ -1,10 +1,11 @@
-package mcpserver
+package listing
 
 import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
 
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/toolcall"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -12,11 +13,11 @@ import (
 const maxDescription = 4096
 
 // shortened is the last line of a text that does not say all.
-const shortened = "The descriptions are shortened: " + agentsListName + " has them whole.\n"
+const shortened = "The descriptions are shortened: " + toolcall.AgentsList + " has them whole.\n"
 
 // truncateDescriptions returns the task tool's text within maxDescription. The
-// agents' descriptions share the budget: each gets the same, and what a short one
-// leaves goes to the others. If not even the names fit, the last ones are left out;
+// agents' descriptions share the budget equally, and the long ones also get what the
+// short ones leave. If not even the names fit, the last ones are left out;
 // agents_list has them all, and so does the schema's enum if it has one.
 func truncateDescriptions(text string, agents []taskt.Agent) string {
 	if units(text) <= maxDescription {

@@ -1,4 +1,4 @@
-package mcpserver
+package toolcall
 
 import (
 	"fmt"
@@ -8,12 +8,11 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
-// truncateResult returns a result's element within the host's limit. A text that is
-// too long keeps its head and its tail; between them stands how to read the rest.
-func truncateResult(r *taskt.Result, limit hosts.Size) (text string, cut bool) {
-	whole := r.Told()
-	if limit.Fits(whole) {
-		return whole, false
+// Truncate returns a result's element within the host's limit. A text that is too long
+// keeps its head and its tail. Between them stands how to read the rest.
+func Truncate(r *taskt.Result, limit hosts.Size) (text string, cut bool) {
+	if text = r.Told(); limit.Fits(text) {
+		return text, false
 	}
 	all := utf8.RuneCountInString(r.Text)
 	shown := *r
@@ -31,7 +30,7 @@ func truncateResult(r *taskt.Result, limit hosts.Size) (text string, cut bool) {
 }
 
 // leftOut says how to read the n characters after the first ones. Only an answer
-// is kept whole for task_result.
+// can be read in full with task_result.
 func leftOut(r *taskt.Result, first, n int) string {
 	switch {
 	case r.SessionID == "":
@@ -40,5 +39,5 @@ func leftOut(r *taskt.Result, first, n int) string {
 		return fmt.Sprintf("[… %d characters left out. 'worker sessions show %s' has all, in a terminal …]", n, r.SessionID)
 	}
 	return fmt.Sprintf(`[… %d characters left out. To read on, call %s with {"sessionId": %q, "offset": %d}; 'worker sessions show %s' has all, in a terminal …]`,
-		n, taskResultName, r.SessionID, first, r.SessionID)
+		n, TaskResult, r.SessionID, first, r.SessionID)
 }

@@ -1,8 +1,10 @@
-package mcpserver
+package listing
 
 import (
 	"context"
 	"fmt"
+	"iter"
+	"maps"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,42 +16,43 @@ import (
 // taskArgument is the argument of every prompt.
 const taskArgument = "task"
 
-// prompts are the primary agents as a server offers them: a person who picks
-// one has the host's own model work by the agent's instructions. No session of
-// ours runs them, so that the agent's rules bind nobody there.
-type prompts struct {
+// Prompts offers the primary agents of a service. A person who picks one has the host's
+// own model work by the agent's instructions. No session of ours runs it, so the agent's
+// rules bind nobody there.
+type Prompts struct {
 	tasks   *taskt.Service
 	server  *mcp.Server
+	changes iter.Seq[struct{}]
 	offered map[string]taskt.Primary
 }
 
-// addPrompts offers the primary agents of now, and returns what keeps that so
-// until the connection ends.
-func (c *connection) addPrompts(server *mcp.Server) (follow func()) {
-	p := &prompts{tasks: c.tasks, server: server, offered: make(map[string]taskt.Primary)}
-	changes := c.tasks.PrimaryChanges(c.ctx)
-	p.offer()
-	return func() {
-		for range changes {
-			p.offer()
-		}
+// NewPrompts adds the primary agents of now to a server. [Prompts.Follow] keeps them up
+// to date until ctx ends.
+func NewPrompts(ctx context.Context, tasks *taskt.Service, server *mcp.Server) *Prompts {
+	p := &Prompts{tasks, server, tasks.PrimaryChanges(ctx), make(map[string]taskt.Primary)}
+	p.update()
+	return p
+}
+
+// Follow updates the prompts with each change of the primary agents.
+func (p *Prompts) Follow() {
+	for range p.changes {
+		p.update()
 	}
 }
 
-// offer makes the prompts those of now. What changes is one prompts/list_changed.
-func (p *prompts) offer() {
-	gone := make(map[string]bool)
-	for name := range p.offered {
-		gone[name] = true
-	}
+// update makes the prompts those of now. Each call of the SDK that changes something
+// has it send prompts/list_changed.
+func (p *Prompts) update() {
+	old := maps.Clone(p.offered)
 	for _, a := range p.tasks.Primaries() {
-		delete(gone, a.Name)
+		delete(old, a.Name)
 		if p.offered[a.Name] != a {
 			p.offered[a.Name] = a
 			p.server.AddPrompt(promptOf(a), p.get)
 		}
 	}
-	for name := range gone {
+	for name := range old {
 		delete(p.offered, name)
 		p.server.RemovePrompts(name)
 	}
@@ -64,8 +67,8 @@ func promptOf(a taskt.Primary) *mcp.Prompt {
 	}
 }
 
-// get is the handler of all prompts. An agent is the one of now.
-func (p *prompts) get(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+// get is the handler of all prompts. It answers with the agent as it is now.
+func (p *Prompts) get(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	for _, a := range p.tasks.Primaries() {
 		if a.Name == req.Params.Name {
 			return &mcp.GetPromptResult{
