@@ -7,8 +7,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/agentworker/worker/agentdefs/internal/disk"
 	"github.com/agentworker/worker/agentdefs/internal/watch"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // Platform is what a test puts in the place of the system's watching; what is

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/agentdefs/internal/diag"
-	"github.com/agentworker/worker/agentdefs/internal/disk"
 	"github.com/agentworker/worker/agentdefs/internal/scan"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // Lint checks the agent files at paths, files or folders with all that is below

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs/internal/diag"
-	"github.com/agentworker/worker/agentdefs/internal/disk"
 	"github.com/agentworker/worker/agentdefs/internal/scan"
 	"github.com/agentworker/worker/agentdefs/internal/watch"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // Load reads the agent files of the workspace at root. What is wrong with a

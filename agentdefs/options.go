@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs/internal/definition"
-	"github.com/agentworker/worker/agentdefs/internal/disk"
 	"github.com/agentworker/worker/agentdefs/internal/scan"
 	"github.com/agentworker/worker/agentdefs/internal/watch"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // Options configures loading. The zero value is ready to use.

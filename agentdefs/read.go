@@ -13,8 +13,8 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/definition"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
-	"github.com/agentworker/worker/agentdefs/internal/disk"
 	"github.com/agentworker/worker/agentdefs/internal/scan"
+	"github.com/agentworker/worker/internal/disk"
 	"github.com/agentworker/worker/internal/fileinfo"
 )
 

@@ -16,7 +16,7 @@ import (
 const module = "github.com/agentworker/worker/"
 
 // leaves import none of ours, and all may import them.
-var leaves = []string{"internal/atomicfile", "internal/chromium", "internal/errtext", "internal/fileinfo", "internal/secrets", "internal/suggest", "internal/symlink", "internal/tcpline", "internal/termtext", "internal/timelimit", "internal/toolcatalog", "internal/tracecontext"}
+var leaves = []string{"internal/atomicfile", "internal/chromium", "internal/disk", "internal/errtext", "internal/fileinfo", "internal/secrets", "internal/suggest", "internal/symlink", "internal/tcpline", "internal/termtext", "internal/toolcatalog", "internal/tracecontext"}
 
 // mayImport says, for each package, which of ours it may import besides the
 // leaves. A package below another stands under its entry unless it has one of its
@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"internal/spendlimit": nil,
 	"agentdefs": {
 		"agentdefs/internal/access", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
-		"agentdefs/internal/disk", "agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
+		"agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":   {"session/audit", "session/conversation", "session/gate", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
@@ -100,9 +100,8 @@ var mayImport = map[string][]string{
 	"agentdefs/internal/agentfile":     {"agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling"},
 	"agentdefs/internal/access":        {"agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "permission", "permission/glob"},
 	"agentdefs/internal/definition":    {"agentdefs/internal/access", "agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "internal/spendlimit", "permission", "permission/glob"},
-	"agentdefs/internal/disk":          nil,
-	"agentdefs/internal/scan":          {"agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/disk"},
-	"agentdefs/internal/watch":         {"agentdefs/internal/diag", "agentdefs/internal/disk", "agentdefs/internal/scan"},
+	"agentdefs/internal/scan":          {"agentdefs/internal/diag", "agentdefs/internal/dialect"},
+	"agentdefs/internal/watch":         {"agentdefs/internal/diag", "agentdefs/internal/scan"},
 
 	"internal/soak": {"eventbus", "eventbus/event"}, // a program
 	"docs/examples": nil,                            // programs of others

@@ -13,7 +13,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/agentworker/worker/internal/timelimit"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // Workspace is a repository that a worker serves.
@@ -49,7 +49,7 @@ func Find(opts *Options) (*Workspace, error) {
 	if dir == "" {
 		dir = "."
 	}
-	root, err := timelimit.Do(func() (string, error) { return findRoot(dir) })
+	root, err := disk.Do(func() (string, error) { return findRoot(dir) })
 	if err != nil {
 		return nil, fmt.Errorf("finding the workspace of %s: %w", dir, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
-	"github.com/agentworker/worker/agentdefs/internal/disk"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // Effect says what a change on the disk means for what a scan found.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/agentworker/worker/agentdefs/internal/disk"
+	"github.com/agentworker/worker/internal/disk"
 	"github.com/agentworker/worker/internal/symlink"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
-	"github.com/agentworker/worker/agentdefs/internal/disk"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // Given finds the agent files at paths, files or folders with all that is below

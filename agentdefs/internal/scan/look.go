@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
-	"github.com/agentworker/worker/agentdefs/internal/disk"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // Options says which folders are read beside the workspace's.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
-	"github.com/agentworker/worker/agentdefs/internal/disk"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // Bounds of the search for folders of agent files within a workspace.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
-	"github.com/agentworker/worker/agentdefs/internal/disk"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // Key names a file over several scans: by the index of its folder in

@@ -14,8 +14,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/agentworker/worker/agentdefs/internal/diag"
-	"github.com/agentworker/worker/agentdefs/internal/disk"
 	"github.com/agentworker/worker/agentdefs/internal/scan"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // eventBuffer is how many events wait while files are read; the system's own

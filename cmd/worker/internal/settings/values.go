@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/internal/timelimit"
+	"github.com/agentworker/worker/internal/disk"
 )
 
 // folders is a flag that names folders, one at a time. They are absolute; what
@@ -33,7 +33,7 @@ func (f *folders) Set(path string) error {
 	if err != nil {
 		return err
 	}
-	info, err := timelimit.Do(func() (os.FileInfo, error) { return os.Stat(abs) })
+	info, err := disk.Do(func() (os.FileInfo, error) { return os.Stat(abs) })
 	switch {
 	case err != nil:
 		return fmt.Errorf("the folder can't be read: %w", err)
