@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
@@ -111,31 +110,11 @@ func (h *hub) since(epoch, seen uint64) (u Update, now position, changed <-chan 
 	if h.stop == nil {
 		return u, now, nil
 	}
-	if epoch != h.epoch || seen > h.revision || seen < h.cut {
-		u.Reset, seen = true, 0
+	if epoch != h.epoch {
+		seen = 0
 	}
-	for _, row := range h.rows {
-		if row.Revision > seen {
-			u.Rows = append(u.Rows, row.clone())
-		}
+	if u = h.rows.since(seen); u.Agents > 0 {
+		u.Agents += h.epoch
 	}
-	slices.SortFunc(u.Rows, func(a, b *Row) int { return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
-	if h.asked > seen {
-		cards := make([]Card, 0, len(h.approvals))
-		for _, a := range h.approvals {
-			cards = append(cards, newCard(a))
-		}
-		u.Approvals = &cards
-	}
-	if h.agents > seen {
-		u.Agents = h.epoch + h.agents
-	}
-	return u, position{h.epoch, h.revision}, h.changed
-}
-
-// clone returns a copy that the hub does not change.
-func (r *Row) clone() *Row {
-	c := *r
-	c.open = nil
-	return &c
+	return u, position{h.epoch, h.rows.revision}, h.changed
 }

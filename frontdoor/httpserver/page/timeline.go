@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -94,9 +95,7 @@ func (p *Page) lanes(ctx context.Context, id string) ([]Lane, error) {
 		if len(lanes) == maxLanes {
 			break
 		}
-		row := Row{}
-		row.take(rec)
-		lane := Lane{ID: rec.ID, Agent: rec.Agent, Label: termtext.OneLine(row.Label, maxLabel), Depth: rec.Depth - top.Depth}
+		lane := Lane{ID: rec.ID, Agent: rec.Agent, Label: termtext.OneLine(cmp.Or(rec.Label, rec.Description), maxLabel), Depth: rec.Depth - top.Depth}
 		if lane.Spans, err = p.spans(ctx, rec); err != nil {
 			return nil, err
 		}

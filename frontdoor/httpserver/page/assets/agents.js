@@ -2,7 +2,7 @@
 // files; a task or a conversation to start, and what the rules make of a call.
 
 import { h, keyed, setText } from './dom.js';
-import { go } from './main.js';
+import { go } from './router.js';
 import { get, may, post, start, startTalk } from './api.js';
 import { live, onChange } from './live.js';
 import { move } from './keys.js';
@@ -110,18 +110,18 @@ function options(select, names, first) {
 
 function startPanel(kind, which) {
   const prompt = h('textarea', { name: 'prompt', rows: '3', placeholder: 'What is to be done?', 'aria-label': 'Prompt', required: true });
-  const said = h('p', { class: 'label', role: 'status' });
+  const note = h('p', { class: 'label', role: 'status' });
   const button = h('button', { class: 'good' }, 'Start');
-  const form = h('form', { class: 'start' }, h('div', { class: 'line' }, kind, which), prompt, h('div', {}, button), said);
+  const form = h('form', { class: 'start' }, h('div', { class: 'line' }, kind, which), prompt, h('div', {}, button), note);
   form.addEventListener('submit', async (ev) => {
     ev.preventDefault();
     button.disabled = true;
-    setText(said, '');
+    setText(note, '');
     try {
       const answer = await (kind.value === 'task' ? start : startTalk)(which.value, prompt.value);
       go(`/sessions/${encodeURIComponent(answer.sessionId)}`);
     } catch (e) {
-      setText(said, e.message);
+      setText(note, e.message);
     }
     button.disabled = false;
   });
@@ -148,8 +148,8 @@ const short = (source) => (source ?? '').replace(/^.*[\\/](?=permissions\.jsonc)
 
 // explained shows the values that have a say, the one that decides first.
 function explained(answer, doc) {
-  const said = (doc.values ?? []).filter((v) => v.action !== 'none').sort((a, b) => b.decides - a.decides);
-  const rows = said.flatMap((v) => [
+  const values = (doc.values ?? []).filter((v) => v.action !== 'none').sort((a, b) => b.decides - a.decides);
+  const rows = values.flatMap((v) => [
     h('tr', { class: 'value' }, h('td', {}, h('code', {}, v.tool)), h('td', {}, h('code', {}, v.text)), h('td', { class: v.action }, v.action), h('td', {}, v.decides ? 'decides' : '')),
     ...(v.matches ?? []).map((m) => h('tr', {}, h('td'), h('td', {}, `${m.wins ? '→ ' : ''}${m.tool}: `, h('code', {}, m.pattern)), h('td', { class: m.action }, m.action), h('td', { title: m.source }, short(m.source)))),
   ]);

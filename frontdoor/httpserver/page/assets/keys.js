@@ -1,5 +1,7 @@
 // The keyboard. Letters are keys where nobody types.
 
+import { go } from './router.js';
+
 const typing = (el) => el.closest?.('input, textarea, select, [contenteditable]');
 
 // native says that an element does something by itself when a key is pressed on it.
@@ -15,7 +17,7 @@ export function move(elements, at, step) {
 }
 
 // press does what a key stands for: in a card that is focused, in the view, anywhere.
-export function press(ev, view, go) {
+export function press(ev, view) {
   if (ev.ctrlKey || ev.metaKey || ev.altKey || document.querySelector('dialog[open]')) return;
   if (typing(ev.target)) {
     if (ev.key === 'Escape') ev.target.blur();

@@ -4,6 +4,7 @@ import { h, setText } from './dom.js';
 import { live, connect, onChange } from './live.js';
 import { needs } from './needs.js';
 import { press } from './keys.js';
+import { route } from './router.js';
 import { overview } from './overview.js';
 import { session } from './session.js';
 import { agents } from './agents.js';
@@ -31,28 +32,12 @@ function show() {
   name();
 }
 
-// go shows another address of the page.
-export function go(path) {
-  if (path === location.pathname) return;
-  history.pushState(null, '', path);
-  show();
-  scrollTo(0, 0);
-  main.focus({ preventScroll: true }); // a screen reader reads on there
-}
-
 function name() {
   const n = needs.count;
   document.title = `${n ? `(${n}) ` : ''}${view?.title ? `${view.title} · ` : ''}${workspace}`;
 }
 
-addEventListener('popstate', show);
-addEventListener('click', (ev) => {
-  const a = ev.target.closest?.('a[href^="/"]');
-  if (!a || a.target || a.hasAttribute('download') || ev.defaultPrevented || ev.button || ev.ctrlKey || ev.metaKey || ev.shiftKey) return;
-  ev.preventDefault();
-  go(a.getAttribute('href'));
-});
-addEventListener('keydown', (ev) => press(ev, view, go));
+addEventListener('keydown', (ev) => press(ev, view));
 
 const help = document.getElementById('help');
 document.getElementById('keys').addEventListener('click', () => help.showModal());
@@ -67,5 +52,5 @@ onChange((change) => {
 });
 
 needs.mount(document.getElementById('needs'), name);
-show();
+route(show);
 connect();

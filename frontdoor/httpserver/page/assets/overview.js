@@ -1,7 +1,7 @@
 // All sessions.
 
 import { h } from './dom.js';
-import { go } from './main.js';
+import { go } from './router.js';
 import { live, onChange } from './live.js';
 import { count } from './format.js';
 import { Tree } from './tree.js';

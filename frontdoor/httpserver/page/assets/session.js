@@ -1,7 +1,7 @@
 // One session: where it stands in its tree, what it does and has done.
 
 import { h, setText, setClass } from './dom.js';
-import { go } from './main.js';
+import { go } from './router.js';
 import { live, onChange, path } from './live.js';
 import { age, cost, tokens, state, title, clock } from './format.js';
 import { apply, background, discard, erase, may, say, send, stop, summarise } from './api.js';
@@ -19,12 +19,12 @@ export function session(id) {
   const facts = h('div', { class: 'facts' });
   const problem = h('p', { class: 'problem', hidden: true });
   const stopButton = h('button', { type: 'button', class: 'danger', onclick: () => attempt(stopButton, () => stop(id)) }, 'Stop');
-  const besideButton = h('button', { type: 'button', title: 'Its caller goes on, and is told when it has ended', onclick: () => attempt(besideButton, () => background(id)) }, 'To the background');
-  const applyButton = h('button', { type: 'button', title: 'Its changes are brought to the files of the workspace', onclick: () => attempt(applyButton, async () => told(await apply(id))) }, 'Apply its changes');
-  const discardButton = h('button', { type: 'button', class: 'danger', onclick: () => confirm('Throw away all that it has changed in its worktree?') && attempt(discardButton, async () => told(await discard(id))) }, 'Discard them');
+  const backgroundButton = h('button', { type: 'button', title: 'Its caller goes on, and is told when it has ended', onclick: () => attempt(backgroundButton, () => background(id)) }, 'To the background');
+  const applyButton = h('button', { type: 'button', title: 'Its changes are brought to the files of the workspace', onclick: () => attempt(applyButton, async () => report(await apply(id))) }, 'Apply its changes');
+  const discardButton = h('button', { type: 'button', class: 'danger', onclick: () => confirm('Throw away all that it has changed in its worktree?') && attempt(discardButton, async () => report(await discard(id))) }, 'Discard them');
   const deleteButton = h('button', { type: 'button', class: 'danger', title: 'With its subagents, and all that is stored of them', onclick: () => confirm('Delete this session for good, with its subagents and all that is stored of them?') && attempt(deleteButton, remove) }, 'Delete');
-  const summaryButton = h('button', { type: 'button', title: 'In a few sentences, by one call of a model', onclick: () => attempt(summaryButton, async () => setText(said, (await summarise(id)).text)) }, 'Summary');
-  const said = h('p', { class: 'label', role: 'status' });
+  const summaryButton = h('button', { type: 'button', title: 'In a few sentences, by one call of a model', onclick: () => attempt(summaryButton, async () => setText(note, (await summarise(id)).text)) }, 'Summary');
+  const note = h('p', { class: 'label', role: 'status' });
   const message = h('textarea', { rows: '1', 'aria-label': 'Message to the session' });
   const sendForm = h('form', { class: 'sending' }, message, h('button', {}, 'Send'));
   message.addEventListener('keydown', (ev) => {
@@ -62,21 +62,21 @@ export function session(id) {
     view = make(id);
     panel.replaceChildren(view.element);
   }
-  const error = () => view.firstError?.() || setText(said, 'No call has failed.');
+  const error = () => view.firstError?.() || setText(note, 'No call has failed.');
 
-  // told says what was done with the worktree.
-  function told(done) {
+  // report says what was done with the worktree.
+  function report(done) {
     const conflicts = (done.conflicts ?? []).map((c) => `${c.path} (${c.reason})`).join(', ');
-    setText(said, conflicts ? `Nothing was changed, there are conflicts: ${conflicts}` : [done.status, done.diffstat, done.kept].filter(Boolean).join(': '));
+    setText(note, conflicts ? `Nothing was changed, there are conflicts: ${conflicts}` : [done.status, done.diffstat, done.kept].filter(Boolean).join(': '));
   }
 
   async function attempt(button, action) {
     button.disabled = true;
-    setText(said, '');
+    setText(note, '');
     try {
       await action();
     } catch (e) {
-      setText(said, e.message);
+      setText(note, e.message);
     }
     button.disabled = false;
   }
@@ -95,13 +95,13 @@ export function session(id) {
       const to = talks() ? await say(id, text) : await send(id, text);
       message.value = '';
       if (to.sessionId !== id) go(link(to.sessionId));
-      else setText(said, !talks() || row.doing !== 'idle' ? 'It reads this before its next step.' : '');
+      else setText(note, !talks() || row.doing !== 'idle' ? 'It reads this before its next step.' : '');
     });
   });
   // talks says that the session is a conversation with a person.
   const talks = () => Boolean(row?.agent && !row.parentId);
 
-  const actions = [summaryButton, applyButton, discardButton, deleteButton, besideButton, stopButton];
+  const actions = [summaryButton, applyButton, discardButton, deleteButton, backgroundButton, stopButton];
   const fact = (label, value) => (value ? h('span', {}, `${label} `, h('b', {}, value)) : null);
   let row = null;
 
@@ -124,7 +124,7 @@ export function session(id) {
     setText(pill, now.text);
     setClass(pill, `pill ${now.name}`);
     stopButton.hidden = Boolean(row.endedAt) || !may('run');
-    besideButton.hidden = Boolean(row.endedAt || row.background || !row.parentId) || !may('run');
+    backgroundButton.hidden = Boolean(row.endedAt || row.background || !row.parentId) || !may('run');
     applyButton.hidden = discardButton.hidden = !row.endedAt || !row.worktree || !may('run');
     summaryButton.hidden = !row.endedAt || !row.agent || !may('run');
     deleteButton.hidden = !row.endedAt || !may('owner');
@@ -169,7 +169,7 @@ export function session(id) {
 
   return {
     element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), actions),
-      facts, problem, subagents, tabs, panel, sendForm, said),
+      facts, problem, subagents, tabs, panel, sendForm, note),
     title: 'Session',
     up: () => (row?.parentId ? link(row.parentId) : '/'),
     close() {
