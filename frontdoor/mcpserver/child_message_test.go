@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
-	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/live"
 )
 
 func encode(t *testing.T, ev event.Event) json.RawMessage {
@@ -42,12 +43,12 @@ func TestDescribe(t *testing.T) {
 		{event.SubagentEvent{AgentType: "explore", SessionID: "s", Event: encode(t, event.ContentDelta{})}, ""},
 	}
 	for _, tt := range tests {
-		d := eventbus.Delivery{Raw: encode(t, event.SubagentEvent{AgentType: "aide", SessionID: "s", Event: encode(t, tt.ev)})}
-		around, ev, err := d.Event()
+		e, err := live.Decode("root", encode(t, event.SubagentEvent{AgentType: "aide", SessionID: "s", Event: encode(t, tt.ev)}), time.Time{}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := describe(around, ev)
+		var tree live.Tree
+		got := describe(tree.Apply(e), e.Event)
 		if got != tt.want {
 			t.Errorf("describe(%#v) = %q, want %q", tt.ev, got, tt.want)
 		}

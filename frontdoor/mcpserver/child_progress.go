@@ -9,15 +9,17 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/live"
 )
 
-// maxSaid bounds the messages kept for a slow reader. Older ones are dropped: the
+// maxSaid bounds the messages that are kept for a slow reader. Older ones are dropped: the
 // stream has them, and progress is for people who watch.
 const maxSaid = 64
 
-// progressTracker keeps what the stream of a root session tells of its children,
-// by the child's session id.
+// progressTracker has the progress of the children of a root session, by their session ids.
 type progressTracker struct {
+	tree live.Tree // of the goroutine that calls event
+
 	mu   sync.Mutex
 	byID map[string]*childProgress
 }
@@ -38,51 +40,52 @@ func (t *progressTracker) of(sessionID string) *childProgress {
 	return f
 }
 
-// event takes the next event of the root's stream, and returns the approval that
-// it requires; nil means it requires no approval. It ignores what it can't decode: progress must not fail
-// a call.
+// event adds the next event of the root's stream to the progress of the child that it is of, or
+// below. It returns the approval that the event requires; nil means it requires none. What
+// can't be decoded is ignored: progress must not fail a call.
 func (t *progressTracker) event(d eventbus.Delivery) (f *childProgress, required *event.ToolApprovalRequired) {
-	around, ev, err := d.Event()
-	if err != nil || len(around) == 0 {
+	e, err := live.Decode("", d.Raw, d.Time, d.Seq)
+	if err != nil || len(e.Path) < 2 {
 		return nil, nil
 	}
-	child := around[0]
-	f = t.of(child.SessionID)
-	f.say(describe(around, ev))
-	switch inner := ev.(type) {
-	case event.ToolApprovalRequired:
-		return f, &inner
-	case event.ToolApprovalResolved:
-		f.withdraw(inner.ApprovalID)
+	child := e.Path[1].SessionID
+	f = t.of(child)
+	s := t.tree.Apply(e)
+	if s == nil {
+		return f, nil
 	}
-	if _, over := ev.(event.SessionEnd); over && len(around) == 1 { // the child's last event
-		t.drop(child.SessionID, func(f *childProgress) { f.ended = true })
+	f.say(describe(s, e.Event))
+	switch ev := e.Event.(type) {
+	case event.ToolApprovalRequired:
+		return f, &ev
+	case event.ToolApprovalResolved:
+		f.withdraw(ev.ApprovalID)
+	case event.SessionEnd:
+		if s.ID == child { // its last event
+			for _, below := range t.tree.Below(child) {
+				t.tree.Remove(below.ID)
+			}
+			t.forget(child)
+		}
 	}
 	return f, nil
 }
 
-// forget drops a child's progress once its last event has been seen.
+// forget drops a child's progress at the second call: one comes with its last event, one from
+// its last reader.
 func (t *progressTracker) forget(sessionID string) {
-	t.drop(sessionID, func(f *childProgress) { f.left = true })
-}
-
-// drop marks a child's progress, and drops it once it has both marks.
-func (t *progressTracker) drop(sessionID string, mark func(*childProgress)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f := t.byID[sessionID]
-	if f == nil {
-		return
-	}
-	if mark(f); f.left && f.ended {
-		delete(t.byID, sessionID)
+	if f := t.byID[sessionID]; f != nil {
+		if f.forgets++; f.forgets == 2 {
+			delete(t.byID, sessionID)
+		}
 	}
 }
 
-// childProgress is what the stream tells of one child. Several calls may read it
-// at once.
+// childProgress is the progress of one child. Several calls may read it at once.
 type childProgress struct {
-	left, ended bool // guarded by progressTracker.mu: nobody will read it; nothing more will come
+	forgets int // calls of forget; guarded by progressTracker.mu
 
 	mu        sync.Mutex
 	said      []string // the newest last
@@ -146,25 +149,23 @@ func (f *childProgress) ask(q *question) {
 
 // withdraw ends the question with that id, if there is one.
 func (f *childProgress) withdraw(id string) {
-	f.change(func() {
-		f.questions = slices.DeleteFunc(f.questions, func(q *question) bool {
-			if q.id != id {
-				return false
-			}
-			close(q.over)
-			return true
-		})
-		for _, other := range f.also {
-			other.lose(id)
-		}
-	})
+	if q := f.remove(id); q != nil {
+		close(q.over)
+	}
 }
 
-// lose is withdraw for a joined progress, whose question belongs to another one.
-func (f *childProgress) lose(id string) {
+// remove removes a question, also from the joined progress, and returns it.
+func (f *childProgress) remove(id string) (q *question) {
 	f.change(func() {
-		f.questions = slices.DeleteFunc(f.questions, func(q *question) bool { return q.id == id })
+		if i := slices.IndexFunc(f.questions, func(q *question) bool { return q.id == id }); i >= 0 {
+			q = f.questions[i]
+			f.questions = slices.Delete(f.questions, i, i+1)
+		}
+		for _, other := range f.also {
+			other.remove(id)
+		}
 	})
+	return q
 }
 
 // join returns the progress of several children as one. It begins with what each
@@ -202,33 +203,35 @@ func (f *childProgress) change(do func()) {
 // maxMessage bounds a progress message, in characters: hosts give it one line.
 const maxMessage = 120
 
-// describe tells in a few words what an agent does now, below the agents that have
-// called it, or "" if the event is not worth a message.
-func describe(around []event.SubagentEvent, ev event.Event) string {
+// describe says what an event has changed of what a session does, below the agents that have
+// called it. It is empty where that is not worth a message.
+func describe(s *live.Session, ev event.Event) string {
 	what := ""
-	switch ev := ev.(type) {
+	switch ev.(type) {
 	case event.StatusChange:
 		switch {
-		case ev.Retry != nil:
-			what = ev.Retry.Summary()
-		case ev.Status == event.StatusQueued:
+		case s.Retry != nil:
+			what = s.Retry.Summary()
+		case s.Activity == event.StatusQueued:
 			what = "queued"
-		case ev.Status == event.StatusStreaming:
+		case s.Activity == event.StatusStreaming:
 			what = "thinking"
 		}
 	case event.ToolCallStart:
-		what = fmt.Sprintf("step %d: %s", ev.Step, ev.Summary())
+		call := s.Calls[len(s.Calls)-1]
+		what = fmt.Sprintf("step %d: %s", call.Step, call.Summary)
 	case event.ToolApprovalRequired:
-		what = fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary())
+		q := s.Questions[len(s.Questions)-1]
+		what = fmt.Sprintf("waits for 'worker approvals approve %s': %s", q.ApprovalID, q.Summary())
 	case event.Error:
-		what = "error: " + ev.Message
+		what = "error: " + s.Error
 	}
 	if what == "" {
 		return ""
 	}
 	var agents []string
-	for _, envelope := range around {
-		agents = append(agents, envelope.AgentType)
+	for _, hop := range s.Path[1:] {
+		agents = append(agents, hop.AgentType)
 	}
 	return termtext.OneLine(strings.Join(agents, " > ")+": "+what, maxMessage)
 }
