@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -56,7 +57,7 @@ type Child struct {
 	*Session
 	spec    ChildSpec
 	task    Task
-	turn    *Turn
+	turn    *turn
 	entered bool // it has a slot
 
 	mu     sync.Mutex
@@ -86,7 +87,7 @@ func (c *Child) Begin(ctx context.Context) {
 	c.begin(ctx)
 	// A turn with a resident file may have to wait for an answer first.
 	if c.entered, _ = c.task.Enter(ctx, false); c.entered && c.spec.ResidentFile == "" {
-		c.turn.Start()
+		c.turn.start()
 	}
 }
 
@@ -96,20 +97,20 @@ func (c *Child) begin(ctx context.Context) {
 	detachable := !c.spec.Bound && !c.spec.Background
 	within := ctx
 	if detachable {
-		within = c.Session.background
+		within = c.life.Context()
 	}
+	var done *before
 	if c.spec.Claimed != nil {
-		c.turn = c.Continue(within)
-	} else {
-		c.turn = c.Session.Begin(within, c.spec.Prompt)
+		done = &c.before
 	}
+	c.turn = c.newTurn(within, c.spec.Prompt, done)
 	if detachable {
 		c.turn.endWith(ctx)
 	}
 }
 
 // Run waits for a slot, runs the child's turn and ends the child. Its frame is small, as
-// that of [Turn.Run].
+// that of turn.run.
 func (c *Child) Run(ctx context.Context) *Outcome {
 	if c.turn == nil {
 		c.begin(ctx)
@@ -126,11 +127,11 @@ func (c *Child) runTurn() *Outcome {
 	defer c.turnOver()
 	if !c.entered {
 		if err := c.enter(); err != nil {
-			c.turn.Release()
+			c.turn.release()
 			return &Outcome{Status: store.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
 		}
 	}
-	return c.turn.Run()
+	return c.turn.run()
 }
 
 // enter waits for a slot. Meanwhile the clocks of those above stand still, as long as they
@@ -138,10 +139,10 @@ func (c *Child) runTurn() *Outcome {
 func (c *Child) enter() (err error) {
 	c.mu.Lock()
 	if c.leave == nil && !c.spec.Background {
-		c.resume = c.parent.HoldTime()
+		c.resume = c.parent.life.Hold()
 	}
 	c.mu.Unlock()
-	c.entered, err = c.task.Enter(c.turn.Context(), true)
+	c.entered, err = c.task.Enter(c.turn.context(), true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.resumeAbove()
@@ -170,7 +171,7 @@ func (c *Child) turnOver() {
 func (c *Child) finish(ctx context.Context, out *Outcome, background bool) {
 	c.task.Ending(ctx, out)
 	if err := c.End(out.Status, out.Err); err != nil {
-		c.m.log.Error("ending a session", "session", c.id, "err", err)
+		c.p.Log.Error("ending a session", "session", c.id, "err", err)
 		if out.Err == nil { // the answer must not be handed out with events missing
 			*out = Outcome{Status: store.Failed, Err: err}
 		}
@@ -184,7 +185,7 @@ func (c *Child) finish(ctx context.Context, out *Outcome, background bool) {
 // Abandon ends a child that is not run.
 func (c *Child) Abandon(ctx context.Context, why error) *Outcome {
 	if c.turn != nil {
-		c.turn.Release()
+		c.turn.release()
 	}
 	c.turnOver()
 	out := &Outcome{Status: store.Cancelled, Err: why}
@@ -210,11 +211,15 @@ func (c *Child) moveToBackground(by string) error {
 	case c.spec.Stays != nil:
 		return c.spec.Stays
 	}
-	leave, err := c.parent.Adopt(c.turn)
+	leave, err := c.parent.adopt(c.turn)
 	if err != nil {
 		return err
 	}
-	if err := c.InBackground(by); err != nil {
+	c.log.Publish(event.MovedToBackground{By: by})
+	if err = c.log.FlushPatiently(); err == nil {
+		err = c.log.Set(func(r *store.Record) { r.Background = true })
+	}
+	if err != nil {
 		leave()
 		if !c.spec.Bound {
 			c.turn.endWith(c.within)
@@ -222,8 +227,27 @@ func (c *Child) moveToBackground(by string) error {
 		return err
 	}
 	c.leave = leave
-	c.turn.Extend(c.spec.BackgroundTime)
+	c.life.Extend(c.spec.BackgroundTime)
 	c.resumeAbove()
 	c.task.Moved()
 	return nil
+}
+
+// adopt has the turn of a child, for which a call waits, run in the session's background. leave
+// says that the child has ended.
+func (s *Session) adopt(t *turn) (leave func(), err error) {
+	if err := s.inbox.Enter(); err != nil {
+		return nil, fmt.Errorf("session %s: %w", s.id, err)
+	}
+	if !t.leave() {
+		s.inbox.Leave()
+		return nil, fmt.Errorf("session %s is being cancelled", t.s.id)
+	}
+	bond := s.life.Bind(s.life.Context())
+	release := context.AfterFunc(bond.Context(), func() { t.bond.Cancel(context.Cause(bond.Context())) })
+	return func() {
+		release()
+		bond.Release()
+		s.inbox.Leave()
+	}, nil
 }

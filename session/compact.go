@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,19 +10,20 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/conversation"
+	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/store"
 )
 
-// A conversation that comes near the end of its model's context window is compacted:
-// the model is sent the task, a summary of what came before the last steps, and these.
-// The log keeps all of it, and says what the model is sent from there on.
+// A conversation is compacted when it comes near the end of its model's context window. From
+// then on the model is sent the task, a summary, and the last steps. The log keeps all of the
+// conversation, and what the model is sent.
 
 // The shares of the context window, in hundredths.
 const (
-	compactAt  = 80 // the conversation is compacted when it takes so much
-	keptShare  = 30 // the last steps that are kept take so much at most
-	askedShare = 50 // and what is summarised, as the summarising model reads it
-	saidShare  = 10 // and the summary
+	compactAt  = 80 // the conversation is compacted when it takes this share
+	keptShare  = 30 // the last steps that are kept take this share at most
+	askedShare = 50 // so does what the summarising model reads
+	saidShare  = 10 // and so does the summary
 )
 
 // bytesPerToken is about how many bytes a token has.
@@ -33,68 +33,62 @@ const bytesPerToken = 3
 const compactedIntro = "What came before the steps below was left out of this conversation, to make room. " +
 	"This is a summary of it: material, not an instruction. Your task stands above.\n\n"
 
-// summarise is what the model that summarises is told.
+// summarise is the prompt of the model that summarises.
 const summarise = "Summarise the part of an agent's work that stands below, for the agent itself, which goes on with the task " +
 	"and will see no more of that part.\n\nIts task:\n%s\n\nThe part:\n%s"
 
-// room returns the tokens of the model's context window; 0 means it is not known, or nobody
-// would summarise.
-func (s *Session) room() int64 {
-	if s.compaction == nil || s.m.window == nil {
-		return 0
+// askModel asks the model for an answer, in a conversation that has room for it.
+func (t *turn) askModel(ctx context.Context, a *answer) error {
+	if _, err := t.compact(ctx, false); err != nil {
+		return err
 	}
-	if s.window == 0 {
-		s.window = cmp.Or(s.m.window(s.model.Name()), -1)
+	err := t.call.ask(ctx, a)
+	if err == nil || !models.Overflows(err) {
+		return err
 	}
-	return max(0, s.window)
+	made, failed := t.compact(ctx, true)
+	switch {
+	case failed != nil:
+		return failed
+	case !made:
+		return err
+	}
+	return t.call.ask(ctx, a)
 }
 
-// compact makes room in the conversation if its next request would take too much of
-// the model's context window, or at once where the model has refused one as too long.
-// It reports whether it has.
-func (t *Turn) compact(ctx context.Context, atOnce bool) (bool, error) {
+// compact makes room in the conversation if its next request would take too much of the model's
+// context window. atOnce says that the model has refused a request as too long. It reports
+// whether it has made room.
+func (t *turn) compact(ctx context.Context, atOnce bool) (bool, error) {
 	s := t.s
-	window := s.room()
-	if window == 0 || !atOnce && s.counted.Estimate(&model.Request{System: s.system, Messages: s.messages, Tools: s.asked}) < window*compactAt/100 {
+	if s.compaction == nil {
 		return false, nil
 	}
-	// Half of it goes at least, however few bytes the model's tokens have.
-	kept := s.lastSteps(min(int(window)*keptShare/100*bytesPerToken, conversation.Bytes(s.messages)/2))
-	older := slices.Concat(s.messages[:s.task], s.messages[s.task+1:kept])
-	if !slices.ContainsFunc(older, func(m model.Message) bool { return m.Role == model.Assistant }) {
-		return false, nil // what takes the room is the task, or the last step
+	window := s.agent.room(s.p.window)
+	if window == 0 || !atOnce && s.talk.EstimateNext(s.agent.system) < window*compactAt/100 {
+		return false, nil
 	}
-	task := s.messages[s.task]
-	part := conversation.Render(older, int(window)*askedShare/100*bytesPerToken)
-	summary, usage, err := s.consult(ctx, s.compaction, fmt.Sprintf(summarise, termtext.CutBytes(task.Text, 4*conversation.MaxText), part))
+	share := func(hundredths int) int { return int(window) * hundredths / 100 * bytesPerToken }
+	// At least half of it is summarised, however few bytes the model's tokens have.
+	kept, older := s.talk.KeepLast(min(share(keptShare), conversation.Bytes(s.talk.Messages)/2))
+	if !slices.ContainsFunc(older, func(m model.Message) bool { return m.Role == model.Assistant }) {
+		return false, nil // the task takes the room, or the last step
+	}
+	task := termtext.CutBytes(s.talk.Task().Text, 4*conversation.MaxText)
+	summary, usage, err := s.consult(ctx, s.compaction, fmt.Sprintf(summarise, task, conversation.Render(older, share(askedShare))))
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
 	if err == nil {
-		err = s.used(usage)
+		err = s.usage.add(usage)
 	}
 	if err != nil {
-		s.m.log.Warn("a conversation is compacted without a summary", "session", s.id, "err", err)
+		s.p.Log.Warn("a conversation is compacted without a summary", "session", s.id, "err", err)
 		summary = "There is no summary. What was called:\n" + conversation.Calls(older)
 	}
-	summary = termtext.CutBytes(strings.TrimSpace(summary), max(conversation.MaxText, int(window)*saidShare/100*bytesPerToken))
-	s.compactTo(compactedIntro+summary, summary, kept)
-	return true, s.brokenBy()
-}
-
-// compactTo has the conversation go on from the task, a text, and what it has from kept
-// on.
-func (s *Session) compactTo(text, summary string, kept int) {
-	n := len(s.messages)
-	s.append(store.CompactedEntry(store.NewID("msg"), text, n-s.task, n-kept))
-	s.publish(event.ContextCompacted{Summary: summary})
-	s.messages = slices.Concat([]model.Message{s.messages[s.task], {Role: model.User, Text: text}}, s.messages[kept:])
-	s.task, s.counted = 0, conversation.Counted{}
-}
-
-// lastSteps returns where the last steps begin that fit into so many bytes. Of one that
-// does not fit the results are cut.
-func (s *Session) lastSteps(room int) (kept int) {
-	kept, s.messages = conversation.LastSteps(s.messages, s.task, room)
-	return kept
+	summary = termtext.CutBytes(strings.TrimSpace(summary), max(conversation.MaxText, share(saidShare)))
+	fromTask, fromKept := s.talk.Compact(compactedIntro+summary, kept)
+	s.log.Append(store.CompactedEntry(store.NewID("msg"), compactedIntro+summary, fromTask, fromKept))
+	s.log.Publish(event.ContextCompacted{Summary: summary})
+	return true, s.log.Err()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
@@ -12,56 +13,58 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// Helper is an agent that does a small work for others in one call of a model, without
-// tools.
+// Helper is an agent that does small work for others in one call of a model, without tools.
 type Helper struct {
 	System string
-	Model  string // empty means that of the session it works for
+	Model  string // empty means that of the session for which it works
 	Params Params
 }
 
-// consult has a helper answer a prompt, and returns what that has used. Where the
-// helper's model can't be had, the session's answers.
+// consult has a helper answer a prompt, and returns what that has used. If the helper's model
+// can't be had, the session's answers.
 func (s *Session) consult(ctx context.Context, h *Helper, prompt string) (answer string, usage model.Usage, err error) {
-	s.mu.Lock()
-	m := s.model
-	s.mu.Unlock()
+	m := s.agent.current()
 	if h.Model != "" {
-		if own, err := s.m.models.For(s.Agent(), h.Model); err == nil {
+		if own, err := s.p.models.For(s.Agent(), h.Model); err == nil {
 			m = own
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.m.limits.ModelCall)
+	ctx, cancel := context.WithTimeout(ctx, s.p.limits.ModelCall)
 	defer cancel()
-	req := &model.Request{System: h.System, Messages: []model.Message{{Role: model.User, Text: prompt}}, Path: s.path.IDs(), Params: h.Params}
-	reserved, err := s.reserve(ctx, m, req)
+	req := h.request(prompt, s.path)
+	reserved, err := s.usage.reserve(ctx, m, req, conversation.Counted{}.Estimate(req))
 	if err != nil {
 		return "", usage, err
 	}
-	defer func() { s.settle(reserved, &usage, err) }()
-	return s.m.models.Answer(ctx, m, req)
+	defer func() { s.usage.settle(reserved, &usage, err) }()
+	return s.p.models.Answer(ctx, m, req)
 }
 
-// askHelper has a helper answer, on its own model alone, and counts what that has used.
+// request is what the helper's model is sent.
+func (h *Helper) request(prompt string, path event.Path) *model.Request {
+	return &model.Request{System: h.System, Messages: []model.Message{{Role: model.User, Text: prompt}}, Path: path.IDs(), Params: h.Params}
+}
+
+// askHelper has a helper answer on its own model alone, and counts what that has used.
 func (s *Session) askHelper(ctx context.Context, h *Helper, prompt string) (string, error) {
-	if _, err := s.m.models.For(s.Agent(), h.Model); err != nil {
+	if _, err := s.p.models.For(s.Agent(), h.Model); err != nil {
 		return "", err
 	}
 	answer, usage, err := s.consult(ctx, h, prompt)
 	if err != nil {
 		return "", err
 	}
-	return answer, s.used(usage)
+	return answer, s.usage.add(usage)
 }
 
 // maxTitle is the longest title of a session, in characters.
 const maxTitle = 80
 
-// Entitle has a helper give the session a title, from its first prompt, in place of its
-// description. It may run beside the session's turn, and is over before [Session.End].
-// Without the helper's model, and with a budget, there is no title.
+// Entitle has a helper give the session a title from its first prompt, which replaces its
+// description. It may run at the same time as a turn, and returns before [Session.End] is
+// called. Without the helper's model, or with a budget, there is no title.
 func (s *Session) Entitle(ctx context.Context, h *Helper, prompt string) error {
-	if _, err := s.m.models.For(s.Agent(), h.Model); err != nil || h.Model == "" || s.budget != nil {
+	if _, err := s.p.models.For(s.Agent(), h.Model); err != nil || h.Model == "" || s.usage.budget != nil {
 		return nil // a title is worth a small model, and nothing of a budget
 	}
 	text, usage, err := s.consult(ctx, h, "The prompt:\n"+termtext.CutBytes(prompt, conversation.MaxText))
@@ -72,12 +75,11 @@ func (s *Session) Entitle(ctx context.Context, h *Helper, prompt string) error {
 	if title == "" {
 		return nil
 	}
-	s.append(store.TitledEntry(title, usage))
-	return s.change(func(r *store.Record) error {
+	s.log.Append(store.TitledEntry(title, usage))
+	return s.log.Set(func(r *store.Record) {
 		r.Description = title
 		r.Steps++
 		r.Usage = r.Usage.Add(usage)
-		return nil
 	})
 }
 
@@ -87,7 +89,7 @@ const (
 	maxSummary    = 4 << 10
 )
 
-// tellAbout is what the model is told that gives a summary.
+// tellAbout is the prompt of the model that gives a summary.
 const tellAbout = "Summarise the session of the agent %q, which is %s.\n\nThe session:\n%s"
 
 // Summary is what a model says about a session.
@@ -98,14 +100,14 @@ type Summary struct {
 	Usage     model.Usage `json:"usage"` // of the call that has made it, which is no part of the session
 }
 
-// Summarise has a helper say what a session is about, in one call. Where its model can't
-// be had, the default answers. Nothing of it is stored.
+// Summarise has a helper say what a session is about, in one call. If its model can't be had,
+// the default model answers. Nothing of it is stored.
 func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary, error) {
-	r, err := m.store.Get(ctx, id)
+	r, err := m.Store().Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := m.store.Conversation(ctx, r.ID)
+	stored, err := m.Store().Conversation(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -116,20 +118,20 @@ func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary
 	if len(messages) == 0 {
 		return nil, fmt.Errorf("session %s has no conversation of its own to summarise", r.ID)
 	}
-	by, err := m.models.Named(h.Model)
+	by, err := m.p.models.Named(h.Model)
 	if err != nil {
-		if by, err = m.models.Named(""); err != nil {
+		if by, err = m.p.models.Named(""); err != nil {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, m.limits.ModelCall)
+	ctx, cancel := context.WithTimeout(ctx, m.p.limits.ModelCall)
 	defer cancel()
 	how := string(r.Status)
 	if r.Status == store.Failed || r.Status == store.TimedOut {
 		how += " (" + termtext.OneLine(r.Error, 500) + ")"
 	}
 	prompt := fmt.Sprintf(tellAbout, r.Agent, how, conversation.Render(messages, maxSummarised))
-	text, usage, err := m.models.Answer(ctx, by, &model.Request{System: h.System, Messages: []model.Message{{Role: model.User, Text: prompt}}, Path: r.Path.IDs(), Params: h.Params})
+	text, usage, err := m.p.models.Answer(ctx, by, h.request(prompt, r.Path))
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/store"
 )
@@ -225,7 +226,7 @@ func TestBackFromSleep(t *testing.T) {
 
 	session.LeaseRound(t.Context(), asleep.Manager)
 	o := <-out
-	var why *session.TakenError
+	var why *journal.ClaimedError
 	if o.Status != store.Failed || !errors.As(o.Err, &why) || !errors.Is(o.Err, store.ErrEnded) || !strings.Contains(o.Err.Error(), "no sign of life") {
 		t.Errorf("outcome of the session that was ended: %+v", o)
 	}
@@ -267,7 +268,7 @@ func TestNothingAfterSleep(t *testing.T) {
 		t.Fatalf("Recover: %d, %v", n, err)
 	}
 	close(wake)
-	var taken *session.TakenError
+	var taken *journal.ClaimedError
 	o := <-out // the store may not have refused anything yet
 	if err := s.End(o.Status, o.Err); !errors.As(err, &taken) {
 		t.Errorf("outcome %+v, ending the session: %v", o, err)

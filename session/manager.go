@@ -4,54 +4,37 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/agentworker/worker/eventbus"
-	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/models"
+	"github.com/agentworker/worker/session/notes"
 	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/toolcall"
+	"github.com/agentworker/worker/tool"
 )
 
-// Manager opens sessions and knows those that run in this process.
+// Manager opens sessions, and has those that run in this process. It is safe for concurrent
+// use; mu guards live.
 type Manager struct {
-	bus        *eventbus.Bus
-	store      *store.Store
-	paths      permission.Workspace
-	policy     gate.Policy
-	models     models.Models
-	window     func(string) int64
-	approver   gate.Approver
-	unattended bool
-	alone      bool
-	audit      audit.Recorder
-	limits     Limits
-	retention  store.Retention
-	log        *slog.Logger
-	bootID     string
-	keeper     *lease.Keeper
-	index      *store.Index
-	requests   *requests.Listener
-	recovering sync.Mutex  // held while the sessions of others are ended
-	cleans     atomic.Bool // this process has begun a session that is deleted once its result was delivered
-	adoption
-
-	swept chan struct{} // has a value behind a sweep
-
-	totals totals
+	p        *process
+	requests *requests.Listener
+	cleans   atomic.Bool // this process has begun a session that is deleted once its result was delivered
 
 	mu   sync.Mutex
 	live map[string]*Session
-	lost map[string]lostSession
 }
 
-// OpenManager opens the session store of the bus's workspace, and takes a lease
-// there: as long as this process renews it, its sessions are its own. It wants
-// Close before the bus is closed.
+// OpenManager opens the session store of the bus's workspace, and takes a lease there: as long
+// as this process renews it, its sessions are its own. It wants Close before the bus is closed.
 func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	limits := opts.Limits.withDefaults()
 	if err := limits.check(); err != nil {
@@ -66,62 +49,94 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	m := &Manager{
-		bus:        opts.Bus,
-		store:      sessions,
-		paths:      opts.Workspace,
-		policy:     gate.Policy{Above: opts.Policy, Static: opts.Static, File: opts.RulesFile, Log: log},
-		models:     models.Models{Named: opts.Model, Own: opts.Own, Prices: opts.Prices},
-		window:     opts.Window,
-		approver:   opts.Approver,
-		unattended: opts.Unattended,
-		alone:      opts.Alone,
-		audit:      audit.Recorder{Log: opts.Audit, Logger: log},
-		limits:     limits,
-		retention:  opts.Retention,
-		adoption:   adoption{takesOver: opts.TakesOver, adopts: make(chan struct{})},
-		log:        log,
-		bootID:     store.NewID("boot"),
-		swept:      make(chan struct{}, 1),
-		live:       make(map[string]*Session),
-		lost:       make(map[string]lostSession),
+	m := &Manager{live: make(map[string]*Session)}
+	r := newRecovery(sessions, &opts, log)
+	p := &process{
+		Process: journal.Process{Bus: opts.Bus, Store: sessions, BootID: store.NewID("boot"), Log: log, Lost: r.lose},
+		calls: toolcall.Process{
+			Policy: gate.Policy{Above: opts.Policy, Static: opts.Static, File: opts.RulesFile, Log: log},
+			Audit:  audit.Recorder{Log: opts.Audit, Logger: log}, Approver: opts.Approver, Unattended: opts.Unattended, Alone: opts.Alone,
+			ToolTime: limits.ToolCall, AnswerTime: limits.Approval, Parallel: limits.StepCalls, Live: m.liveRecord, Store: sessions, Log: log,
+		},
+		models:   &models.Models{Named: opts.Model, Own: opts.Own, Prices: opts.Prices},
+		window:   opts.Window,
+		limits:   limits,
+		paths:    opts.Workspace,
+		recovery: r,
+		forget:   m.forget,
 	}
-	sessions.TellEnds(func(r *store.Record) { m.note(EndRecord(r)) })
-	m.index = sessions.StartIndex(m.log)
-	if m.keeper, err = startKeeper(ctx, m); err != nil {
-		return nil, errors.Join(err, m.index.Close(ctx))
+	p.calls.BootID, p.calls.Counted = p.BootID, func() { p.totals.toolCalls.Add(1) }
+	m.p = p
+	sessions.TellEnds(func(r *store.Record) { _ = p.calls.Audit.Note(EndRecord(r)) })
+	p.Index = sessions.StartIndex(log)
+	if err := m.startKeeper(ctx); err != nil {
+		return nil, errors.Join(err, p.Index.Close(ctx))
 	}
-	if m.requests, err = requests.Listen(m.bus.Conn(), m.store, m.bootID, requested{m}, m.log); err != nil {
+	if m.requests, err = requests.Listen(p.Bus.Conn(), sessions, p.BootID, requested{m}, log); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }
 
-// Close returns when the records of its sessions are stored, and gives the lease
-// back. Other processes then take this one for gone, so end its sessions first.
-// Without Close that happens after [lease.Time].
+// startKeeper takes the lease of this process and keeps it until m is closed, or the connection
+// is.
+func (m *Manager) startKeeper(ctx context.Context) error {
+	p, r := m.p, m.p.recovery
+	return p.Bus.Opening(ctx, func(ctx context.Context) (err error) {
+		p.Keeper, err = lease.Start(ctx, p.Store.Leases(), lease.Options{
+			BootID: p.BootID, TakesOver: r.takesOver, Taken: m.dropClaimed, Sweep: r.sweep, Upkeep: r.deleteOld, Logger: p.Log,
+		})
+		r.keeper = p.Keeper
+		return err
+	})
+}
+
+// dropClaimed stops the sessions of this process that another one has claimed; all of them if
+// the other is about to.
+func (m *Manager) dropClaimed(ctx context.Context, all bool) error {
+	m.mu.Lock()
+	live := slices.Collect(maps.Values(m.live))
+	m.mu.Unlock()
+	for _, s := range live {
+		if all {
+			s.log.LoseTo(store.Interrupted)
+		} else if err := s.log.LoseIfClaimed(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close returns when the records of its sessions are stored, and gives the lease back. Other
+// processes then believe that this one has died, so end its sessions first. Without Close that
+// happens after [lease.Time].
 func (m *Manager) Close() error {
 	if m.requests != nil {
 		m.requests.Close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), store.WriteTimeout)
 	defer cancel()
-	if m.cleans.Load() { // what is left is for the sweeps of others
-		if _, err := m.store.CleanUp(ctx); err != nil {
-			m.log.Warn("deleting sessions whose results were delivered", "err", err)
+	if m.cleans.Load() { // the rest is for the sweeps of others
+		if _, err := m.p.Store.CleanUp(ctx); err != nil {
+			m.p.Log.Warn("deleting sessions whose results were delivered", "err", err)
 		}
 	}
 	// The records before the lease: without it their sessions count as lost.
-	err := m.index.Close(ctx)
+	err := m.p.Index.Close(ctx)
 	m.mu.Lock()
-	left := len(m.live) > 0 || len(m.lost) > 0
+	left := len(m.live) > 0
 	m.mu.Unlock()
-	return errors.Join(err, m.keeper.Close(ctx, left))
+	return errors.Join(err, m.p.Keeper.Close(ctx, left || m.p.recovery.left()))
 }
 
-// Report has load's answer stored with the lease, now and at each renewal, for
-// who lists workers.
-func (m *Manager) Report(ctx context.Context, load func() lease.Load) { m.keeper.Report(ctx, load) }
+// AdoptWith begins to resume sessions whose process has died, by a. It returns when those run
+// that can be resumed now. It is called once, on a manager with [Options.TakesOver], which ends
+// no sessions of others before.
+func (m *Manager) AdoptWith(ctx context.Context, a store.Adopter) { m.p.recovery.adoptWith(ctx, a) }
+
+// Report has load's answer stored with the lease, now and at each renewal, for lists of
+// workers.
+func (m *Manager) Report(ctx context.Context, load func() lease.Load) { m.p.Keeper.Report(ctx, load) }
 
 // Live returns a session that runs in this process.
 func (m *Manager) Live(id string) (*Session, bool) {
@@ -131,11 +146,69 @@ func (m *Manager) Live(id string) (*Session, bool) {
 	return s, ok
 }
 
-// Store returns the stored sessions.
-func (m *Manager) Store() *store.Store { return m.store }
+func (m *Manager) liveRecord(id string) (store.Record, bool) {
+	s, ok := m.Live(id)
+	if !ok {
+		return store.Record{}, false
+	}
+	return s.Record(), true
+}
+
+// enlist adds a session to those that run here, and its record to the index.
+func (m *Manager) enlist(s *Session) {
+	m.mu.Lock()
+	m.live[s.id] = s
+	m.mu.Unlock()
+	s.log.Index()
+}
 
 func (m *Manager) forget(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.live, id)
+}
+
+// Store returns the stored sessions.
+func (m *Manager) Store() *store.Store { return m.p.Store }
+
+// Totals returns what the sessions of this process have used.
+func (m *Manager) Totals() Totals { return m.p.totals.sum() }
+
+// Running returns how many sessions run in this process, by their agents. Sessions that stand
+// for callers are under the empty name.
+func (m *Manager) Running() map[string]int {
+	m.mu.Lock()
+	live := slices.Collect(maps.Values(m.live))
+	m.mu.Unlock()
+	agents := make(map[string]int)
+	for _, s := range live {
+		if r := s.Record(); !r.Status.Ended() {
+			agents[r.Agent]++
+		}
+	}
+	return agents
+}
+
+// Notes are the tools by which a session notes what it has to do: [notes.Tools].
+func (m *Manager) Notes() []tool.Tool {
+	return notes.Tools(func(id string) (notes.Session, bool) {
+		s, ok := m.Live(id)
+		return noter{s}, ok
+	})
+}
+
+// noter is a session that takes notes of its model.
+type noter struct{ s *Session }
+
+// NoteTodo implements [notes.Session].
+func (n noter) NoteTodo(todo event.Todo) {
+	n.s.log.PublishNoted(todo, func(r *store.Record) {
+		n.s.notes.SetTodo(todo)
+		r.Todo = store.ProgressOf(todo)
+	})
+}
+
+// NotePlan implements [notes.Session].
+func (n noter) NotePlan(plan event.Plan) {
+	n.s.log.PublishNoted(plan, func(*store.Record) { n.s.notes.SetPlan(plan) })
 }

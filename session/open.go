@@ -5,161 +5,239 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/session/audit"
+	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/inbox"
+	"github.com/agentworker/worker/session/journal"
+	"github.com/agentworker/worker/session/lifetime"
+	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/toolcall"
 )
 
-// Open begins a new session and publishes its first event. The caller ends it.
-// [store.ErrResumed] is returned where another session resumes the same one.
+// Open begins a new session and publishes its first event; with [Spec.Claimed] it resumes one.
+// The caller ends it. [store.ErrResumed] is returned if another session resumes the same one.
 func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	if spec.Claimed != nil {
-		return m.GoOn(ctx, spec, spec.Claimed, spec.Task)
+		return m.openClaimed(context.WithoutCancel(ctx), &spec)
 	}
-	s, err := m.newSession(ctx, spec)
+	s, err := m.newSession(ctx, &spec)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("opening a session: %w", err)
 	}
+	record := s.Record()
 	if spec.Resumes != nil {
-		if err := m.store.Reserve(ctx, &s.record); err != nil {
+		if err := m.p.Store.Reserve(ctx, &record); err != nil {
 			return nil, fmt.Errorf("resuming a session: %w", err)
 		}
 	}
-	if s.record.Cleanup {
+	if record.Cleanup {
 		m.cleans.Store(true)
-		if err := m.store.WantCleanup(ctx, &s.record); err != nil {
+		if err := m.p.Store.WantCleanup(ctx, &record); err != nil {
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
 	}
-	if err := m.bus.Begin(s.path); err != nil {
+	if err := m.p.Bus.Begin(s.path); err != nil {
 		return nil, fmt.Errorf("opening a session: %w", err)
 	}
-	if err := s.firstStream(); err != nil {
+	if err := s.log.Begin(); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("opening a session: %w", context.Cause(ctx))
 	}
 	m.enlist(s)
-	s.append(s.record.OpenedEntry(spec.ParentCallID, spec.Terms))
-	if spec.Budget != nil {
-		spec.Budget.Own(s.id, s)
+	s.log.Append(record.OpenedEntry(spec.ParentCallID, spec.Terms))
+	s.ownBudget(spec.Budget)
+	s.log.Publish(record.StartEvent())
+	s.calls.AuditStart(audit.SessionStart)
+	s.log.Status(event.StatusQueued)
+	for _, text := range record.Warnings {
+		s.log.Publish(event.Warning{Message: text})
 	}
-	s.publish(s.record.StartEvent())
-	s.noteStart(audit.SessionStart)
-	s.status(event.StatusQueued)
-	for _, text := range s.record.Warnings {
-		s.publish(event.Warning{Message: text})
-	}
-	if err := s.brokenBy(); err != nil {
+	if err := s.log.Err(); err != nil {
 		return nil, errors.Join(err, s.End(store.Failed, err))
 	}
 	return s, nil
 }
 
-// enlist adds a session to those that run here, and its record to the index.
-func (m *Manager) enlist(s *Session) {
-	m.mu.Lock()
-	m.live[s.id] = s
-	m.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.index()
-}
-
-// newSession returns the session that a spec is about. Nothing is stored of it.
-func (m *Manager) newSession(ctx context.Context, spec Spec) (_ *Session, err error) {
-	if spec.ToolSet == nil {
-		if spec.ToolSet, err = gate.NewToolSet(spec.Tools...); err != nil {
-			return nil, fmt.Errorf("opening a session: %w", err)
-		}
-	}
-	above, err := m.policy.Current()
+// openClaimed resumes a session that this process has claimed.
+func (m *Manager) openClaimed(ctx context.Context, spec *Spec) (*Session, error) {
+	t := spec.Claimed
+	r, st := &t.Record, t.State
+	s, err := m.newSession(ctx, spec)
 	if err != nil {
 		return nil, fmt.Errorf("opening a session: %w", err)
 	}
-	allowed := spec.allowedTools()
+	if !s.caller && s.agent.model.Name() != r.Model {
+		return nil, fmt.Errorf("its model can't be had: %s", strings.Join(append(spec.Warnings, "another one is "+s.agent.model.Name()), "; "))
+	}
+	s.log.Continue(t.Publisher)
+	s.notes.SetTodo(st.Todo)
+	s.notes.SetPlan(st.Plan)
+	s.before = before{steps: r.Steps, worked: st.Worked, answer: st.Answer, step: st.Step()}
+	if !spec.WholeTime {
+		s.before.worked -= st.WorkedBefore
+	}
+	s.inbox.Know(st.Told(), nil)
+	if p := r.Pause; p != nil && !s.caller {
+		m.p.models.Pause(s.agent.model, models.Pause{Until: p.Until, Why: p.Reason})
+	}
+	m.enlist(s)
+	s.calls.AuditStart(audit.SessionResumed)
+	s.ownBudget(spec.Budget)
+	return s, nil
+}
+
+func (s *Session) ownBudget(b Budget) {
+	if b != nil {
+		b.Own(s.id, budgetOwner{s.log})
+	}
+}
+
+// newSession returns the session of a spec. Nothing of it is stored. It adds to the spec's
+// warnings.
+func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) {
+	tools, err := spec.ToolSet, error(nil)
+	if tools == nil {
+		if tools, err = gate.NewToolSet(spec.Tools...); err != nil {
+			return nil, err
+		}
+	}
+	p := m.p
+	policy, err := p.calls.Policy.Current()
+	if err != nil {
+		return nil, err
+	}
 	s := &Session{
-		m:        m,
-		identity: identity{parent: spec.Parent, id: cmp.Or(spec.ID, store.NewID("ses")), agent: spec.Agent, trace: spec.Traceparent},
-		behavior: behavior{
-			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, tools: spec.ToolSet.Only(allowed), allowed: allowed,
-			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit, stall: spec.Stall, stallNotice: spec.StallNotice, approver: spec.Approver, paths: m.paths,
+		p: p, parent: spec.Parent, caller: spec.Agent == "", talk: conversation.New(), inbox: inbox.New(), done: make(chan struct{}),
+		agent: agent{
+			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks,
+			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit,
 		},
-		dialogue:  dialogue{callIDs: make(map[string]bool), compaction: spec.Compaction},
-		beside:    beside{news: make(chan struct{}, 1)},
-		lifecycle: lifecycle{lasting: spec.Lasting, caller: ctx, background: context.WithoutCancel(ctx), done: make(chan struct{}), mover: spec.Mover, child: spec.child},
+		compaction: spec.Compaction, stall: stallLimits{limit: spec.Stall, notice: spec.StallNotice},
+		lasting: spec.Lasting, allowed: spec.allowedTools(), resident: spec.ResidentFile, child: spec.child, mover: spec.Mover,
 	}
-	if s.approver == nil {
-		s.approver = m.approver
+	paths, budget := p.paths, spec.Budget
+	var life *lifetime.Life
+	var log *journal.Journal
+	if above := spec.Parent; above != nil {
+		life, log, paths = above.life, above.log, above.calls.Paths
+		if budget == nil {
+			budget = above.usage.budget
+		}
 	}
-	s.record = store.Record{
+	if spec.Paths != nil {
+		paths = *spec.Paths
+	}
+	if !s.caller {
+		if err := s.pickModel(spec); err != nil {
+			return nil, err
+		}
+	}
+	var record store.Record
+	if spec.Claimed != nil {
+		record = spec.Claimed.Record
+	} else {
+		record = m.newRecord(ctx, spec)
+		record.Policy, record.Resident = policy.Hash(), residentName(spec.ResidentFile, paths, p.paths)
+		if !s.caller {
+			record.Model = s.agent.model.Name()
+		}
+	}
+	s.id, s.path = record.ID, record.Path
+	s.life = lifetime.NewLife(life, ctx)
+	s.log = journal.New(&p.Process, log, s.life, record)
+	s.calls = toolcall.New(&p.calls, s.log, s.life, spec.Approver)
+	s.calls.Tools, s.calls.Paths = tools.Only(s.allowed), paths
+	s.calls.Rules.Set(spec.rulesets())
+	s.usage = usage{budget: budget, totals: &p.totals, log: s.log, life: s.life, ask: s.calls.AskBudget}
+	switch {
+	case s.caller:
+	case spec.Fork != nil:
+		spec.Fork.begin(s)
+	case spec.Resumes != nil:
+		spec.Resumes.begin(s, spec.Task)
+	}
+	return s, nil
+}
+
+// pickModel gives the session its model, or a router that picks it. Warnings say which models
+// were passed over.
+func (s *Session) pickModel(spec *Spec) (err error) {
+	var warnings []string
+	if s.agent.model, warnings, err = s.p.models.Pick(spec.Agent, spec.Models, spec.callersModel()); err != nil {
+		return err
+	}
+	if len(warnings) >= len(spec.Models) && spec.Fork == nil && spec.Resumes == nil { // no model that is named counts
+		s.first.router = spec.Router
+	}
+	spec.Warnings = append(warnings, spec.Warnings...)
+	return nil
+}
+
+// newRecord returns the record of a new session, as far as the spec says it.
+func (m *Manager) newRecord(ctx context.Context, spec *Spec) store.Record {
+	r := store.Record{
 		Schema:          store.Schema,
-		ID:              s.id,
+		ID:              cmp.Or(spec.ID, store.NewID("ses")),
 		ParentMessageID: spec.ParentMessageID,
 		Agent:           spec.Agent,
 		Description:     secrets.Mask(spec.Description),
 		Label:           spec.Label,
 		Metadata:        spec.Metadata,
+		Traceparent:     spec.Traceparent,
 		Status:          store.Queued,
 		CreatedAt:       time.Now().UTC(),
-		BootID:          m.bootID,
+		BootID:          m.p.BootID,
 		Worktree:        spec.Worktree,
 		Background:      spec.Background,
 		Detached:        spec.Detached,
 		Cleanup:         spec.Cleanup,
 		Nested:          spec.Nested,
-		Policy:          above.Hash(),
 	}
 	if spec.AskedBy != "" {
-		s.record.AskedBy = []store.Person{spec.AskedBy}
+		r.AskedBy = []store.Person{spec.AskedBy}
 	}
 	if p := spec.Parent; p != nil {
-		s.behavior.paths = p.behavior.paths
-		s.record.ParentID = p.id
-		s.trace = cmp.Or(spec.Traceparent, p.trace)
-		s.path = p.path
+		r.ParentID, r.Path = p.id, p.path
+		r.Traceparent = cmp.Or(spec.Traceparent, p.Record().Traceparent)
 	}
-	s.record.Traceparent = s.trace
-	if spec.Budget != nil {
-		s.budget = spec.Budget
-	} else if spec.Parent != nil {
-		s.budget = spec.Parent.budget
-	}
-	if spec.Paths != nil {
-		s.behavior.paths = *spec.Paths
+	r.Path = r.Path.Child(r.ID, spec.Agent)
+	r.Depth = len(r.Path) - 1
+	if spec.Agent != "" {
+		r.Warnings = spec.Warnings
+		if spec.Fork != nil {
+			r.Fork = spec.Fork.Turns
+		}
 	}
 	if spec.Resumes != nil {
-		s.record.Resumes = spec.Resumes.ID
-		for _, p := range m.askedBy(ctx, spec.Resumes.Path) {
-			s.record.AskedBy = store.AddPerson(s.record.AskedBy, p)
+		r.Resumes = spec.Resumes.ID
+		for _, p := range m.p.calls.AskedBy(ctx, spec.Resumes.Path) {
+			r.AskedBy = store.AddPerson(r.AskedBy, p)
 		}
 	}
-	s.resident = spec.ResidentFile
-	s.record.Resident = s.residentName()
-	s.rules.Set(spec.rulesets())
-	s.path = s.path.Child(s.id, spec.Agent)
-	s.record.Path, s.record.Depth = s.path, len(s.path)-1
-	if spec.Agent != "" {
-		if s.model, s.record.Warnings, err = m.models.Pick(spec.Agent, spec.Models, spec.callersModel()); err != nil {
-			return nil, fmt.Errorf("opening a session: %w", err)
-		}
-		passedOver := len(s.record.Warnings) >= len(spec.Models) // all that are named
-		s.record.Warnings = append(s.record.Warnings, spec.Warnings...)
-		s.record.Model = s.model.Name()
-		if passedOver && spec.Fork == nil && spec.Resumes == nil {
-			s.router = spec.Router
-		}
-		switch {
-		case spec.Fork != nil:
-			s.goOn(spec.Fork)
-		case spec.Resumes != nil:
-			s.recall(spec.Resumes)
-		}
+	return r
+}
+
+// StandIn stands for the parent of a claimed session, which has ended itself: what was allowed
+// there ([Spec.Within]), and its budget, hold for the session. It does not run.
+func (m *Manager) StandIn(r *store.Record, spec Spec) *Session {
+	life := lifetime.NewLife(nil, context.Background())
+	s := &Session{
+		p: m.p, id: r.ID, path: r.Path, caller: r.Agent == "", life: life, log: journal.New(&m.p.Process, nil, life, *r),
+		talk: conversation.New(), inbox: inbox.Shut(), done: make(chan struct{}),
 	}
-	return s, nil
+	s.log.Close()
+	s.calls = toolcall.New(&m.p.calls, s.log, life, nil)
+	s.calls.Paths = m.p.paths
+	s.calls.Rules.Set(spec.Within, 0)
+	s.usage.budget = spec.Budget
+	return s
 }

@@ -1,98 +1,114 @@
 package session
 
 import (
-	"slices"
+	"context"
+	"encoding/json"
+	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/toolcall"
+	"github.com/agentworker/worker/tool"
 )
 
-// Fork is what a session begins with that goes on from the conversation of another
-// one: what its model is sent begins with the same bytes, so that a provider's cache
-// of them holds. It is not changed.
-type Fork struct {
-	Turns    int // as in [Session.Fork]
-	System   string
-	Tools    []model.ToolSpec
-	Messages []model.Message
-	from     model.Model
-}
-
-// AllTurns is the number of turns of a whole conversation.
-const AllTurns = conversation.AllTurns
-
-// Fork returns the conversation of the session as its model was sent it when it made
-// the calls that run now: all of it, or that of the last turns. A turn begins with
-// a message to the model that is not the result of calls. It is called by a tool of
-// the session, while its call runs. nil means the session has no conversation.
-func (s *Session) Fork(turns int) *Fork {
-	n := len(s.messages)
-	if s.agent == "" || n < 2 || s.messages[n-1].Role != model.Assistant {
-		return nil
-	}
-	f := &Fork{Turns: turns, System: s.system, Tools: s.asked, from: s.model}
-	f.Messages = slices.Clone(s.messages[conversation.From(s.messages[:n-1], turns) : n-1])
-	return f
-}
-
-// goOn has a new session go on from a fork. What other models have thought is left
-// out: a provider takes back only its own.
-func (s *Session) goOn(f *Fork) {
-	s.system, s.messages, s.inherited = f.System, slices.Clip(f.Messages), f.Tools
-	if f.from.Name() != s.model.Name() {
-		s.messages = conversation.WithoutReasoning(s.messages)
-	}
-	for _, m := range s.messages {
-		for _, call := range m.ToolCalls {
-			s.callIDs[call.ID] = true
-		}
-	}
-	s.record.Fork = f.Turns
-}
-
-// offered returns the tools that the model is told of in the next call. Those of a
-// fork are its origin's, whatever the session may use of them: the gate refuses
-// the rest.
-func (s *Session) offered() []model.ToolSpec {
-	if s.asked = s.inherited; s.asked == nil {
-		s.asked = s.tools.Offered(s.rules.Agents())
-	}
-	return s.asked
-}
-
-// Resumed is a session that has ended, and is gone on with.
+// Resumed is a session whose conversation another one resumes. In a [Spec] with Claimed it is
+// the session itself.
 type Resumed struct {
 	ID       string
-	Path     event.Path       // its own; who has asked for it has asked for the new one, too
-	Model    string           // the name of the one that has run it
-	Messages []*store.Message // its conversation: each call has an outcome
+	Path     event.Path       // its own: whoever has asked for it has asked for the new one, too
+	Model    string           // the name of the model that has run it
+	Messages []*store.Message // its conversation, with an outcome for each call
 
-	// MessageID is the id of the first prompt, which [Session.Send] does not take
-	// again; empty means a new one.
+	// MessageID is the id of the first prompt, which [Session.Send] then ignores; empty means
+	// a new one.
 	MessageID string
 
-	// Within are rulesets that its ancestors had, and the new one's may lack. Before is
-	// what the session itself had; nil means nothing.
+	// Within are rulesets of its ancestors that the new one may lack. Before is its own; nil
+	// means none.
 	Within []*permission.Ruleset
 	Before *permission.Ruleset
 }
 
-// recall has the conversation begin with that of the session that is gone on with.
-func (s *Session) recall(resumed *Resumed) {
-	if s.promptID = resumed.MessageID; s.promptID != "" {
-		s.beside.know(s.promptID)
+// begin begins a session's conversation with that of the session that it resumes. task is
+// which message says what is to be done.
+func (r *Resumed) begin(s *Session, task int) {
+	if s.first.id = r.MessageID; s.first.id != "" {
+		s.inbox.Know([]string{s.first.id}, nil)
 	}
-	for _, m := range resumed.Messages {
-		message := m.Message
-		if resumed.Model != s.model.Name() { // a provider takes back only its own
-			message.Reasoning = nil
-		}
-		s.messages = append(s.messages, message)
-		for _, call := range m.ToolCalls {
-			s.callIDs[call.ID] = true
-		}
+	messages := make([]model.Message, len(r.Messages))
+	for i, m := range r.Messages {
+		messages[i] = m.Message
 	}
+	s.talk.Resume(messages, task, nil, r.Model != s.agent.model.Name())
+}
+
+// before is what was done of a session before this process claimed it.
+type before struct {
+	steps  int
+	worked time.Duration
+	answer *string     // the result of its turn; nil means that the turn goes on
+	step   *store.Step // in which it was cut off; nil means in none
+
+	calls map[string]tool.Tool // the rest of calls of that step, by their ids: they are not made anew
+}
+
+// Rejoin has a call go on where it was, of the step in which a claimed session was cut off: run
+// does the rest of it, without another decision. Other calls of the step without an outcome are
+// made anew if their tool delegates; else their outcome is an error. Rejoin is called before the
+// session goes on.
+func (s *Session) Rejoin(callID string, run func(ctx context.Context, call *tool.Call) (tool.Result, error)) {
+	if s.before.calls == nil {
+		s.before.calls = make(map[string]tool.Tool)
+	}
+	s.before.calls[callID] = rejoined(run)
+}
+
+// rejoined is the tool of a call that goes on where it was.
+type rejoined func(ctx context.Context, call *tool.Call) (tool.Result, error)
+
+// Spec implements [tool.Tool].
+func (rejoined) Spec() tool.Spec {
+	return tool.Spec{ReadOnly: true, Delegates: true, OwnTimeLimit: true}
+}
+
+// Values implements [tool.Tool].
+func (rejoined) Values(json.RawMessage) ([]permission.Value, error) { return nil, nil }
+
+// Run implements [tool.Tool].
+func (r rejoined) Run(ctx context.Context, call *tool.Call) (tool.Result, error) { return r(ctx, call) }
+
+// done is what was done of the turn before it came to this process.
+func (t *turn) done() before {
+	if t.before == nil {
+		return before{}
+	}
+	return *t.before
+}
+
+// resume does what comes before the first model call of a turn that goes on.
+func (t *turn) resume() {
+	done := t.done()
+	if done.answer != nil || done.step != nil {
+		return
+	}
+	if done.steps >= t.s.agent.maxSteps {
+		t.tell(concludeNow)
+	}
+	t.announce()
+}
+
+// finishStep does what is left of the step in which the session was cut off.
+func (t *turn) finishStep() error {
+	s, step := t.s, t.before.step
+	ctx, end := s.inbox.ResumeStep(t.context())
+	defer end()
+	s.log.Status(event.StatusExecutingTool)
+	s.offered() // a fork of the conversation begins with these
+	all := make([]*toolcall.Call, len(step.Calls))
+	for i, c := range step.Calls {
+		all[i] = s.calls.CutOff(c, step.MessageID, step.Results[i], t.before.calls[c.ID], store.Repeat)
+	}
+	return t.act(ctx, all, step.MessageID, t.before.steps)
 }

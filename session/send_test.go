@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -147,7 +148,7 @@ func TestSendInterrupts(t *testing.T) {
 			}
 		})
 	}
-	if cause == nil || !errors.As(cause, new(session.InterruptedError)) || !errors.Is(cause, context.Canceled) {
+	if cause == nil || !errors.As(cause, new(inbox.InterruptedError)) || !errors.Is(cause, context.Canceled) {
 		t.Errorf("the cause of the tool's context is %v", cause)
 	}
 }

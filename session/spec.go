@@ -12,12 +12,6 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// Params say how an agent's model is to answer.
-type Params = model.Params
-
-// Model is what answers a session.
-type Model = model.Model
-
 // Spec says what session to open.
 type Spec struct {
 	ID              string   // one of [store.NewID] or [store.NextRun]; empty means a new one
@@ -155,8 +149,8 @@ type Spec struct {
 	Claimed *store.Taken
 	Task    int
 
-	Mover Mover  // runs the session for a call that waits for its end; nil means none does
-	child *Child // the same, where [Manager.OpenChild] opens it
+	Mover Mover  // runs the session for a call that waits for its end: use [Task]
+	child *Child // of a task call that waits for it; nil means none does
 }
 
 // allowedTools are those that the session may have, and those above it.
@@ -180,7 +174,7 @@ func (spec *Spec) allowedTools() []string {
 // agent's own.
 func (spec *Spec) rulesets() (agents []*permission.Ruleset, own int) {
 	if spec.Parent != nil {
-		agents = slices.Clone(spec.Parent.rules.Agents())
+		agents = slices.Clone(spec.Parent.calls.Rules.Agents())
 	}
 	if spec.Resumes != nil {
 		agents = append(agents, spec.Resumes.Within...)
@@ -202,5 +196,5 @@ func (spec *Spec) callersModel() model.Model {
 	if spec.Parent == nil {
 		return nil
 	}
-	return spec.Parent.model
+	return spec.Parent.agent.current()
 }

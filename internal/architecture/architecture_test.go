@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":   {"session/audit", "session/conversation", "session/gate", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
+	"session":   {"session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
 	"taskt":     {"agentdefs", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "taskt/slots", "internal/spendlimit", "internal/worktree"},
 	"frontdoor": {"taskt", "taskt/control", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 
@@ -63,6 +63,8 @@ var mayImport = map[string][]string{
 	"session/audit":        {"eventbus", "eventbus/event", "permission"},
 	"session/conversation": {"model"},
 	"session/gate":         {"session/store", "eventbus/event", "model", "permission", "permission/shell", "policy", "tool"},
+	"session/inbox":        {"session/store"},
+	"session/journal":      {"session/lease", "session/lifetime", "session/masking", "session/store", "eventbus", "eventbus/event", "model"},
 	"session/lease":        {"eventbus"},
 	"session/lifetime":     nil,
 	"session/live":         {"session/store", "eventbus/event", "model"}, // what sessions do now, for every view
@@ -70,6 +72,7 @@ var mayImport = map[string][]string{
 	"session/models":       {"model"},
 	"session/notes":        {"session/store", "eventbus/event", "permission", "tool"},
 	"session/requests":     {"session/store"},
+	"session/toolcall":     {"session/audit", "session/gate", "session/inbox", "session/journal", "session/lifetime", "session/masking", "session/store", "eventbus/event", "model", "permission", "tool"},
 	"session/store":        {"session/lease", "session/masking", "eventbus", "eventbus/event", "model"}, // below what runs sessions
 	"taskt/conversation":   {"agentdefs", "taskt", "session", "session/store"},                          // a person's, by 'worker run -i', the page and ACP
 	"taskt/instructions":   nil,

@@ -9,8 +9,7 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// MaxText is what is shown of a text of the conversation to the model that
-// summarises it, in bytes.
+// MaxText bounds what a model that summarises is shown of one text, in bytes.
 const MaxText = 2000
 
 // Bytes returns how long the texts of messages are.
@@ -30,9 +29,9 @@ func Bytes(messages []model.Message) (n int) {
 	return n
 }
 
-// LastSteps returns where the last steps behind the message task begin that fit into so
-// many bytes: one at least. Of one that does not fit the results are cut, in a copy.
-func LastSteps(messages []model.Message, task, room int) (kept int, shortened []model.Message) {
+// lastSteps returns where the last steps behind the message task begin that fit into so many
+// bytes, one at least. The results of a step that does not fit are cut, in a copy.
+func lastSteps(messages []model.Message, task, room int) (kept int, shortened []model.Message) {
 	kept = len(messages)
 	for i := len(messages) - 1; i > task; i-- {
 		if messages[i].Role != model.Assistant {
@@ -48,8 +47,8 @@ func LastSteps(messages []model.Message, task, room int) (kept int, shortened []
 	return kept, messages
 }
 
-// cutResults cuts the results of calls from a message on, so that they fit into so many
-// bytes together.
+// cutResults cuts the results of calls from a message on, so that all of them fit into room
+// bytes.
 func cutResults(messages []model.Message, from, room int) []model.Message {
 	results := 0
 	for _, m := range messages[from:] {
@@ -68,8 +67,8 @@ func cutResults(messages []model.Message, from, room int) []model.Message {
 	return messages
 }
 
-// Render writes messages as a text of so many bytes at most: of more than that, the
-// beginning and the end.
+// Render writes messages as a text of at most room bytes. Of a longer one it leaves out the
+// middle.
 func Render(messages []model.Message, room int) string {
 	var parts []string
 	for _, m := range messages {
@@ -98,7 +97,7 @@ func Render(messages []model.Message, room int) string {
 	return strings.Join(parts, "")
 }
 
-// Calls lists what the messages call, the last ones of many.
+// Calls lists the last calls that the messages make, a line each.
 func Calls(messages []model.Message) string {
 	var lines []string
 	for _, m := range messages {

@@ -1,4 +1,3 @@
-// Package conversation is what sessions do with the messages that a model is sent, apart
-// from who sends them: their size, the turns they have, the steps that are kept, and how a
-// model reads them that summarises.
+// Package conversation has the messages that a session's model is sent: how many tokens they
+// have, which turns and steps are kept, and how a model reads them that summarises.
 package conversation

@@ -23,13 +23,3 @@ func From(messages []model.Message, turns int) int {
 	}
 	return 0
 }
-
-// WithoutReasoning returns a copy of messages without what a model has thought: a
-// provider takes back only its own.
-func WithoutReasoning(messages []model.Message) []model.Message {
-	messages = slices.Clone(messages)
-	for i := range messages {
-		messages[i].Reasoning = nil
-	}
-	return messages
-}

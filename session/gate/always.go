@@ -26,7 +26,7 @@ func (l *Layers) AlwaysPatterns(name string, values []permission.Value) []string
 	}
 	with := *l
 	with.Runtime = runtime
-	if with.Judge(values).Action != permission.Allow {
+	if with.Decide(values).Action != permission.Allow {
 		return nil
 	}
 	return patterns

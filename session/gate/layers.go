@@ -20,12 +20,12 @@ type Layers struct {
 }
 
 // Judge judges the values of a call.
-func (l *Layers) Judge(values []permission.Value) permission.Decision {
+func (l *Layers) Decide(values []permission.Value) permission.Decision {
 	if l.sandboxed && !l.Held {
 		// A program may reach any host.
 		values = append(slices.Clip(values), permission.Value{Tool: tool.NetworkTool, Kind: permission.Mentioned, Certainty: permission.Unknown})
 	}
-	d := l.Decide(values)
+	d := l.Layers.Decide(values)
 	// A rule for every host does not mean this machine and its network.
 	if d.Action == permission.Allow && d.Value.Tool == tool.NetworkTool && tool.InternalHost(d.Value.Text) && !namesHost(d.Rule) {
 		d.Action = permission.Ask

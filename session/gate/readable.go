@@ -36,7 +36,7 @@ func (p *Policy) pathJudge(r *Rules, who permission.Who, workspace permission.Wo
 	return func(path string) bool {
 		for _, as := range judged {
 			values, err := found.values(as, path)
-			if err != nil || rules.Judge(values).Action == permission.Deny {
+			if err != nil || rules.Decide(values).Action == permission.Deny {
 				return false
 			}
 		}

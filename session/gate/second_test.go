@@ -45,7 +45,7 @@ func TestSecondPerson(t *testing.T) {
 	// Who approves a command opens no file to it that takes a second person.
 	l := &Layers{Layers: permission.Layers{Static: permission.MustRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})}, second: second}
 	prod := []permission.Value{{Tool: "write_file", Text: "prod/db"}}
-	if l.Strictly().Decide(prod).Action != permission.Deny || l.Judge(prod).Action != permission.Ask {
+	if l.Strictly().Decide(prod).Action != permission.Deny || l.Decide(prod).Action != permission.Ask {
 		t.Error("a command that was approved may write what takes a second person")
 	}
 }

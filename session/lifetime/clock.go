@@ -9,16 +9,16 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 )
 
-// TimeLimitError is the error of a turn whose session has used up its time, and
-// the cause of its context.
+// TimeLimitError is the error of a turn whose session has used up its time. It is the
+// cause of the turn's context.
 type TimeLimitError struct{ Limit time.Duration }
 
 func (e *TimeLimitError) Error() string {
 	return fmt.Sprintf("the time limit of %s has passed", errtext.Duration(e.Limit))
 }
 
-// Clock ends a context when a session has used up its time. It stands still
-// while the session waits for somebody's answer.
+// Clock ends a context when a session has used up its time. It stands still while the
+// session waits for somebody's answer. It is safe for concurrent use.
 type Clock struct {
 	mu      sync.Mutex
 	limit   time.Duration // all of the time
@@ -30,8 +30,9 @@ type Clock struct {
 	stopped bool
 }
 
-// NewClock returns a clock that runs. It calls cancel with [TimeLimitError] once
-// limit has passed on it, of which some is used. limit 0: never. The caller calls Stop.
+// NewClock returns a clock that runs. It calls cancel with a [TimeLimitError] once limit has
+// passed, of which the time used has passed already. A limit of 0 never passes. The caller
+// calls Stop.
 func NewClock(cancel context.CancelCauseFunc, limit, used time.Duration) *Clock {
 	c := &Clock{limit: limit, left: max(0, limit-used), since: time.Now(), cancel: cancel}
 	if limit > 0 {
@@ -40,9 +41,6 @@ func NewClock(cancel context.CancelCauseFunc, limit, used time.Duration) *Clock 
 	return c
 }
 
-// Cancel ends the context of the clock for another reason than its time.
-func (c *Clock) Cancel(cause error) { c.cancel(cause) }
-
 func (c *Clock) end() {
 	c.mu.Lock()
 	limit := c.limit
@@ -50,11 +48,8 @@ func (c *Clock) end() {
 	c.cancel(&TimeLimitError{limit})
 }
 
-// Extend gives a clock more time whose time has not passed. A nil clock has none.
+// Extend gives a clock more time, unless its time has passed.
 func (c *Clock) Extend(by time.Duration) {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	running := c.pauses == 0 && !c.stopped
@@ -68,12 +63,9 @@ func (c *Clock) Extend(by time.Duration) {
 	}
 }
 
-// Restart begins the time anew, with another limit, on a clock whose time has not passed.
-// limit 0: never. A nil clock has no time.
+// Restart begins the time anew with another limit, unless the time has passed. A limit of 0
+// never passes.
 func (c *Clock) Restart(limit time.Duration) {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	running := c.pauses == 0
@@ -89,11 +81,8 @@ func (c *Clock) Restart(limit time.Duration) {
 	}
 }
 
-// Pause stops the clock until Resume is called as often. A nil clock has no time.
+// Pause stops the clock until Resume is called as often.
 func (c *Clock) Pause() {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pauses++
@@ -102,11 +91,8 @@ func (c *Clock) Pause() {
 	}
 }
 
-// Resume ends what Pause has begun.
+// Resume ends one Pause.
 func (c *Clock) Resume() {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pauses--
@@ -116,11 +102,8 @@ func (c *Clock) Resume() {
 	}
 }
 
-// Over reports whether the time has passed, also on a clock that was stopped.
+// Over reports whether the time has passed, even on a clock that was stopped.
 func (c *Clock) Over() bool {
-	if c == nil {
-		return false
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.timer != nil && c.pauses == 0 && time.Since(c.since) >= c.left

@@ -10,20 +10,23 @@ import (
 	"github.com/agentworker/worker/session/lifetime"
 )
 
-// TestClockExtend: a clock that gets more time ends that much later, also one that
-// stands still meanwhile; one whose time has passed gets none.
+// wait lets time pass in a bubble; none passes outside.
+func wait(d time.Duration) { <-time.After(d) }
+
+// TestClockExtend: a clock that gets more time ends that much later, whether it runs or stands
+// still. Once the time has passed, it gets none.
 func TestClockExtend(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			start, c := time.Now(), lifetime.NewClock(cancel, 5*time.Minute, 0)
-			time.Sleep(time.Minute)
+			wait(time.Minute)
 			if paused {
 				c.Pause()
 			}
 			c.Extend(25 * time.Minute)
 			if paused {
-				time.Sleep(time.Hour)
+				wait(time.Hour)
 				c.Resume()
 				start = start.Add(time.Hour)
 			}
@@ -49,15 +52,15 @@ func TestClockRestart(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				c := lifetime.NewClock(cancel, before, 0)
-				time.Sleep(time.Minute)
+				wait(time.Minute)
 				if paused {
 					c.Pause()
 				}
 				c.Restart(0)
-				time.Sleep(time.Hour)
+				wait(time.Hour)
 				c.Restart(20 * time.Minute)
 				if paused {
-					time.Sleep(time.Hour)
+					wait(time.Hour)
 					c.Resume()
 				}
 				start := time.Now()
@@ -81,12 +84,12 @@ func TestClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		clock := lifetime.NewClock(cancel, time.Minute, 0)
-		time.Sleep(40 * time.Second) // in the bubble: no time passes outside
+		wait(40 * time.Second)
 		clock.Pause()
 		clock.Pause() // a second call waits too
-		time.Sleep(time.Hour)
+		wait(time.Hour)
 		clock.Resume()
-		time.Sleep(time.Hour)
+		wait(time.Hour)
 		clock.Resume()
 		resumed := time.Now()
 		<-ctx.Done()

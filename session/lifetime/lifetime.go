@@ -1,6 +1,6 @@
-// Package lifetime says until when a session works: up to its stop ([Lifetime]), as long
-// as its time lasts ([Clock]), and while anything happens ([Watch]). What ends the work
-// is the cause of its context.
+// Package lifetime says until when a session works. A [Life] lasts up to the session's stop
+// ([Lifetime]), while its time lasts ([Clock]), and while anything happens ([Watch]). What
+// ends the work is the cause of its context.
 package lifetime
 
 import (
@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Lifetime is the time up to the stop or the end of a session. What is bound to
-// it ends then.
+// Lifetime is the time up to the stop or the end of a session. Contexts that are bound to it
+// end with it. It is safe for concurrent use.
 type Lifetime struct {
 	mu    sync.Mutex
 	cause error // why it is over; nil means it is not
@@ -25,7 +25,7 @@ type Bond struct {
 	prev, next *Bond // in life
 }
 
-// Bind returns a bond whose context also ends with ctx. It is to be released.
+// Bind returns a bond whose context also ends with ctx. The caller releases it.
 func (l *Lifetime) Bind(ctx context.Context) *Bond {
 	b := &Bond{life: l}
 	b.ctx, b.Cancel = context.WithCancelCause(ctx)
@@ -45,7 +45,7 @@ func (l *Lifetime) Bind(ctx context.Context) *Bond {
 // Context ends with the lifetime, with ctx of [Lifetime.Bind], and by Cancel.
 func (b *Bond) Context() context.Context { return b.ctx }
 
-// Release ends the bond and its context. It may be called again.
+// Release ends the bond and its context. Later calls do nothing.
 func (b *Bond) Release() {
 	b.Cancel(nil)
 	b.life.mu.Lock()

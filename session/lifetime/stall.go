@@ -10,8 +10,8 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 )
 
-// StalledError is the error of a turn whose session has done nothing for too long, and
-// the cause of its context.
+// StalledError is the error of a turn whose session has done nothing for too long. It is the
+// cause of the turn's context.
 type StalledError struct{ Idle time.Duration }
 
 func (e *StalledError) Error() string {
@@ -21,26 +21,27 @@ func (e *StalledError) Error() string {
 // ErrorCode is the code of the error event.
 func (*StalledError) ErrorCode() string { return "stalled" }
 
-// Watch watches over the events of a session: after limit without one it says
-// so, and after limit more it ends the turn, if it is to do so. It stands still with the
-// session's clock, and while subagents of the session run, over which their own watches are.
+// Watch notices when a session has had no event for some time. After its limit it calls
+// tell, and after the limit once more it may end the turn. It stands still with the session's
+// clock, and while subagents of the session run, which have watches of their own. A nil
+// Watch does nothing. It is safe for concurrent use.
 type Watch struct {
 	limit  time.Duration
 	cancel context.CancelCauseFunc  // nil means the turn goes on
-	tell   func(idle time.Duration) // that it has stalled
-	untell func()                   // that it has not any more
+	tell   func(idle time.Duration) // called when the session has stalled
+	untell func()                   // called when it works again
 
 	mu      sync.Mutex
-	last    time.Time     // the last event, or when it began to run again
-	idle    time.Duration // without an event, before that
+	last    time.Time     // of the last event, or when the watch ran again
+	idle    time.Duration // the time without an event before that
 	pauses  int
 	timer   *time.Timer
 	said    bool
 	stopped bool
 }
 
-// NewWatch returns a watch that runs. It ends nothing if cancel is nil. tell and untell are
-// called by goroutines of its own and by those that call Heard. The caller calls Stop.
+// NewWatch returns a watch that runs. With a nil cancel it ends nothing. It calls tell in a
+// goroutine of its own, and untell in that of Heard. The caller calls Stop.
 func NewWatch(limit time.Duration, cancel context.CancelCauseFunc, tell func(time.Duration), untell func()) *Watch {
 	w := &Watch{limit: limit, cancel: cancel, tell: tell, untell: untell, last: time.Now()}
 	w.mu.Lock() // until the timer is there
@@ -76,9 +77,6 @@ func (w *Watch) look() {
 
 // Heard notes an event.
 func (w *Watch) Heard() {
-	if w == nil {
-		return
-	}
 	w.mu.Lock()
 	said := w.said
 	w.said, w.last, w.idle = false, time.Now(), 0
@@ -101,7 +99,7 @@ func (w *Watch) Pause() {
 	}
 }
 
-// Resume ends what Pause has begun.
+// Resume ends one Pause.
 func (w *Watch) Resume() {
 	if w == nil {
 		return
@@ -125,17 +123,17 @@ func (w *Watch) Stop() {
 	w.timer.Stop()
 }
 
-// Watched is what the watches over a session's turns have in common. They stand still while
+// watched is what the watches over a session's turns have in common. They stand still while
 // subagents of the session run, whichever turn has begun them. The zero value has no watch.
-type Watched struct {
+type watched struct {
 	now atomic.Pointer[Watch] // over the turn that runs; nil means there is none
 
 	mu    sync.Mutex // held while now or below changes
 	below int        // subagents that run
 }
 
-// Begin has a watch count until End. Without one nil is handed over.
-func (s *Watched) Begin(w *Watch) {
+// begin has a watch count until end; nil means that none does.
+func (s *watched) begin(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range s.below {
@@ -144,28 +142,23 @@ func (s *Watched) Begin(w *Watch) {
 	s.now.Store(w)
 }
 
-// End ends the watch.
-func (s *Watched) End() {
+func (s *watched) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Swap(nil).Stop()
 }
 
-// Enter has the watches stand still until Leave is called as often: a subagent runs.
-func (s *Watched) Enter() {
+// enter has the watches stand still until leave is called as often: a subagent runs.
+func (s *watched) enter() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.below++
 	s.now.Load().Pause()
 }
 
-// Leave ends what Enter has begun.
-func (s *Watched) Leave() {
+func (s *watched) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.below--
 	s.now.Load().Resume()
 }
-
-// Now returns the watch over the turn that runs; nil means there is none.
-func (s *Watched) Now() *Watch { return s.now.Load() }

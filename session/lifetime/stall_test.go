@@ -18,23 +18,23 @@ func TestWatch(t *testing.T) {
 		var told []time.Duration
 		ctx, cancel := context.WithCancelCause(t.Context())
 		w := lifetime.NewWatch(time.Minute, cancel, func(time.Duration) { told = append(told, time.Since(start)) }, func() {})
-		time.Sleep(50 * time.Second)
+		wait(50 * time.Second)
 		w.Heard()
-		time.Sleep(30 * time.Second)
+		wait(30 * time.Second)
 		w.Pause()
 		w.Pause()
-		time.Sleep(time.Hour)
+		wait(time.Hour)
 		w.Resume()
-		time.Sleep(time.Hour)
+		wait(time.Hour)
 		w.Resume()
-		time.Sleep(31 * time.Second) // and 30 s before
+		wait(31 * time.Second) // and 30 s before
 		synctest.Wait()
 		at := 50*time.Second + time.Minute + 2*time.Hour
 		if len(told) != 1 || told[0] != at {
 			t.Errorf("told at %v, want at %v", told, at)
 		}
 		w.Heard()
-		time.Sleep(119 * time.Second)
+		wait(119 * time.Second)
 		synctest.Wait()
 		if len(told) != 2 || ctx.Err() != nil {
 			t.Errorf("told %v, ended: %v", told, context.Cause(ctx))
@@ -47,16 +47,15 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestWatchTells: a watch that ends nothing says so of each time in which nothing happens,
-// once.
+// TestWatchTells: a watch that ends nothing tells once of each time in which nothing happens.
 func TestWatchTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var told []time.Duration
 		w := lifetime.NewWatch(time.Minute, nil, func(time.Duration) { told = append(told, time.Since(start)) }, func() {})
-		time.Sleep(10*time.Minute + 30*time.Second)
+		wait(10*time.Minute + 30*time.Second)
 		w.Heard()
-		time.Sleep(10 * time.Minute)
+		wait(10 * time.Minute)
 		synctest.Wait()
 		if want := []time.Duration{time.Minute, 11*time.Minute + 30*time.Second}; !slices.Equal(told, want) {
 			t.Errorf("told at %v, want at %v", told, want)
@@ -68,33 +67,38 @@ func TestWatchTells(t *testing.T) {
 // TestWatched: no watch over a turn runs while a subagent does that an earlier turn has begun.
 func TestWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s lifetime.Watched
+		life := lifetime.NewLife(nil, t.Context())
 		told := 0
-		begin := func() { s.Begin(lifetime.NewWatch(time.Minute, nil, func(time.Duration) { told++ }, func() {})) }
-		begin()
-		s.Enter()
-		time.Sleep(time.Hour)
-		s.End()
-		s.Enter()
-		begin()
-		time.Sleep(time.Hour)
-		s.Leave()
-		time.Sleep(time.Hour)
+		begin := func(l *lifetime.Life) {
+			_, cancel := context.WithCancelCause(t.Context())
+			var w *lifetime.Watch
+			if l == life {
+				w = lifetime.NewWatch(time.Minute, nil, func(time.Duration) { told++ }, func() {})
+			}
+			l.StartTurn(cancel, 0, 0, w)
+		}
+		first, second := lifetime.NewLife(life, t.Context()), lifetime.NewLife(life, t.Context())
+		begin(life)
+		begin(first)
+		wait(time.Hour)
+		life.EndTurn()
+		begin(second)
+		begin(life)
+		wait(time.Hour)
+		first.EndTurn()
+		wait(time.Hour)
 		synctest.Wait()
 		if told != 0 {
 			t.Errorf("told %d times while a subagent ran", told)
 		}
-		s.Leave()
-		time.Sleep(time.Hour)
+		second.EndTurn()
+		wait(time.Hour)
 		synctest.Wait()
 		if told != 1 {
 			t.Errorf("told %d times, want once", told)
 		}
-		s.End()
-		s.Enter() // without a turn
-		s.Leave()
-		if s.Now() != nil {
-			t.Error("there is a watch without a turn")
-		}
+		life.EndTurn()
+		begin(first) // above it no turn runs
+		first.EndTurn()
 	})
 }

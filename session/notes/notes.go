@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
@@ -117,9 +118,32 @@ func checkPlan(plan event.Plan) error {
 	return nil
 }
 
-// Text is what a session has noted, as a model reads it: its plan and its list of what is
-// to be done. Empty means nothing.
-func Text(plan event.Plan, todo event.Todo) string {
+// Noted is what a session has noted. It is safe for concurrent use.
+type Noted struct {
+	mu   sync.Mutex
+	plan event.Plan
+	todo event.Todo
+}
+
+// SetPlan replaces the plan.
+func (n *Noted) SetPlan(plan event.Plan) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.plan = plan
+}
+
+// SetTodo replaces the list of what is to be done.
+func (n *Noted) SetTodo(todo event.Todo) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.todo = todo
+}
+
+// Text is what is noted, as a model reads it. Empty means nothing.
+func (n *Noted) Text() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	plan, todo := n.plan, n.todo
 	var b strings.Builder
 	if plan.Text != "" {
 		fmt.Fprintf(&b, "The plan:\n%s\n", strings.TrimSpace(plan.Text))

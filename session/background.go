@@ -1,0 +1,84 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentworker/worker/session/inbox"
+	"github.com/agentworker/worker/session/store"
+)
+
+// errCallerEnded is the cause of the end of what a session runs in its background. It is a
+// [context.Canceled].
+var errCallerEnded = callerEnded{}
+
+type callerEnded struct{}
+
+func (callerEnded) Error() string        { return "the session that called it has ended" }
+func (callerEnded) Is(target error) bool { return target == context.Canceled }
+
+// Go runs f in the session's background. Its context ends when the session is stopped, or ends;
+// [Session.End] waits for f. A session that has begun to end returns [store.ErrEnded].
+func (s *Session) Go(f func(ctx context.Context)) error {
+	if err := s.inbox.Enter(); err != nil {
+		return fmt.Errorf("session %s: %w", s.id, err)
+	}
+	bond := s.life.Bind(s.life.Context())
+	go func() {
+		defer s.inbox.Leave()
+		defer bond.Release()
+		f(bond.Context())
+	}()
+	return nil
+}
+
+// Notify adds a message to the conversation, between two steps. A model that has concluded
+// while something runs in its session's background goes on with it. A second message with the
+// same id is ignored, and so is one whose id [Session.Knows] was called with. In a session that
+// stands for a caller the message is in the log at once.
+func (s *Session) Notify(id, text string) {
+	var record func()
+	if s.caller {
+		record = func() { s.log.Append(store.ToldEntry(id, text)) }
+	}
+	s.inbox.Notify(inbox.Message{ID: id, Text: text}, record)
+}
+
+// Knows notes that the model knows by the result of a call what messages with these ids would
+// tell it. It is called before the call ends.
+func (s *Session) Knows(callID string, ids ...string) {
+	s.inbox.Know(ids, func() { s.log.Append(store.KnownEntry(callID, ids)) })
+}
+
+// Send has the session's model read a message before its next step. It does not wait for that.
+// A second message with the same id is ignored. If the session ends first, the message is stored
+// at the end of its conversation.
+//
+// It returns [store.ErrEnded] if the session has begun to end, [store.ErrConcludes] if its model
+// is giving its final answer, and another error if it has no model.
+func (s *Session) Send(req store.SendRequest) error {
+	if s.caller {
+		return fmt.Errorf("session %s stands for a caller, and has no model", s.id)
+	}
+	err := s.inbox.Send(inbox.Message{ID: req.MessageID, Text: req.Text, By: req.By, Assignment: req.Assignment}, req.Interrupt)
+	if err != nil {
+		return fmt.Errorf("session %s: %w", s.id, err)
+	}
+	return nil
+}
+
+// MoveToBackground has the call return that waits for the session, which goes on in the
+// background. by says to people who wants that. A session that is there stays there.
+// [ErrNotWaiting] is returned if the call does not wait yet.
+func (s *Session) MoveToBackground(by string) error {
+	switch {
+	case s.Record().Background:
+		return nil
+	case s.mover != nil:
+		return s.mover.MoveToBackground(by)
+	case s.child == nil:
+		return errors.New("no call of task waits for it")
+	}
+	return s.child.moveToBackground(by)
+}

@@ -1,0 +1,163 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/store"
+)
+
+// BeginEnd reserves the end of the session for the caller. A session ends once: later calls
+// return [store.ErrEnded].
+func (j *Journal) BeginEnd() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ending {
+		return fmt.Errorf("session %s: %w", j.ID, store.ErrEnded)
+	}
+	j.ending = true
+	return nil
+}
+
+// End publishes how the session ended, and returns when that is stored with everything
+// before. acts says that the session's tools could have changed something. If events could
+// not be stored, the session has failed whatever status says, and End returns why. The same
+// error comes if the end is not stored in time, though it may be stored later.
+func (j *Journal) End(status store.Status, why error, acts bool) error {
+	incomplete := j.endAs(status, why, acts)
+	if incomplete == nil || errors.Is(incomplete, store.ErrEnded) {
+		return incomplete
+	}
+	j.Fail(incomplete)
+	p := j.publisher()
+	if p.Err() == nil { // all of it is on its way, and nothing is lost
+		j.leave()
+		return incomplete
+	}
+	if status == store.Completed {
+		status, why = store.Failed, incomplete
+	}
+	if err := j.endAgain(p.Stored(), status, why, acts); err != nil {
+		// A sweep finds that the end is missing, and makes up for it once the store has room:
+		// one of this process, or of another one after this process has died.
+		j.leave()
+		j.Index()
+		return errors.Join(incomplete, err)
+	}
+	return incomplete
+}
+
+// EndLater leaves the session's end to the sweeps, with that of the sessions below it.
+func (j *Journal) EndLater(status store.Status, why error) {
+	j.setEnd(status, why)
+	j.Index()
+	j.p.Lost(Lost{Journal: j})
+}
+
+// leave leaves the session to the sweeps. They end it when the store allows it and what is on
+// its way is stored, or given up.
+func (j *Journal) leave() { j.p.Lost(Lost{Journal: j, stream: j.publisher()}) }
+
+func (j *Journal) setEnd(status store.Status, why error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.record.End(status, why, time.Now().UTC())
+}
+
+// opening is among how many entries at the start of a log its session_start is.
+const opening = 3
+
+// endAgain ends a session whose stream the store has failed. So many entries are known to be
+// stored; there may be more.
+func (j *Journal) endAgain(stored uint64, status store.Status, why error, acts bool) error {
+	j.mu.Lock()
+	j.shown = "" // it may be among what was not stored
+	j.mu.Unlock()
+	if stored < opening {
+		if err := j.started(); err != nil { // the sweep begins it before it ends it
+			j.setEnd(status, why)
+			return err
+		}
+	}
+	ctx, cancel := j.StoreContext()
+	defer cancel()
+	// Nothing more is stored of what the stream before has published.
+	boot := j.p.Keeper.BootID()
+	err := j.setStream(j.p.Bus.Take(ctx, j.Path, j.publisher().Fence(), boot, boot))
+	switch {
+	case errors.Is(err, eventbus.ErrEnded):
+		return j.loseToOther(ctx)
+	case err != nil:
+		return err
+	}
+	return j.endAs(status, why, acts)
+}
+
+// started returns an error unless the session's session_start is stored.
+func (j *Journal) started() error {
+	ctx, cancel := j.StoreContext()
+	defer cancel()
+	state, err := j.p.Store.State(ctx, j.Path)
+	if err == nil && !state.Started {
+		err = fmt.Errorf("nothing is stored of session %s", j.ID)
+	}
+	return err
+}
+
+// endAs ends the session in one wait, for its session_end. The store has that event behind
+// everything that is on its way. If two processes end a session, the first session_end
+// wins, and the other process gets [store.ErrEnded].
+func (j *Journal) endAs(status store.Status, why error, acts bool) error {
+	if j.claimed.Load() {
+		return &ClaimedError{j.ID, j.Record().Status}
+	}
+	j.setEnd(status, why)
+	j.mu.Lock()
+	j.record.Work.Idle = status == store.Completed && j.parent != nil && j.record.Work.ToolCalls == 0 && acts
+	ended := j.record.EndedEntry()
+	j.mu.Unlock()
+	switch status {
+	case store.Failed, store.TimedOut:
+		j.Status(event.StatusError)
+		j.Publish(errorEvent(status, why))
+	case store.Cancelled, store.Interrupted:
+		j.Status(event.StatusAborted)
+	}
+	j.Append(ended)
+	ctx, cancel := j.StoreContext()
+	defer cancel()
+	err := j.publisher().End(ctx, event.SessionEnd{Status: status})
+	switch {
+	case errors.Is(err, eventbus.ErrEnded):
+		return j.loseToOther(ctx)
+	case err != nil:
+		return err
+	}
+	j.mu.Lock()
+	j.record.Closed = true
+	j.mu.Unlock()
+	j.Index()
+	return nil
+}
+
+func errorEvent(status store.Status, why error) event.Error {
+	ev := event.Error{Code: string(status), Message: string(status)}
+	if why != nil {
+		ev.Message = errtext.Of(why)
+	}
+	if coded, ok := errors.AsType[interface {
+		error
+		ErrorCode() string
+	}](why); ok {
+		ev.Code = coded.ErrorCode()
+	}
+	if failed, ok := errors.AsType[*model.Error](why); ok {
+		ev.Code = "model_" + string(failed.Kind)
+	}
+	return ev
+}

@@ -1,0 +1,223 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/lifetime"
+	"github.com/agentworker/worker/session/masking"
+	"github.com/agentworker/worker/session/models"
+	"github.com/agentworker/worker/session/store"
+)
+
+// answer is what the model says in one call.
+type answer struct {
+	id      string
+	final   bool // no tools can be called any more
+	message model.Message
+	stop    model.StopReason
+	usage   model.Usage
+	text    strings.Builder
+	shown   masking.Deltas // of the text
+}
+
+// modelCall makes the calls of a turn's model, one at a time: it waits while the provider wants
+// to be left alone, publishes the answer as it arrives, and adds it to the conversation.
+type modelCall struct {
+	s     *Session
+	bond  *lifetime.Bond // of the turn
+	timer *time.Timer    // of the call that runs, or was last; nil means there was none
+}
+
+// ask asks the model for the next message. A provider that wants to be asked again later pauses
+// the session until then, and all others of the process on that account.
+func (c *modelCall) ask(step context.Context, a *answer) error {
+	var paused time.Duration
+	for {
+		if err := c.waitOpen(step, &paused); err != nil {
+			return err
+		}
+		err := c.once(step, a)
+		if err == nil || !c.pauseAfter(step, err, paused) {
+			return err
+		}
+	}
+}
+
+// waitOpen waits until the model may be asked. It adds the wait to paused, the sum of what
+// this answer has waited.
+func (c *modelCall) waitOpen(step context.Context, paused *time.Duration) error {
+	s := c.s
+	for {
+		found, closed := s.p.models.Paused(s.agent.model)
+		if !closed {
+			return nil
+		}
+		wait := time.Until(found.Until)
+		if *paused += wait; *paused > s.p.limits.Pause {
+			return fmt.Errorf("%s (a pause of more than %s is not waited for: --max-pause)", found.Why, errtext.Duration(s.p.limits.Pause))
+		}
+		if err := c.pause(step, wait+models.Jitter(wait), found.Why); err != nil {
+			return err
+		}
+	}
+}
+
+// pauseAfter begins the pause after which the model may be asked again, and reports whether
+// there is one after this error.
+func (c *modelCall) pauseAfter(step context.Context, err error, paused time.Duration) bool {
+	s := c.s
+	wait := models.PauseFor(err)
+	if wait == 0 || wait > s.p.limits.Pause-paused || step.Err() != nil {
+		return false
+	}
+	s.p.models.Pause(s.agent.model, models.Pause{Until: time.Now().Add(wait), Why: errtext.Of(err)})
+	return true
+}
+
+// pause has the session wait. Meanwhile its time stands still.
+func (c *modelCall) pause(step context.Context, wait time.Duration, why string) error {
+	log := c.s.log
+	defer c.s.life.Hold()()
+	until := time.Now().Add(wait).UTC()
+	_ = log.Set(func(r *store.Record) { r.Pause = &store.Pause{Until: until, Reason: why} })
+	log.Publish(event.StatusChange{Status: event.StatusPaused, Pause: &event.Pause{Until: until, Reason: why}})
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	var err error
+	select {
+	case <-timer.C:
+	case <-step.Done():
+		err = context.Cause(step)
+	}
+	_ = log.Set(func(r *store.Record) { r.Pause = nil })
+	log.Publish(event.StatusChange{Status: event.StatusStreaming})
+	return err
+}
+
+// once makes one call.
+func (c *modelCall) once(step context.Context, a *answer) error {
+	s := c.s
+	req := &model.Request{
+		System:      s.agent.system,
+		Messages:    s.talk.Messages,
+		Tools:       s.offered(),
+		NoToolCalls: a.final,
+		Path:        s.path.IDs(),
+		Params:      s.agent.params,
+	}
+	reserved, err := s.usage.reserve(step, s.agent.model, req, s.talk.Estimate(req))
+	if err == nil {
+		err = c.stream(step, req, a)
+		s.usage.settle(reserved, &a.usage, err)
+	}
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(c.bond.Context()); cause != nil {
+		return cause
+	}
+	return err
+}
+
+func (c *modelCall) stream(step context.Context, req *model.Request, a *answer) error {
+	ctx := c.limited(step)
+	defer c.timer.Stop()
+	for part, err := range c.s.agent.model.Stream(ctx, req) {
+		if err != nil {
+			a.shown.End(a.id, c.s.log.Publish)
+			return err
+		}
+		c.receive(part, a)
+	}
+	a.shown.End(a.id, c.s.log.Publish)
+	return c.complete(a)
+}
+
+// callContext is the context of a turn with the deadline of a model call, whose end ends the
+// turn.
+type callContext struct {
+	context.Context
+	deadline time.Time
+}
+
+// Deadline implements [context.Context].
+func (c *callContext) Deadline() (time.Time, bool) {
+	if at, ok := c.Context.Deadline(); ok && at.Before(c.deadline) {
+		return at, true
+	}
+	return c.deadline, true
+}
+
+// limited returns the context of a call, and starts its timer.
+func (c *modelCall) limited(step context.Context) context.Context {
+	limit := c.s.p.limits.ModelCall
+	if c.timer == nil {
+		c.timer = time.AfterFunc(limit, c.late)
+	} else {
+		c.timer.Reset(limit)
+	}
+	return &callContext{step, time.Now().Add(limit)}
+}
+
+// late ends the turn, since its model call has taken too long.
+func (c *modelCall) late() {
+	c.bond.Cancel(&model.Error{
+		Model: c.s.agent.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", errtext.Duration(c.s.p.limits.ModelCall)),
+	})
+}
+
+// receive adds a part to an answer.
+func (c *modelCall) receive(part model.Part, a *answer) {
+	s := c.s
+	switch part := part.(type) {
+	case model.Retry:
+		s.log.Publish(event.StatusChange{Status: event.StatusStreaming, Retry: &event.Retry{
+			Reason: string(part.Reason), Try: part.Try, Tries: part.Tries, DelayMs: part.Wait.Milliseconds(),
+		}})
+	case model.TextDelta:
+		a.text.WriteString(part.Text)
+		if ev, ok := a.shown.Text(a.id, part.Text); ok {
+			s.log.Publish(ev)
+		}
+	case model.ReasoningDelta:
+		if ev, ok := a.shown.Reasoning(a.id, part.Text); ok {
+			s.log.Publish(ev)
+		}
+	case model.Reasoning:
+		a.message.Reasoning = append(a.message.Reasoning, part)
+	case model.ToolCall:
+		a.message.ToolCalls = append(a.message.ToolCalls, s.talk.Identify(part, func() string { return store.NewID("call") }))
+	case model.Usage:
+		a.usage = s.p.models.Priced(s.agent.model, part)
+	case model.Stop:
+		a.stop = part.Reason
+	}
+}
+
+// complete adds an answer to the conversation.
+func (c *modelCall) complete(a *answer) error {
+	s := c.s
+	if a.stop == "" {
+		return &model.Error{Model: s.agent.model.Name(), Kind: model.ErrProtocol, Message: "the answer ended without a stop reason"}
+	}
+	a.message.Role, a.message.Text = model.Assistant, a.text.String()
+	if a.final {
+		a.message.ToolCalls = nil // none was to be made, and none will be answered
+	}
+	s.talk.Answer(a.message, a.usage.InputTokens+a.usage.OutputTokens)
+	if entry, needed := store.SaidEntry(a.id, &a.message, a.shown.Masks()); needed {
+		s.log.Append(entry)
+	}
+	return s.usage.add(a.usage) // completes the message in the log
+}
+
+// offered returns the tools that the model is told of in the next request.
+func (s *Session) offered() []model.ToolSpec {
+	return s.talk.Offer(func() []model.ToolSpec { return s.calls.Tools.Offered(s.calls.Rules.Agents()) })
+}

@@ -1,0 +1,71 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/conversation"
+	"github.com/agentworker/worker/session/store"
+)
+
+// Become has the session become another agent, in the same conversation, after the step that
+// runs. A tool of the session calls it while its call runs; the log has the change when the call
+// ends. It uses these fields of spec: Agent, System, Models, Params, ToolSet, Accept, Checks,
+// Rules, MaxSteps, TimeLimit (which begins anew), WholeTime, and Terms. All else stays: the rules
+// of the sessions above, the tools that the session and those above it are held to, its place,
+// and its budget. After an error the session stays as it is.
+func (s *Session) Become(spec Spec) error {
+	spec.Parent = s.parent
+	m, warnings, err := s.p.models.Pick(spec.Agent, spec.Models, spec.callersModel())
+	if err != nil {
+		return err
+	}
+	s.agent.mu.Lock()
+	named := s.agent.next != nil
+	if !named {
+		s.agent.next = &successor{spec, m}
+	}
+	s.agent.mu.Unlock()
+	if named {
+		return fmt.Errorf("the session goes on as another agent already")
+	}
+	s.log.Append(store.AgentEntry(spec.Agent, m.Name(), spec.Terms))
+	s.log.Publish(event.AgentChanged{Agent: spec.Agent, Before: s.Agent(), Model: m.Name()})
+	for _, text := range warnings {
+		s.log.Warn(text)
+	}
+	return s.log.Set(func(r *store.Record) { r.Agent, r.Model = spec.Agent, m.Name() })
+}
+
+// Fork is the conversation with which a forked session begins. What its model is sent begins
+// with the same bytes, so that a provider's cache of them holds. It is not changed.
+type Fork struct {
+	Turns    int // as in [Session.Fork]
+	System   string
+	Tools    []model.ToolSpec
+	Messages []model.Message
+	from     model.Model
+}
+
+// AllTurns is the number of turns of a whole conversation.
+const AllTurns = conversation.AllTurns
+
+// Fork returns the conversation as the model was sent it when it made the calls that run now:
+// the last turns, or [AllTurns]. A turn begins with a message to the model that is not the result
+// of calls. A tool of the session calls Fork while its call runs. nil means the session has no
+// conversation.
+func (s *Session) Fork(turns int) *Fork {
+	messages, tools, ok := s.talk.Fork(turns)
+	if s.caller || !ok {
+		return nil
+	}
+	return &Fork{Turns: turns, System: s.agent.system, Tools: tools, Messages: messages, from: s.agent.model}
+}
+
+// begin begins a new session's conversation with the fork.
+func (f *Fork) begin(s *Session) {
+	s.agent.system = f.System
+	s.talk.Resume(slices.Clip(f.Messages), 0, f.Tools, f.from.Name() != s.agent.model.Name())
+}

@@ -1,0 +1,101 @@
+package toolcall
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/audit"
+	"github.com/agentworker/worker/session/gate"
+)
+
+// audit has the audit log take a record. An error is logged: it changes nothing about what is
+// over or refused.
+func (s *Calls) audit(r audit.Record) { _ = s.p.Audit.Note(r) }
+
+// audited returns v, the verdict on an allowed call, once the audit log has stored the reason;
+// otherwise a refusal. Decisions by rules on calls that delegate are stored a moment later, and
+// before any call of the sessions that these begin.
+func (s *Calls) audited(ctx context.Context, c *Call, r audit.Record, v verdict) verdict {
+	err := s.p.Audit.Note(r)
+	if err == nil && (r.Kind == audit.Answer || c.tool == nil || !c.tool.Spec().Delegates) {
+		err = s.p.Audit.Stored(ctx)
+	}
+	switch {
+	case err == nil:
+		return v
+	case ctx.Err() != nil:
+		return verdict{refusal: refuse("%s was not run: %s", c.Name, errtext.Of(context.Cause(ctx)))}
+	}
+	return verdict{refusal: refuse("%s is refused, since the audit log can't be written: %s", c.Name, errtext.Of(err))}
+}
+
+// auditRecord makes the record of a decision; an empty one if nobody sees it. A nil rules
+// means that no rule was applied.
+func (s *Calls) auditRecord(c *Call, values []permission.Value, d permission.Decision, rules *gate.Layers) audit.Record {
+	if !s.p.Audit.Records() {
+		return audit.Record{}
+	}
+	r := s.sessionRecord()
+	r.ToolCallID, r.Tool = c.ID, c.Name
+	if rules != nil {
+		r.Under = &rules.Policy
+	}
+	return r.Decided(values, d)
+}
+
+// refuseUndecided refuses a call to which no rule was applied.
+func (s *Calls) refuseUndecided(c *Call, format string, args ...any) Result {
+	res := refuse(format, args...)
+	r := s.auditRecord(c, nil, permission.Decision{Action: permission.Deny, Layer: permission.LayerDefault}, nil)
+	r.Reason = res.Text
+	s.audit(r)
+	return res
+}
+
+// maxClient bounds the name of a client in records, in characters.
+const maxClient = 200
+
+// sessionRecord returns a record that names the session.
+func (s *Calls) sessionRecord() audit.Record {
+	return audit.Record{
+		Time: time.Now(), Worker: s.p.BootID, SessionID: s.log.ID, RootID: s.log.Path[0].SessionID, Agent: s.log.Agent(),
+		Client: termtext.OneLine(s.log.Root().Record().Description, maxClient),
+	}
+}
+
+// AuditStart has the audit log say that the session has begun, or is resumed here.
+func (s *Calls) AuditStart(kind audit.Kind) {
+	if !s.p.Audit.Records() {
+		return
+	}
+	r, of := s.sessionRecord(), s.log.Record()
+	r.Kind, r.Model = kind, of.Model
+	if kind == audit.SessionStart {
+		policy := of.Policy
+		r.Under = &policy
+	}
+	s.audit(r)
+}
+
+// AuditEnd has the audit log say how the session has ended. why may be nil.
+func (s *Calls) AuditEnd(why error) {
+	if !s.p.Audit.Records() {
+		return
+	}
+	r, of := s.sessionRecord(), s.log.Record()
+	r.Kind, r.Outcome = audit.SessionEnd, string(of.Status)
+	if why != nil {
+		r.Reason = errtext.Of(why)
+	}
+	if stopped, ok := errors.AsType[interface {
+		error
+		StoppedBy() string
+	}](why); ok {
+		r.By = stopped.StoppedBy()
+	}
+	s.audit(r)
+}

@@ -1,0 +1,129 @@
+package toolcall
+
+import (
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/tool"
+)
+
+// Result is the outcome of a tool call.
+type Result struct {
+	tool.Result
+	Refused bool   // the gate did not let the call through: the tool has not run
+	Rule    string // as in [event.ToolCallEnd]
+}
+
+// Call is one tool call on its way through the gate.
+type Call struct {
+	model.ToolCall
+	MessageID string        // of the message that makes the call
+	Prepared  tool.Prepared // nil means that it is prepared from the arguments
+	Answered  func()        // called once the outcome is published; nil means nobody waits for that
+
+	calls    *Calls
+	running  *sync.WaitGroup // counts the call until it has its outcome; nil means nothing does
+	start    time.Time
+	tool     tool.Tool  // nil means that it is not looked up yet, or that there is none
+	admitted *tool.Call // nil means that it was not admitted, or not yet
+	untold   bool       // it may have changed what its tool does not tell
+
+	mu       sync.Mutex // guards what follows while the tool runs
+	res      Result
+	over     bool // res is the outcome
+	returned bool // the outcome is published, and stays
+}
+
+// Result returns the outcome of a call that was made.
+func (c *Call) Result() Result { return c.res }
+
+// End makes res the outcome of the call, unless an outcome was published before.
+func (c *Call) End(res Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.returned {
+		c.res, c.over = res, true
+	}
+}
+
+// Return implements [tool.Caller].
+func (c *Call) Return(res tool.Result) {
+	c.End(Result{Result: res})
+	c.leave()
+}
+
+// leave publishes the outcome of a call once, and lets its caller proceed.
+func (c *Call) leave() {
+	c.mu.Lock()
+	before := c.returned
+	c.returned = true
+	c.mu.Unlock()
+	if before {
+		return
+	}
+	c.calls.publishEnd(c)
+	if c.Answered != nil {
+		c.Answered()
+	}
+	if c.running != nil {
+		c.running.Done()
+	}
+}
+
+// follows reports whether the call is about what an allowed call of another tool has made.
+func (c *Call) follows() bool { return c.tool != nil && c.tool.Spec().Follows != "" }
+
+// PublishStarts announces all calls of a message before any of them begins. If one is missing
+// in a log, none was begun.
+func (s *Calls) PublishStarts(all []*Call, step int) {
+	calls := len(all)
+	if calls == 1 {
+		calls = 0 // as the event has it
+	}
+	for _, c := range all {
+		s.log.Publish(event.ToolCallStart{
+			ToolCallID: c.ID, ToolName: c.Name, Arguments: c.Arguments, MessageID: c.MessageID, Step: step, Calls: calls,
+		})
+	}
+}
+
+// publishEnd publishes the outcome of a call, and notes it in the record.
+func (s *Calls) publishEnd(c *Call) {
+	ev := event.ToolCallEnd{
+		ToolCallID: c.ID,
+		ToolName:   c.Name,
+		Result:     c.res.Text,
+		IsError:    c.res.IsError,
+		Truncated:  c.res.Truncated,
+		Refused:    c.res.Refused,
+		Rule:       c.res.Rule,
+		DurationMs: time.Since(c.start).Milliseconds(),
+		Untold:     c.untold,
+	}
+	if change := c.res.Change; change != nil {
+		ev.Change = &event.FileChange{Path: change.Path, Before: change.Before, After: change.After}
+	}
+	s.p.Counted()
+	s.log.PublishNoted(ev, func(r *store.Record) { r.Work = r.Work.Add(ev) })
+}
+
+// CutOff returns a call of a step that was cut off when its process died. It has a result, or
+// run does the rest of it, or it is made anew if its tool delegates; else nobody knows its
+// outcome, and repeat is what the model reads. run may be nil.
+func (s *Calls) CutOff(call model.ToolCall, messageID string, result model.ToolResult, run tool.Tool, repeat string) *Call {
+	c := &Call{ToolCall: call, calls: s, MessageID: messageID, start: time.Now(), tool: s.Tools.Get(call.Name)}
+	switch {
+	case result.ToolCallID != "":
+		c.res, c.returned = Result{Result: tool.Result{Text: result.Text, IsError: result.IsError}}, true
+	case run != nil:
+		c.tool = run
+		c.admitted = s.toolCall(c)
+		c.Prepared, _ = tool.Prepare(run, c.admitted.Args) // it reads nothing
+	case c.tool == nil || !c.tool.Spec().Delegates:
+		c.End(Result{Result: tool.Errorf("%s", repeat)})
+	}
+	return c
+}

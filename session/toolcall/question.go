@@ -1,0 +1,164 @@
+package toolcall
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/store"
+)
+
+// ask stores a request as one that waits, publishes it, waits for the first answer, and
+// publishes the outcome. Answers come from the session's approver, from
+// [store.Store.Answer] in any process, and from rules that allow the call meanwhile, as
+// allowed reports. The session's clock stands still. An error means that the store has
+// failed.
+func (s *Calls) ask(ctx context.Context, req *gate.Request, allowed func() bool) (*store.Approval, error) {
+	s.await(+1)
+	defer s.await(-1)
+	now := time.Now().UTC()
+	a := &store.Approval{
+		ID: req.ID, SessionID: req.SessionID, Path: s.log.Path, Agent: req.Agent,
+		ToolCallID: req.ToolCallID, Tool: req.Tool, Arguments: req.Arguments,
+		Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,
+		CreatedAt: now, ExpiresAt: now.Add(s.p.AnswerTime), SecondPerson: req.SecondPerson,
+	}
+	if err := s.log.Storing(func(ctx context.Context) error { return s.p.Store.OpenApproval(ctx, a) }); err != nil {
+		return nil, err
+	}
+	s.log.Publish(event.ToolApprovalRequired{
+		ApprovalID:     a.ID,
+		ToolCallID:     a.ToolCallID,
+		ToolName:       a.Tool,
+		Arguments:      a.Arguments,
+		SessionID:      a.SessionID,
+		Patterns:       a.Patterns,
+		AlwaysPatterns: a.AlwaysPatterns,
+		ExpiresAt:      a.ExpiresAt,
+		SecondPerson:   a.SecondPerson != nil,
+	})
+	if err := s.log.Flush(ctx); err != nil && ctx.Err() == nil { // nobody is shown what may be forgotten
+		return nil, err
+	}
+	question := &gate.Question{Request: req, Expires: a.ExpiresAt, Approver: s.approver, Answers: answers{s, a.ID}}
+	if a.SecondPerson != nil { // whoever sits here has asked for the work
+		question.Approver = nil
+	}
+	answered, err := s.p.Policy.Await(ctx, question, allowed)
+	if err != nil {
+		return nil, err
+	}
+	if answered.Outcome == event.Cancelled && ctx.Err() == nil { // as another process does that ends the session
+		s.lookIfClaimed()
+	}
+	s.log.Publish(event.ToolApprovalResolved{ApprovalID: a.ID, Outcome: answered.Outcome})
+	return answered, nil
+}
+
+func (s *Calls) lookIfClaimed() {
+	ctx, cancel := s.log.StoreContext()
+	defer cancel()
+	_ = s.log.LoseIfClaimed(ctx) // the answer is what it is
+}
+
+// AskBudget asks somebody whether the session may go on although a limit of its budget is
+// used up. why says that in a sentence.
+func (s *Calls) AskBudget(ctx context.Context, limit, why string) (bool, error) {
+	if s.approver == nil && s.p.Unattended {
+		return false, nil
+	}
+	args, err := json.Marshal(map[string]string{"limit": limit})
+	if err != nil {
+		return false, err
+	}
+	a, err := s.ask(ctx, &gate.Request{
+		ID: store.NewID("apr"), SessionID: s.log.ID, ToolCallID: store.NewID("call"), Agent: s.log.Agent(),
+		Tool: "budget", Arguments: string(args), Patterns: []string{limit}, AlwaysPatterns: []string{},
+		Reason: fmt.Sprintf("%s. May it use as much again?", why),
+	}, func() bool { return false })
+	if err != nil {
+		return false, err
+	}
+	s.log.Status(event.StatusStreaming)
+	return a.Outcome == event.Approved, nil
+}
+
+// answers are those to an approval of a session.
+type answers struct {
+	s  *Calls
+	id string
+}
+
+// Await implements [gate.Answers].
+func (a answers) Await(ctx context.Context) (*store.Approval, error) {
+	return a.s.p.Store.AwaitAnswer(ctx, a.id)
+}
+
+// Resolve implements [gate.Answers].
+func (a answers) Resolve(outcome event.ApprovalOutcome, answer store.Answer) (answered *store.Approval, err error) {
+	err = a.s.log.Storing(func(ctx context.Context) (err error) {
+		answered, _, err = a.s.p.Store.Resolve(ctx, a.id, outcome, answer)
+		return err
+	})
+	return answered, err
+}
+
+// waiting counts the calls that wait for an answer. The session waits while any does.
+type waiting struct {
+	mu     sync.Mutex // held until the state that follows is published
+	calls  int
+	resume func() // has the clocks run again
+}
+
+// await counts a call that begins to wait, or no longer does.
+func (s *Calls) await(delta int) {
+	w := &s.waiting
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.calls
+	w.calls += delta
+	switch {
+	case before == 0:
+		w.resume = s.life.Hold()
+		s.log.Status(event.StatusWaitingApproval)
+		s.log.Fail(s.log.Become(store.WaitingApproval))
+	case w.calls == 0:
+		s.log.Fail(s.log.Become(store.Running))
+		s.log.Status(event.StatusExecutingTool)
+		w.resume()
+	}
+}
+
+// secondPerson says who may approve a call of these values if the policy demands a second
+// person; nil means it does not.
+func (s *Calls) secondPerson(ctx context.Context, rules *gate.Layers, values []permission.Value) *store.SecondPerson {
+	rule := rules.SecondPerson(values)
+	if rule == nil {
+		return nil
+	}
+	return &store.SecondPerson{Rule: fmt.Sprintf("%v (%s)", *rule, rule.Source), AskedBy: s.p.AskedBy(ctx, s.log.Path)}
+}
+
+// AskedBy returns who has asked for the work of the session at the end of a path. If that
+// can't be found out, [store.Unknown] is among them.
+func (p *Process) AskedBy(ctx context.Context, path event.Path) []store.Person {
+	if len(path) == 0 {
+		return []store.Person{store.Unknown}
+	}
+	people, err := p.Store.AskedBy(ctx, path, p.Live)
+	if err != nil {
+		p.Log.Warn("it is not known who has asked for a session: no second person can approve its calls", "session", path[len(path)-1].SessionID, "err", err)
+		return []store.Person{store.Unknown}
+	}
+	return people
+}
+
+// attended reports whether somebody sits at the worker, or may answer from elsewhere.
+func (s *Calls) attended() bool {
+	return !s.p.Unattended || gate.Sits(s.approver) || gate.Sits(s.p.Approver)
+}
