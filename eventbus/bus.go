@@ -98,7 +98,7 @@ func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 		return nil, fmt.Errorf("opening the event bus: %w", err)
 	}
 	var events jetstream.Stream
-	err = store.Opening(ctx, func(ctx context.Context) (err error) {
+	err = store.Election().Opening(ctx, func(ctx context.Context) (err error) {
 		events, err = store.EnsureStream(ctx, jetstream.StreamConfig{
 			Name:        Stream,
 			Description: "events of agent sessions, in the view of the root session",
@@ -212,85 +212,20 @@ func (b *Bus) logSubject(path event.Path) (string, error) {
 // Workspace returns the id of the workspace.
 func (b *Bus) Workspace() string { return b.workspace }
 
-// JetStream returns the store's JetStream, for what else is stored there.
+// JetStream returns the store's JetStream. Its operations are repeated while the store is
+// unavailable.
 func (b *Bus) JetStream() jetstream.JetStream { return b.store.JetStream() }
 
 // Conn returns the connection itself, for services on it.
 func (b *Bus) Conn() *nats.Conn { return b.store.Conn() }
 
-// Embedded reports whether the store is the embedded one, in this process or in
-// another one of the user.
-func (b *Bus) Embedded() bool { return b.store.Embedded() }
+// Store returns the connection to the store, for what else is stored there and for
+// requests to other processes.
+func (b *Bus) Store() *Store { return b.store }
 
-// Leads reports whether this process runs the embedded store at the moment.
-func (b *Bus) Leads() bool { return b.store.Leads() }
+// Health returns what is known of the store at the moment.
+func (b *Bus) Health() Health { return b.store.Health() }
 
-// Stopped reports whether another process runs the embedded store, and is stopped, as
-// by Ctrl-Z: what waits for the store waits for that process.
-func (b *Bus) Stopped() bool { return b.store.Stopped() }
-
-// Patience returns for how long an operation may wait for the store, as [Bus.Waited]
-// counts it: 10 s, or 30 s where the embedded store is there and takes long to answer,
-// because the machine is busy.
-func (b *Bus) Patience() time.Duration { return b.store.Patience() }
-
-// Waited returns for how long what began at a time has waited for the store in vain. The
-// time in which another process that runs it was stopped, or this one was suspended, does
-// not count, nor what came before it, for an hour.
-func (b *Bus) Waited(began time.Time) time.Duration { return b.store.Waited(began) }
-
-// Diagnosis returns what is known to be wrong with the store, in the form of a remark
-// behind an error that does not say it; empty means nothing.
-func (b *Bus) Diagnosis() string { return b.store.Diagnosis() }
-
-// Suspend hands the embedded store over to another process, if this one runs it. Until
-// [Bus.Resume] this process does not run it again. Call it before the process is
-// stopped: a stopped one keeps the store from all others. The bus waits for the store
-// meanwhile, or uses that of the other process.
-func (b *Bus) Suspend(ctx context.Context) error { return b.store.Suspend(ctx) }
-
-// Resume ends what Suspend has begun.
-func (b *Bus) Resume() { b.store.Resume() }
-
-// Opening calls f, which opens what is in the store while somebody waits for it. Once the
-// process that runs the embedded store was stopped for 5 s, f's context ends, and the
-// error is an [ErrNoLeader] that names that process.
-func (b *Bus) Opening(ctx context.Context, f func(context.Context) error) error {
-	return b.store.Opening(ctx, f)
-}
-
-// EnsureStream opens a stream, and makes it if it does not exist. In an external
-// server it gets the configured number of replicas. A stream that exists there
-// stays as its operator has set it up: it is refused with a [*StreamError] if it
-// would lose what is stored in it, and [Bus.Findings] has what else is wrong.
-func (b *Bus) EnsureStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
-	return b.store.EnsureStream(ctx, cfg)
-}
-
-// EnsureBucket does the same for a key-value bucket.
-func (b *Bus) EnsureBucket(ctx context.Context, cfg jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
-	return b.store.EnsureBucket(ctx, cfg)
-}
-
-// TryAll stores messages one behind the other without waiting in between, each if
-// nobody has changed its subject. It tries once: what has failed may be stored
-// nevertheless.
-func (b *Bus) TryAll(ctx context.Context, writes []Write) []WriteResult {
-	return b.store.TryAll(ctx, writes)
-}
-
-// Findings returns what is wrong with the streams and buckets of an external
-// server without keeping the worker from starting.
-func (b *Bus) Findings() []Finding { return b.store.Findings() }
-
-// Request sends data on a subject, and returns when somebody has answered. If the
-// connection is lost it sends the request again: it must be safe to repeat. If
-// nobody listens the error is [nats.ErrNoResponders].
-func (b *Bus) Request(ctx context.Context, subject string, data []byte) error {
-	return b.store.Request(ctx, subject, data)
-}
-
-// Ask is [Bus.Request], and returns the answer.
-func (b *Bus) Ask(ctx context.Context, subject string, data []byte) ([]byte, error) {
-	return b.store.Ask(ctx, subject, data)
-}
+// Election returns this process's part in running the embedded store. It is nil for an
+// external store, and its methods then report that nothing is wrong.
+func (b *Bus) Election() *Election { return b.store.Election() }

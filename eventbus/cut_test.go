@@ -57,7 +57,7 @@ func TestSilentCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bus.Close()
-	kv, err := bus.EnsureBucket(ctx, jetstream.KeyValueConfig{Bucket: "B"})
+	kv, err := bus.Store().EnsureBucket(ctx, jetstream.KeyValueConfig{Bucket: "B"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,11 @@ import (
 // endBatch ends the batch that a session's entries may have been in when a fence was stored, so
 // that the rest of it is not stored behind the fence. The batch is of another process or of this
 // one. ended tells that it was not known to have ended before.
-func (b *Bus) endBatch(ctx context.Context, p *Publisher, fence uint64) (ended bool, err error) {
+func (p *Publisher) endBatch(ctx context.Context, fence uint64) (ended bool, err error) {
 	w := p.writer
 	ctx, cancel := context.WithTimeout(ctx, w.store.AckTimeout())
 	defer cancel()
-	batch, err := b.lastBatch(ctx, p, fence)
+	batch, err := p.lastBatch(ctx, fence)
 	if err != nil || !w.mayRun(batch) {
 		return false, err
 	}
@@ -45,8 +45,8 @@ const batchRange = 1024
 
 // lastBatch returns the id of the last batch with entries of a session before a fence; empty
 // if none can be on its way.
-func (b *Bus) lastBatch(ctx context.Context, p *Publisher, fence uint64) (id string, err error) {
-	last, err := lastOf(ctx, b.events, []string{p.subject + ".*", p.entrySubject})
+func (p *Publisher) lastBatch(ctx context.Context, fence uint64) (id string, err error) {
+	last, err := lastOf(ctx, p.writer.events, []string{p.subject + ".*", p.entrySubject})
 	if err != nil {
 		return "", err
 	}
@@ -56,7 +56,7 @@ func (b *Bus) lastBatch(ctx context.Context, p *Publisher, fence uint64) (id str
 	}
 	for size := uint64(batchRange); ; {
 		from, entries, all := near-min(near, size), 0, false
-		_, err = b.reader.replay(ctx, b.events, []string{p.subject + ".*", p.entrySubject, p.fenceSubject}, from, fence, func(m *stored) (bool, error) {
+		_, err = p.writer.reader.replay(ctx, p.writer.events, []string{p.subject + ".*", p.entrySubject, p.fenceSubject}, from, fence, func(m *stored) (bool, error) {
 			if all = m.Seq == fence; m.Subject != p.fenceSubject {
 				entries++
 				id = cmp.Or(m.Batch, id)

@@ -97,7 +97,7 @@ func (e *entry) header(ids bool, batch string) nats.Header {
 	if guard := e.guard(); guard != nil {
 		h = guard.unfenced()
 		delete(h, natsstore.BatchHeader)
-		if batch != "" { // see [Bus.endBatch]
+		if batch != "" { // see [Publisher.endBatch]
 			h[natsstore.BatchHeader] = []string{batch}
 		}
 	}

@@ -27,15 +27,15 @@ import (
 // FenceKind is the kind of the entries of a session's log that are fences.
 const FenceKind = "fence"
 
-// Fence is the content of an entry of [FenceKind]. Workers of before schema 5 stored it empty.
+// Fence is the content of an entry of [FenceKind].
 type Fence struct {
-	ID    string `json:"id,omitempty"`    // no other fence has it
-	Owner string `json:"owner,omitempty"` // the boot id of the process that has the session
-	By    string `json:"by,omitempty"`    // that of the process that has stored the fence
+	ID    string `json:"id"`    // no other fence has it
+	Owner string `json:"owner"` // the boot id of the process that has the session
+	By    string `json:"by"`    // that of the process that has stored the fence
 }
 
 // ByOther reports whether a process has stored the fence to end what another one has.
-func (f Fence) ByOther() bool { return f.By == "" || f.By != f.Owner }
+func (f Fence) ByOther() bool { return f.By != f.Owner }
 
 // Fence stores a fence in the log of the session at the end of path. owner is the process
 // that is thought to have it, by the one that stores the fence. The error is [ErrEnded] where
@@ -46,7 +46,7 @@ func (b *Bus) Fence(ctx context.Context, path event.Path, owner, by string) erro
 		return err
 	}
 	for {
-		err := b.fence(ctx, p, path, owner, by)
+		err := p.fence(ctx, owner, by)
 		switch {
 		case err == nil:
 			return nil
@@ -57,19 +57,19 @@ func (b *Bus) Fence(ctx context.Context, path event.Path, owner, by string) erro
 	}
 }
 
-func (b *Bus) fence(ctx context.Context, p *Publisher, path event.Path, owner, by string) error {
-	end, err := b.last(ctx, path, event.SessionEnd{}.Type())
+func (p *Publisher) fence(ctx context.Context, owner, by string) error {
+	_, ended, err := p.lastOfTurns(ctx)
 	if err != nil {
 		return err
 	}
 	last, f, err := p.lastFence(ctx)
-	if err == nil && (end.Seq > 0 || f.Owner != "" && f.Owner != owner) {
+	if err == nil && (ended || f.Owner != "" && f.Owner != owner) {
 		err = ErrEnded
 	}
 	if err != nil {
 		return err
 	}
-	_, _, err = b.fenceOff(ctx, p, Fence{Owner: owner, By: by}, p.fenceSubject, last)
+	_, _, err = p.fenceOff(ctx, Fence{Owner: owner, By: by}, p.fenceSubject, last)
 	return err
 }
 
@@ -85,11 +85,11 @@ func (b *Bus) Take(ctx context.Context, path event.Path, known uint64, owner, by
 	}
 	f, began := Fence{Owner: owner, By: by}, time.Now()
 	for {
-		fenced, again, err := b.takeUnended(ctx, p, path, known, f)
+		fenced, again, err := p.takeUnended(ctx, known, f)
 		switch {
 		case IsConflict(err) && ctx.Err() == nil: // Another process publishes in it. The next attempt is behind a fence.
 			pause(ctx, repairPause)
-			fenced, _, err = b.fenceOff(ctx, p, f, p.fenceSubject, known)
+			fenced, _, err = p.fenceOff(ctx, f, p.fenceSubject, known)
 			if again = true; IsConflict(err) {
 				continue
 			}
@@ -110,27 +110,16 @@ func (b *Bus) Take(ctx context.Context, path event.Path, known uint64, owner, by
 
 // takeUnended stores a fence if there is none behind known, and the session has not ended.
 // The store refuses it where the session's end, or another event of its turns, is stored
-// between the look and the fence. again: see [Bus.fenceOff].
-func (b *Bus) takeUnended(ctx context.Context, p *Publisher, path event.Path, known uint64, f Fence) (seq uint64, again bool, err error) {
-	turn := uint64(0)
-	last, err := lastOf(ctx, b.events, []string{p.turnSubject})
-	if err != nil {
-		return 0, false, err
-	}
-	if last != nil {
-		turn = last.Sequence
-		if raw, err := event.Strip(last.Data, len(path)-1); err == nil && event.TypeOf(raw) == (event.SessionEnd{}).Type() {
-			return 0, false, ErrEnded
-		}
-	}
-	end, err := b.last(ctx, path, event.SessionEnd{}.Type()) // old workers had another subject for it
+// between the look and the fence. again: see [Publisher.fenceOff].
+func (p *Publisher) takeUnended(ctx context.Context, known uint64, f Fence) (seq uint64, again bool, err error) {
+	turn, ended, err := p.lastOfTurns(ctx)
 	if err != nil {
 		return 0, false, err
 	}
 	fence, _, err := p.lastFence(ctx)
 	switch {
 	case err != nil:
-	case end.Seq > 0, fence > known, fence < known && !p.writer.cluster:
+	case ended, fence > known, fence < known && !p.writer.cluster:
 		err = ErrEnded
 	case fence < known:
 		err = errBehind
@@ -138,14 +127,25 @@ func (b *Bus) takeUnended(ctx context.Context, p *Publisher, path event.Path, kn
 	if err != nil {
 		return 0, false, err
 	}
-	return b.fenceOff(ctx, p, f, p.turnSubject, turn)
+	return p.fenceOff(ctx, f, p.turnSubject, turn)
+}
+
+// lastOfTurns returns the sequence number of the last event of the session's turns, and
+// whether that is the session's end; 0 means there is no event.
+func (p *Publisher) lastOfTurns(ctx context.Context) (seq uint64, ended bool, err error) {
+	last, err := lastOf(ctx, p.writer.events, []string{p.turnSubject})
+	if err != nil || last == nil {
+		return 0, false, err
+	}
+	raw, err := event.Strip(last.Data, len(p.after)) // which has a brace for each envelope
+	return last.Sequence, event.TypeOf(raw) == (event.SessionEnd{}).Type(), err
 }
 
 // fenceOff is [Publisher.storeFence], after which nothing more is stored of what others have
 // sent. again: something may have been stored behind the fence.
-func (b *Bus) fenceOff(ctx context.Context, p *Publisher, f Fence, subject string, behind uint64) (seq uint64, again bool, err error) {
+func (p *Publisher) fenceOff(ctx context.Context, f Fence, subject string, behind uint64) (seq uint64, again bool, err error) {
 	if seq, err = p.storeFence(ctx, f, subject, behind); err == nil {
-		again, err = b.endBatch(ctx, p, seq)
+		again, err = p.endBatch(ctx, seq)
 	}
 	return seq, again, err
 }

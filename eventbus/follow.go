@@ -57,7 +57,7 @@ func (b *Bus) Follow(ctx context.Context, path event.Path, opts *FollowOptions) 
 		opts = &FollowOptions{}
 	}
 	return func(yield func(Delivery, error) bool) {
-		f, err := b.following(path, path, opts, yield)
+		f, err := newFollowing(b, path, path, opts, yield)
 		if err == nil {
 			err = f.run(ctx)
 		}
@@ -84,12 +84,12 @@ func (b *Bus) Stored(ctx context.Context, above, path event.Path, eventType stri
 }
 
 func (b *Bus) ofType(ctx context.Context, above, path event.Path, eventType string, from uint64, yield func(Delivery, error) bool) error {
-	f, err := b.following(above, path, &FollowOptions{}, yield)
+	f, err := newFollowing(b, above, path, &FollowOptions{}, yield)
 	if err != nil {
 		return err
 	}
 	inner := len(path) - 1
-	_, err = b.reader.replay(ctx, b.events, []string{filter(f.session, eventType)}, from, forever, func(m *stored) (bool, error) {
+	_, err = b.reader.replay(ctx, b.events, []string{subjectOf(f.session, eventType)}, from, forever, func(m *stored) (bool, error) {
 		if own, err := event.Strip(m.Data, inner); err != nil || event.TypeOf(own) != eventType {
 			return err == nil, err
 		}
@@ -118,7 +118,7 @@ func (b *Bus) last(ctx context.Context, path event.Path, eventType string) (d De
 		return d, err
 	}
 	inner := len(path) - 1
-	m, err := lastOf(ctx, b.events, []string{filter(subject, eventType)})
+	m, err := lastOf(ctx, b.events, []string{subjectOf(subject, eventType)})
 	if err != nil || m == nil {
 		return d, err
 	}
@@ -128,7 +128,7 @@ func (b *Bus) last(ctx context.Context, path event.Path, eventType string) (d De
 		if eventType == (event.SessionEnd{}).Type() { // nothing is behind it
 			return d, nil
 		}
-		if found, err = b.lastBefore(ctx, subject, inner, eventType, found.Seq); err != nil || found == nil {
+		if found, err = b.reader.lastBefore(ctx, b.events, subject, inner, eventType, found.Seq); err != nil || found == nil {
 			return d, err
 		}
 		raw, err = event.Strip(found.Data, inner)
@@ -149,10 +149,10 @@ const lastRange = 64
 
 // lastBefore returns the last event of a type that shares its subject with others, before
 // a sequence number; nil means there is none.
-func (b *Bus) lastBefore(ctx context.Context, session string, inner int, eventType string, before uint64) (last *stored, err error) {
+func (r reader) lastBefore(ctx context.Context, stream jetstream.Stream, session string, inner int, eventType string, before uint64) (last *stored, err error) {
 	for width := uint64(lastRange); before > 1 && last == nil; width *= lastRange {
 		from := before - min(before-1, width)
-		_, err := b.reader.replay(ctx, b.events, []string{filter(session, eventType)}, from, before-1, func(m *stored) (bool, error) {
+		_, err := r.replay(ctx, stream, []string{subjectOf(session, eventType)}, from, before-1, func(m *stored) (bool, error) {
 			own, err := event.Strip(m.Data, inner)
 			if err == nil && event.TypeOf(own) == eventType {
 				last = m
@@ -215,7 +215,7 @@ type following struct {
 	yield func(Delivery, error) bool
 }
 
-func (b *Bus) following(above, path event.Path, opts *FollowOptions, yield func(Delivery, error) bool) (*following, error) {
+func newFollowing(b *Bus, above, path event.Path, opts *FollowOptions, yield func(Delivery, error) bool) (*following, error) {
 	subject, err := b.Subject(path)
 	if err != nil {
 		return nil, err

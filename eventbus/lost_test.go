@@ -46,7 +46,7 @@ func TestLost(t *testing.T) {
 // connection for a line that is too long.
 func TestLongSubjects(t *testing.T) {
 	bus := openBus(t, t.TempDir())
-	kv, err := bus.EnsureBucket(t.Context(), jetstream.KeyValueConfig{Bucket: "b"})
+	kv, err := bus.Store().EnsureBucket(t.Context(), jetstream.KeyValueConfig{Bucket: "b"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestRange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bus := bustest.Open(t, options)
-			if _, err := bus.EnsureBucket(t.Context(), jetstream.KeyValueConfig{Bucket: "RANGES", History: 1}); err != nil {
+			if _, err := bus.Store().EnsureBucket(t.Context(), jetstream.KeyValueConfig{Bucket: "RANGES", History: 1}); err != nil {
 				t.Fatal(err)
 			}
 			stream, err := bus.JetStream().Stream(t.Context(), "KV_RANGES")

@@ -106,7 +106,7 @@ func (w *writer) mend(r *repair) {
 	defer w.mu.Unlock()
 	w.repairing = nil
 	if err != nil {
-		r.err = fmt.Errorf("%w%s", err, w.store.Diagnosis())
+		r.err = fmt.Errorf("%w%s", err, w.store.Health().Diagnosis)
 		w.giveUp(r.err)
 	} else {
 		w.broken = false
@@ -268,7 +268,7 @@ func (w *writer) giveUp(err error) {
 }
 
 func (w *writer) unanswered(waited time.Duration) error {
-	return fmt.Errorf("the event store did not acknowledge it within %s%s", waited.Round(time.Second), w.store.Diagnosis())
+	return fmt.Errorf("the event store did not acknowledge it within %s%s", waited.Round(time.Second), w.store.Health().Diagnosis)
 }
 
 // find marks which entries of a flight are stored: of each publisher the first ones.

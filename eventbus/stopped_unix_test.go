@@ -107,8 +107,8 @@ func TestStoppedWhileOpening(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				err = bus.Opening(ctx, func(ctx context.Context) error {
-					_, err := bus.EnsureBucket(ctx, jetstream.KeyValueConfig{Bucket: "B"})
+				err = bus.Election().Opening(ctx, func(ctx context.Context) error {
+					_, err := bus.Store().EnsureBucket(ctx, jetstream.KeyValueConfig{Bucket: "B"})
 					return err
 				})
 				return errors.Join(err, bus.Close())

@@ -12,6 +12,15 @@ type Access = natsstore.Access
 // Sync says when the embedded store has the disk keep what it has written.
 type Sync = embedded.Sync
 
+// Store is a connection to the store.
+type Store = natsstore.Store
+
+// Health is what is known of the store at one moment.
+type Health = natsstore.Health
+
+// Election is a process's part in running the embedded store.
+type Election = embedded.Election
+
 // Finding is one setting of a stream in an external server that workers need to
 // be different.
 type Finding = natsstore.Finding
@@ -54,13 +63,3 @@ func IsConflict(err error) bool { return natsstore.IsConflict(err) }
 // IsTransient reports whether what has failed with err may succeed when it is repeated.
 // It may have been carried out.
 func IsTransient(err error) bool { return natsstore.Transient(err) }
-
-// Room returns an error if the disk of the embedded store takes nothing any more.
-func (b *Bus) Room() error { return b.store.Room() }
-
-// Losses returns what the embedded store is known to have lost, until somebody
-// removes the file that says so.
-func (b *Bus) Losses() ([]Loss, error) { return b.store.Losses() }
-
-// Acknowledge forgets what a stream of the embedded store has lost.
-func (b *Bus) Acknowledge(stream string) error { return b.store.Acknowledge(stream) }

@@ -31,12 +31,10 @@ var ofTurns = map[string]bool{
 	event.SessionEnd{}.Type():     true,
 }
 
-// filter returns the subject of a session's own events of a type, and maybe of others.
-// Workers of before schema 4 had a subject for each type, and those of before schema 5 one
-// for the end.
-func filter(session, eventType string) string {
+// subjectOf returns the subject of a session's own events of a type. [ofTurns] share one.
+func subjectOf(session, eventType string) string {
 	if ofTurns[eventType] {
-		return session + ".*"
+		return session + "." + turnToken
 	}
 	return session + "." + eventType
 }
@@ -49,8 +47,8 @@ func entryMessage(kind string, content json.RawMessage) []byte {
 	return append(append(data, content...), '}')
 }
 
-// entryOf returns the kind and the content of an entry that is no event. Workers of
-// before schema 4 had the kind in the subject.
+// entryOf returns the kind and the content of an entry that is no event. A fence has its
+// kind in the subject.
 func entryOf(m *stored) (kind string, content json.RawMessage) {
 	kind = m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
 	if kind != entryToken {

@@ -33,8 +33,8 @@ func TestStoreFollower(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second := openBus(t, dir), openBus(t, dir)
-	if first.Leads() || !first.Embedded() || !leading.Leads() {
-		t.Errorf("the follower leads: %v, is embedded: %v; the leader leads: %v", first.Leads(), first.Embedded(), leading.Leads())
+	if first.Health().Leads || !first.Health().Embedded || !leading.Health().Leads {
+		t.Errorf("the follower leads: %v, is embedded: %v; the leader leads: %v", first.Health().Leads, first.Health().Embedded, leading.Health().Leads)
 	}
 	theirs := publisher(t, second, path.Child("c", "explore"))
 	seen := 0
@@ -112,7 +112,7 @@ func TestLeaderCloses(t *testing.T) {
 	}
 	leaders := 0
 	for _, b := range buses {
-		if b.Leads() {
+		if b.Health().Leads {
 			leaders++
 		}
 	}
@@ -181,7 +181,7 @@ func TestBucketMoves(t *testing.T) {
 	leading := openBus(t, dir)
 	bus := openBus(t, dir)
 	cfg := jetstream.KeyValueConfig{Bucket: "B"}
-	bucket, err := bus.EnsureBucket(t.Context(), cfg)
+	bucket, err := bus.Store().EnsureBucket(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestBucketMoves(t *testing.T) {
 		if _, err := next.Newest(t.Context()); err != nil { // waits for the store
 			t.Error(err)
 		}
-		if leading = next; bus.Leads() {
+		if leading = next; bus.Health().Leads {
 			break // it leads for good
 		}
 	}

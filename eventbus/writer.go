@@ -316,7 +316,7 @@ func (w *writer) send(f *flight) (at int, err error) {
 	var data []byte
 	// On a connection to another process, what has been given up may arrive behind
 	// what was sent in its place.
-	ids := !w.store.Leads()
+	ids := !w.store.Election().Leads()
 	for i, e := range f.entries {
 		data, w.scratch = e.message(w.scratch)
 		if err := f.batch.Send(e.subject, e.header(ids, f.batch.ID()), data); err != nil {
@@ -385,12 +385,12 @@ func (w *writer) check() bool {
 	f := w.flight
 	f.waited += checkInterval
 	switch limit := w.store.AckTimeout(); {
-	case w.store.Stopped(): // that time does not count
+	case w.store.Election().Stopped(): // that time does not count
 		if f.waited = 0; time.Since(f.since) >= limit {
 			w.giveUp(w.unanswered(time.Since(f.since)))
 		}
-	case w.store.Leads(): // another connection leads to the same server
-		if f.waited >= limit || f.waited >= natsstore.AttemptTimeout && w.store.ErrorSince(f.since) {
+	case w.store.Election().Leads(): // another connection leads to the same server
+		if f.waited >= limit || f.waited >= natsstore.AttemptTimeout && w.store.Election().ErrorSince(f.since) {
 			w.giveUp(w.unanswered(f.waited))
 		}
 	case f.waited >= w.store.ConnAckTimeout(): // the leader of the stream may be lost, and the batch with it

@@ -294,11 +294,11 @@ func TestFindsBatches(t *testing.T) {
 	for name, want := range map[string]bool{"external": false, "external without batches": true} {
 		bus := stores[name](t)
 		found := false
-		for _, f := range bus.Findings() {
+		for _, f := range bus.Health().Findings {
 			found = found || strings.Contains(f.String(), "--allow-fast")
 		}
 		if found != want {
-			t.Errorf("%s: findings %v", name, bus.Findings())
+			t.Errorf("%s: findings %v", name, bus.Health().Findings)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 // is.
 func (m *Manager) startKeeper(ctx context.Context) error {
 	p, r := m.p, m.p.recovery
-	return p.Bus.Opening(ctx, func(ctx context.Context) (err error) {
+	return p.Bus.Election().Opening(ctx, func(ctx context.Context) (err error) {
 		p.Keeper, err = lease.Start(ctx, p.Store.Leases(), lease.Options{
 			BootID: p.BootID, TakesOver: r.takesOver, Taken: m.dropClaimed, Sweep: r.sweep, Upkeep: r.deleteOld, Logger: p.Log,
 		})

@@ -194,8 +194,8 @@ func (t *turn) end(text string, err error) {
 		switch {
 		case errors.As(out.Err, new(*lifetime.TimeLimitError)), errors.As(out.Err, new(*lifetime.StalledError)):
 			out.Status = store.TimedOut
-			if bus := t.s.p.Bus; bus.Stopped() {
-				out.Err = fmt.Errorf("%w%s", out.Err, bus.Diagnosis())
+			if bus := t.s.p.Bus; bus.Health().Stopped {
+				out.Err = fmt.Errorf("%w%s", out.Err, bus.Health().Diagnosis)
 			}
 		case out.Err == context.Canceled: // without a reason
 			out.Status, out.Err = store.Cancelled, errors.New("the task was cancelled")

@@ -153,7 +153,7 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 			return []door{web}, err
 		}
 	}
-	if a.Bus.Embedded() || !p.opens(policy.DoorNATS) {
+	if a.Bus.Health().Embedded || !p.opens(policy.DoorNATS) {
 		return []door{served}, nil // nobody could reach a service within the process
 	}
 	service, err := natsservice.Start(ctx, natsservice.Options{
@@ -163,7 +163,7 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 		return []door{served}, err
 	}
 	a.Report(ctx, true)
-	for _, f := range a.Bus.Findings() {
+	for _, f := range a.Bus.Health().Findings {
 		fmt.Fprintf(p.Stderr, "worker: %s\n", termtext.OneLine(f.String(), 1000))
 	}
 	fmt.Fprintf(p.Stderr, "worker: and on %s as the service %s, below %s\n",

@@ -66,7 +66,7 @@ func (c *chain) append(ctx context.Context, l *Log, records []Record) (n int, er
 		if err != nil {
 			return 0, err
 		}
-		result := l.bus.TryAll(ctx, []eventbus.Write{{Subject: l.subject, Data: data, Last: c.seq}})[0]
+		result := l.bus.Store().TryAll(ctx, []eventbus.Write{{Subject: l.subject, Data: data, Last: c.seq}})[0]
 		if result.Err == nil {
 			next.seq, next.since = result.Seq, c.since+len(data)
 			*c = next
@@ -85,7 +85,7 @@ func (c *chain) append(ctx context.Context, l *Log, records []Record) (n int, er
 			next.seq, next.known = seq, false
 			*c = next
 			return n, nil
-		case ctx.Err() != nil || l.bus.Waited(began) > patience || !eventbus.IsConflict(result.Err) && !wait(ctx.Done(), again):
+		case ctx.Err() != nil || l.bus.Store().Waited(began) > patience || !eventbus.IsConflict(result.Err) && !wait(ctx.Done(), again):
 			return 0, errors.Join(result.Err, context.Cause(ctx))
 		}
 	}

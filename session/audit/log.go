@@ -97,8 +97,8 @@ func Open(ctx context.Context, bus *eventbus.Bus, opts Options) (*Log, error) {
 	if l.options.Now == nil {
 		l.options.Now = time.Now
 	}
-	err := bus.Opening(ctx, func(ctx context.Context) (err error) {
-		l.stream, err = bus.EnsureStream(ctx, jetstream.StreamConfig{
+	err := bus.Election().Opening(ctx, func(ctx context.Context) (err error) {
+		l.stream, err = bus.Store().EnsureStream(ctx, jetstream.StreamConfig{
 			Name:        StreamName(bus.Workspace()),
 			Description: "audit log of agent sessions: a chain of hashes",
 			Subjects:    []string{l.subject},

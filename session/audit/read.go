@@ -200,7 +200,7 @@ func (l *Log) Verify(ctx context.Context, anchor Head) (*Report, error) {
 		if v.last.N > 0 && v.first.N == 1 && before.State.FirstSeq > 1 {
 			v.note(1, "the log begins anew with message %d of its stream: what was stored before was deleted", before.State.FirstSeq)
 		}
-		losses, err := l.bus.Losses()
+		losses, err := l.bus.Election().Losses()
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func (j *Journal) StoreContext() (context.Context, context.CancelFunc) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	timer = time.AfterFunc(store.WriteTimeout, func() {
-		if left := j.p.Bus.Patience() - j.p.Bus.Waited(began); left > 0 && j.life.Waits() {
+		if left := j.p.Bus.Health().Patience - j.p.Bus.Store().Waited(began); left > 0 && j.life.Waits() {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			if ctx.Err() == nil {
@@ -53,7 +53,7 @@ func (j *Journal) StoreContext() (context.Context, context.CancelFunc) {
 			}
 			return
 		}
-		cancel(&lateError{time.Since(began), j.p.Bus.Diagnosis()})
+		cancel(&lateError{time.Since(began), j.p.Bus.Health().Diagnosis})
 	})
 	return ctx, func() {
 		cancel(nil)

@@ -103,7 +103,7 @@ type stored struct {
 
 // Open opens the leases of the bus's workspace.
 func Open(ctx context.Context, bus *eventbus.Bus) (*Bucket, error) {
-	kv, err := bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
+	kv, err := bus.Store().EnsureBucket(ctx, jetstream.KeyValueConfig{
 		Bucket:      BucketName,
 		Description: "processes that run sessions, keyed by workspace and boot id",
 		History:     1,
@@ -114,7 +114,7 @@ func Open(ctx context.Context, bus *eventbus.Bus) (*Bucket, error) {
 	}
 	t := &kvTable{kv: kv, js: bus.JetStream(), prefix: bus.Workspace() + "."}
 	return &Bucket{
-		table: t, workspace: bus.Workspace(), local: bus.Embedded(), entries: t.entries,
+		table: t, workspace: bus.Workspace(), local: bus.Health().Embedded, entries: t.entries,
 		closed: func() <-chan nats.Status { return bus.Conn().StatusChanged(nats.CLOSED) },
 	}, nil
 }

@@ -75,7 +75,7 @@ func (s *Store) ask(ctx context.Context, id string, subject func(bootID string) 
 
 // askOnce asks a process once. One that does not listen does not take it.
 func (s *Store) askOnce(ctx context.Context, subject string, request []byte) (answer RequestAnswer, err error) {
-	data, err := s.bus.Ask(ctx, subject, request)
+	data, err := s.bus.Store().Ask(ctx, subject, request)
 	if errors.Is(err, nats.ErrNoResponders) {
 		return answer, nil
 	}

@@ -260,7 +260,7 @@ func (p *pace) rest(ctx context.Context) error {
 // exceeds reports whether the embedded store holds more than limit bytes; 0 means no
 // limit.
 func (s *Store) exceeds(ctx context.Context, limit uint64) (bool, error) {
-	if limit == 0 || !s.bus.Embedded() {
+	if limit == 0 || !s.bus.Health().Embedded {
 		return false, nil
 	}
 	var total uint64

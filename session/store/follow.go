@@ -74,7 +74,7 @@ func (s *Store) Remaining(ctx context.Context, record *Record, from uint64) (Res
 	// The end is not stored yet, or the store has dropped it by age.
 	rest := Rest{More: true, Live: true}
 	if record.Status.Ended() {
-		losses, err := s.bus.Losses()
+		losses, err := s.bus.Election().Losses()
 		if err != nil {
 			return Rest{}, err
 		}

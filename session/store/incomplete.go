@@ -57,7 +57,7 @@ func (s *Store) Incomplete(ctx context.Context, r *Record) (*IncompleteError, er
 			break
 		}
 	}
-	losses, err := s.bus.Losses()
+	losses, err := s.bus.Election().Losses()
 	if err != nil {
 		return nil, err
 	}

@@ -270,7 +270,7 @@ func (x *Index) finish(row *indexRow, next *Record, kept bool, err error) {
 		row.failing = now
 		x.log.Warn("the record of a session could not be stored; that is tried again", "session", next.ID, "err", err)
 	default:
-		hidden = row.rev == 0 && x.store.bus.Waited(row.failing) > WriteTimeout
+		hidden = row.rev == 0 && x.store.bus.Store().Waited(row.failing) > WriteTimeout
 	}
 	if err != nil && row.next == nil {
 		row.next = next

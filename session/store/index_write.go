@@ -26,7 +26,7 @@ func (s *Store) tryRows(ctx context.Context, rows []*indexRow, records []*Record
 		}
 		writes = append(writes, eventbus.Write{Subject: s.recordSubject(s.key(r.ID)), Data: data, Last: rows[i].rev})
 	}
-	results := s.bus.TryAll(ctx, writes)
+	results := s.bus.Store().TryAll(ctx, writes)
 	for i, row := range rows {
 		if !written[i] {
 			continue

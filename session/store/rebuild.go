@@ -61,7 +61,7 @@ func (s *Store) Check(ctx context.Context, newest uint64) (*Check, error) {
 	if found.Streams, err = s.streams(ctx); err != nil {
 		return nil, err
 	}
-	losses, err := s.bus.Losses()
+	losses, err := s.bus.Election().Losses()
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *Store) Rebuild(ctx context.Context) (changed int, err error) {
 	}
 	defer func() {
 		if err == nil { // it is all there again, as far as the logs have it
-			err = s.bus.Acknowledge("KV_" + recordBucket)
+			err = s.bus.Election().Acknowledge("KV_" + recordBucket)
 		}
 	}()
 	for e, err := range s.bus.Entries(ctx, openedKind, time.Time{}) {

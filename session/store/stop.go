@@ -123,7 +123,7 @@ func (s *Store) Stop(ctx context.Context, id, who string) (_ *Record, err error)
 // askToStop asks a process to stop a session, and returns when that has answered, or ctx
 // has ended. One that takes no requests has none yet, or any more.
 func (s *Store) askToStop(ctx context.Context, bootID string, request []byte) error {
-	err := s.bus.Request(ctx, s.StopSubject(bootID), request)
+	err := s.bus.Store().Request(ctx, s.StopSubject(bootID), request)
 	if ctx.Err() != nil || errors.Is(err, nats.ErrNoResponders) {
 		return nil
 	}

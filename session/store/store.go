@@ -58,7 +58,7 @@ type Store struct {
 // the bus's workspace.
 func Open(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 	s := &Store{workspace: bus.Workspace(), bus: bus, js: bus.JetStream()}
-	if err := bus.Opening(ctx, s.openAll); err != nil {
+	if err := bus.Election().Opening(ctx, s.openAll); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -67,7 +67,7 @@ func Open(ctx context.Context, bus *eventbus.Bus) (*Store, error) {
 // openAll makes sure of what s keeps open.
 func (s *Store) openAll(ctx context.Context) (err error) {
 	bus := s.bus
-	s.records, err = bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
+	s.records, err = bus.Store().EnsureBucket(ctx, jetstream.KeyValueConfig{
 		Bucket:      recordBucket,
 		Description: "records of agent sessions, keyed by workspace and id",
 		History:     1,
@@ -78,7 +78,7 @@ func (s *Store) openAll(ctx context.Context) (err error) {
 	if s.recordStream, err = s.js.Stream(ctx, "KV_"+recordBucket); err != nil {
 		return fmt.Errorf("opening the bucket %s: %w", recordBucket, err)
 	}
-	s.approvals, err = bus.EnsureBucket(ctx, jetstream.KeyValueConfig{
+	s.approvals, err = bus.Store().EnsureBucket(ctx, jetstream.KeyValueConfig{
 		Bucket:      approvalBucket,
 		Description: "tool calls that wait for an answer, and how they were answered, keyed by workspace and id",
 		History:     1,

@@ -172,7 +172,7 @@ func TestCredentialsReplacedLate(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				accepted, says = varz.TotalConnections, store.Diagnosis()
+				accepted, says = varz.TotalConnections, store.Health().Diagnosis
 			}
 			if !told() {
 				t.Errorf("meanwhile it says %q, want that the server refuses the worker", says)

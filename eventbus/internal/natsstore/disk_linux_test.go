@@ -65,11 +65,11 @@ func TestFullDisk(t *testing.T) {
 			})
 		}
 		for i, store := range stores {
-			for !strings.Contains(store.Diagnosis(), "no space left on device") {
+			for !strings.Contains(store.Health().Diagnosis, "no space left on device") {
 				select {
 				case <-look.C:
 				case <-ctx.Done():
-					t.Fatalf("round %d: store %d says %q, want that the disk is full", round, i, store.Diagnosis())
+					t.Fatalf("round %d: store %d says %q, want that the disk is full", round, i, store.Health().Diagnosis)
 				}
 			}
 		}

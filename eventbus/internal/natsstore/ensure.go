@@ -15,18 +15,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Findings returns what is wrong with the streams and buckets of an external
-// server without keeping the worker from starting.
-func (s *Store) Findings() []Finding {
-	s.findingsMu.Lock()
-	defer s.findingsMu.Unlock()
-	return slices.Clone(s.findings)
-}
-
 // EnsureStream opens a stream, and makes it if it does not exist. In an external
 // server it gets the configured number of replicas. A stream that exists there
 // stays as its operator has set it up: it is refused with a [*StreamError] if it
-// would lose what is stored in it, and [Store.Findings] has the rest.
+// would lose what is stored in it, and [Health.Findings] has the rest.
 func (s *Store) EnsureStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
 	cfg.Replicas = s.replicasOf(cfg.Replicas)
 	cfg.Metadata = s.madeAs(cfg)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 
 	"github.com/agentworker/worker/eventbus/internal/embedded"
 	"github.com/agentworker/worker/eventbus/internal/oncelog"
-	"github.com/agentworker/worker/eventbus/internal/storefiles"
 )
 
 // Options says where the store is. StoreDir or URL is required.
@@ -229,31 +229,56 @@ func (s *Store) PublishConn(ctx context.Context) (*PublishConn, error) { return 
 // another one of the user.
 func (s *Store) Embedded() bool { return s.retrier.embedded() }
 
-// Leads reports whether this process runs the embedded store at the moment.
-func (s *Store) Leads() bool { return s.retrier.election.Leads() }
+// Election returns this process's part in running the embedded store; nil means the store
+// is external.
+func (s *Store) Election() *embedded.Election { return s.retrier.election }
 
-// Stopped reports whether another process runs the embedded store, and is stopped: what
-// waits for the store waits for that process.
-func (s *Store) Stopped() bool { return s.retrier.election.Stopped() }
+// Health is what is known of the store at one moment.
+type Health struct {
+	// Embedded reports that the store is the embedded one, in this process or in another
+	// one of the user.
+	Embedded bool
 
-// Patience returns for how long an operation may wait for the store, as [Store.Waited]
-// counts it: 10 s, or 30 s where the embedded store is there and takes long to answer,
-// because the machine is busy.
-func (s *Store) Patience() time.Duration { return s.retrier.patience() }
+	// Leads reports that this process runs the embedded store.
+	Leads bool
 
-// Waited returns for how long what began at a time has waited for the store in vain. The
-// time in which another process that runs it was stopped, or this one was suspended, does
-// not count, nor what came before it, for an hour.
-func (s *Store) Waited(began time.Time) time.Duration { return s.retrier.waited(began) }
+	// Stopped reports that another process runs the embedded store, and is stopped, as by
+	// Ctrl-Z. Whatever waits for the store waits for that process.
+	Stopped bool
 
-// Opening calls f, which opens what is in the store while somebody waits for it: see
-// [embedded.Election.Opening].
-func (s *Store) Opening(ctx context.Context, f func(context.Context) error) error {
-	return s.retrier.election.Opening(ctx, f)
+	// Patience is for how long an operation may wait for the store, as [Store.Waited]
+	// counts it: 10 s, or 30 s if the embedded store is available and slow to answer,
+	// because the machine is busy.
+	Patience time.Duration
+
+	// Diagnosis is what is known to be wrong with the store, as a remark to append to an
+	// error that does not say it. It is empty if nothing is wrong.
+	Diagnosis string
+
+	// Findings are what is wrong with the streams and buckets of an external server
+	// without keeping a worker from starting.
+	Findings []Finding
 }
 
-// Suspend hands the embedded store over to another process, if this one runs it, until
-// [Store.Resume]: see [embedded.Election.Suspend].
+// Health returns what is known of the store at the moment.
+func (s *Store) Health() Health {
+	e := s.retrier.election
+	h := Health{Embedded: s.Embedded(), Leads: e.Leads(), Stopped: e.Stopped(), Patience: s.retrier.patience(), Diagnosis: s.retrier.diagnosis()}
+	s.findingsMu.Lock()
+	defer s.findingsMu.Unlock()
+	h.Findings = slices.Clone(s.findings)
+	return h
+}
+
+// Waited returns for how long an operation that began at a time has waited for the store
+// in vain. Time in which another process that runs the store was stopped, or this one was
+// suspended, does not count, and neither does the time before it, for up to an hour.
+func (s *Store) Waited(began time.Time) time.Duration { return s.retrier.waited(began) }
+
+// Suspend hands the embedded store over to another process, if this one runs it. Until
+// [Store.Resume] this process does not run it again. Call it before the process is
+// stopped: a stopped process keeps the store from all others. Meanwhile the bus waits for
+// the store, or uses that of the other process.
 func (s *Store) Suspend(ctx context.Context) error {
 	if !s.Embedded() {
 		return nil
@@ -271,23 +296,14 @@ func (s *Store) Resume() {
 	}
 }
 
-// Room returns an error if the disk of the embedded store takes nothing any more.
-func (s *Store) Room() error { return s.retrier.election.Room() }
-
-// Losses returns what is known to be missing in the embedded store.
-func (s *Store) Losses() ([]storefiles.Loss, error) { return s.retrier.election.Losses() }
-
-// Acknowledge forgets what a stream of the embedded store has lost.
-func (s *Store) Acknowledge(stream string) error { return s.retrier.election.Acknowledge(stream) }
-
 // AckTimeout returns how long the store may take to acknowledge an event, by what is
 // known of it at the moment.
 func (s *Store) AckTimeout() time.Duration {
 	switch {
-	case s.Stopped():
+	case s.retrier.election.Stopped():
 		return embedded.StoppedTimeout
 	case s.Embedded():
-		return s.Patience()
+		return s.retrier.patience()
 	}
 	return ackTimeout
 }
@@ -301,16 +317,8 @@ func (s *Store) ConnAckTimeout() time.Duration {
 	return AttemptTimeout
 }
 
-// Away reports whether err says that the store is away for a while.
+// Away reports whether err says that the store is unavailable for a while.
 func (s *Store) Away(err error) bool { return s.retrier.away(err) }
-
-// Diagnosis returns what is known to be wrong with the store, in the form of a
-// remark behind an error that does not say it.
-func (s *Store) Diagnosis() string { return s.retrier.diagnosis() }
-
-// ErrorSince reports whether the server in this process has logged an error since
-// then: what it has not answered by now, it will not answer.
-func (s *Store) ErrorSince(since time.Time) bool { return s.retrier.election.ErrorSince(since) }
 
 // Retry calls f until it succeeds or fails for good, for as long as an operation
 // on the store may take plus extra. f must be safe to repeat.

@@ -69,7 +69,7 @@ func TestStreamCheck(t *testing.T) {
 				return
 			}
 			var warned []string
-			for _, f := range store.Findings() {
+			for _, f := range store.Health().Findings {
 				warned = append(warned, f.String())
 			}
 			if text := strings.Join(warned, "\n"); (text == "") != (tt.warns == "") || !strings.Contains(text, tt.warns) {
@@ -112,12 +112,12 @@ func TestBucketCheck(t *testing.T) {
 		if _, err := store.JetStream().CreateKeyValue(t.Context(), tt.has); err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
-		before := len(store.Findings())
+		before := len(store.Health().Findings)
 		_, err := store.EnsureBucket(t.Context(), tt.want)
 		if (err == nil) != (tt.fatal == "") || err != nil && !strings.Contains(err.Error(), tt.fatal) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.fatal)
 		}
-		found := store.Findings()[before:]
+		found := store.Health().Findings[before:]
 		if (len(found) == 0) != (tt.warns == "") || len(found) > 0 && !strings.Contains(found[0].String(), tt.warns) {
 			t.Errorf("%s: findings %v, want %q", tt.name, found, tt.warns)
 		}

@@ -53,7 +53,7 @@ func (s *Storage) Close() error {
 // Recover ends the sessions that killed processes of this machine have left running.
 // Commands that run or change sessions call it first. Commands that only read do not.
 func (s *Storage) Recover(ctx context.Context) error {
-	if !s.Bus.Embedded() { // the workers that run do it
+	if !s.Bus.Health().Embedded { // the workers that run do it
 		return nil
 	}
 	var ended []*store.Record

@@ -27,7 +27,7 @@ const (
 // handOverAtStops has the process hand the store over before Ctrl-Z (SIGTSTP) stops it,
 // and take part again when it is continued, until end is called.
 func handOverAtStops(bus *eventbus.Bus, live *terminal.Screen, log *slog.Logger) (end func()) {
-	if signal.Ignored(syscall.SIGTSTP) || !bus.Embedded() {
+	if signal.Ignored(syscall.SIGTSTP) || !bus.Health().Embedded {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -63,11 +63,11 @@ func stopWithoutStore(ctx context.Context, bus *eventbus.Bus, live *terminal.Scr
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
 	bounded, cancel := context.WithTimeout(ctx, handOverTime)
-	if err := bus.Suspend(bounded); err != nil && ctx.Err() == nil {
+	if err := bus.Store().Suspend(bounded); err != nil && ctx.Err() == nil {
 		log.Warn("handing the event store over before the stop", "err", err)
 	}
 	cancel()
-	defer bus.Resume()
+	defer bus.Store().Resume()
 	select {
 	case <-continued: // before it was stopped
 		return

@@ -60,7 +60,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if err = s.Bus.Room(); err != nil { // else what it begins would wait for some
+	if err = s.Bus.Election().Room(); err != nil { // else what it begins would wait for some
 		return nil, fmt.Errorf("opening the event store in %s: %w", s.Workspace.StateDir, err)
 	}
 	takesOver := stays && p.Settings.Takeovers > 0

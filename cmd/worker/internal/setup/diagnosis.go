@@ -43,7 +43,7 @@ func (p doctor) look(ctx context.Context, policy bool) []finding {
 
 // files says whether all files of the embedded store were read when it was opened.
 func files(bus *eventbus.Bus) finding {
-	if bus.Leads() {
+	if bus.Health().Leads {
 		return finding{About: "files", State: fineState, Text: "all files of the store were read"}
 	}
 	return finding{

@@ -70,7 +70,7 @@ With --rebuild it first makes the records of the index anew from the logs.`,
 					return err
 				}
 				looks := p.look(ctx, broken == nil)
-				if full && s.Bus.Embedded() {
+				if full && s.Bus.Health().Embedded {
 					looks = append([]finding{files(s.Bus)}, looks...)
 				}
 				return errors.Join(p.print(&report{check, above, p.Limits(), looks}, asJSON), broken)
