@@ -37,14 +37,12 @@ SIGTERM, and what its sessions run ends with it.
 What the permission rules ask about is put to the editor's user, also for subagents. It
 waits for an answer there or by 'worker approvals' in a terminal, for up to
 --approval-timeout (10m), and is then refused.`,
-		Example:           "  worker acp\n  worker acp --agent build --model sonnet",
-		Args:              cli.Args(cobra.NoArgs),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return p.acp(cmd.Context(), opts) },
+		Example: "  worker acp\n  worker acp --agent build --model sonnet",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.acp(cmd.Context(), opts) },
 	}
 	cmd.Flags().StringVar(&opts.agent, "agent", "", "the primary agent with whom sessions begin (default: a general one)")
-	// It fails for a flag that is not there or has a function.
-	_ = cmd.RegisterFlagCompletionFunc("agent", p.CompleteAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Subagent }))
+	cli.CompleteFlag(cmd, "agent", p.CompleteAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Subagent }))
 	cmd.Flags().BoolVar(&opts.ignoreMCP, "ignore-mcp-servers", false, "open sessions for which the editor names MCP servers, without these")
 	return cmd
 }

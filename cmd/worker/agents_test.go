@@ -8,11 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/agentworker/worker/cmd/worker/internal/agents"
-	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
@@ -37,8 +35,7 @@ func TestListWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out, in := io.Pipe()
-	p := &program{&app.Program{Stdin: strings.NewReader(""), Stdout: in, Stderr: io.Discard,
-		Environ: []string{"HOME=" + dir, "XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config")}}}
+	p := newProgram(in, io.Discard, "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"))
 	status := make(chan int, 1)
 	go func() {
 		status <- p.run(ctx, []string{"agents", "list", "--watch", "--json", "--dir", dir})

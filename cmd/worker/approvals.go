@@ -31,7 +31,7 @@ func (p *program) approvalsListCommand() *cobra.Command {
 		Short: "List the calls that wait, the oldest first",
 		Long: `Lists the calls that wait for approval, the oldest first. What does not print is shown
 as an escape; of a long call the middle is left out, and --json shows all of it.`,
-		Args: cli.Args(cobra.NoArgs),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				pending, err := sessions.Approvals(ctx)
@@ -58,7 +58,7 @@ func (p *program) approvalsApproveCommand() *cobra.Command {
 		Long: `Lets the call APPROVAL through: an id, or the start of one. With --always calls like it
 are allowed from now on: the patterns that 'worker approvals list' shows for it are added
 to permissions.jsonc.`,
-		Args:              cli.Args(cobra.ExactArgs(1)),
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answer := store.Answer{Verdict: store.ApproveOnce}
@@ -76,7 +76,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "deny APPROVAL [REASON]",
 		Short:             "Refuse a call; the model is told the reason",
-		Args:              cli.Args(cobra.MinimumNArgs(1)),
+		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: p.CompleteApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.answerApproval(cmd.Context(), args[0], store.Answer{Feedback: strings.TrimSpace(strings.Join(args[1:], " "))})

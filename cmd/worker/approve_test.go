@@ -11,7 +11,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 )
 
@@ -59,14 +58,8 @@ func TestApproveOnTerminal(t *testing.T) {
 	}
 	var stdout bytes.Buffer
 	user := &typist{asked: make(chan struct{}, 16), lines: []string{"what?", "y", "always", "n not on\tmy watch"}}
-	p := &program{&app.Program{
-		Stdin:    user,
-		Stdout:   &stdout,
-		Stderr:   user,
-		Environ:  []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")},
-		StdinTTY: true,
-		ErrTerm:  terminal.Output{Columns: func() int { return 80 }},
-	}}
+	p := newProgram(&stdout, user, "HOME="+dir, "PATH="+os.Getenv("PATH"))
+	p.Stdin, p.StdinTTY, p.ErrTerm = user, true, terminal.Output{Columns: func() int { return 80 }}
 	status := p.run(context.Background(), []string{"task", "general", "go", "--dir", dir, "--state-dir", state, "--model", "replay/" + play})
 	if want := "<task_result agent=\"general\">\nfinished\n</task_result>\n"; status != 0 || stdout.String() != want {
 		t.Fatalf("status %d\n%s\n%s", status, stdout.String(), user.screen.String())

@@ -39,7 +39,7 @@ if the session's process was killed and no other worker runs; 130 interrupted.`,
   worker events ses_4f2k --from 120    # the last one seen was 119
   worker events ses_4f2k --new         # the questions that wait, and what comes
   worker events workspace`,
-		Args:              cli.Args(cobra.ExactArgs(1)),
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

@@ -35,17 +35,16 @@ func execute() int {
 
 	out, errs := terminal.Of(os.Stdout, os.Getenv), terminal.Of(os.Stderr, os.Getenv)
 	live := terminal.NewScreen(os.Stderr, errs)
-	p := &program{&app.Program{
+	p := &program{&app.Program{Environ: os.Environ(), Console: app.Console{
 		Stdin:     os.Stdin,
 		Stdout:    os.Stdout,
 		Stderr:    live,
-		Environ:   os.Environ(),
 		StdinTTY:  term.IsTerminal(int(os.Stdin.Fd())),
 		OutTerm:   out,
 		ErrTerm:   errs,
 		Live:      live,
 		OneOutput: terminal.Same(os.Stdout, os.Stderr),
-	}}
+	}}}
 	if out.IsTerminal() && errs.Redraws {
 		p.Stdout = live.Beside(os.Stdout)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,10 +20,16 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/model/replaymodel"
 	"github.com/agentworker/worker/session/store"
 )
+
+// newProgram returns a program with an empty stdin, in an environment of its own.
+func newProgram(stdout, stderr io.Writer, environ ...string) *program {
+	return &program{&app.Program{Environ: environ, Console: app.Console{Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr}}}
+}
 
 func TestMain(m *testing.M) {
 	// Without it each process that looks for races sleeps for a second at its end.

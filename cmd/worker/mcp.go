@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/cmd/worker/internal/setup"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
@@ -36,9 +35,8 @@ for questions. It waits for an answer there or by 'worker approvals' in a termin
 to --approval-timeout (10m), and is then refused with the rule that would allow it.`,
 		Example: `  claude mcp add worker -- worker mcp
   worker mcp --page=127.0.0.1:7433`,
-		Args:              cli.Args(cobra.NoArgs),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return p.mcp(cmd.Context(), page) },
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.mcp(cmd.Context(), page) },
 	}
 	cmd.AddCommand(setup.Install(p.Program), setup.Uninstall(p.Program))
 	cmd.Flags().StringVar(&page, "page", "", "serve the live page too, on this loopback address; alone: any free port")
@@ -84,7 +82,7 @@ func (p *program) onStdio(ctx context.Context, what string, stays bool, do func(
 	signal.Notify(ignored, syscall.SIGPIPE, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ignored)
 
-	return p.Serving(ctx, stays, func(a *app.Worker) error {
+	return p.Serve(ctx, stays, func(a *app.Worker) error {
 		if p.StdinTTY {
 			fmt.Fprintf(p.Stderr, "worker: this is %s; it waits for its messages on stdin (Ctrl-D ends it)\n", what)
 		}

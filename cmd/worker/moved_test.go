@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
@@ -32,9 +31,7 @@ func TestStateFolderIsGone(t *testing.T) {
 			}
 			start := func(args string) (*bufio.Scanner, <-chan int) {
 				r, w := io.Pipe()
-				p := &program{&app.Program{
-					Stdin: strings.NewReader(""), Stdout: w, Stderr: w, Environ: []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH")},
-				}}
+				p := newProgram(w, w, "HOME="+filepath.Join(dir, "home"), "PATH="+os.Getenv("PATH"))
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for what hangs
 				status := make(chan int, 1)
 				go func() {

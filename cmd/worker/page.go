@@ -24,7 +24,6 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/agents"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
@@ -84,9 +83,8 @@ func (p *program) pageCommand() *cobra.Command {
 browser of this machine opens it.`,
 		Example: `  worker page
   worker page --open`,
-		Args:              cli.Args(cobra.NoArgs),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return p.page(cmd.Context(), open) },
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.page(cmd.Context(), open) },
 	}
 	cmd.Flags().BoolVar(&open, "open", false, "open the link in the browser of this machine")
 	return cmd
@@ -194,7 +192,7 @@ func (p *program) pageOptions(a *app.Worker) *page.Options {
 // webOptions is the HTTP server of a worker, with its page.
 func (p *program) webOptions(a *app.Worker, token string) httpserver.Options {
 	return httpserver.Options{
-		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, Logger: p.Logger(), Page: p.pageOptions(a), Upkeep: a.Upkeep(), Audit: a.Audit(),
+		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, Logger: p.Logger(), Page: p.pageOptions(a), Upkeep: a.Upkeep(), Audit: a.Audit,
 		Tokens: tokens.Open(filepath.Join(a.Workspace.StateDir, tokensFile), p.Logger()),
 		Agent: func(name string) (any, bool) {
 			def, ok := a.Agents.Snapshot().Agent(name)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 )
@@ -24,9 +23,8 @@ const samples = "../../testdata/permission/"
 func runPermission(t *testing.T, base string, stdin io.Reader, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	p := &program{&app.Program{Stdin: stdin, Stdout: &out, Stderr: &errs, Environ: []string{
-		"HOME=" + filepath.Join(base, "home"), "XDG_STATE_HOME=" + filepath.Join(base, "state"), "XDG_CONFIG_HOME=" + filepath.Join(base, "config"),
-	}}}
+	p := newProgram(&out, &errs, "HOME="+filepath.Join(base, "home"), "XDG_STATE_HOME="+filepath.Join(base, "state"), "XDG_CONFIG_HOME="+filepath.Join(base, "config"))
+	p.Stdin = stdin
 	status = p.run(t.Context(), append([]string{"permission", "--dir", filepath.Join(base, "ws")}, args...))
 	return out.String(), errs.String(), status
 }
@@ -176,7 +174,8 @@ func TestEvalStreams(t *testing.T) {
 	in, write := io.Pipe()
 	read, out := io.Pipe()
 	base := makeWorkspace(t, "")
-	p := &program{&app.Program{Stdin: in, Stdout: out, Stderr: io.Discard, Environ: []string{"HOME=" + base, "XDG_STATE_HOME=" + base, "XDG_CONFIG_HOME=" + base}}}
+	p := newProgram(out, io.Discard, "HOME="+base, "XDG_STATE_HOME="+base, "XDG_CONFIG_HOME="+base)
+	p.Stdin = in
 	status := make(chan int, 1)
 	go func() {
 		status <- p.run(t.Context(), []string{"permission", "eval", "--dir", filepath.Join(base, "ws")})

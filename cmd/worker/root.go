@@ -72,7 +72,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		Version:       app.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cli.Args(cobra.NoArgs),
+		Args:          cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
@@ -91,8 +91,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 	settings := p.Settings.Groups()
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return cli.PrintUsage(cmd, settings[0]) })
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = cli.Help(cmd) }) // an error: nobody reads it
-	// It fails for a flag that is not there or has a function.
-	_ = root.RegisterFlagCompletionFunc("model", p.CompleteModels)
+	cli.CompleteFlag(root, "model", p.CompleteModels)
 	root.AddCommand(
 		run.Task(p.Program),
 		run.Run(p.Program),
@@ -117,5 +116,6 @@ its events, durable and in order, on the stream of the session that called it.`,
 		setup.Version(p.Program),
 		cli.FlagsTopic(settings),
 	)
+	cli.Finish(root)
 	return root
 }

@@ -42,8 +42,7 @@ What the permission rules ask about waits for 'worker approvals', for up to
     -H 'Content-Type: application/json' \
     -d '{"description":"d","prompt":"Where is main?","agentType":"explore"}' \
     http://` + defaultListen + `/v1/tasks`,
-		Args:              cli.Args(cobra.NoArgs),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.serve(cmd.Context(), at)
 		},
@@ -94,7 +93,7 @@ func (p *program) serve(ctx context.Context, at listening) error {
 	if err := errors.Join(p.AllowDoors(doors...), p.allowHost()); err != nil {
 		return err
 	}
-	return p.Serving(ctx, true, func(a *app.Worker) error {
+	return p.Serve(ctx, true, func(a *app.Worker) error {
 		// The end of one door shuts the others: half a server is none.
 		ctx, shut := context.WithCancel(ctx)
 		defer shut()

@@ -15,7 +15,6 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/taskt"
@@ -40,10 +39,7 @@ func serve(t *testing.T, flags ...string) *served {
 	out, stderr := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
 	s := &served{t: t, dir: dir, stderr: bufio.NewScanner(out), stop: stop, status: make(chan int, 1)}
-	p := &program{&app.Program{
-		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr,
-		Environ: []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH")},
-	}}
+	p := newProgram(io.Discard, stderr, "HOME="+filepath.Join(dir, "home"), "PATH="+os.Getenv("PATH"))
 	args := append([]string{"serve", "--dir", dir, "--state-dir", filepath.Join(dir, "state"), "--workspace", "ws", "--model", "offline", "--listen", "127.0.0.1:0"}, flags...)
 	go func() {
 		s.status <- p.run(ctx, args)

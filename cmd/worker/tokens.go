@@ -33,7 +33,7 @@ func (p *program) tokensAddCommand() *cobra.Command {
 		Long: `Makes a token and prints it on stdout. It is stored nowhere: of one that is lost another
 has to be made.`,
 		Example: `  worker tokens add ci --scope read,run`,
-		Args:    cli.Args(cobra.ExactArgs(1)),
+		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			wanted := make([]tokens.Scope, 0, len(scopes))
 			for _, s := range scopes {
@@ -62,7 +62,7 @@ func (p *program) tokensListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the tokens by name",
-		Args:  cli.Args(cobra.NoArgs),
+		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			path, err := p.tokensPath()
 			if err != nil {
@@ -97,7 +97,7 @@ func (p *program) tokensRemoveCommand() *cobra.Command {
 		Short: "Remove a token",
 		Long: `Removes a token. Requests with it are refused from then on, browsers that were logged in
 by it are logged out, and streams that are open with it end within two seconds.`,
-		Args: cli.Args(cobra.ExactArgs(1)),
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := p.tokensPath()
 			if err != nil {

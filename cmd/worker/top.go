@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
 	"github.com/agentworker/worker/session/store"
 )
@@ -24,7 +23,7 @@ then those that run, then those that have ended within --archive-after. Keys ope
 session's log, send it a line, stop it, and answer its approvals: ? lists them.
 
 It needs a terminal. Elsewhere 'worker sessions list' and 'worker events' say the same.`,
-		Args: cli.Args(cobra.NoArgs),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.NeedScreen("worker top", "'worker sessions list' prints the sessions"); err != nil {
 				return err

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/lease"
@@ -27,8 +26,7 @@ func (p *program) workersCommand() *cobra.Command {
 		Long: `Lists the processes that run agents in this workspace now, on this machine and with
 --nats on others, and says where their agents differ. One that was killed on another
 machine is listed for some 20 seconds.`,
-		Args:              cli.Args(cobra.NoArgs),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 				workers, err := sessions.Leases().Workers(ctx)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session/lease"
@@ -28,10 +27,7 @@ func natsURL(t *testing.T) string {
 func command(t *testing.T, environ []string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	p := &program{&app.Program{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
-		Environ: append([]string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}, environ...),
-	}}
+	p := newProgram(&out, &errs, append([]string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}, environ...)...)
 	status = p.run(t.Context(), args)
 	return status, out.String(), errs.String()
 }

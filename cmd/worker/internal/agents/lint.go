@@ -51,7 +51,7 @@ status is 1 if there is an error, with --strict also if there is a warning, else
 	flags.StringVar(&opts.format, "format", "human", "human, json, sarif or github")
 	flags.BoolVar(&opts.strict, "strict", false, "warnings count as errors")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "leave out information")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"human", "json", "sarif", "github"}, cobra.ShellCompDirectiveNoFileComp))
+	cli.CompleteFlag(cmd, "format", cobra.FixedCompletions([]string{"human", "json", "sarif", "github"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

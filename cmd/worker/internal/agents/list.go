@@ -12,7 +12,6 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -37,7 +36,7 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 		Example: `  worker agents list
   worker agents list --json | jq -r '.agents[].name'
   worker agents list --watch`,
-		Args: cli.Args(cobra.NoArgs),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.watch {
 				return p.watchAgents(cmd.Context(), opts)

@@ -34,7 +34,7 @@ written. NAME is the agent's and the file's; with --role it may be left out.`,
 		Example: `  worker agents new release-notes
   worker agents new --role review
   worker agents new security-review --role review`,
-		Args:              cli.Args(cobra.MaximumNArgs(1)),
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.newAgent(strings.Join(args, ""), opts)
@@ -44,7 +44,7 @@ written. NAME is the agent's and the file's; with --role it may be left out.`,
 	flags.StringVar(&opts.role, "role", "", strings.Join(agentdefs.Roles(), ", "))
 	flags.BoolVar(&opts.force, "force", false, "replace a file that is there")
 	flags.BoolVar(&opts.stdout, "stdout", false, "print the file and write nothing")
-	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(agentdefs.Roles(), cobra.ShellCompDirectiveNoFileComp))
+	cli.CompleteFlag(cmd, "role", cobra.FixedCompletions(agentdefs.Roles(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

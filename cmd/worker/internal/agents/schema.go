@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
 func (p commands) schemaCommand() *cobra.Command {
@@ -13,7 +12,7 @@ func (p commands) schemaCommand() *cobra.Command {
 		Short:   "Print the JSON Schema of an agent file's frontmatter",
 		Long:    `Prints the JSON Schema (2020-12) of the fields of an agent file, for editors and checks.`,
 		Example: `  worker agents schema > agent-file.schema.json`,
-		Args:    cli.Args(cobra.NoArgs),
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			schema, err := agentdefs.Schema()
 			if err != nil {

@@ -32,7 +32,7 @@ func (p commands) showCommand() *cobra.Command {
 		Long: `Shows the agent that a task call would get by NAME, in any case or by an alias: what
 its file amounts to, each rule with the line that it comes from, and the whole system
 prompt that its model reads.`,
-		Args:              cli.Args(cobra.ExactArgs(1)),
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteAgents(func(*agentdefs.Definition) bool { return true }),
 		RunE: func(_ *cobra.Command, args []string) error {
 			ws, err := p.Workspace()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -116,14 +115,14 @@ func (p commands) call(ctx context.Context, c *Case, dir, state string, normal *
 			return nil, fmt.Errorf("%s:%d: %w", c.file, cmp.Or(c.Model.line, c.line), err)
 		}
 	}
-	apart, err := p.Apart(dir, state, io.Discard, app.Instead{Model: get})
+	isolated, err := p.Isolated(dir, state, app.Overrides{Model: get})
 	if err != nil {
 		return nil, err
 	}
 	if c.Timeout.V > 0 {
-		apart.Settings.Timeout = c.Timeout.V
+		isolated.Settings.Timeout = c.Timeout.V
 	}
-	o, err := c.task(ctx, apart)
+	o, err := c.task(ctx, isolated)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +144,7 @@ func (c *Case) task(ctx context.Context, p *app.Program) (_ *outcome, err error)
 	if c.Approve {
 		approver = gate.AlwaysYes
 	}
-	a, err := p.OpenWorker(ctx, approver, false, false)
+	a, err := p.OpenWorker(ctx, approver)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 		return nil, err
 	}
 	known := p.Models().Known
-	if p.Instead.Model != nil {
+	if p.Overrides.Model != nil {
 		known = func(string) bool { return true }
 	}
 	opts := &agentdefs.Options{
@@ -61,7 +61,7 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 
 // SharedAgents are the folders of agent files that serve other workspaces too.
 func (p *Program) SharedAgents(ws *workspace.Workspace) []string {
-	dirs := slices.Clone([]string(p.Settings.AgentsDirs))
+	dirs := slices.Clone(p.Settings.AgentsDirs)
 	if ws.Home != "" && (slices.Contains(p.Settings.AgentsFrom, "all") || slices.Contains(p.Settings.AgentsFrom, "claude-user")) {
 		dirs = append(dirs, filepath.Join(ws.Home, ".claude", "agents"))
 	}

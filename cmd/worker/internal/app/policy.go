@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/policy"
@@ -29,11 +30,11 @@ type above struct {
 	lowered map[string]permission.Source // the settings that it has lowered, by their keys
 	unread  []policy.ForbiddenError      // folders of agent files that are not read
 	budgets []taskt.BudgetAbove
-	time    time.Duration // the most that a session may run; 0 means any
+	time    time.Duration // how long a session may run at most; 0 means any time
 }
 
-// OpenPolicy opens what an administrator forbids all workers of this machine, and what
-// --policy forbids besides, and lowers the settings to what that leaves. An error: nothing may run.
+// OpenPolicy opens the policy of this machine and that of --policy, and lowers the settings to
+// what they allow. With an error nothing may run.
 func (p *Program) OpenPolicy() (*policy.Store, error) {
 	p.above.mu.Lock()
 	defer p.above.mu.Unlock()
@@ -41,9 +42,9 @@ func (p *Program) OpenPolicy() (*policy.Store, error) {
 		_, err := p.above.store.Current()
 		return p.above.store, err
 	}
-	store, err := policy.Open(p.Settings.Policy.String())
+	store, err := policy.Open(p.Settings.Policy)
 	if err == nil {
-		err = p.narrow(store)
+		err = p.above.narrow(&p.Settings, store)
 	}
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (p *Program) OpenPolicy() (*policy.Store, error) {
 	return store, nil
 }
 
-// allows returns an error for what a list of the policy does not have.
+// allows returns an error if a list of the policy does not have a name.
 func (p *Program) allows(kind policy.Kind, name string) error {
 	store, err := p.OpenPolicy()
 	if err != nil {
@@ -83,59 +84,58 @@ func (p *Program) AllowModel(name string) error {
 	return nil
 }
 
-// narrow lowers settings to what a policy leaves: whatever flags, variables and the config
-// file say, the least counts.
-func (p *Program) narrow(above *policy.Store) error {
-	now, err := above.Current()
+// narrow lowers settings to what a policy allows: whatever flags, variables and the config
+// file say, the lowest value counts.
+func (a *above) narrow(s *settings.Settings, store *policy.Store) error {
+	now, err := store.Current()
 	if err != nil {
 		return err
 	}
-	s := &p.Settings
-	p.above.budgets, p.above.unread = nil, nil
-	p.above.lowered = make(map[string]permission.Source)
+	a.budgets, a.unread = nil, nil
+	a.lowered = make(map[string]permission.Source)
 	for key, value := range s.Bounded() {
 		if bound := now.Bound(key); bound.Most > 0 && bound.Most < *value {
 			*value = bound.Most
-			p.above.lowered[key] = bound.Source
+			a.lowered[key] = bound.Source
 		}
 	}
 	if bound := now.Bound(policy.MaxTimeoutSeconds); bound.Most > 0 {
-		p.above.time = time.Duration(bound.Most) * time.Second
+		a.time = time.Duration(bound.Most) * time.Second
 		for key, value := range map[string]*time.Duration{"timeout": &s.Timeout, "backgroundTimeout": &s.BackgroundTimeout} {
-			if p.above.time < *value {
-				*value = p.above.time
-				p.above.lowered[key] = bound.Source
+			if a.time < *value {
+				*value = a.time
+				a.lowered[key] = bound.Source
 			}
 		}
 	}
 	for _, b := range now.Budgets() {
-		p.above.budgets = append(p.above.budgets, taskt.BudgetAbove{By: fmt.Sprintf("the policy (%s)", b.Source), Limits: b.Limits})
+		a.budgets = append(a.budgets, taskt.BudgetAbove{By: fmt.Sprintf("the policy (%s)", b.Source), Limits: b.Limits})
 	}
 	if at := now.Sandboxed(); at.File != "" {
 		if s.Sandbox.Mode != sandbox.Required {
-			p.above.lowered["sandbox"] = at
+			a.lowered["sandbox"] = at
 		}
 		s.Sandbox.Mode = sandbox.Required
 	}
-	return p.narrowFolders(now)
+	return a.narrowFolders(s, now)
 }
 
-// narrowFolders notes which folders of agent files are not read. Those that the user asks
-// for by name are refused.
-func (p *Program) narrowFolders(now *policy.Policy) error {
+// narrowFolders notes which folders of agent files are not read. A folder that the user has
+// named and the policy forbids is an error.
+func (a *above) narrowFolders(s *settings.Settings, now *policy.Policy) error {
 	if err := now.CheckFolders(agentdefs.Sources()); err != nil {
 		return fmt.Errorf("the policy: %w", err)
 	}
 	for _, from := range []string{policy.Workspace, policy.User} {
 		if e, ok := errors.AsType[*policy.ForbiddenError](now.Allows(policy.AgentFolders, from)); ok {
-			p.above.unread = append(p.above.unread, *e)
+			a.unread = append(a.unread, *e)
 		}
 	}
-	from := []string(p.Settings.AgentsFrom)
+	from := s.AgentsFrom
 	if slices.Contains(from, "all") && now.Lists(policy.AgentFolders) {
 		from = agentdefs.Sources()
 	}
-	for _, dir := range p.Settings.AgentsDirs {
+	for _, dir := range s.AgentsDirs {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil && now.Lists(policy.AgentFolders) {
 			return cli.Usage(fmt.Errorf("--agents-dir: %w", err))
@@ -150,19 +150,19 @@ func (p *Program) narrowFolders(now *policy.Policy) error {
 	return nil
 }
 
-// Limit is a limit that counts.
+// Limit is a limit that is in force.
 type Limit struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 	Set   string `json:"set"` // "setting", or where the policy has it
 }
 
-// Limits returns the limits that count, after the policy and the settings.
+// Limits returns the limits in force, by the settings and the policy.
 func (p *Program) Limits() []Limit {
 	s := &p.Settings
 	values := map[string]string{
 		"timeout": errtext.Duration(s.Timeout), "backgroundTimeout": errtext.Duration(s.BackgroundTimeout),
-		"sandbox": string(s.Sandbox.Mode), "budget": cmp.Or(s.Budget.Limits.String(), "none"),
+		"sandbox": string(s.Sandbox.Mode), "budget": cmp.Or(s.Budget.String(), "none"),
 	}
 	for key, value := range s.Bounded() {
 		values[key] = strconv.Itoa(*value)
@@ -184,14 +184,14 @@ func (p *Program) Limits() []Limit {
 	return all
 }
 
-// policyFiles are the folder of the machine's policy, where there is one, and the file of
-// --policy: no agent writes there.
+// policyFiles are the folder of the machine's policy, if there is one, and the file of
+// --policy. No agent writes there.
 func (p *Program) policyFiles() []string {
 	var files []string
 	if _, err := os.Lstat(policy.Dir); !errors.Is(err, fs.ErrNotExist) {
 		files = append(files, policy.Dir)
 	}
-	if file := p.Settings.Policy.String(); file != "" {
+	if file := p.Settings.Policy; file != "" {
 		files = append(files, file)
 	}
 	return files

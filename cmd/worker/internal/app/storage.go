@@ -31,7 +31,7 @@ func (p *Program) OpenStorage(ctx context.Context) (_ *Storage, err error) {
 	s := &Storage{Workspace: ws}
 	s.Bus, err = eventbus.Open(ctx, ws.ID, &eventbus.Options{
 		URL: p.Settings.NATS, Access: p.Settings.Access, Replicas: p.Settings.Replicas,
-		StoreDir: filepath.Join(ws.StateDir, "nats"), Sync: p.Settings.StoreSync(), CheckFiles: p.CheckFiles, MaxAge: p.Settings.EventAge(), Logger: p.Logger(), Lost: p.Abort,
+		StoreDir: filepath.Join(ws.StateDir, "nats"), Sync: p.Settings.StoreSync, CheckFiles: p.CheckFiles, MaxAge: p.Settings.EventAge(), Logger: p.Logger(), Lost: p.Abort,
 	})
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/audit"
@@ -30,22 +31,30 @@ import (
 // Worker is a worker that can run tasks.
 type Worker struct {
 	*Storage
-	Agents   *agentdefs.Registry
-	told     sync.WaitGroup // until all changes of agents are announced
-	files    *tool.Workspace
-	audit    *audit.Log
-	Sessions *session.Manager
-	Tasks    *taskt.Service
+	Agents    *agentdefs.Registry
+	Audit     *audit.Log
+	Sessions  *session.Manager
+	Tasks     *taskt.Service
+	announced sync.WaitGroup // of the changes of agents
+	files     *tool.Workspace
+	prices    *price.Table
+	program   *Program
 }
 
-// Audit returns the audit log of the workspace.
-func (a *Worker) Audit() *audit.Log { return a.audit }
+// attendance says who may answer for a worker, and for how long it runs.
+type attendance struct {
+	approver gate.Approver // answers what rules ask, besides 'worker approvals' in other processes
+	serves   bool          // somebody may use that, so an answer is worth waiting for
+	stays    bool          // it runs on after a task: it continues subagents of workers that were killed
+}
 
-// OpenWorker opens everything that a task needs. approver answers what rules ask,
-// beside 'worker approvals' in other processes; attended says that somebody may
-// use that, and the answer is worth waiting for. stays says that the worker does not end
-// with a task: it goes on with subagents of workers that were killed.
-func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attended, stays bool) (_ *Worker, err error) {
+// OpenWorker opens everything that one task needs. approver answers what rules ask; nil
+// means nobody does. The caller closes the worker.
+func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver) (*Worker, error) {
+	return p.openWorker(ctx, attendance{approver: approver})
+}
+
+func (p *Program) openWorker(ctx context.Context, who attendance) (_ *Worker, err error) {
 	above, err := p.OpenPolicy()
 	if err != nil {
 		return nil, err
@@ -54,7 +63,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 	if err != nil {
 		return nil, err
 	}
-	a := &Worker{Storage: s}
+	a := &Worker{Storage: s, program: p}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -63,62 +72,85 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 	if err = s.Bus.Election().Room(); err != nil { // else what it begins would wait for some
 		return nil, fmt.Errorf("opening the event store in %s: %w", s.Workspace.StateDir, err)
 	}
-	takesOver := stays && p.Settings.Takeovers > 0
-	if !takesOver {
+	who.stays = who.stays && p.Settings.Takeovers > 0
+	if !who.stays {
 		if err = s.Recover(ctx); err != nil {
 			return nil, err
 		}
 	}
-	ws := s.Workspace
-	rules, err := permission.OpenFile(RulesFile(ws), ws.Home)
-	if err != nil {
+	if err = a.openFiles(ctx); err != nil {
 		return nil, err
 	}
+	if a.Audit, err = p.OpenAudit(ctx, s); err != nil {
+		return nil, err
+	}
+	if a.prices, err = price.Load(p.Settings.Prices); err != nil {
+		return nil, cli.Usage(err)
+	}
+	if err = a.openSessions(ctx, above, who); err != nil {
+		return nil, err
+	}
+	if err = a.openTasks(); err != nil {
+		return nil, cli.Usage(err)
+	}
+	if who.stays {
+		a.Tasks.TakeOver(ctx)
+	}
+	a.Report(ctx, false)
+	return a, nil
+}
+
+// openFiles opens the agent files, and the workspace that tools work in.
+func (a *Worker) openFiles(ctx context.Context) error {
+	p, ws := a.program, a.Workspace
 	from, err := p.AgentOptions(ws)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if a.Agents, err = agentdefs.Open(ctx, ws.Root, from); err != nil {
-		return nil, err
+		return err
 	}
-	a.told.Go(func() { taskt.Announce(context.WithoutCancel(ctx), a.Agents, s.Bus, p.Logger()) })
+	a.announced.Go(func() { taskt.Announce(context.WithoutCancel(ctx), a.Agents, a.Bus, p.Logger()) })
 	options := p.ToolOptions(ws)
 	options.Sandbox.Dir = filepath.Join(ws.StateDir, "sandbox")
 	if a.files, err = tool.OpenWorkspace(ws.Root, options); err != nil {
-		return nil, cli.Usage(err)
+		return cli.Usage(err)
 	}
 	if options.Sandbox.Mode == sandbox.Off {
 		fmt.Fprintln(p.Stderr, "The sandbox is off (--sandbox=off): commands reach whatever you do. Those that rules restrict are asked about.")
 	}
-	if a.audit, err = p.OpenAudit(ctx, s); err != nil {
-		return nil, err
-	}
-	prices, err := price.Load(p.Settings.Prices.String())
+	return nil
+}
+
+// openSessions opens what runs sessions.
+func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who attendance) error {
+	p, ws := a.program, a.Workspace
+	rules, err := permission.OpenFile(RulesFile(ws), ws.Home)
 	if err != nil {
-		return nil, cli.Usage(err)
+		return err
 	}
 	models, own := p.Models().Get, p.Models().Own
-	if p.Instead.Model != nil {
-		models, own = p.Instead.Model, nil
+	if p.Overrides.Model != nil {
+		models, own = p.Overrides.Model, nil
 	}
 	a.Sessions, err = session.OpenManager(ctx, session.Options{
-		Bus:        s.Bus,
+		Bus:        a.Bus,
 		Workspace:  permission.Workspace{Root: ws.Root, Home: ws.Home},
 		Static:     rules,
 		Policy:     above,
 		RulesFile:  RulesFile(ws),
 		Model:      models,
 		Own:        own,
-		Approver:   approver,
-		Unattended: !attended && p.Settings.ApprovalTimeout == 0,
-		Alone:      !attended && !gate.Asks(approver),
-		Audit:      a.audit,
-		Prices:     prices,
+		Approver:   who.approver,
+		Unattended: !who.serves && p.Settings.ApprovalTimeout == 0,
+		Alone:      !who.serves && !gate.Asks(who.approver),
+		Audit:      a.Audit,
+		Prices:     a.prices,
 		EndNotes:   control.EndNotes,
 		Window: func(name string) int64 {
-			return cmp.Or(prices.Window(name), int64(p.Settings.ContextWindow))
+			return cmp.Or(a.prices.Window(name), int64(p.Settings.ContextWindow))
 		},
-		TakesOver: takesOver,
+		TakesOver: who.stays,
 		Retention: p.Settings.Retained(),
 		Limits: session.Limits{
 			Approval:  p.Settings.ApprovalTimeout,
@@ -128,37 +160,38 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 		},
 		Logger: p.Logger(),
 	})
-	if err != nil {
-		return nil, err
-	}
+	return err
+}
+
+// openTasks opens the task tool.
+func (a *Worker) openTasks() error {
+	p, ws := a.program, a.Workspace
 	var router session.Router
+	var err error
 	if by := p.Settings.RouteModel; by != "" {
 		if router, err = route.New(by, p.Settings.ModelAliases); err != nil {
-			return nil, cli.Usage(fmt.Errorf("route-model: %w", err))
+			return fmt.Errorf("route-model: %w", err)
 		}
 	}
 	a.Tasks, err = taskt.New(taskt.Options{
-		Sessions: a.Sessions,
-		Agents:   a.Agents,
-		Root:     ws.Root,
-		Tools:    p.Instead.tools(tool.Builtin(a.files)),
-		In:       func(dir string) []tool.Tool { return p.Instead.tools(tool.BuiltinIn(a.files, dir)) },
-		Isolate:  a.isolate,
-		Rules:    p.OwnRules(ws),
-		Budget:   p.Settings.Budget.Limits,
-		Above:    p.above.budgets,
-
-		Memory:      filepath.Join(ws.StateDir, memory.FileName),
-		AgentModels: p.Settings.AgentModels,
-
+		Sessions:     a.Sessions,
+		Agents:       a.Agents,
+		Root:         ws.Root,
+		Tools:        p.Overrides.tools(tool.Builtin(a.files)),
+		In:           func(dir string) []tool.Tool { return p.Overrides.tools(tool.BuiltinIn(a.files, dir)) },
+		Isolate:      a.isolate,
+		Rules:        p.OwnRules(ws),
+		Budget:       p.Settings.Budget,
+		Above:        p.above.budgets,
+		Memory:       filepath.Join(ws.StateDir, memory.FileName),
+		AgentModels:  p.Settings.AgentModels,
 		AgentEfforts: p.Settings.AgentEfforts,
 		Router:       router,
-		Prices:       prices,
+		Prices:       a.prices,
 		Limits: taskt.Limits{
-			Depth:     p.Settings.MaxDepth,
-			Running:   p.Settings.MaxChildren,
-			PerParent: p.Settings.MaxPerParent,
-
+			Depth:          p.Settings.MaxDepth,
+			Running:        p.Settings.MaxChildren,
+			PerParent:      p.Settings.MaxPerParent,
 			ChildTime:      p.Settings.Timeout,
 			BackgroundTime: p.Settings.BackgroundTimeout,
 			Stall:          p.Settings.StallTimeout,
@@ -168,14 +201,7 @@ func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver, attend
 		},
 		Logger: p.Logger(),
 	})
-	if err != nil {
-		return nil, cli.Usage(err)
-	}
-	if takesOver {
-		a.Tasks.TakeOver(ctx)
-	}
-	a.Report(ctx, false)
-	return a, nil
+	return err
 }
 
 // Worktrees returns the worktrees of a workspace's sessions.
@@ -183,7 +209,7 @@ func Worktrees(ws *workspace.Workspace) *worktree.Store {
 	return worktree.Open(filepath.Join(ws.StateDir, "worktrees"))
 }
 
-// Upkeep returns what is done with sessions that have ended.
+// Upkeep returns what callers do with sessions that have ended.
 func (a *Worker) Upkeep() *upkeep.Upkeep {
 	return &upkeep.Upkeep{Sessions: a.Sessions.Store(), Worktrees: Worktrees(a.Workspace), Summarise: a.Tasks.Summarise}
 }
@@ -204,15 +230,16 @@ func (a *Worker) isolate(ctx context.Context, from, id string) (*taskt.Place, er
 	}, nil
 }
 
-// Serving opens what a server needs, with a log, and says what is wrong with the
-// agent files. It closes all of it when do returns. stays is as in [Program.OpenWorker].
-func (p *Program) Serving(ctx context.Context, stays bool, do func(*Worker) error) (err error) {
+// Serve opens what a server needs, with a log, and closes it when do returns. It reports
+// what is wrong with the agent files. stays says that the worker runs on after a task, so
+// that it continues subagents of workers that were killed.
+func (p *Program) Serve(ctx context.Context, stays bool, do func(*Worker) error) (err error) {
 	endLog, err := p.KeepLog()
 	if err != nil {
 		return err
 	}
 	defer endLog()
-	a, err := p.OpenWorker(ctx, nil, true, stays)
+	a, err := p.openWorker(ctx, attendance{serves: true, stays: stays})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // it was told to end before it had begun
@@ -225,8 +252,8 @@ func (p *Program) Serving(ctx context.Context, stays bool, do func(*Worker) erro
 	return do(a)
 }
 
-// served returns how a server has ended. To be told so by a signal is how it ends:
-// what went wrong then is a failure, and no interruption.
+// served returns how a server has ended. A signal is the normal way to end it, so it is
+// never an interruption: an error that comes with it is a failure.
 func (p *Program) served(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() == nil || err == nil:
@@ -252,16 +279,16 @@ func (a *Worker) Close() error {
 	}
 	if a.Agents != nil {
 		a.Agents.Close()
-		a.told.Wait()
+		a.announced.Wait()
 	}
-	if a.audit != nil {
-		errs = append(errs, a.audit.Close())
+	if a.Audit != nil {
+		errs = append(errs, a.Audit.Close())
 	}
 	return errors.Join(append(errs, a.Storage.Close())...)
 }
 
-// Report has this worker listed, with what it does at the time. serving says
-// that it takes calls over NATS.
+// Report lists this worker among those of the workspace, with what it does at the time.
+// serving says that it takes calls over NATS.
 func (a *Worker) Report(ctx context.Context, serving bool) {
 	a.Sessions.Report(ctx, func() lease.Load {
 		snapshot, load := a.Agents.Snapshot(), a.Tasks.Load()

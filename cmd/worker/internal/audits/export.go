@@ -32,7 +32,7 @@ With --format csv it is a table for spreadsheets. A cell that a spreadsheet woul
 for a formula begins with an apostrophe.`,
 		Example: `  worker audit export > audit-2026-11.jsonl
   worker audit export --format csv --outcome denied --since 30d > denied.csv`,
-		Args: cli.Args(cobra.NoArgs),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter, err := c.filter(time.Now())
 			if err != nil {

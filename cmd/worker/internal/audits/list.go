@@ -32,7 +32,7 @@ If there are more records than --limit, the command says on stderr with which --
 the list goes on.`,
 		Example: `  worker audit list --outcome denied --since 7d
   worker audit list --tool shell_exec --json | jq -r '.[].values[].text'`,
-		Args: cli.Args(cobra.NoArgs),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 || limit > audit.MaxPage {
 				return cli.Usage(fmt.Errorf("--limit %d: a page has 1 to %d records", limit, audit.MaxPage))

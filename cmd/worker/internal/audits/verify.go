@@ -29,7 +29,7 @@ somebody who may write to the store. Keep the head where they can't, and give it
 --anchor the next time.`,
 		Example: `  worker audit verify
   worker audit verify --anchor 1042:9f2c… audit-2026-11.jsonl`,
-		Args: cli.Args(cobra.ArbitraryArgs),
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			var known audit.Head
 			if anchor != "" {

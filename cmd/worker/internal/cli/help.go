@@ -144,20 +144,38 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
-		Args:  Args(cobra.NoArgs),
+		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(commands...)
 	return cmd
 }
 
-// Args makes the errors of an argument check errors of use.
-func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
+// Finish completes a tree of commands: an error in their arguments is an error of use, and a
+// command without arguments completes no names of files.
+func Finish(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		Finish(sub)
+	}
+	check := cmd.Args
+	if check == nil {
+		return
+	}
+	if cmd.ValidArgsFunction == nil && check(cmd, []string{"x"}) != nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
 			return Usage(fmt.Errorf("%w%s (see '%s --help')", err, meantCommand(cmd, args), cmd.CommandPath()))
 		}
 		return nil
+	}
+}
+
+// CompleteFlag completes the values of a flag for the shell.
+func CompleteFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // there is no such flag
 	}
 }
 

@@ -37,7 +37,7 @@ that rules deny and that the sandbox keeps from it. With --shell it reads {"comm
 
 A line that cannot be read is answered by {"error": "line N: ..."}, and the exit
 status is 1 at the end.`,
-		Args: cli.Args(cobra.NoArgs),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.evaluate(func(e *evaluator) error {
 				answer := e.decide

@@ -43,7 +43,7 @@ left out. --json-args gives all arguments instead.
 The layers are those of a new session of --agent; given twice, the second is
 called by the first. Without --agent only the policy and permissions.jsonc are asked. With
 --unattended they are those of a session where nobody can be asked. The exit status is 0 whatever the answer; with --expect it is 1 if the answer differs.`,
-		Args: cli.Args(cobra.RangeArgs(1, 2)),
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.explain(args, opts)
 		},
@@ -54,7 +54,7 @@ called by the first. Without --agent only the policy and permissions.jsonc are a
 	flags.StringVar(&opts.args, "json-args", "", "the arguments of the call, a JSON object, in place of ARG")
 	flags.BoolVar(&opts.json, "json", false, "print one JSON document")
 	flags.StringVar(&opts.expect, "expect", "", "allow, ask or deny: exit with status 1 if the answer is another")
-	_ = cmd.RegisterFlagCompletionFunc("agent", p.CompleteAgents(func(*agentdefs.Definition) bool { return true }))
+	cli.CompleteFlag(cmd, "agent", p.CompleteAgents(func(*agentdefs.Definition) bool { return true }))
 	return cmd
 }
 

@@ -20,7 +20,7 @@ func (p commands) lintCommand() *cobra.Command {
 later one shadows, that are written twice, that miss another way to the same
 files, and of names that no tool has. It prints a line for each, and the exit
 status is 1 if there are any. Nothing is written.`,
-		Args: cli.Args(cobra.MaximumNArgs(1)),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			ws, err := p.Workspace()
 			if err != nil {

@@ -34,7 +34,7 @@ Exit status: 0 done, 1 the task failed, or SESSION runs or can't be resumed, 2 w
 3 refused by permission, 130 interrupted.`,
 		Example: `  worker sessions resume ses_4f2k "Now look at the tests, too."
   worker sessions resume ses_4f2k`,
-		Args:              cli.Args(cobra.RangeArgs(1, 2)),
+		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: p.CompleteSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			message := goOn

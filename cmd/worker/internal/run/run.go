@@ -42,7 +42,7 @@ is asked there. /help lists its commands. It is one session: --resume goes on wi
 		Example: `  worker run "Compare how the two parsers report errors"
   worker run -i --agent build
   worker run -i --resume ses_4f2k`,
-		Args:              cli.Args(talk.args),
+		Args:              talk.args,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if talk.interactive {
@@ -57,11 +57,9 @@ is asked there. /help lists its commands. It is one session: --resume goes on wi
 	}
 	opts.register(cmd)
 	talk.register(cmd)
-	// It fails for a flag that is not there or has a function.
-	_ = cmd.RegisterFlagCompletionFunc("resume", p.CompleteSessions(false))
+	cli.CompleteFlag(cmd, "resume", p.CompleteSessions(false))
 	cmd.Flags().StringVar(&agent, "agent", "", "an agent of mode primary or all (default: a general one)")
-	// It fails for a flag that is not there or has a function.
-	_ = cmd.RegisterFlagCompletionFunc("agent", p.CompleteAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Subagent }))
+	cli.CompleteFlag(cmd, "agent", p.CompleteAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Subagent }))
 	return cmd
 }
 
@@ -104,7 +102,7 @@ func (p commands) prompt(ctx context.Context, name, prompt string, opts runOptio
 	if err := p.Models().Check(); err != nil {
 		return nil, nil, err
 	}
-	a, err := p.OpenWorker(ctx, p.approver(opts.yes), false, false)
+	a, err := p.OpenWorker(ctx, p.approver(opts.yes))
 	if err != nil {
 		return nil, nil, err
 	}

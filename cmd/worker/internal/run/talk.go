@@ -63,7 +63,7 @@ func (p commands) talk(ctx context.Context, name, prompt string, talk talkOption
 		if opts.yes {
 			approver = gate.AlwaysYes
 		}
-		if c.a, err = p.OpenWorker(ctx, approver, false, false); err != nil {
+		if c.a, err = p.OpenWorker(ctx, approver); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.a.Close()) }()

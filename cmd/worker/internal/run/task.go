@@ -46,7 +46,7 @@ interrupted.`,
 		Example: `  worker task explore "Where is the configuration loaded?"
   worker task explore --json "List the HTTP handlers" | jq -r .text
   worker task reviewer --ci --junit review.xml "Review the last commit"`,
-		Args:              cli.Args(cobra.ExactArgs(2)),
+		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: p.CompleteAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Primary }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt, err := p.readPrompt(cmd.Context(), args[1])
@@ -189,7 +189,7 @@ func (p commands) callTask(ctx context.Context, opts runOptions, find func(*app.
 	if err := p.Models().Check(); err != nil {
 		return nil, nil, err
 	}
-	a, err := p.OpenWorker(ctx, p.taskApprover(opts), false, false)
+	a, err := p.OpenWorker(ctx, p.taskApprover(opts))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -28,12 +27,12 @@ with --expired those that --retain-age and --retain-size do not keep.`,
 		Example: `  worker sessions delete ses_4f2k
   worker sessions delete --archived --archive-after 24h`,
 		ValidArgsFunction: p.CompleteSessions(true),
-		Args: cli.Args(func(_ *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if (len(args) > 0) == (what.archived || what.expired) {
 				return errors.New("give either sessions, or --archived or --expired")
 			}
 			return nil
-		}),
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.deleteSessions(cmd.Context(), args, what)
 		},

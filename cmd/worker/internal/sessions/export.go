@@ -38,7 +38,7 @@ replay', without a key and without your files.
 What looks like a common key is masked, but look through the bundle before you share it:
 'tar xzf' unpacks it. Only you can read the file.`,
 		Example:           `  worker sessions export --bundle ses_4f2k --output report.tar.gz`,
-		Args:              cli.Args(cobra.ExactArgs(1)),
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !bundled {

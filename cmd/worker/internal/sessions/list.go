@@ -36,7 +36,7 @@ If there are more sessions than --limit, the command says on stderr with which -
 the list goes on. Page after page has each session once, whatever changes meanwhile.`,
 		Example: `  worker sessions list
   worker sessions list --all --limit 1000 --json | jq -r '.[].id'`,
-		Args: cli.Args(cobra.NoArgs),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Limit < 1 || o.Limit > store.MaxPage {
 				return cli.Usage(fmt.Errorf("--limit %d: a page has 1 to %d sessions", o.Limit, store.MaxPage))

@@ -30,7 +30,7 @@ func (p commands) logCommand() *cobra.Command {
 line of JSON, as it is stored, with its schema; markdown is for people.`,
 		Example: `  worker sessions log ses_4f2k --format markdown >transcript.md
   worker sessions log ses_4f2k --format jsonl | jq -r .text`,
-		Args:              cli.Args(cobra.ExactArgs(1)),
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(logFormats, opts.format) {
@@ -47,8 +47,7 @@ line of JSON, as it is stored, with its schema; markdown is for people.`,
 	cmd.Flags().IntVar(&opts.limit, "limit", 0, "print this many of the last messages (default all)")
 	cmd.Flags().BoolVar(&opts.tools, "tools", true, "print tool calls and their results; --tools=false leaves them out")
 	cmd.Flags().StringVar(&opts.format, "format", logFormats[0], strings.Join(logFormats, ", "))
-	// It fails for a flag that is not there or has a function.
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(logFormats, cobra.ShellCompDirectiveNoFileComp))
+	cli.CompleteFlag(cmd, "format", cobra.FixedCompletions(logFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

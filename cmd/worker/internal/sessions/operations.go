@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/run"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
@@ -27,7 +26,6 @@ type operation struct {
 // operationCommand completes the command of an operation.
 func (p commands) operationCommand(cmd *cobra.Command, o operation) *cobra.Command {
 	var asJSON bool
-	cmd.Args = cli.Args(cmd.Args)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
 			var in map[string]any

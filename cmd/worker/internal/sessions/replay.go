@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,7 +40,7 @@ recorded, is printed.
 
 Exit status: 0 the run is as recorded, 1 it departs, 2 wrong use.`,
 		Example: `  worker replay report.tar.gz`,
-		Args:    cli.Args(cobra.ExactArgs(1)),
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := Open(args[0])
 			if err != nil {
@@ -65,11 +64,11 @@ func (p commands) replay(ctx context.Context, b *Bundle) (err error) {
 	p.compare(ctx, b)
 	player := recording.NewPlayer(b.Recording, recording.NewNormal(map[string]string{dir: "<workspace>", state: "<state>"}), secrets.Mask)
 	played := &calls{left: b.Calls}
-	apart, err := p.Apart(dir, state, io.Discard, app.Instead{Model: player.Model, Tools: played.tools})
+	isolated, err := p.Isolated(dir, state, app.Overrides{Model: player.Model, Tools: played.tools})
 	if err != nil {
 		return err
 	}
-	status, text, err := b.run(ctx, apart, played.approver())
+	status, text, err := b.run(ctx, isolated, played.approver())
 	if err != nil {
 		return err
 	}
@@ -139,7 +138,7 @@ func (p commands) compare(ctx context.Context, b *Bundle) {
 
 // run has the agent of a bundle do its task again.
 func (b *Bundle) run(ctx context.Context, p *app.Program, approver gate.Approver) (status, text string, err error) {
-	a, err := p.OpenWorker(ctx, approver, false, false)
+	a, err := p.OpenWorker(ctx, approver)
 	if err != nil {
 		return "", "", err
 	}

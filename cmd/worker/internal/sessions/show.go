@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/report"
@@ -23,7 +22,7 @@ func (p commands) showCommand() *cobra.Command {
 		Use:               "show SESSION",
 		Short:             "Show a session's record and messages",
 		Long:              "Shows the record and the messages of SESSION: an id, or the start of one.",
-		Args:              cli.Args(cobra.ExactArgs(1)),
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {

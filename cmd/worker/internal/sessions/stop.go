@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
@@ -28,12 +27,12 @@ workspace, but those that were started as detached, which end by their ids alone
 
 Exit status: 0 all are stopped, 1 one had ended before, is not known, or does not end.`,
 		Example: `  worker sessions stop ses_4f2k`,
-		Args: cli.Args(func(cmd *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if all != (len(args) == 0) {
 				return errors.New("name the sessions to stop, or pass --all")
 			}
 			return nil
-		}),
+		},
 		ValidArgsFunction: p.CompleteSessions(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -19,11 +18,11 @@ func (p commands) summaryCommand() *cobra.Command {
 		Long: `Has the agent summary say in a few sentences what SESSION (an id, or the start of one) was
 about, in one call of a model: that of the alias small, if there is one, else the default.
 What that costs is printed on stderr. Nothing of it is stored.`,
-		Args:              cli.Args(cobra.ExactArgs(1)),
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
-			a, err := p.OpenWorker(ctx, nil, false, false)
+			a, err := p.OpenWorker(ctx, nil)
 			if err != nil {
 				return err
 			}

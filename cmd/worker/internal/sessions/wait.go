@@ -27,7 +27,7 @@ runs, and prints the results: <task_result> or <task_error> elements on stdout.
 Exit status: 0 all results are there, 1 a task failed, 5 the time is over.`,
 		Example: `  worker sessions wait ses_4f2k ses_9x1p
   worker sessions wait --any --limit 1m ses_4f2k ses_9x1p`,
-		Args:              cli.Args(cobra.MinimumNArgs(1)),
+		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: p.CompleteSessions(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := map[string]any{"until": "all"}

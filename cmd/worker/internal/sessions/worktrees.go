@@ -35,7 +35,7 @@ removed. Its branch stays if the agent has committed something on it.
 
 Exit status: 0 applied, 1 there are conflicts, no such worktree, or its session still runs.`,
 		Example:           `  worker sessions apply ses_4f2k`,
-		Args:              cli.Args(cobra.ExactArgs(1)),
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeWorktrees,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.applyWorktree(cmd.Context(), args[0], asJSON)
@@ -53,7 +53,7 @@ func (p commands) discardCommand() *cobra.Command {
 		Long: `Removes the git worktree of SESSION (an id, or the start of one) and its branch, with all
 that its agent has done there. The session itself stays.`,
 		Example:           `  worker sessions discard ses_4f2k`,
-		Args:              cli.Args(cobra.ExactArgs(1)),
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeWorktrees,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.discardWorktree(cmd.Context(), args[0], asJSON)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -14,43 +13,39 @@ import (
 // AGENT/PROVIDER, with the agent's name in lower case. As a flag it takes one
 // AGENT/PROVIDER=SOURCE at a time.
 //
-// What is wrong with one is said by check alone, and without the source: somebody may
-// have written the key itself there.
+// Only check reports what is wrong with one, and never shows the source: somebody may have
+// written the key itself there.
 type AgentKeys map[string]*Provider
 
-// String implements [pflag.Value]: whose keys are set, and not where they come from.
-func (k *AgentKeys) String() string { return strings.Join(slices.Sorted(maps.Keys(*k)), ",") }
-
-// Type implements [pflag.Value].
-func (k *AgentKeys) Type() string { return "AGENT/PROVIDER=SOURCE" }
-
-// Set implements [pflag.Value].
-func (k *AgentKeys) Set(pair string) error {
-	whose, source, _ := strings.Cut(pair, "=")
-	k.add(whose, source, "")
-	return nil
-}
-
-// setEnv takes pairs with commas between.
-func (k *AgentKeys) setEnv(list string) error {
-	for pair := range strings.SplitSeq(list, ",") {
-		if strings.TrimSpace(pair) != "" {
-			_ = k.Set(pair) // check tells
-		}
+// value returns the setting. It shows whose keys are set, and not where they come from.
+func (k *AgentKeys) value() *value {
+	set := func(pair string) error {
+		whose, source, _ := strings.Cut(pair, "=")
+		k.add(whose, source, "")
+		return nil
 	}
-	return nil
-}
-
-// setConfig takes an object of AGENT/PROVIDER and sources; relative files are below dir.
-func (k *AgentKeys) setConfig(value json.RawMessage, dir string) error {
-	var object map[string]string
-	if json.Unmarshal(value, &object) != nil || object == nil {
-		k.add("", "", "")
+	return &value{
+		kind: "AGENT/PROVIDER=SOURCE", set: set,
+		show: func() string { return strings.Join(slices.Sorted(maps.Keys(*k)), ",") },
+		env: func(list string) error { // pairs with commas between
+			for pair := range strings.SplitSeq(list, ",") {
+				if strings.TrimSpace(pair) != "" {
+					_ = set(pair) // check reports what is wrong
+				}
+			}
+			return nil
+		},
+		config: func(raw json.RawMessage, dir string) error {
+			var object map[string]string
+			if json.Unmarshal(raw, &object) != nil || object == nil {
+				k.add("", "", "")
+			}
+			for whose, source := range object {
+				k.add(whose, source, dir)
+			}
+			return nil
+		},
 	}
-	for whose, source := range object {
-		k.add(whose, source, dir)
-	}
-	return nil
 }
 
 // keySources are the ways in which a source says where a key is.
@@ -65,10 +60,10 @@ var keySources = map[string]func(p *Provider, what, dir string) error{
 		return nil
 	},
 	"file": func(p *Provider, what, dir string) error {
-		if dir != "" && !filepath.IsAbs(what) {
-			what = filepath.Join(dir, what)
+		if dir != "" {
+			what = below(dir, what)
 		}
-		return (*file)(&p.keyFile).Set(what)
+		return file(&p.keyFile).set(what)
 	},
 	"command": func(p *Provider, what, _ string) error {
 		p.command = what

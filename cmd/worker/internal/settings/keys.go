@@ -72,7 +72,7 @@ func (s *Settings) registerProviders(flags *pflag.FlagSet) {
 	s.openai = &Provider{name: "openai", variable: "OPENAI"}
 	for _, p := range s.providers() {
 		key := p.variable + "_API_KEY"
-		flags.Var((*file)(&p.keyFile), p.name+"-api-key-file", "file that holds the API key, readable by you alone (default: "+key+")")
+		flags.Var(file(&p.keyFile), p.name+"-api-key-file", "file that holds the API key, readable by you alone (default: "+key+")")
 		flags.StringVar(&p.command, p.name+"-api-key-command", "", "shell command that prints the API key (default: "+key+")")
 		flags.StringVar(&p.baseURL, p.name+"-base-url", "", "address of the API (default: "+p.variable+"_BASE_URL, else the provider's own)")
 	}

@@ -1,33 +1,10 @@
 package settings
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/pflag"
-
-	"github.com/agentworker/worker/taskt"
 )
-
-// budget is a flag that takes the text of a [taskt.Budget].
-type budget struct{ Limits taskt.Budget }
-
-// Type implements [pflag.Value].
-func (b *budget) Type() string { return "LIMITS" }
-
-// String implements [pflag.Value].
-func (b *budget) String() string { return b.Limits.String() }
-
-// Set implements [pflag.Value].
-func (b *budget) Set(text string) (err error) {
-	b.Limits, err = taskt.ParseBudget(text)
-	return err
-}
-
-// setConfig takes a text or an object.
-func (b *budget) setConfig(value json.RawMessage, _ string) error {
-	return json.Unmarshal(value, &b.Limits)
-}
 
 // limits say how much may run, and how deep.
 type limits struct {

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-
-	"github.com/agentworker/worker/internal/errtext"
 )
 
 // mcpSettings are what an MCP host needs of which its client says nothing.
@@ -27,13 +25,8 @@ func (m *mcpSettings) register(flags *pflag.FlagSet) {
 }
 
 func (m *mcpSettings) check() error {
-	switch {
-	case m.CallLimit != 0 && (m.CallLimit < 15*time.Second || m.CallLimit > 24*time.Hour):
-		return fmt.Errorf("mcp-call-limit %s is not within 15s and 24h", errtext.Duration(m.CallLimit))
-	case m.ResultLimit != 0 && (m.ResultLimit < 1000 || m.ResultLimit > 1_000_000):
+	if m.ResultLimit != 0 && (m.ResultLimit < 1000 || m.ResultLimit > 1_000_000) {
 		return fmt.Errorf("mcp-result-limit %d is not within 1000 and 1000000", m.ResultLimit)
-	case m.CancelGrace < 0 || m.CancelGrace > time.Hour:
-		return fmt.Errorf("mcp-cancel-grace %s is not within 0 and 1h", errtext.Duration(m.CancelGrace))
 	}
 	return nil
 }

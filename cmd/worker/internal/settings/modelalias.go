@@ -2,7 +2,6 @@ package settings
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -34,25 +33,8 @@ var BuiltinAliases = map[string]string{
 var openAIModel = regexp.MustCompile(`^(gpt-|o\d+(-|$))`)
 
 // ModelAliases are names for models, in lower case, with what they stand for: a
-// model or another alias. As a flag it takes one NAME=MODEL at a time.
+// model or another alias.
 type ModelAliases map[string]string
-
-// String implements [pflag.Value].
-func (a ModelAliases) String() string { return showPairs(a) }
-
-// Type implements [pflag.Value].
-func (a ModelAliases) Type() string { return "NAME=MODEL" }
-
-// Set implements [pflag.Value].
-func (a ModelAliases) Set(pair string) error { return setPair(a, pair, cutAlias) }
-
-// setEnv takes pairs with commas between. Aliases that are there stay.
-func (a ModelAliases) setEnv(list string) error { return addList(a, list, cutAlias) }
-
-// setConfig takes an object of names and models. Aliases that are there stay.
-func (a ModelAliases) setConfig(value json.RawMessage, _ string) error {
-	return addObject(a, value, cutAlias)
-}
 
 // check refuses aliases that lead to no model.
 func (a ModelAliases) check() error {

@@ -22,7 +22,7 @@ func (s *Settings) registerAccess(flags *pflag.FlagSet) {
 		{"nats-tls-cert", "PEM file of the certificate that the NATS server knows us by", &s.Access.Cert},
 		{"nats-tls-key", "PEM file of that certificate's key", &s.Access.Key},
 	} {
-		flags.Var((*file)(f.path), f.name, f.usage)
+		flags.Var(file(f.path), f.name, f.usage)
 	}
 	flags.IntVar(&s.Replicas, "replicas", 0, "how many servers of a NATS cluster keep sessions and events: 1, 3 or 5 (default: 1 where a worker makes the streams)")
 }

@@ -10,26 +10,27 @@ import (
 // TestAgentValues: agents have the names that files give them, with "/" too; what a flag
 // says comes before the environment, and that before the config file.
 func TestAgentValues(t *testing.T) {
-	v := AgentValues{}
+	values := make(map[string]string)
+	v := agentValues(values)
 	for _, err := range []error{
-		v.Set("Team/Reviewer=high"),
-		v.setEnv("team/reviewer=low, offline=low,"),
-		v.setConfig(json.RawMessage(`{"offline": "max", "a/b/c": "replay/x=y.jsonl"}`), ""),
+		v.set("Team/Reviewer=high"),
+		v.env("team/reviewer=low, offline=low,"),
+		v.config(json.RawMessage(`{"offline": "max", "a/b/c": "replay/x=y.jsonl"}`), ""),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := AgentValues{"team/reviewer": "high", "offline": "low", "a/b/c": "replay/x=y.jsonl"}
-	if !maps.Equal(v, want) {
-		t.Errorf("%v, want %v", v, want)
+	want := map[string]string{"team/reviewer": "high", "offline": "low", "a/b/c": "replay/x=y.jsonl"}
+	if !maps.Equal(values, want) {
+		t.Errorf("%v, want %v", values, want)
 	}
 	for text, wrong := range map[string]string{
 		"team/reviewer":     "write AGENT=VALUE",
 		"=low":              "write AGENT=VALUE",
 		"TEAM/reviewer=low": `"team/reviewer" is given twice`,
 	} {
-		if err := v.Set(text); err == nil || !strings.Contains(err.Error(), wrong) {
+		if err := v.set(text); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%s: %v, want %q", text, err, wrong)
 		}
 	}

@@ -1,8 +1,6 @@
 package settings
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -15,53 +13,27 @@ import (
 // Sandbox says in what the commands of agents run.
 type Sandbox struct {
 	Mode    sandbox.Mode
-	Folders sandboxFolders
-	KeepEnv names
+	Folders []sandbox.Folder
+	KeepEnv []string
 }
 
 func (s *Sandbox) register(flags *pflag.FlagSet) {
 	s.Mode = sandbox.Auto
-	flags.Var((*sandboxMode)(&s.Mode), "sandbox", "required: commands run in a sandbox or not at all; auto: where there is none, a person is asked about commands that rules restrict; off: none, the same is asked")
-	flags.Var(&s.Folders, "sandbox-folder", "a folder outside of the workspace that commands see, as PATH, PATH=write or PATH=copy (a copy on write); can be given more than once")
-	flags.Var(&s.KeepEnv, "keep-env", "variables of the environment, with commas between, that commands get though they look like a key or a password")
+	flags.Var(parsed(&s.Mode, "mode", sandbox.ParseMode), "sandbox", "required: commands run in a sandbox or not at all; auto: where there is none, a person is asked about commands that rules restrict; off: none, the same is asked")
+	flags.Var(folders(s.showFolders, s.addFolder), "sandbox-folder", "a folder outside of the workspace that commands see, as PATH, PATH=write or PATH=copy (a copy on write); can be given more than once")
+	flags.Var(list(&s.KeepEnv, "names", "write a list of names", checkKeptVariable), "keep-env", "variables of the environment, with commas between, that commands get though they look like a key or a password")
 }
 
-// sandboxMode is a flag.
-type sandboxMode sandbox.Mode
-
-// String implements [pflag.Value].
-func (m *sandboxMode) String() string { return string(*m) }
-
-// Type implements [pflag.Value].
-func (m *sandboxMode) Type() string { return "mode" }
-
-// Set implements [pflag.Value].
-func (m *sandboxMode) Set(text string) error {
-	mode, err := sandbox.ParseMode(text)
-	if err == nil {
-		*m = sandboxMode(mode)
-	}
-	return err
-}
-
-// sandboxFolders is a flag that names a folder at a time, with what may be done
-// in it.
-type sandboxFolders []sandbox.Folder
-
-// String implements [pflag.Value].
-func (f *sandboxFolders) String() string {
+func (s *Sandbox) showFolders() string {
 	var texts []string
-	for _, folder := range *f {
+	for _, folder := range s.Folders {
 		texts = append(texts, folder.Path+"="+string(folder.Access))
 	}
 	return strings.Join(texts, ",")
 }
 
-// Type implements [pflag.Value].
-func (f *sandboxFolders) Type() string { return "folder" }
-
-// Set implements [pflag.Value].
-func (f *sandboxFolders) Set(text string) error {
+// addFolder adds a folder, with how commands may access it.
+func (s *Sandbox) addFolder(text string) error {
 	path, access := text, sandbox.Read
 	if i := strings.LastIndex(text, "="); i >= 0 {
 		path, access = text[:i], sandbox.Access(text[i+1:])
@@ -71,47 +43,22 @@ func (f *sandboxFolders) Set(text string) error {
 	default:
 		return fmt.Errorf("unknown access %q (use read, write or copy)", access)
 	}
-	var checked folders
-	if err := checked.Set(path); err != nil {
-		return err
+	path, err := folder(path)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
 	}
-	real, err := filepath.EvalSymlinks(checked[0])
-	if err != nil {
-		return err
+	if err == nil {
+		s.Folders = append(s.Folders, sandbox.Folder{Path: path, Access: access})
 	}
-	*f = append(*f, sandbox.Folder{Path: real, Access: access})
-	return nil
+	return err
 }
 
-// setEnv takes a list like that of PATH.
-func (f *sandboxFolders) setEnv(list string) error {
-	for _, text := range filepath.SplitList(list) {
-		if text == "" {
-			continue
-		}
-		if err := f.Set(text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setConfig takes a text or a list of texts; relative folders are below dir.
-func (f *sandboxFolders) setConfig(value json.RawMessage, dir string) error {
-	var texts []string
-	var one string
-	if json.Unmarshal(value, &one) == nil {
-		texts = []string{one}
-	} else if json.Unmarshal(value, &texts) != nil {
-		return errors.New("write a folder, or a list of them")
-	}
-	for _, text := range texts {
-		if text != "" && !filepath.IsAbs(text) {
-			text = filepath.Join(dir, text)
-		}
-		if err := f.Set(text); err != nil {
-			return err
-		}
+func checkKeptVariable(name string) error {
+	switch {
+	case strings.ContainsAny(name, "= *"):
+		return fmt.Errorf("%q is not the name of a variable", name)
+	case strings.HasPrefix(strings.ToUpper(name), "WORKER_"):
+		return fmt.Errorf("%s is a setting of the worker, which no command gets", name)
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/taskt"
 )
 
 // Settings are the flags that all commands share. Each has an environment
@@ -38,12 +39,12 @@ type Settings struct {
 	Model     string
 
 	ModelAliases ModelAliases
-	AgentModels  AgentValues // models
-	AgentEfforts AgentValues // words of model.Efforts
+	AgentModels  map[string]string // by the names of agents, in lower case
+	AgentEfforts map[string]string // words of model.Efforts, likewise
 	AgentKeys    AgentKeys
 	RouteModel   string // picks the models of subagents for which none is named; empty means nobody does
-	AgentsDirs   folders
-	AgentsFrom   sources
+	AgentsDirs   []string
+	AgentsFrom   []string // tools whose folders of agent files are read, or all
 
 	anthropic, openai *Provider // shared by copies of the settings
 
@@ -66,7 +67,7 @@ type Settings struct {
 	limits
 
 	ModelTimeout time.Duration
-	Prices       file // of models; empty means the built-in ones
+	Prices       string // the file of the prices of models; empty means the built-in ones
 
 	// ContextWindow is the tokens of the context window of models of which it is not
 	// known. 0 means their conversations are not compacted.
@@ -76,13 +77,12 @@ type Settings struct {
 	// where somebody may answer, and no waiting where nobody is.
 	ApprovalTimeout time.Duration
 
-	Budget budget // of a caller's task, or of a primary agent, with all below it
+	Budget taskt.Budget // of a caller's task, or of a primary agent, with all below it
 
 	Sandbox Sandbox
-	Policy  file // a further policy; empty means the machine's alone
+	Policy  string // the file of a further policy; empty means only the machine's
 
 	retention
-	storeSync
 	MCP mcpSettings
 
 	groups []Group
@@ -110,7 +110,7 @@ func (s *Settings) group(title string) *pflag.FlagSet {
 // one flag here; its variable and its key in the config file follow from its name.
 func (s *Settings) Register(command *pflag.FlagSet) {
 	s.LogLevel = slog.LevelError
-	s.ModelAliases, s.AgentModels, s.AgentEfforts = ModelAliases{}, AgentValues{}, AgentValues{}
+	s.ModelAliases, s.AgentModels, s.AgentEfforts = ModelAliases{}, map[string]string{}, map[string]string{}
 
 	flags := s.group("Common flags")
 	flags.StringVar(&s.Dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
@@ -121,18 +121,18 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 
 	flags = s.group("The workspace")
 	flags.StringVar(&s.StateDir, "state-dir", "", "folder for sessions, events and permissions.jsonc (default: $XDG_STATE_HOME/agentworker/<workspace>)")
-	flags.Var(&s.AgentsDirs, "agents-dir", "a further folder of agent files, read after the workspace's; can be given more than once")
-	flags.Var(&s.AgentsFrom, "agents-from", "tools whose folders of agent files are read too, with commas between, or all ("+strings.Join(agentdefs.Sources(), ", ")+")")
+	flags.Var(folders(func() string { return strings.Join(s.AgentsDirs, string(os.PathListSeparator)) }, s.addAgentsDir), "agents-dir", "a further folder of agent files, read after the workspace's; can be given more than once")
+	flags.Var(list(&s.AgentsFrom, "list", "write a list of names, or all", checkSource), "agents-from", "tools whose folders of agent files are read too, with commas between, or all ("+strings.Join(agentdefs.Sources(), ", ")+")")
 	flags.TextVar(&s.LogLevel, "log-level", s.LogLevel, "debug, info, warn or error")
 
 	flags = s.group("Models")
-	flags.Var(s.ModelAliases, "model-alias", "a name for a model, as agent files may use it; can be given more than once")
-	flags.Var(s.AgentModels, "agent-model", "the model of an agent whose file names none, as AGENT=MODEL; can be given more than once")
-	flags.Var(s.AgentEfforts, "agent-effort", "how hard the model of an agent is to think whose file does not say, as AGENT=EFFORT; can be given more than once")
+	flags.Var(pairs(s.ModelAliases, "NAME=MODEL", cutAlias), "model-alias", "a name for a model, as agent files may use it; can be given more than once")
+	flags.Var(agentValues(s.AgentModels), "agent-model", "the model of an agent whose file names none, as AGENT=MODEL; can be given more than once")
+	flags.Var(agentValues(s.AgentEfforts), "agent-effort", "how hard the model of an agent is to think whose file does not say, as AGENT=EFFORT; can be given more than once")
 	flags.StringVar(&s.RouteModel, "route-model", "", "a cheap model that picks, of those of --model-alias, the one of each subagent for which none is named (default: the caller's model)")
-	flags.Var(&s.AgentKeys, "agent-key", "where the API key of an agent is, as AGENT/PROVIDER=env:VARIABLE, file:PATH or command:COMMAND; can be given more than once (default: that of all agents)")
+	flags.Var(s.AgentKeys.value(), "agent-key", "where the API key of an agent is, as AGENT/PROVIDER=env:VARIABLE, file:PATH or command:COMMAND; can be given more than once (default: that of all agents)")
 	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 30m")
-	flags.Var(&s.Prices, "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
+	flags.Var(file(&s.Prices), "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
 	flags.IntVar(&s.ContextWindow, "context-window", 128_000, "tokens of the context window of models whose window --prices does not say, 0 or 1,000 to 100,000,000; near its end a conversation is compacted; 0: it is not")
 	flags.DurationVar(&s.MaxPause, "max-pause", 30*time.Minute, "how long agents wait for a provider that says when to ask again, 1s to 24h")
 	s.registerProviders(flags)
@@ -141,15 +141,15 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	s.limits.register(flags)
 	flags.DurationVar(&s.StallNotice, "stall-notice", 5*time.Minute, "after what time without an event an agent is said to have stalled, 1s to 24h; 0: never")
 	flags.DurationVar(&s.StallTimeout, "stall-timeout", 0, "in place of it: after what time that is said, and after what time more the agent is stopped, 1s to 24h (default: it is not stopped)")
-	flags.Var(&s.Budget, "budget", "what a task may use with all that it starts, such as tokens=200k,cost=1.50,modelCalls=40,toolCalls=100,time=10m,then=ask (default: no limit)")
+	budget := parsed(&s.Budget, "LIMITS", taskt.ParseBudget)
+	budget.config = func(raw json.RawMessage, _ string) error { return json.Unmarshal(raw, &s.Budget) } // a text or an object
+	flags.Var(budget, "budget", "what a task may use with all that it starts, such as tokens=200k,cost=1.50,modelCalls=40,toolCalls=100,time=10m,then=ask (default: no limit)")
 	flags.DurationVar(&s.ApprovalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
 
-	flags.Var(&s.Policy, "policy", "a file that forbids more than the machine's policy does, in its form (default: the machine's policy alone)")
+	flags.Var(file(&s.Policy), "policy", "a file that forbids more than the machine's policy does, in its form (default: the machine's policy alone)")
 
 	s.Sandbox.register(s.group("The sandbox"))
-	flags = s.group("What is kept")
-	s.retention.register(flags)
-	s.storeSync.register(flags)
+	s.retention.register(s.group("What is kept"))
 
 	flags = s.group("NATS")
 	flags.StringVar(&s.NATS, "nats", "", "URL of a NATS server with JetStream, several with commas between (default: a server within this process)")
@@ -181,7 +181,8 @@ func (s *Settings) Load(getenv func(string) string) error {
 	}
 	for _, flag := range s.all() {
 		name := flag.Name
-		_, adds := flag.Value.(adding) // to those of a flag, and these to those of the file
+		own, _ := flag.Value.(*value)
+		adds := own != nil && own.adds
 		byFlag, byEnv := s.given(name, getenv)
 		env := variable(name)
 		if text := getenv(env); text != "" && (adds || !byFlag) {
@@ -195,48 +196,39 @@ func (s *Settings) Load(getenv func(string) string) error {
 			}
 		}
 	}
-	if err := s.ModelAliases.check(); err != nil {
-		return err
-	}
 	for agent, effort := range s.AgentEfforts {
 		if !model.IsEffort(effort) {
 			return fmt.Errorf("agent-effort: %s: the effort %q is none of %s", agent, effort, strings.Join(model.Efforts, ", "))
 		}
 	}
-	if err := s.AgentKeys.check(); err != nil {
-		return err
+	for _, check := range []func() error{s.ModelAliases.check, s.AgentKeys.check, s.checkProviders, s.checkAccess, s.retention.check, s.MCP.check, s.limits.check} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
-	if err := s.checkProviders(); err != nil {
-		return err
+	for _, t := range []struct {
+		flag               string
+		value, least, most time.Duration
+		zero               bool // 0 is a value, too
+	}{
+		{"timeout", s.Timeout, time.Second, 24 * time.Hour, false},
+		{"background-timeout", s.BackgroundTimeout, time.Second, 24 * time.Hour, false},
+		{"stall-timeout", s.StallTimeout, time.Second, 24 * time.Hour, true},
+		{"stall-notice", s.StallNotice, time.Second, 24 * time.Hour, true},
+		{"max-pause", s.MaxPause, time.Second, 24 * time.Hour, false},
+		{"model-timeout", s.ModelTimeout, time.Second, 30 * time.Minute, false},
+		{"approval-timeout", s.ApprovalTimeout, time.Second, 24 * time.Hour, true},
+		{"mcp-call-limit", s.MCP.CallLimit, 15 * time.Second, 24 * time.Hour, true},
+		{"mcp-cancel-grace", s.MCP.CancelGrace, 0, time.Hour, false},
+	} {
+		if (t.value < t.least || t.value > t.most) && !(t.zero && t.value == 0) {
+			return fmt.Errorf("%s %s is not within %s and %s", t.flag, errtext.Duration(t.value), errtext.Duration(t.least), errtext.Duration(t.most))
+		}
 	}
-	if err := s.checkAccess(); err != nil {
-		return err
-	}
-	if err := s.retention.check(); err != nil {
-		return err
-	}
-	if err := s.MCP.check(); err != nil {
-		return err
-	}
-	switch {
-	case s.Timeout < time.Second || s.Timeout > 24*time.Hour:
-		return fmt.Errorf("timeout %s is not within 1s and 24h", errtext.Duration(s.Timeout))
-	case s.BackgroundTimeout < time.Second || s.BackgroundTimeout > 24*time.Hour:
-		return fmt.Errorf("background-timeout %s is not within 1s and 24h", errtext.Duration(s.BackgroundTimeout))
-	case s.ContextWindow != 0 && (s.ContextWindow < 1_000 || s.ContextWindow > 100_000_000):
+	if s.ContextWindow != 0 && (s.ContextWindow < 1_000 || s.ContextWindow > 100_000_000) {
 		return fmt.Errorf("context-window %d is neither 0 nor within 1000 and 100000000", s.ContextWindow)
-	case s.StallTimeout != 0 && (s.StallTimeout < time.Second || s.StallTimeout > 24*time.Hour):
-		return fmt.Errorf("stall-timeout %s is not within 1s and 24h", errtext.Duration(s.StallTimeout))
-	case s.StallNotice != 0 && (s.StallNotice < time.Second || s.StallNotice > 24*time.Hour):
-		return fmt.Errorf("stall-notice %s is neither 0 nor within 1s and 24h", errtext.Duration(s.StallNotice))
-	case s.MaxPause < time.Second || s.MaxPause > 24*time.Hour:
-		return fmt.Errorf("max-pause %s is not within 1s and 24h", errtext.Duration(s.MaxPause))
-	case s.ModelTimeout < time.Second || s.ModelTimeout > 30*time.Minute:
-		return fmt.Errorf("model-timeout %s is not within 1s and 30m", errtext.Duration(s.ModelTimeout))
-	case s.ApprovalTimeout != 0 && (s.ApprovalTimeout < time.Second || s.ApprovalTimeout > 24*time.Hour):
-		return fmt.Errorf("approval-timeout %s is not within 1s and 24h", errtext.Duration(s.ApprovalTimeout))
 	}
-	return s.limits.check()
+	return nil
 }
 
 // given reports whether a setting, or one in its place, is on the command line,
@@ -257,29 +249,42 @@ func variable(flag string) string {
 
 // setEnv sets a flag to what its environment variable says.
 func setEnv(flag pflag.Value, text string) error {
-	if own, ok := flag.(interface{ setEnv(list string) error }); ok {
-		return own.setEnv(text)
+	if v, ok := flag.(*value); ok && v.env != nil {
+		return v.env(text)
 	}
 	return flag.Set(text)
 }
 
 // setConfig sets a flag to what the config file, in dir, says: a text, which may
 // be empty for the default, or a number.
-func setConfig(flag pflag.Value, value json.RawMessage, dir string) error {
-	type listed interface {
-		setConfig(value json.RawMessage, dir string) error
-	}
-	if own, ok := flag.(listed); ok {
-		return own.setConfig(value, dir)
+func setConfig(flag pflag.Value, raw json.RawMessage, dir string) error {
+	if v, ok := flag.(*value); ok && v.config != nil {
+		return v.config(raw, dir)
 	}
 	var text string
-	if json.Unmarshal(value, &text) != nil {
-		text = string(value)
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
 	}
 	if text == "" {
 		return nil
 	}
 	return flag.Set(text)
+}
+
+// addAgentsDir adds a folder of agent files.
+func (s *Settings) addAgentsDir(path string) error {
+	path, err := folder(path)
+	if err == nil {
+		s.AgentsDirs = append(s.AgentsDirs, path)
+	}
+	return err
+}
+
+func checkSource(name string) error {
+	if name != "all" && !slices.Contains(agentdefs.Sources(), name) {
+		return fmt.Errorf("unknown source %q (use all, or some of %s)", name, strings.Join(agentdefs.Sources(), ", "))
+	}
+	return nil
 }
 
 // configKey returns a flag's key in the config file: state-dir is stateDir.

@@ -7,182 +7,174 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/disk"
 )
 
-// folders is a flag that names folders, one at a time. They are absolute; what
-// is relative on the command line and in the environment is so to the current
-// folder.
-type folders []string
+// value is a setting that is neither a text, a number nor a time, as a [pflag.Value].
+type value struct {
+	kind   string // for help
+	show   func() string
+	set    func(text string) error
+	env    func(text string) error                      // takes the variable; nil means as set
+	config func(text json.RawMessage, dir string) error // takes what the config file in dir has; nil means a text, as set
+	adds   bool                                         // the variable and the config file add to what a flag has set
+}
 
-// String implements [pflag.Value].
-func (f *folders) String() string { return strings.Join(*f, string(os.PathListSeparator)) }
+func (v *value) String() string        { return v.show() }
+func (v *value) Type() string          { return v.kind }
+func (v *value) Set(text string) error { return v.set(text) }
 
-// Type implements [pflag.Value].
-func (f *folders) Type() string { return "folder" }
+// parsed returns a setting whose text parse reads, and which fmt prints.
+func parsed[T any](to *T, kind string, parse func(text string) (T, error)) *value {
+	return &value{kind: kind, show: func() string { return fmt.Sprint(*to) }, set: func(text string) error {
+		v, err := parse(text)
+		if err == nil {
+			*to = v
+		}
+		return err
+	}}
+}
 
-// Set implements [pflag.Value].
-func (f *folders) Set(path string) error {
+// texts returns a text of the config file, or a list of them.
+func texts(raw json.RawMessage) ([]string, error) {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		return []string{one}, nil
+	}
+	var list []string
+	return list, json.Unmarshal(raw, &list)
+}
+
+// below returns a path of the config file in dir as an absolute one; empty stays empty.
+func below(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// file returns a setting that names a file. Its path is absolute: in the config file it is
+// relative to that, elsewhere to the current folder.
+func file(to *string) *value {
+	set := func(path string) (err error) {
+		if path == "" {
+			return errors.New("a file without a name")
+		}
+		*to, err = filepath.Abs(path)
+		return err
+	}
+	return &value{kind: "file", show: func() string { return *to }, set: set, config: func(raw json.RawMessage, dir string) error {
+		var path string
+		if json.Unmarshal(raw, &path) != nil {
+			return errors.New("write the path of a file")
+		}
+		if path == "" {
+			return nil
+		}
+		return set(below(dir, path))
+	}}
+}
+
+// folders returns a setting that adds one folder at a time. Its variable is a list like PATH,
+// and its key in the config file a text or a list, relative to that file.
+func folders(show func() string, add func(text string) error) *value {
+	addAll := func(list []string) (err error) {
+		for _, text := range list {
+			if err == nil {
+				err = add(text)
+			}
+		}
+		return err
+	}
+	return &value{
+		kind: "folder", show: show, set: add,
+		env: func(list string) error {
+			return addAll(slices.DeleteFunc(filepath.SplitList(list), func(text string) bool { return text == "" }))
+		},
+		config: func(raw json.RawMessage, dir string) error {
+			list, err := texts(raw)
+			if err != nil {
+				return errors.New("write a folder, or a list of them")
+			}
+			for i, text := range list {
+				list[i] = below(dir, text)
+			}
+			return addAll(list)
+		},
+	}
+}
+
+// folder returns the absolute path of a folder that exists.
+func folder(path string) (string, error) {
 	if path == "" {
-		return errors.New("a folder without a name")
+		return "", errors.New("a folder without a name")
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return err
+		return "", err
 	}
 	info, err := disk.Do(func() (os.FileInfo, error) { return os.Stat(abs) })
 	switch {
 	case err != nil:
-		return fmt.Errorf("the folder can't be read: %w", err)
+		return "", fmt.Errorf("the folder can't be read: %w", err)
 	case !info.IsDir():
-		return fmt.Errorf("%s is not a folder", abs)
+		return "", fmt.Errorf("%s is not a folder", abs)
 	}
-	*f = append(*f, abs)
-	return nil
+	return abs, nil
 }
 
-// setEnv takes a list like that of PATH.
-func (f *folders) setEnv(list string) error {
-	for _, path := range filepath.SplitList(list) {
-		if path == "" {
-			continue
+// list returns a setting of names with commas between, which adds to what is set. usage is the
+// error for a key of the config file that is neither a text nor a list.
+func list(to *[]string, kind, usage string, check func(name string) error) *value {
+	set := func(text string) error {
+		for name := range strings.SplitSeq(text, ",") {
+			name = strings.TrimSpace(name)
+			if name == "" {
+				continue
+			}
+			if err := check(name); err != nil {
+				return err
+			}
+			*to = append(*to, name)
 		}
-		if err := f.Set(path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setConfig takes a text or a list of texts; relative folders are below dir.
-func (f *folders) setConfig(value json.RawMessage, dir string) error {
-	var paths []string
-	var one string
-	if json.Unmarshal(value, &one) == nil {
-		paths = []string{one}
-	} else if json.Unmarshal(value, &paths) != nil {
-		return errors.New("write a folder, or a list of them")
-	}
-	for _, path := range paths {
-		if path != "" && !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		if err := f.Set(path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sources is a flag that names tools whose folders of agent files are read too,
-// with commas between.
-type sources []string
-
-// String implements [pflag.Value].
-func (s *sources) String() string { return strings.Join(*s, ",") }
-
-// Type implements [pflag.Value].
-func (s *sources) Type() string { return "list" }
-
-// Set implements [pflag.Value]. It adds to what is set.
-func (s *sources) Set(list string) error {
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		switch {
-		case name == "":
-		case name != "all" && !slices.Contains(agentdefs.Sources(), name):
-			return fmt.Errorf("unknown source %q (use all, or some of %s)", name, strings.Join(agentdefs.Sources(), ", "))
-		default:
-			*s = append(*s, name)
-		}
-	}
-	return nil
-}
-
-// setConfig takes a text or a list of texts.
-func (s *sources) setConfig(value json.RawMessage, _ string) error {
-	var names []string
-	var one string
-	if json.Unmarshal(value, &one) == nil {
-		names = []string{one}
-	} else if json.Unmarshal(value, &names) != nil {
-		return errors.New("write a list of names, or all")
-	}
-	return s.Set(strings.Join(names, ","))
-}
-
-// names is a flag that names variables of the environment, with commas between.
-type names []string
-
-// String implements [pflag.Value].
-func (n *names) String() string { return strings.Join(*n, ",") }
-
-// Type implements [pflag.Value].
-func (n *names) Type() string { return "names" }
-
-// Set implements [pflag.Value]. It adds to what is set.
-func (n *names) Set(list string) error {
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		switch {
-		case name == "":
-		case strings.ContainsAny(name, "= *"):
-			return fmt.Errorf("%q is not the name of a variable", name)
-		case strings.HasPrefix(strings.ToUpper(name), "WORKER_"):
-			return fmt.Errorf("%s is a setting of the worker, which no command gets", name)
-		default:
-			*n = append(*n, name)
-		}
-	}
-	return nil
-}
-
-// setConfig takes a text or a list of texts.
-func (n *names) setConfig(value json.RawMessage, _ string) error {
-	var list []string
-	var one string
-	if json.Unmarshal(value, &one) == nil {
-		list = []string{one}
-	} else if json.Unmarshal(value, &list) != nil {
-		return errors.New("write a list of names")
-	}
-	return n.Set(strings.Join(list, ","))
-}
-
-// file is a flag that names a file. It is absolute; what is relative on the
-// command line and in the environment is so to the current folder.
-type file string
-
-// String implements [pflag.Value].
-func (f *file) String() string { return string(*f) }
-
-// Type implements [pflag.Value].
-func (f *file) Type() string { return "file" }
-
-// Set implements [pflag.Value].
-func (f *file) Set(path string) error {
-	if path == "" {
-		return errors.New("a file without a name")
-	}
-	abs, err := filepath.Abs(path)
-	*f = file(abs)
-	return err
-}
-
-// setConfig takes a text; a relative path is below dir.
-func (f *file) setConfig(value json.RawMessage, dir string) error {
-	var path string
-	if json.Unmarshal(value, &path) != nil {
-		return errors.New("write the path of a file")
-	}
-	if path == "" {
 		return nil
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
+	return &value{kind: kind, show: func() string { return strings.Join(*to, ",") }, set: set, config: func(raw json.RawMessage, _ string) error {
+		names, err := texts(raw)
+		if err != nil {
+			return errors.New(usage)
+		}
+		return set(strings.Join(names, ","))
+	}}
+}
+
+// size is a number of bytes, written with K, M, G or T for powers of 1024.
+type size uint64
+
+const sizeUnits = "KMGT"
+
+func parseSize(text string) (size, error) {
+	number, shift := strings.TrimSuffix(strings.ToUpper(strings.TrimSpace(text)), "B"), 0
+	if number != "" {
+		if i := strings.IndexByte(sizeUnits, number[len(number)-1]); i >= 0 {
+			number, shift = number[:len(number)-1], 10*(i+1)
+		}
 	}
-	return f.Set(path)
+	n, err := strconv.ParseUint(number, 10, 63)
+	if err != nil || n<<shift>>shift != n {
+		return 0, errors.New("not a size: write bytes, or 500M, 2G")
+	}
+	return size(n << shift), nil
+}
+
+// String returns the size in the largest unit that divides it.
+func (s size) String() string {
+	n, unit := uint64(s), ""
+	for i := 0; i < len(sizeUnits) && n > 0 && n%1024 == 0; i++ {
+		n, unit = n/1024, sizeUnits[i:i+1]
+	}
+	return strconv.FormatUint(n, 10) + unit
 }

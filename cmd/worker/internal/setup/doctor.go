@@ -47,8 +47,7 @@ For large events whose content is gone it looks at the newest 100,000 messages, 
 of the store, unless another worker has it open: then it says so.
 
 With --rebuild it first makes the records of the index anew from the logs.`,
-		Args:              cli.Args(cobra.NoArgs),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			above, broken := p.policyOf()
 			p.CheckFiles = full

@@ -28,12 +28,11 @@ func Init(program *app.Program) *cobra.Command {
 		Long: `Writes an agent that works as it is into the agent folder of the workspace, where there
 is no agent yet, and prints for each MCP host that is installed how worker is added to it.
 No file is replaced.`,
-		Args:              cli.Args(cobra.NoArgs),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(*cobra.Command, []string) error { return p.init(role) },
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return p.init(role) },
 	}
 	cmd.Flags().StringVar(&role, "role", "review", "what the agent is for: plan, review, implementer or verifier")
-	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(agentdefs.Roles(), cobra.ShellCompDirectiveNoFileComp))
+	cli.CompleteFlag(cmd, "role", cobra.FixedCompletions(agentdefs.Roles(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -42,7 +42,7 @@ HOST is one of ` + strings.Join(hostNames(), ", ") + `.`,
 		Example: `  worker mcp install cursor
   worker mcp install codex -- --mcp-call-limit 30m
   worker mcp install claude --project --yes`,
-		Args:              cli.Args(hostArgs),
+		Args:              hostArgs,
 		ValidArgsFunction: completeHosts,
 		RunE: func(_ *cobra.Command, args []string) error {
 			h, at, err := p.target(args[0])
@@ -67,7 +67,7 @@ func Uninstall(program *app.Program) *cobra.Command {
 		Short: "Take worker out of the configuration of an MCP Host",
 		Long: `Takes the entry out again that 'worker mcp install' adds. It shows the difference and
 asks first.`,
-		Args:              cli.Args(cobra.ExactArgs(1)),
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeHosts,
 		RunE: func(_ *cobra.Command, args []string) error {
 			h, at, err := p.target(args[0])

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
 // Man returns 'worker man'.
@@ -21,7 +20,7 @@ func Man(program *app.Program) *cobra.Command {
 		Short: "Write the manual pages of all commands",
 		Long: `Writes a page of section 1 for each command into a folder: worker.1, worker-task.1 and
 so on. 'man -l DIR/worker.1' shows one.`,
-		Args: cli.Args(cobra.ExactArgs(1)),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err

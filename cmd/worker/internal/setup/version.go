@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
 // version is what the program is, as 'worker version --json' shows it.
@@ -27,10 +26,9 @@ func Version(program *app.Program) *cobra.Command {
 	p := commands{program}
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:               "version",
-		Short:             "Print the version of the program, its commit and its features",
-		Args:              cli.Args(cobra.NoArgs),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Use:   "version",
+		Short: "Print the version of the program, its commit and its features",
+		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := versionOf()
 			if asJSON {
