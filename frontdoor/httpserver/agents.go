@@ -1,11 +1,9 @@
 package httpserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
@@ -14,29 +12,30 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
-// listAgents answers with the agents that can be called.
-func (s *Server) listAgents(w http.ResponseWriter, r *http.Request) {
-	page, next, err := part(r.URL.Query(), s.tasks.Agents(), func(a taskt.Agent) string { return a.Name })
+// agentAPI serves what is known of agents and of their rules.
+type agentAPI struct{ *Options }
+
+// list answers with the agents that can be called.
+func (s agentAPI) list(w http.ResponseWriter, r *http.Request) error {
+	page, next, err := part(r.URL.Query(), s.Tasks.Agents(), func(a taskt.Agent) string { return a.Name })
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	s.answer(w, http.StatusOK, struct {
+	return answer(w, http.StatusOK, struct {
 		Agents     []taskt.Agent `json:"agents"`
 		NextCursor string        `json:"nextCursor,omitempty"`
 	}{page, next})
 }
 
-// showAgent answers with all that is known of an agent.
-func (s *Server) showAgent(w http.ResponseWriter, r *http.Request) {
+// show answers with all that is known of an agent.
+func (s agentAPI) show(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	if s.agent != nil {
-		if agent, ok := s.agent(name); ok {
-			s.answer(w, http.StatusOK, agent)
-			return
+	if s.Agent != nil {
+		if agent, ok := s.Agent(name); ok {
+			return answer(w, http.StatusOK, agent)
 		}
 	}
-	s.fail(w, &store.NotFoundError{What: "agent", ID: name})
+	return &store.NotFoundError{What: "agent", ID: name}
 }
 
 // explainRequest is a call that the rules are asked about.
@@ -49,13 +48,8 @@ type explainRequest struct {
 
 // readExplain reads an [explainRequest].
 func readExplain(body []byte) (in explainRequest, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&in); err != nil {
+	if err := caller.Decode(body, &in); err != nil {
 		return in, fmt.Errorf("reading the call: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return in, errors.New("reading the call: there is something after the JSON object")
 	}
 	switch {
 	case in.Tool == "":
@@ -72,25 +66,22 @@ func readExplain(body []byte) (in explainRequest, err error) {
 	return in, nil
 }
 
-// explainCall answers with what the rules make of a call.
-func (s *Server) explainCall(w http.ResponseWriter, r *http.Request) {
-	body, err := s.readBody(w, r)
+// explain answers with what the rules make of a call.
+func (s agentAPI) explain(w http.ResponseWriter, r *http.Request) error {
+	body, err := readBody(w, r)
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
 	in, err := readExplain(body)
-	if err == nil && s.explain == nil {
+	if err == nil && s.Explain == nil {
 		err = errors.New("this worker does not explain calls")
 	}
 	if err != nil {
-		s.fail(w, caller.BadRequest(err))
-		return
+		return caller.BadRequest(err)
 	}
-	answer, err := s.explain(r.Context(), in.Agent, in.Tool, in.Arg)
+	explained, err := s.Explain(r.Context(), in.Agent, in.Tool, in.Arg)
 	if err != nil {
-		s.fail(w, caller.BadRequest(errors.New(errtext.Of(err))))
-		return
+		return caller.BadRequest(errors.New(errtext.Of(err)))
 	}
-	s.answer(w, http.StatusOK, answer)
+	return answer(w, http.StatusOK, explained)
 }

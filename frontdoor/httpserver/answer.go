@@ -4,6 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -15,31 +19,51 @@ import (
 // writeTimeout is how long a client may take to accept one piece of an answer.
 const writeTimeout = 30 * time.Second
 
+// maxBody bounds the body of a request, in bytes.
+const maxBody = 1 << 20
+
 // jsonType is the type of a JSON document.
 const jsonType = "application/json"
 
-// answer writes a JSON document.
-func (s *Server) answer(w http.ResponseWriter, status int, body any) {
-	if data, ok := s.encode(w, body); ok {
-		s.write(w, status, jsonType, data)
+// errNotTaken is the error of a client that has gone, or stalls.
+var errNotTaken = errors.New("the client does not read the answer")
+
+// handler answers a request. [fail] answers with the error that it returns; it returns
+// none once it has written something.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// plain makes a handler of one that answers with its errors itself.
+func plain(h http.HandlerFunc) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		h(w, r)
+		return nil
 	}
 }
 
+// answer writes a JSON document.
+func answer(w http.ResponseWriter, status int, body any) error {
+	data, err := encode(body)
+	if err != nil {
+		return err
+	}
+	return write(w, status, jsonType, data)
+}
+
 // answerTagged writes a JSON document with its entity tag. A client that has the same one
-// gets 304 in place of it.
-func (s *Server) answerTagged(w http.ResponseWriter, r *http.Request, body any) {
-	data, ok := s.encode(w, body)
-	if !ok {
-		return
+// gets only status 304.
+func answerTagged(w http.ResponseWriter, r *http.Request, body any) error {
+	data, err := encode(body)
+	if err != nil {
+		return err
 	}
 	sum := sha256.Sum256(data)
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	w.Header().Set("ETag", tag)
 	if hasTag(r.Header.Values("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
-		return
+		return nil
 	}
-	s.write(w, http.StatusOK, jsonType, data)
+	return write(w, http.StatusOK, jsonType, data)
 }
 
 // hasTag reports whether a header If-None-Match has a tag, or stands for any.
@@ -52,25 +76,17 @@ func hasTag(header []string, tag string) bool {
 	return false
 }
 
-// encode returns the form of a document on the wire. Without one it has answered so.
-func (s *Server) encode(w http.ResponseWriter, body any) (data []byte, ok bool) {
+// encode returns the form of a document on the wire.
+func encode(body any) ([]byte, error) {
 	data, err := caller.JSON(body)
 	if err != nil {
-		s.fail(w, errors.Join(errors.New("encoding an answer"), err))
-		return nil, false
+		return nil, fmt.Errorf("encoding an answer: %w", err)
 	}
-	return append(data, '\n'), true
+	return append(data, '\n'), nil
 }
 
-// fail answers with an error.
-func (s *Server) fail(w http.ResponseWriter, why error) {
-	e := caller.Explain(why, s.log)
-	if data, ok := s.encode(w, problem.Of(e)); ok {
-		s.write(w, e.Status, problem.MediaType, data)
-	}
-}
-
-func (s *Server) write(w http.ResponseWriter, status int, mediaType string, data []byte) {
+// write writes an answer. The error is errNotTaken.
+func write(w http.ResponseWriter, status int, mediaType string, data []byte) error {
 	w.Header().Set("Content-Type", mediaType)
 	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	if err == nil {
@@ -78,8 +94,54 @@ func (s *Server) write(w http.ResponseWriter, status int, mediaType string, data
 		_, err = w.Write(data)
 	}
 	if err != nil {
-		s.log.Debug("answering a request", "err", err) // the client has gone
+		return fmt.Errorf("%w: %w", errNotTaken, err)
 	}
+	return nil
+}
+
+// fail answers with an error, unless the client has gone.
+func fail(w http.ResponseWriter, why error, log *slog.Logger) {
+	if !errors.Is(why, errNotTaken) {
+		e := caller.Explain(why, log)
+		var data []byte
+		if data, why = encode(problem.Of(e)); why == nil {
+			why = write(w, e.Status, problem.MediaType, data)
+		}
+	}
+	if why != nil {
+		log.Debug("answering a request", "err", why)
+	}
+}
+
+// readBody reads the body of a request, which is JSON.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != jsonType {
+		return nil, &caller.Error{
+			Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
+			Message: "send JSON, with the header 'Content-Type: application/json'",
+		}
+	}
+	body, err := readAll(w, r, maxBody)
+	if err != nil {
+		return nil, err
+	}
+	// The request is here; what follows may take long.
+	return body, http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
+
+// readAll reads the body of a request with no more than limit bytes.
+func readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return nil, &caller.Error{
+			Status: http.StatusRequestEntityTooLarge, Code: "too_large",
+			Message: fmt.Sprintf("the body has more than %d bytes", limit),
+		}
+	}
+	if err != nil {
+		return nil, caller.BadRequest(fmt.Errorf("reading the body: %w", err))
+	}
+	return body, nil
 }
 
 // by says to people who makes a request.

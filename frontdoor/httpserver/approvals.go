@@ -8,19 +8,20 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// listApprovals answers with the tool calls that wait, the oldest first.
-func (s *Server) listApprovals(w http.ResponseWriter, r *http.Request) {
-	pending, err := caller.Approvals(r.Context(), s.sessions)
+// approvalAPI serves the tool calls that wait for an answer.
+type approvalAPI struct{ *Options }
+
+// list answers with the tool calls that wait, the oldest first.
+func (s approvalAPI) list(w http.ResponseWriter, r *http.Request) error {
+	pending, err := caller.Approvals(r.Context(), s.Sessions)
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
 	page, next, err := part(r.URL.Query(), pending.Approvals, approvalKey)
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	s.answer(w, http.StatusOK, struct {
+	return answer(w, http.StatusOK, struct {
 		Approvals  []*store.Approval `json:"approvals"`
 		NextCursor string            `json:"nextCursor,omitempty"`
 	}{page, next})
@@ -31,31 +32,28 @@ func approvalKey(a *store.Approval) string {
 	return a.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000000Z ") + a.ID
 }
 
-// showApproval answers with an approval, waiting or answered.
-func (s *Server) showApproval(w http.ResponseWriter, r *http.Request) {
+// show answers with an approval, waiting or answered.
+func (s approvalAPI) show(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	a, err := s.sessions.Approval(r.Context(), id)
+	a, err := s.Sessions.Approval(r.Context(), id)
 	if errors.Is(err, store.ErrAmbiguous) || err == nil && a.ID != id {
 		err = &store.NotFoundError{What: "approval", ID: id}
 	}
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	s.answer(w, http.StatusOK, a)
+	return answer(w, http.StatusOK, a)
 }
 
-// answerApproval answers one of them for the caller.
-func (s *Server) answerApproval(w http.ResponseWriter, r *http.Request) {
-	body, err := s.readBody(w, r)
+// answer answers one of them for the caller.
+func (s approvalAPI) answer(w http.ResponseWriter, r *http.Request) error {
+	body, err := readBody(w, r)
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	approval, err := caller.AnswerApproval(r.Context(), s.sessions, body, byAs(r, "an HTTP client"))
+	approval, err := caller.AnswerApproval(r.Context(), s.Sessions, body, byAs(r, "an HTTP client"))
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	s.answer(w, http.StatusOK, approval)
+	return answer(w, http.StatusOK, approval)
 }

@@ -9,17 +9,18 @@ import (
 	"github.com/agentworker/worker/session/audit"
 )
 
-// listAudit answers with a page of the records of the audit log that a query chooses, the
-// newest first.
-func (s *Server) listAudit(w http.ResponseWriter, r *http.Request) {
+// auditAPI serves the audit log.
+type auditAPI struct{ *Options }
+
+// list answers with a page of the records that a query chooses, the newest first.
+func (s auditAPI) list(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	limit, err := limitOf(query, defaultPage)
-	if err == nil && s.audit == nil {
+	if err == nil && s.Audit == nil {
 		err = caller.BadRequest(errors.New("this worker keeps no audit log"))
 	}
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
 	chosen := audit.Query{
 		Kind: query.Get("kind"), Agent: query.Get("agent"), Tool: query.Get("tool"), Outcome: query.Get("outcome"), Session: query.Get("session"),
@@ -27,18 +28,16 @@ func (s *Server) listAudit(w http.ResponseWriter, r *http.Request) {
 	}
 	filter, err := chosen.Filter(time.Now())
 	if err != nil {
-		s.fail(w, caller.BadRequest(err))
-		return
+		return caller.BadRequest(err)
 	}
-	page, err := s.audit.Page(r.Context(), filter, limit, query.Get("cursor"))
+	page, err := s.Audit.Page(r.Context(), filter, limit, query.Get("cursor"))
 	if errors.Is(err, audit.ErrCursor) {
 		err = caller.BadRequest(err)
 	}
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	s.answer(w, http.StatusOK, struct {
+	return answer(w, http.StatusOK, struct {
 		Records    []*audit.Record `json:"records"`
 		NextCursor string          `json:"nextCursor,omitempty"`
 	}{page.Records, page.Next})

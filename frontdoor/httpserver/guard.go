@@ -11,13 +11,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/frontdoor/httpserver/certs"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
+	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 )
 
-// guard lets through what comes from a program on this machine that knows the token, or
+// guard admits the requests that may be answered.
+type guard struct {
+	*Options
+	page     *page.Page  // may be nil
+	certs    *certs.Pair // may be nil
+	attempts tokens.Attempts
+}
+
+// protect lets through what comes from a program on this machine that has the token, or
 // from the page of somebody who has logged in.
-func (s *Server) guard(next http.Handler) func(w *counted, r *http.Request) {
+func (s *guard) protect(next http.Handler) func(w *counted, r *http.Request) {
 	return func(w *counted, r *http.Request) {
 		header := w.Header()
 		header.Set("Cache-Control", "no-store")
@@ -35,14 +45,14 @@ func (s *Server) guard(next http.Handler) func(w *counted, r *http.Request) {
 			if err.Status == http.StatusUnauthorized {
 				header.Set("WWW-Authenticate", "Bearer")
 			}
-			s.fail(w, err)
+			fail(w, err, s.Logger)
 		}
 	}
 }
 
 // wrong counts a request that is not let in, if it has a token or a cookie. After too many
-// from an address those that follow are told to wait; right tokens count all the same.
-func (s *Server) wrong(header http.Header, r *http.Request) *caller.Error {
+// from one address, those that follow have to wait. Right tokens still count.
+func (s *guard) wrong(header http.Header, r *http.Request) *caller.Error {
 	_, noCookie := r.Cookie(page.CookieName(r.Host))
 	if r.Header.Get("Authorization") == "" && noCookie != nil {
 		return nil
@@ -52,7 +62,7 @@ func (s *Server) wrong(header http.Header, r *http.Request) *caller.Error {
 		return nil
 	}
 	if first {
-		s.log.Warn("too many wrong tokens came from an address", "from", r.RemoteAddr)
+		s.Logger.Warn("too many wrong tokens came from an address", "from", r.RemoteAddr)
 	}
 	seconds := int(wait/time.Second) + 1
 	header.Set("Retry-After", strconv.Itoa(seconds))
@@ -64,7 +74,7 @@ func (s *Server) wrong(header http.Header, r *http.Request) *caller.Error {
 
 // admit returns who makes a request; the zero Identity is anyone. What comes over TLS may
 // come from another machine: it has a named token, and the host is one of the certificate.
-func (s *Server) admit(r *http.Request) (caller.Identity, *caller.Error) {
+func (s *guard) admit(r *http.Request) (caller.Identity, *caller.Error) {
 	if !s.namesUs(r) {
 		return caller.Identity{}, &caller.Error{
 			Status: http.StatusForbidden, Code: "forbidden_host",
@@ -92,16 +102,16 @@ func (s *Server) admit(r *http.Request) (caller.Identity, *caller.Error) {
 }
 
 // identify returns whose token a request has, or whose cookie.
-func (s *Server) identify(r *http.Request) (caller.Identity, bool) {
+func (s *guard) identify(r *http.Request) (caller.Identity, bool) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(header, " ")
 		if !strings.EqualFold(scheme, "Bearer") {
 			return caller.Identity{}, false
 		}
-		if subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) == 1 {
+		if subtle.ConstantTimeCompare([]byte(token), []byte(s.Token)) == 1 {
 			return caller.OwnerIdentity, true
 		}
-		return s.tokens.Find(token)
+		return s.Tokens.Find(token)
 	}
 	if s.page == nil || r.URL.Path == mcpPath || r.URL.Path == pageLinks { // hosts and new links want the token
 		return caller.Identity{}, false
@@ -111,7 +121,7 @@ func (s *Server) identify(r *http.Request) (caller.Identity, bool) {
 
 // namesUs reports whether a request was made for this server by a name that nobody else has
 // a say in.
-func (s *Server) namesUs(r *http.Request) bool {
+func (s *guard) namesUs(r *http.Request) bool {
 	if r.TLS != nil {
 		return s.certs.Names(hostOf(r.Host))
 	}

@@ -4,9 +4,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 
 	"github.com/agentworker/worker/frontdoor/httpserver/certs"
+	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 )
 
 // TLS says where a server listens with TLS, and with which certificate. Whoever reaches the
@@ -34,27 +36,18 @@ func listen(addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// listenTLS opens the socket for other machines.
-func (s *Server) listenTLS(at TLS) error {
-	if s.tokens.Len() == 0 {
-		return errors.New("there is no named token, and no other counts there: 'worker tokens add NAME --scope read' makes one")
+// listen opens the socket for other machines, with a certificate.
+func (at TLS) listen(named *tokens.File, log *slog.Logger) (net.Listener, *certs.Pair, error) {
+	if named.Len() == 0 {
+		return nil, nil, errors.New("there is no named token, and no other counts there: 'worker tokens add NAME --scope read' makes one")
 	}
-	pair, err := certs.Open(at.CertFile, at.KeyFile, s.log)
+	pair, err := certs.Open(at.CertFile, at.KeyFile, log)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	listener, err := net.Listen("tcp", at.Addr)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	s.certs, s.secure = pair, tls.NewListener(listener, pair.Config())
-	return nil
-}
-
-// SecureURL returns the address with TLS: https://[::]:7434. Without one it is empty.
-func (s *Server) SecureURL() string {
-	if s.secure == nil {
-		return ""
-	}
-	return "https://" + s.secure.Addr().String()
+	return tls.NewListener(listener, pair.Config()), pair, nil
 }

@@ -3,7 +3,6 @@ package httpserver
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -37,27 +36,18 @@ type MCP interface {
 // serveMCP hands a request on that has passed the guard. A request has to come
 // within the server's time limit; how long the answer takes is for MCP to say,
 // but each piece of it has to be taken within [writeTimeout].
-func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMCPBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		s.fail(w, &caller.Error{
-			Status: http.StatusRequestEntityTooLarge, Code: "too_large",
-			Message: fmt.Sprintf("the body has more than %d bytes", tooLarge.Limit),
-		})
-		return
-	case err != nil:
-		s.fail(w, caller.BadRequest(fmt.Errorf("reading the body: %w", err)))
-		return
+func (o *Options) serveMCP(w http.ResponseWriter, r *http.Request) error {
+	body, err := readAll(w, r, maxMCPBody)
+	if err != nil {
+		return err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	out := http.NewResponseController(w)
 	if err := errors.Join(out.SetReadDeadline(time.Time{}), out.SetWriteDeadline(time.Time{})); err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	s.mcp.ServeHTTP(&patient{w, out}, r)
+	o.MCP.ServeHTTP(&patient{w, out}, r)
+	return nil
 }
 
 // patient is an answer that may take long as a whole, but no piece of it may.

@@ -17,7 +17,7 @@ const recheck = time.Second
 // more as they were: the token was removed, or replaced by another of its name, or the
 // cookie is too old. Then the request ends as if its client had gone. The token of the
 // state folder counts as long as the server runs.
-func (s *Server) whileAdmitted(next http.Handler, out *counted, r *http.Request, identity caller.Identity) {
+func (s *guard) whileAdmitted(next http.Handler, out *counted, r *http.Request, identity caller.Identity) {
 	ctx := caller.WithIdentity(r.Context(), identity)
 	if identity.Name == "" {
 		next.ServeHTTP(out, r.WithContext(ctx))
@@ -37,7 +37,7 @@ func (s *Server) whileAdmitted(next http.Handler, out *counted, r *http.Request,
 			case <-tick.C:
 			}
 			if now, ok := s.identify(again); !ok || now.Name != identity.Name || !slices.Equal(now.Scopes, identity.Scopes) {
-				s.log.Info("an open request ends: its token does not count any more", "token", identity.Name, "method", again.Method, "path", again.URL.Path, "from", again.RemoteAddr)
+				s.Logger.Info("an open request ends: its token does not count any more", "token", identity.Name, "method", again.Method, "path", again.URL.Path, "from", again.RemoteAddr)
 				out.revoked.Store(true)
 				cancel()
 				return
@@ -54,7 +54,7 @@ func (s *Server) whileAdmitted(next http.Handler, out *counted, r *http.Request,
 
 // endRevoked ends the sessions of MCP whose token does not count any more as it did, or was
 // replaced by another of its name, until ctx ends. No request of them need be open.
-func (s *Server) endRevoked(ctx context.Context) {
+func (s *guard) endRevoked(ctx context.Context) {
 	tick := time.NewTicker(recheck)
 	defer tick.Stop()
 	before := make(map[string]string) // what tells the token of a name from another one
@@ -65,18 +65,18 @@ func (s *Server) endRevoked(ctx context.Context) {
 		case <-tick.C:
 		}
 		now := make(map[string]string)
-		for _, identity := range s.mcp.Identities() {
+		for _, identity := range s.MCP.Identities() {
 			if identity.Name == "" { // that of the state folder
 				continue
 			}
-			is, secret, ok := s.tokens.Named(identity.Name)
+			is, secret, ok := s.Tokens.Named(identity.Name)
 			was, known := before[identity.Name]
 			if ok && slices.Equal(is.Scopes, identity.Scopes) && (!known || was == secret) {
 				now[identity.Name] = secret
 				continue
 			}
-			s.log.Info("the MCP sessions of a token end: it does not count any more", "token", identity.Name)
-			s.mcp.End(identity)
+			s.Logger.Info("the MCP sessions of a token end: it does not count any more", "token", identity.Name)
+			s.MCP.End(identity)
 		}
 		before = now
 	}

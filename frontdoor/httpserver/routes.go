@@ -16,57 +16,57 @@ import (
 type route struct {
 	method, path string // method empty means all
 	scope        caller.Scope
-	handler      http.HandlerFunc
+	handler      handler
 }
 
 // table returns all routes. The document of package openapi has the same.
 func (s *Server) table() []route {
 	get, post := http.MethodGet, http.MethodPost
 	table := []route{
-		{post, "/v1/tasks", caller.Run, s.task},
-		{get, "/v1/agents", caller.Read, s.listAgents},
-		{get, "/v1/agents/{name}", caller.Read, s.showAgent},
-		{get, "/v1/sessions", caller.Read, s.listSessions},
-		{get, "/v1/sessions/{id}", caller.Read, s.showSession},
-		{http.MethodDelete, "/v1/sessions/{id}", caller.Run, s.stopSession},
-		{get, "/v1/sessions/{id}/events", caller.Read, s.events},
-		{get, "/v1/sessions/{id}/export", caller.Read, s.export},
-		{get, "/v1/approvals", caller.Read, s.listApprovals},
-		{get, "/v1/approvals/{id}", caller.Read, s.showApproval},
-		{post, "/v1/approvals", caller.Approve, s.answerApproval},
-		{post, "/v1/explain", caller.Read, s.explainCall},
-		{get, "/v1/audit", caller.Read, s.listAudit},
-		{get, "/v1/openapi.yaml", caller.Read, s.document},
-		{get, "/healthz", caller.Read, s.healthy},
-		{get, "/readyz", caller.Read, s.ready},
-		{get, "/metrics", caller.Read, s.measure},
+		{post, "/v1/tasks", caller.Run, s.tasks.call},
+		{get, "/v1/agents", caller.Read, s.agents.list},
+		{get, "/v1/agents/{name}", caller.Read, s.agents.show},
+		{get, "/v1/sessions", caller.Read, s.sessions.list},
+		{get, "/v1/sessions/{id}", caller.Read, s.sessions.show},
+		{http.MethodDelete, "/v1/sessions/{id}", caller.Run, s.sessions.stop},
+		{get, "/v1/sessions/{id}/events", caller.Read, s.sessions.events},
+		{get, "/v1/sessions/{id}/export", caller.Read, s.sessions.export},
+		{get, "/v1/approvals", caller.Read, s.approvals.list},
+		{get, "/v1/approvals/{id}", caller.Read, s.approvals.show},
+		{post, "/v1/approvals", caller.Approve, s.approvals.answer},
+		{post, "/v1/explain", caller.Read, s.agents.explain},
+		{get, "/v1/audit", caller.Read, auditAPI{s.opts}.list},
+		{get, "/v1/openapi.yaml", caller.Read, document},
+		{get, "/healthz", caller.Read, s.status.healthy},
+		{get, "/readyz", caller.Read, s.status.ready},
+		{get, "/metrics", caller.Read, s.status.measure},
 	}
-	if s.profiles {
-		table = append(table, route{get, "/debug/pprof/{profile...}", caller.Owner, s.profile})
+	if s.opts.Profiles {
+		table = append(table, route{get, "/debug/pprof/{profile...}", caller.Owner, plain(s.status.profile)})
 	}
 	for _, op := range control.Operations {
 		scope := caller.Run
 		if op.ReadOnly {
 			scope = caller.Read
 		}
-		table = append(table, route{post, controlPath(op), scope, s.control(op)})
+		table = append(table, route{post, controlPath(op), scope, s.tasks.control(op)})
 	}
-	if s.upkeep != nil {
+	if s.opts.Upkeep != nil {
 		for _, op := range upkeep.Operations {
 			scope := caller.Run
 			if op.Owner {
 				scope = caller.Owner
 			}
-			table = append(table, route{post, "/v1/sessions/{id}/" + op.Name, scope, s.keep(op)})
+			table = append(table, route{post, "/v1/sessions/{id}/" + op.Name, scope, s.sessions.upkeep(op)})
 		}
 	}
-	if s.mcp != nil {
-		table = append(table, route{"", mcpPath, caller.Read, s.serveMCP}) // it looks at the scopes of each call
+	if s.opts.MCP != nil {
+		table = append(table, route{"", mcpPath, caller.Read, s.opts.serveMCP}) // it looks at the scopes of each call
 	}
 	if s.page != nil {
 		table = append(table, route{post, pageLinks, caller.Read, s.makePageLink})
 		for _, r := range s.page.Routes() {
-			table = append(table, route{r.Method, r.Path, r.Scope, r.Handler})
+			table = append(table, route{r.Method, r.Path, r.Scope, plain(r.Handler)})
 		}
 	}
 	return table
@@ -84,17 +84,17 @@ func (s *Server) routes() http.Handler {
 	for path, methods := range allowed {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(methods, ", "))
-			s.fail(w, &caller.Error{
+			fail(w, &caller.Error{
 				Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
 				Message: fmt.Sprintf("%s takes %s, not %s", r.URL.Path, strings.Join(methods, " or "), r.Method),
-			})
+			}, s.opts.Logger)
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, &caller.Error{
+		fail(w, &caller.Error{
 			Status: http.StatusNotFound, Code: "not_found",
 			Message: fmt.Sprintf("there is no %s here", r.URL.Path),
-		})
+		}, s.opts.Logger)
 	})
 	return mux
 }
@@ -109,10 +109,12 @@ func (s *Server) scoped(to route) http.HandlerFunc {
 		err := identity.Require(to.scope)
 		s.note(r, identity, to.scope, err)
 		if err != nil {
-			s.fail(w, err)
+			fail(w, err, s.opts.Logger)
 			return
 		}
-		to.handler(w, r)
+		if err := to.handler(w, r); err != nil {
+			fail(w, err, s.opts.Logger)
+		}
 	}
 }
 
@@ -121,27 +123,27 @@ func (s *Server) note(r *http.Request, identity caller.Identity, scope caller.Sc
 	switch {
 	case identity.Name == "":
 	case refused != nil:
-		s.log.Warn("a named token was refused", "token", identity.Name, "scope", string(scope), "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
+		s.opts.Logger.Warn("a named token was refused", "token", identity.Name, "scope", string(scope), "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 	case scope != caller.Read && scope != caller.Anyone:
-		s.log.Info("a named token was used", "token", identity.Name, "scope", string(scope), "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
+		s.opts.Logger.Info("a named token was used", "token", identity.Name, "scope", string(scope), "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 	}
 }
 
 // document answers with the description of this door.
-func (s *Server) document(w http.ResponseWriter, _ *http.Request) {
-	s.write(w, http.StatusOK, "application/yaml", openapi.Document)
+func document(w http.ResponseWriter, _ *http.Request) error {
+	return write(w, http.StatusOK, "application/yaml", openapi.Document)
 }
 
 // pageLinks is where who has a token gets a link to the page.
 const pageLinks = "/v1/page/links"
 
-func (s *Server) makePageLink(w http.ResponseWriter, r *http.Request) {
+func (s *Server) makePageLink(w http.ResponseWriter, r *http.Request) error {
 	base := s.URL()
 	if r.TLS != nil {
 		base = scheme(r) + r.Host // the certificate has it
 	}
 	url, expires := s.page.Link(base, caller.IdentityOf(r.Context()).Name)
-	s.answer(w, http.StatusCreated, struct {
+	return answer(w, http.StatusCreated, struct {
 		URL       string    `json:"url"`
 		ExpiresAt time.Time `json:"expiresAt"`
 	}{url, expires.UTC()})

@@ -50,7 +50,8 @@ func TestDescribedRoutes(t *testing.T) {
 			}
 		}
 	}
-	s := &Server{page: page.New(page.Options{Logger: slog.New(slog.DiscardHandler)}), mcp: noMCP{}, profiles: true, upkeep: new(upkeep.Upkeep)}
+	opts := &Options{MCP: noMCP{}, Profiles: true, Upkeep: new(upkeep.Upkeep)}
+	s := &Server{opts: opts, page: page.New(page.Options{Logger: slog.New(slog.DiscardHandler)})}
 	for _, r := range s.table() {
 		methods := []string{r.method}
 		if r.method == "" {

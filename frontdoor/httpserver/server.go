@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
-	"github.com/agentworker/worker/frontdoor/httpserver/certs"
 	"github.com/agentworker/worker/frontdoor/httpserver/metrics"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
@@ -85,25 +85,16 @@ type Options struct {
 
 // Server is the running server.
 type Server struct {
-	tasks     *taskt.Service
-	sessions  *store.Store
-	bus       *eventbus.Bus
-	mcp       MCP        // may be nil
-	page      *page.Page // may be nil
-	agent     func(name string) (any, bool)
-	explain   func(ctx context.Context, agent, tool, arg string) (any, error)
-	upkeep    *upkeep.Upkeep // may be nil
-	audit     *audit.Log     // may be nil
-	token     string
-	tokens    *tokens.File
-	attempts  tokens.Attempts
-	metrics   *metrics.Metrics
-	profiles  bool
-	certs     *certs.Pair // nil means that it does not listen with TLS
-	heartbeat time.Duration
-	log       *slog.Logger
+	opts  *Options
+	guard *guard
+	page  *page.Page // may be nil
 
-	calls    *caller.Pool
+	tasks     taskAPI
+	sessions  sessionAPI
+	agents    agentAPI
+	approvals approvalAPI
+	status    statusAPI
+
 	listener net.Listener
 	secure   net.Listener // with TLS; may be nil
 	http     *http.Server
@@ -113,72 +104,71 @@ type Server struct {
 }
 
 // Start serves on addr, a loopback address with a port (0: any free one),
-// until ctx ends. Then it takes no more calls, cancels those that run, answers
+// until ctx ends. Then it accepts no more calls, cancels those that run, answers
 // them, lets the streams run out, and closes. Wait returns when that is done.
 func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 	if opts.Token == "" {
 		return nil, errors.New("starting the HTTP server: the token is empty")
 	}
-	s := &Server{
-		tasks:     opts.Tasks,
-		sessions:  opts.Sessions,
-		bus:       opts.Bus,
-		mcp:       opts.MCP,
-		agent:     opts.Agent,
-		explain:   opts.Explain,
-		upkeep:    opts.Upkeep,
-		token:     opts.Token,
-		audit:     opts.Audit,
-		tokens:    opts.Tokens,
-		profiles:  opts.Profiles,
-		heartbeat: opts.Heartbeat,
-		log:       opts.Logger,
-		done:      make(chan struct{}),
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.heartbeat == 0 {
-		s.heartbeat = 15 * time.Second
-	}
-	if opts.MaxCalls == 0 {
-		opts.MaxCalls = 100
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	opts.Heartbeat = cmp.Or(opts.Heartbeat, 15*time.Second)
+	s := &Server{opts: &opts, done: make(chan struct{})}
 	var err error
 	if s.listener, err = listen(addr); err != nil {
 		return nil, fmt.Errorf("starting the HTTP server: %w", err)
 	}
+	s.guard = &guard{Options: s.opts}
 	if opts.TLS != nil {
-		if err := s.listenTLS(*opts.TLS); err != nil {
+		if s.secure, s.guard.certs, err = opts.TLS.listen(opts.Tokens, opts.Logger); err != nil {
 			return nil, errors.Join(fmt.Errorf("starting the HTTP server with TLS: %w", err), s.listener.Close())
 		}
 	}
-	s.metrics = metrics.New(s.snapshot, s.log)
-	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
 	if opts.Page != nil {
 		of := *opts.Page
-		of.Sessions, of.Bus, of.Token, of.Logger, of.Explain, of.Named = s.sessions, s.bus, s.token, s.log, s.explain, s.tokens.Named
-		of.Level = s.tasks.BudgetLevel
+		of.Sessions, of.Bus, of.Token, of.Logger, of.Explain, of.Named = opts.Sessions, opts.Bus, opts.Token, opts.Logger, opts.Explain, opts.Tokens.Named
+		of.Level = opts.Tasks.BudgetLevel
 		s.page = page.New(of)
+		s.guard.page = s.page
 	}
+	s.handle(caller.New(opts.Tasks, cmp.Or(opts.MaxCalls, 100), opts.Logger))
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	s.http = &http.Server{
-		Handler:           s.count(s.guard(s.routes())),
+		Handler:           count(s.status.metrics, s.guard.protect(s.routes())),
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       requestTimeout, // handlers that take longer lift it
 		WriteTimeout:      writeTimeout,   // and set this one anew at each write
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelWarn),
 	}
 	go s.run(ctx)
 	return s, nil
 }
 
+// handle makes the handlers of the routes, which share the calls of a pool.
+func (s *Server) handle(calls *caller.Pool) {
+	s.tasks = taskAPI{s.opts, calls}
+	s.sessions = sessionAPI{s.opts, func(id string) {
+		if s.page != nil {
+			s.page.Deleted(id)
+		}
+	}}
+	s.agents, s.approvals = agentAPI{s.opts}, approvalAPI{s.opts}
+	s.status = statusAPI{s.opts, calls, metrics.New(s.opts.snapshot, s.opts.Logger)}
+}
+
 // URL returns the server's address: http://127.0.0.1:7433.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+
+// SecureURL returns the address with TLS: https://[::]:7434. Without one it is empty.
+func (s *Server) SecureURL() string {
+	if s.secure == nil {
+		return ""
+	}
+	return "https://" + s.secure.Addr().String()
+}
 
 // PageLink returns an address of the page that logs a browser in, once, and until when
 // it can be used. Without a page it is empty.
@@ -200,8 +190,8 @@ func (s *Server) run(ctx context.Context) {
 	defer s.cancel()
 	watched, unwatch := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	if s.mcp != nil && s.tokens != nil {
-		watching.Go(func() { s.endRevoked(watched) })
+	if s.opts.MCP != nil && s.opts.Tokens != nil {
+		watching.Go(func() { s.guard.endRevoked(watched) })
 	}
 	defer watching.Wait()
 	defer unwatch()
@@ -228,9 +218,9 @@ func (s *Server) run(ctx context.Context) {
 
 func (s *Server) shutdown() error {
 	var calls sync.WaitGroup
-	calls.Go(s.calls.Close)
-	if s.mcp != nil {
-		calls.Go(s.mcp.Close)
+	calls.Go(s.tasks.calls.Close)
+	if s.opts.MCP != nil {
+		calls.Go(s.opts.MCP.Close)
 	}
 	if s.page != nil {
 		calls.Go(s.page.Close)

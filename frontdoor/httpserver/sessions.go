@@ -1,75 +1,164 @@
 package httpserver
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strconv"
+	"time"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/upkeep"
 )
+
+// sessionAPI serves what is stored of sessions, and what is done with them.
+type sessionAPI struct {
+	*Options
+	deleted func(sessionID string) // called with each session that is deleted
+}
 
 // defaultPage is how many sessions a page has unless its caller asks for another
 // number.
 const defaultPage = 100
 
-// listSessions answers with a page of the list of sessions.
-func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
+// list answers with a page of the list of sessions.
+func (s sessionAPI) list(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	limit, err := limitOf(query, defaultPage)
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	page, err := s.sessions.Page(r.Context(), store.ListOptions{Limit: limit, Cursor: query.Get("cursor"), Nested: query.Get("all") == "true"})
+	page, err := s.Sessions.Page(r.Context(), store.ListOptions{Limit: limit, Cursor: query.Get("cursor"), Nested: query.Get("all") == "true"})
 	if errors.Is(err, store.ErrCursor) {
 		err = caller.BadRequest(err)
 	}
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	s.answerTagged(w, r, struct {
+	return answerTagged(w, r, struct {
 		Sessions   []*store.Record `json:"sessions"`
 		NextCursor string          `json:"nextCursor,omitempty"`
 	}{page.Sessions, page.Next})
 }
 
-func (s *Server) showSession(w http.ResponseWriter, r *http.Request) {
+// show answers with a session's record and messages.
+func (s sessionAPI) show(w http.ResponseWriter, r *http.Request) error {
 	record, err := s.record(r)
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	messages, err := s.sessions.Messages(r.Context(), record.ID)
+	messages, err := s.Sessions.Messages(r.Context(), record.ID)
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	s.answerTagged(w, r, struct {
+	return answerTagged(w, r, struct {
 		*store.Record
 		Messages []*store.Message `json:"messages"`
 	}{record, append([]*store.Message{}, messages...)})
 }
 
-// stopSession ends a session and all below it, and answers with its record.
-func (s *Server) stopSession(w http.ResponseWriter, r *http.Request) {
+// stop ends a session and all below it, and answers with its record.
+func (s sessionAPI) stop(w http.ResponseWriter, r *http.Request) error {
 	record, err := s.record(r)
 	if err == nil {
-		record, err = s.sessions.Stop(r.Context(), record.ID, by(r))
+		record, err = s.Sessions.Stop(r.Context(), record.ID, by(r))
 	}
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
-	s.answer(w, http.StatusOK, record)
+	return answer(w, http.StatusOK, record)
 }
 
 // record returns the record of the session that the address names in full.
-func (s *Server) record(r *http.Request) (*store.Record, error) {
+func (s sessionAPI) record(r *http.Request) (*store.Record, error) {
 	id := r.PathValue("id")
-	record, err := s.sessions.Get(r.Context(), id)
+	record, err := s.Sessions.Get(r.Context(), id)
 	if errors.Is(err, store.ErrAmbiguous) || err == nil && record.ID != id {
 		return nil, &store.NotFoundError{What: "session", ID: id}
 	}
 	return record, err
+}
+
+// upkeep returns the handler of an operation on a session that has ended.
+func (s sessionAPI) upkeep(op *upkeep.Operation) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil { // it may take long
+			return err
+		}
+		done, err := op.Do(r.Context(), s.Upkeep, r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		if deleted, ok := done.(*upkeep.Deleted); ok {
+			s.deleted(deleted.SessionID)
+		}
+		s.Logger.Info("done with a session", "operation", op.Name, "session", r.PathValue("id"), "by", by(r))
+		return answer(w, http.StatusOK, done)
+	}
+}
+
+// export answers with a session as a file: its transcript as Markdown, or all events as
+// lines of JSON in the form of "worker events --json".
+func (s sessionAPI) export(w http.ResponseWriter, r *http.Request) error {
+	rec, err := s.record(r)
+	if err != nil {
+		return err
+	}
+	header := w.Header()
+	switch format := r.URL.Query().Get("format"); format {
+	case "md":
+		messages, err := s.Sessions.Messages(r.Context(), rec.ID)
+		if err != nil {
+			return err
+		}
+		header.Set("Content-Disposition", `attachment; filename="`+rec.ID+`.md"`)
+		return write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(store.Markdown(rec, messages)))
+	case "jsonl":
+		header.Set("Content-Type", "application/jsonl")
+		header.Set("Content-Disposition", `attachment; filename="`+rec.ID+`.jsonl"`)
+		if err := s.writeEvents(w, r, rec); err != nil {
+			s.Logger.Debug("exporting a session", "session", rec.ID, "err", err)
+			panic(http.ErrAbortHandler) // the client sees that the file is not complete
+		}
+		return nil
+	default:
+		return caller.BadRequest(fmt.Errorf("format=%.20q is neither \"md\" nor \"jsonl\"", format))
+	}
+}
+
+// writeEvents writes the stored events of a session, piece by piece.
+func (s sessionAPI) writeEvents(w http.ResponseWriter, r *http.Request, rec *store.Record) error {
+	out := http.NewResponseController(w)
+	for d, err := range s.Bus.Follow(r.Context(), rec.Path, nil) {
+		if err != nil {
+			return err
+		}
+		line, err := eventLine(d)
+		if err == nil {
+			err = out.SetWriteDeadline(time.Now().Add(writeTimeout))
+		}
+		if err == nil {
+			_, err = w.Write(line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventLine is an event in a line, with its sequence number and time.
+func eventLine(d eventbus.Delivery) ([]byte, error) {
+	at, err := json.Marshal(d.Time.UTC())
+	if err != nil {
+		return nil, err
+	}
+	line := append(bytes.Clone(bytes.TrimSuffix(d.Raw, []byte("}"))), `,"seq":`...) // others read the event, too
+	line = strconv.AppendUint(line, d.Seq, 10)
+	line = append(append(line, `,"time":`...), at...)
+	return append(line, "}\n"...), nil
 }

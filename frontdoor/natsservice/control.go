@@ -1,12 +1,9 @@
 package natsservice
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/nats-io/nats.go/micro"
 
@@ -46,13 +43,8 @@ func readSession(body []byte) (id string, err error) {
 	var in struct {
 		SessionID string `json:"sessionId"`
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&in); err != nil {
+	if err := caller.Decode(body, &in); err != nil {
 		return "", fmt.Errorf("reading the request: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return "", errors.New("reading the request: there is something after the JSON object")
 	}
 	if in.SessionID == "" {
 		return "", errors.New("sessionId is missing")

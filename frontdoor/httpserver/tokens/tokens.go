@@ -3,10 +3,8 @@
 package tokens
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,13 +45,8 @@ var ValidName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`).MatchString
 // Parse reads the content of a file. Nothing of one that is wrong anywhere counts.
 func Parse(data []byte) ([]Token, error) {
 	var doc document
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&doc); err != nil {
+	if err := caller.Decode(data, &doc); err != nil {
 		return nil, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is something after the JSON object")
 	}
 	if len(doc.Tokens) > maxTokens {
 		return nil, fmt.Errorf("it has %d tokens, more than %d", len(doc.Tokens), maxTokens)

@@ -1,12 +1,10 @@
 package caller
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -36,13 +34,8 @@ func Approvals(ctx context.Context, sessions *store.Store) (PendingApprovals, er
 // as answered. by says who does it. What can't be done is an [*Error].
 func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by By) (*store.Approval, error) {
 	var in Answer
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&in); err != nil {
+	if err := Decode(body, &in); err != nil {
 		return nil, BadRequest(fmt.Errorf("reading the answer: %w", err))
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, BadRequest(errors.New("reading the answer: there is something after the JSON object"))
 	}
 	if in.ApprovalID == "" || in.Approve == nil {
 		return nil, BadRequest(errors.New("approvalId and approve are required"))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -38,34 +37,37 @@ type blockedConn struct {
 }
 
 func (c *blockedConn) Write([]byte) (int, error) {
-	tell(c.begun)
+	notify(c.begun)
 	<-c.gone
 	return 0, errors.New("gone")
 }
 
+// patientRecorder is a client with a deadline that it never reaches.
+type patientRecorder struct{ *httptest.ResponseRecorder }
+
+func (patientRecorder) SetWriteDeadline(time.Time) error { return nil }
+
 // TestStreamIsBoundedByBytes: of a stream that nobody takes, a few events are read
 // from the store, however large they are. 64 of 900 kB were.
 func TestStreamIsBoundedByBytes(t *testing.T) {
-	q := newQueue()
+	out := newEventWriter(patientRecorder{httptest.NewRecorder()})
 	ctx, cancel := context.WithCancel(t.Context())
 	var bytes atomic.Int64
 	done := make(chan error, 1)
-	go func() { done <- read(ctx, bigStream(&bytes), q) }()
-	<-q.ready
-	taken, more, err := q.take()
-	if len(taken) != 1 || !more || err != nil {
-		t.Fatalf("%d events, more %v, %v", len(taken), more, err)
+	go func() { done <- out.read(ctx, bigStream(&bytes)) }()
+	<-out.ready
+	if out.append("x", nil) {
+		t.Error("there is room beside an event that waits")
 	}
-	if q.add(eventbus.Delivery{Raw: make([]byte, 1)}) {
-		t.Error("there is room beside an event that is being written")
+	if err := out.flush(); err != nil {
+		t.Fatal(err)
 	}
-	q.written(taken)
-	<-q.ready
+	<-out.ready
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if got := bytes.Load(); got > 3*1_000_000 { // the one taken, one that waits, one at the door
+	if got := bytes.Load(); got > 3*1_000_000 { // the one sent, one that waits, one at the door
 		t.Errorf("%d bytes were read for a client that takes nothing", got)
 	}
 }
@@ -73,11 +75,9 @@ func TestStreamIsBoundedByBytes(t *testing.T) {
 // TestUnreadStreams: the same for clients of a server that read nothing.
 func TestUnreadStreams(t *testing.T) {
 	var bytes atomic.Int64
-	s := &Server{heartbeat: time.Hour, log: slog.New(slog.DiscardHandler)}
 	var begun, gone = make(chan struct{}, 1), make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		out := &eventWriter{w: w, out: http.NewResponseController(w)}
-		_ = s.send(r.Context(), out, bigStream(&bytes)) // the client goes
+		_ = newEventWriter(w).send(r.Context(), bigStream(&bytes), time.Hour) // the client goes
 	}))
 	server.Listener = &blockedListener{server.Listener, begun, gone}
 	server.Start()
