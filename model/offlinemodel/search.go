@@ -1,186 +1,191 @@
 package offlinemodel
 
 import (
-	"path"
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 )
 
-// Bounds of a search. A step is one turn with tool calls.
+// Bounds of a search and of its answer.
 const (
-	maxSteps  = 5
-	maxReads  = 5 // files that are read around their best place
-	readAbove = 30
-	readLines = 90
+	maxWords  = 6
+	maxPlaces = 10
+	maxLine   = 140 // characters of a line that is shown
 )
 
-// researcher knows what is asked and what has been found, the best first.
-type researcher struct {
-	q      *query
-	ev     *evidence
-	own    string                     // the repository's own name: it tells nothing of where something is in it
-	beside []term                     // what the prompt asks for beside its topic and its paths
-	topic  topic                      // the prompt's, if it holds
-	held   map[string]map[int]matched // the lines with a term, by file
-	found  []int                      // in how many files each term stands
-	places []place
+// stopWords say nothing of where something is.
+var stopWords = strings.Fields("the a an and or of to in on at by for from with is are was were be been do does did has have had can could will would should " +
+	"where what which who when why how it its this that these those there here me my we our you your i not no any all as if then than so " +
+	"find show tell list explain describe please look up about file files code repository project")
+
+// search is what the conversation holds of a search.
+type search struct {
+	words  []string                  // word stems in small letters, most words of the prompt
+	lines  map[string]map[int]string // with at least one of the words, by file
+	begun  bool
+	errors []string
 }
 
-func newResearcher(q *query, ev *evidence, system string) *researcher {
-	r := &researcher{q: q, ev: ev, own: ownName(system), held: map[string]map[int]matched{}, found: make([]int, len(q.terms))}
-	r.setTopic()
-	r.rank()
-	return r
+// place is a line that may answer the question.
+type place struct {
+	path  string
+	line  int
+	text  string
+	score float64
 }
 
-// research goes one step on with the search for an answer to the prompt.
-func research(system string, tools map[string]*model.ToolSpec, talk *conversation) turn {
-	q, ev := parseQuery(talk.prompt, talk.earlier), gather(talk.done)
-	r := newResearcher(&q, ev, system)
-	stages := []struct {
-		why   string
-		calls func() []call
-	}{
-		{"Looking at what files there are.", r.listCalls},
-		{"Looking for the words of the question.", r.searchCalls},
-		{"Reading the best places.", r.readCalls},
-	}
-	for i := 0; i < len(stages) && talk.prompt != "" && talk.steps < maxSteps; i++ {
-		t := turn{reasoning: stages[i].why}
-		for _, c := range stages[i].calls() {
-			if tools[c.tool] != nil && !ev.made[c] && !slices.Contains(t.calls, c) {
-				t.calls = append(t.calls, c)
-			}
-		}
-		if len(t.calls) > 0 {
-			return t
-		}
-	}
-	switch {
-	case talk.prompt == "":
-		return turn{text: "There is no question in this conversation."}
-	case talk.steps == 0:
-		return turn{text: "The repository cannot be looked into: no tool for that may be called. The question stays open: " + shorten(talk.prompt)}
-	}
-	return turn{text: r.answer()}
-}
+var (
+	wordPattern = regexp.MustCompile(`[\p{L}\p{N}_]{2,}`)
+	endings     = regexp.MustCompile(`(?:ing|ed|es|s|e)$`)
+	grepLine    = regexp.MustCompile(`^(.+?):([1-9]\d{0,8}): ?(.*)$`)
+	definition  = regexp.MustCompile(`^\s*(?:(?:export|pub|public|private|static|async)\s+)*(?:func|function|def|class|type|fn|const|struct|interface|enum|trait)\b`)
+	lesser      = regexp.MustCompile(`(?i)(?:^|/)\.|test|spec|fixture|example|bench|vendor|node_modules|\.(?:md|txt|json|ya?ml|lock|svg|html?)$`)
+)
 
-// listCalls find out which files there are.
-func (r *researcher) listCalls() []call {
-	calls := []call{{tool: "list_dir"}, glob("**")}
-	for _, p := range r.q.paths {
-		if p.sure {
-			calls = append(calls, read(p.path, p.line))
-		}
-		calls = append(calls, glob("**/"+globSpecial.ReplaceAllString(path.Base(p.path), `[$0]`)))
-	}
-	return calls
-}
-
-var globSpecial = regexp.MustCompile(`[*?{\[]`)
-
-func glob(pattern string) call { return call{"glob", arguments{Pattern: pattern}} }
-func grep(pattern string) call { return call{"grep", arguments{Pattern: pattern}} }
-
-// read returns a call that reads around a line; 0 means from the start, all that
-// one result holds.
-func read(path string, line int) call {
-	c := call{"read_file", arguments{Path: path}}
-	if line > 0 {
-		c.args.Offset, c.args.Limit = max(line-readAbove, 1), readLines
-	}
-	return c
-}
-
-// searchCalls read what the prompt names and what its topic is about, and
-// search for the terms.
-func (r *researcher) searchCalls() (calls []call) {
-	for _, p := range r.q.paths {
-		if n := r.ev.resolve(p.path); n != "" {
-			calls = append(calls, read(n, 0))
-		} else if p.sure {
-			calls = append(calls, call{"list_dir", arguments{Path: p.path}})
-		}
-	}
-	for _, s := range r.topic.sources {
-		if s.files == nil {
-			calls = append(calls, grep(s.find.String()))
+// newSearch reads what grep has found for the prompt so far.
+func newSearch(prompt string, done []exchange) *search {
+	s := &search{lines: map[string]map[int]string{}}
+	for _, w := range wordPattern.FindAllString(strings.ToLower(prompt), -1) {
+		if slices.Contains(stopWords, w) {
 			continue
 		}
-		for _, n := range r.candidates(s) {
-			calls = append(calls, read(n, 0))
+		if stem := endings.ReplaceAllString(w, ""); len(stem) > 3 {
+			w = stem
+		}
+		if !slices.Contains(s.words, w) && len(s.words) < maxWords {
+			s.words = append(s.words, w)
 		}
 	}
-	if len(r.beside) == 0 && len(calls) > 0 {
-		return calls
-	}
-	return append(calls, r.termCalls()...)
-}
-
-// termCalls search for the terms and, since the result of a search may be cut,
-// for the lines that define them.
-func (r *researcher) termCalls() (calls []call) {
-	terms := r.q.strong()
-	if len(terms) == 0 {
-		terms = r.q.terms
-	}
-	for _, t := range terms[:min(len(terms), maxSearched)] {
-		p := pattern(t)
-		calls = append(calls, grep(p))
-		if !regexp.MustCompile(p).MatchString(t.text) { // another form of it, as JSON or cfg
-			calls = append(calls, grep(regexp.QuoteMeta(t.text)))
-		}
-		if !t.weak {
-			calls = append(calls, grep(definitionStart+p))
-		}
-	}
-	return calls
-}
-
-// readCalls read around the best place of each of the best files.
-func (r *researcher) readCalls() (calls []call) {
-	seen := map[string]bool{}
-	for _, p := range r.places {
-		if len(seen) == maxReads || r.knows() {
-			break
-		}
+	for _, e := range done {
 		switch {
-		case seen[p.path], p.kind == "private", r.ev.file(p.path).whole:
-		case p.kind == "document":
-			calls = append(calls, read(p.path, 0))
+		case e.call.tool != toolcatalog.Grep:
+		case e.isError:
+			s.begun, s.errors = true, append(s.errors, shorten(e.text))
 		default:
-			calls = append(calls, read(p.path, p.line))
+			s.begun = true
+			for l := range strings.Lines(e.text) {
+				m := grepLine.FindStringSubmatch(strings.TrimRight(l, "\r\n"))
+				if m == nil || !filepath.IsLocal(m[1]) || strings.Contains(m[3], prompt) {
+					continue
+				}
+				if s.lines[m[1]] == nil {
+					s.lines[m[1]] = map[int]string{}
+				}
+				n, _ := strconv.Atoi(m[2]) // at most 9 digits
+				s.lines[m[1]][n] = m[3]
+			}
 		}
-		seen[p.path] = true
+	}
+	return s
+}
+
+// calls returns the calls that begin the search: a grep for each word.
+func (s *search) calls() (calls []call) {
+	if s.begun {
+		return nil
+	}
+	for _, w := range s.words {
+		first := string([]rune(w)[:1]) // the rest as written: a literal makes a search fast
+		calls = append(calls, call{toolcatalog.Grep, arguments{Pattern: "(?i:" + first + ")" + regexp.QuoteMeta(w[len(first):])}})
 	}
 	return calls
 }
 
-// definitionStart begins the pattern of lines that seem to define something.
-const definitionStart = `\b(?:func|function|type|class|def|defn?|fn|fun|struct|interface|enum|trait|impl|const|module|object|record|` +
-	`sub|define|var|val)\b[^=;]*`
-
-// pattern returns the regular expression that finds the lines which a term may
-// stand on. It may find more. What makes a search fast is a text that stands in
-// every match as it is written: so only the first letter of a word is free.
-func pattern(t term) string {
-	var parts []string
-	for _, w := range t.words {
-		if !t.exact {
-			w = literal(w)
+// places returns the best line of each file, the best first. A line scores by the words on
+// it, in its file and in the file's path. A word counts less the more files have it.
+func (s *search) places() []place {
+	has := func(text, word string) bool { return strings.Contains(strings.ToLower(text), word) }
+	in := map[string]map[string]bool{} // words by file
+	weights := map[string]float64{}
+	for _, w := range s.words {
+		files := 0
+		for file, lines := range s.lines {
+			if in[file] == nil {
+				in[file] = map[string]bool{}
+			}
+			for _, l := range lines {
+				in[file][w] = in[file][w] || has(l, w)
+			}
+			if in[file][w] {
+				files++
+			}
 		}
-		first := string([]rune(w)[:1])
-		parts = append(parts, "(?i:"+regexp.QuoteMeta(first)+")"+regexp.QuoteMeta(w[len(first):]))
+		weights[w] = 1 / (1 + math.Log1p(float64(files)))
 	}
-	p := strings.Join(parts, "[_-]?")
-	if !t.exact && len(t.name) < 4 {
-		return `(?:\b|_|[a-z])` + p
+	var places []place
+	for file, lines := range s.lines {
+		best := place{path: file}
+		for n, l := range lines {
+			score := 0.0
+			for _, w := range s.words {
+				if has(l, w) {
+					score += weights[w]
+				}
+			}
+			if definition.MatchString(l) {
+				score *= 1.5
+			}
+			if score > best.score || score == best.score && n < best.line {
+				best.line, best.text, best.score = n, l, score
+			}
+		}
+		for _, w := range s.words {
+			if in[file][w] {
+				best.score += weights[w] / 2
+			}
+			if has(file, w) {
+				best.score += weights[w] / 2
+			}
+		}
+		if lesser.MatchString(file) {
+			best.score /= 2
+		}
+		places = append(places, best)
 	}
-	return p
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.path, b.path))
+	})
+	return places
 }
 
-// knows reports whether the topic or a path of the prompt has found the best place.
-func (r *researcher) knows() bool { return len(r.places) > 0 && r.places[0].known() }
+// answer lists the best places, each with its line.
+func (s *search) answer() string {
+	places := s.places()
+	text := "These lines have most of " + code(strings.Join(s.words, " ")) + ":\n"
+	switch {
+	case len(s.words) == 0:
+		text = "The prompt has no word to search for."
+	case len(places) == 0:
+		text = "Nothing was found for " + code(strings.Join(s.words, " ")) + "."
+	}
+	for _, p := range places[:min(len(places), maxPlaces)] {
+		text += fmt.Sprintf("\n- %s — %s", code(fmt.Sprintf("%s:%d", p.path, p.line)), code(shorten(p.text)))
+	}
+	if n := len(s.errors); n > 0 {
+		text += fmt.Sprintf("\n\n%d searches failed: %s", n, s.errors[0])
+	}
+	return text
+}
+
+// code writes s as inline code of Markdown.
+func code(s string) string {
+	if !strings.Contains(s, "`") {
+		return "`" + s + "`"
+	}
+	marks := "``"
+	for strings.Contains(s, marks) {
+		marks += "`"
+	}
+	return marks + " " + s + " " + marks
+}
+
+// shorten returns the start of a text on one line.
+func shorten(s string) string { return termtext.Cut(strings.Join(strings.Fields(s), " "), maxLine) }
