@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
 )
@@ -36,7 +37,7 @@ func (t *agentsTool) Spec() tool.Spec {
 
 // Values implements [tool.Tool]: it shows nothing that task does not.
 func (t *agentsTool) Values(args json.RawMessage) ([]permission.Value, error) {
-	return nil, tool.DecodeArgs(args, new(struct{}))
+	return nil, strictjson.Decode(args, new(struct{}))
 }
 
 // Run implements [tool.Tool].

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/internal/strictjson"
 )
 
 // acceptor returns what checks the answers of an agent whose result must
@@ -68,7 +68,7 @@ func jsonOf(answer string) (string, error) {
 	if fences := jsonFence.FindAllStringSubmatch(text, -1); len(fences) > 0 && !json.Valid([]byte(text)) {
 		text = strings.TrimSpace(fences[len(fences)-1][1])
 	}
-	return text, tool.CheckJSON([]byte(text))
+	return text, strictjson.Check([]byte(text))
 }
 
 // compact returns a schema in one line, as it stands where it is not JSON.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/tool"
 )
@@ -197,7 +198,7 @@ func schema(agents []*agentdefs.Definition, as Presentation) (json.RawMessage, e
 // parseInput reads a call's arguments.
 func parseInput(args json.RawMessage) (Input, error) {
 	var in Input
-	if err := tool.DecodeArgs(args, &in); err != nil {
+	if err := strictjson.Decode(args, &in); err != nil {
 		return in, fmt.Errorf("the arguments of task: %w", err)
 	}
 	return in, in.check()

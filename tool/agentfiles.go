@@ -24,7 +24,7 @@ type AgentFiles struct {
 // in a folder of agent files, or is one.
 func (ws *Workspace) isAgentFile(name string) bool {
 	for _, dir := range ws.opts.AgentFiles.Folders {
-		if rel, ok := ws.relAbs(dir); ok {
+		if rel, ok := ws.files.RelAbs(dir); ok {
 			dir = rel
 		}
 		if dir = path.Clean(dir); strings.EqualFold(name, dir) || len(name) > len(dir) && strings.EqualFold(name[:len(dir)+1], dir+"/") {
@@ -57,7 +57,7 @@ func (ws *Workspace) withAgentFiles(values []permission.Value, after func(real s
 // contentOf returns what a file holds now; nil means there is none, or none that can
 // be read.
 func (ws *Workspace) contentOf(real string) []byte {
-	f, _, err := ws.openFile(real)
+	f, _, err := ws.files.OpenFile(real)
 	if err != nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -66,7 +67,7 @@ func (f *function[A]) Run(ctx context.Context, call *Call) (Result, error) {
 // Prepare implements [Preparer].
 func (f *function[A]) Prepare(raw json.RawMessage) (Prepared, error) {
 	c := &functionCall[A]{f: f}
-	if err := DecodeArgs(raw, &c.args); err != nil {
+	if err := strictjson.Decode(raw, &c.args); err != nil {
 		return nil, fmt.Errorf("arguments: %w", err)
 	}
 	return c, nil

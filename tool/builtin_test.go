@@ -2,6 +2,7 @@ package tool_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -180,4 +181,19 @@ func TestEditValues(t *testing.T) {
 			t.Errorf("edit_file.Values of a link: %q (%v), want %q among them", got, err, want)
 		}
 	}
+}
+
+// What is judged and what runs are refused alike.
+func TestArgumentsWithTwoMeanings(t *testing.T) {
+	p := newPlace(t, nil, nil)
+	for _, raw := range []string{`{"command":"make test","COMMAND":"touch x"}`, `{"command":"make test","command":"touch x"}`} {
+		_, judged := p.tools["shell_exec"].Values(json.RawMessage(raw))
+		_, ran := p.tools["shell_exec"].Run(t.Context(), &tool.Call{Args: json.RawMessage(raw)})
+		for _, err := range []error{judged, ran} {
+			if !strings.HasPrefix(fmt.Sprint(err), "arguments: ") { // whoever calls it names the tool
+				t.Errorf("shell_exec with %s: %v, want it refused", raw, err)
+			}
+		}
+	}
+	p.wantTree()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
 type editFileArgs struct {
@@ -78,14 +79,14 @@ func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Resu
 	}
 	after, n, lines, err := replaceText(before, a, ws.opts.MaxFileBytes)
 	if err != nil {
-		return Result{}, fmt.Errorf("%s: %w", showPath(rel), err)
+		return Result{}, fmt.Errorf("%s: %w", rootfs.Show(rel), err)
 	}
-	if _, err := ws.replace(ctx, real, after); err != nil {
+	if _, err := ws.files.Replace(ctx, real, after); err != nil {
 		return Result{}, err
 	}
 	ws.writers.wrote(call, real)
 	return Result{
-		Text:   fmt.Sprintf("replaced %s in %s, at %s", termtext.Plural(n, "occurrence"), showPath(rel), showLines(lines, n)),
+		Text:   fmt.Sprintf("replaced %s in %s, at %s", termtext.Plural(n, "occurrence"), rootfs.Show(rel), showLines(lines, n)),
 		Meta:   map[string]any{"path": rel, "replaced": n},
 		Change: &Change{Path: real, Before: Hash(before), After: Hash(after)},
 	}, nil
@@ -102,11 +103,11 @@ func (ws *Workspace) readText(call *Call, real string) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(f, limit+1))
 	switch {
 	case err != nil:
-		return nil, pathError(real, err)
+		return nil, rootfs.PathError(real, err)
 	case int64(len(content)) > limit:
-		return nil, fmt.Errorf("%s has %s, more than the %s that can be edited", showPath(real), showSize(info.Size()), showSize(limit))
+		return nil, fmt.Errorf("%s has %s, more than the %s that can be edited", rootfs.Show(real), showSize(info.Size()), showSize(limit))
 	case isBinary(content):
-		return nil, fmt.Errorf("%s is a binary file and cannot be edited as text", showPath(real))
+		return nil, fmt.Errorf("%s is a binary file and cannot be edited as text", rootfs.Show(real))
 	}
 	return content, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool/internal/fileglob"
+	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
 type globArgs struct {
@@ -40,7 +41,7 @@ func (ws *Workspace) globPaths(ctx context.Context, call *Call, a globArgs) (Res
 		return Result{}, err
 	}
 	if !w.info.IsDir() {
-		return Result{}, fmt.Errorf("%s is a file: path is the folder to search in", showPath(w.given))
+		return Result{}, fmt.Errorf("%s is a file: path is the folder to search in", rootfs.Show(w.given))
 	}
 	if w.base == "." {
 		a.Pattern = ws.relPattern(a.Pattern)
@@ -52,7 +53,7 @@ func (ws *Workspace) globPaths(ctx context.Context, call *Call, a globArgs) (Res
 	out := ws.newOutput()
 	shown := 0
 	for name := range w.files(ctx) {
-		if !out.line(showPath(name)) {
+		if !out.line(rootfs.Show(name)) {
 			break
 		}
 		shown++
@@ -61,7 +62,7 @@ func (ws *Workspace) globPaths(ctx context.Context, call *Call, a globArgs) (Res
 	case out.full:
 		out.note("the first %s; there are more: narrow the pattern or the path", termtext.Plural(shown, "result"))
 	case shown == 0:
-		out.note("no file matches %q below %s", a.Pattern, showPath(w.given))
+		out.note("no file matches %q below %s", a.Pattern, rootfs.Show(w.given))
 	}
 	w.notes(ctx, out)
 	return out.result(), nil
@@ -70,7 +71,7 @@ func (ws *Workspace) globPaths(ctx context.Context, call *Call, a globArgs) (Res
 // relPattern makes a pattern that begins with the path of the workspace
 // relative to it.
 func (ws *Workspace) relPattern(pattern string) string {
-	for _, name := range ws.names {
+	for _, name := range ws.files.Names() {
 		if rest, ok := strings.CutPrefix(pattern, name+"/"); ok {
 			return "./" + rest
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool/internal/fileglob"
+	"github.com/agentworker/worker/tool/internal/linematch"
 )
 
 type grepArgs struct {
@@ -50,7 +51,7 @@ func (ws *Workspace) grep(ctx context.Context, call *Call, a grepArgs) (Result, 
 	if a.Context < 0 || a.Limit < 0 {
 		return Result{}, fmt.Errorf("context and limit cannot be negative, got context=%d, limit=%d", a.Context, a.Limit)
 	}
-	m, err := compileMatcher(a.Pattern, a.IgnoreCase)
+	m, err := linematch.Compile(a.Pattern, a.IgnoreCase)
 	if err != nil {
 		return Result{}, err
 	}

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/tool/internal/linematch"
+	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
 // The bytes of a line that grep shows: before the match, and in all.
@@ -22,7 +24,7 @@ const (
 type fileSearch struct {
 	links   *links
 	ws      *Workspace
-	matcher *matcher
+	matcher *linematch.Matcher
 	context int // lines before and after a match
 	limit   int // matches that are wanted; one more is found, to tell that there are more
 }
@@ -37,7 +39,7 @@ type grepLine struct {
 
 // show returns the line as results have it, after the mark of a gap.
 func (l grepLine) show(path string) string {
-	switch path = showPath(path); {
+	switch path = rootfs.Show(path); {
 	case l.match:
 		return fmt.Sprintf("%s:%d: %s", path, l.number, l.text)
 	default:
@@ -50,7 +52,7 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // file searches the file at path.
 func (s *fileSearch) file(ctx context.Context, path string) found {
-	f, info, err := s.ws.openFile(path)
+	f, info, err := s.ws.files.OpenFile(path)
 	if err != nil {
 		return found{path: path, err: errUnreadable}
 	}
@@ -87,13 +89,13 @@ func (s *fileSearch) lines(ctx context.Context, text []byte) []grepLine {
 		number++
 	}
 	for at := 0; matches <= s.limit && ctx.Err() == nil; {
-		start, from := s.matcher.next(ctx, text, at)
+		start, from := s.matcher.Next(ctx, text, at)
 		if start < 0 {
 			break
 		}
 		// The context after the match before this one.
 		for ; after > 0 && next < start; after-- {
-			line, following := lineAt(text, next)
+			line, following := linematch.LineAt(text, next)
 			add(line, 0, false)
 			next = following
 		}
@@ -110,34 +112,22 @@ func (s *fileSearch) lines(ctx context.Context, text []byte) []grepLine {
 		number += bytes.Count(text[next:first], []byte{'\n'})
 		begin := len(out)
 		for next = first; next < start; {
-			line, following := lineAt(text, next)
+			line, following := linematch.LineAt(text, next)
 			add(line, 0, false)
 			next = following
 		}
-		line, following := lineAt(text, start)
+		line, following := linematch.LineAt(text, start)
 		add(line, from, true)
 		out[begin].gap = gap
 		matches++
 		next, at, after = following, following, s.context
 	}
 	for ; after > 0 && next < len(text) && matches <= s.limit; after-- {
-		line, following := lineAt(text, next)
+		line, following := linematch.LineAt(text, next)
 		add(line, 0, false)
 		next = following
 	}
 	return out
-}
-
-// lineAt returns the line that begins at text[start], without its line end, and
-// where the next one begins.
-func lineAt(text []byte, start int) (line []byte, next int) {
-	end := len(text)
-	next = end
-	if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
-		end = start + i
-		next = end + 1
-	}
-	return bytes.TrimSuffix(text[start:end], []byte{'\r'}), next
 }
 
 // cutAround returns a copy of a line, cut if it is long to what is around the

@@ -67,7 +67,7 @@ func (w *walker) readIgnoreFile(ctx context.Context, rules ignoreRules, name str
 	if ctx.Err() != nil {
 		return rules
 	}
-	f, info, err := w.ws.openFile(name)
+	f, info, err := w.ws.files.OpenFile(name)
 	if err != nil {
 		return rules
 	}

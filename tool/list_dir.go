@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
 type listDirArgs struct {
@@ -38,9 +39,9 @@ func (ws *Workspace) list(ctx context.Context, call *Call, a listDirArgs) (Resul
 		return Result{}, err
 	}
 	if !w.info.IsDir() {
-		return Result{}, fmt.Errorf("%s is a file: read it with read_file", showPath(w.given))
+		return Result{}, fmt.Errorf("%s is a file: read it with read_file", rootfs.Show(w.given))
 	}
-	entries, err := ws.readDir(ctx, w.base)
+	entries, err := ws.files.ReadDir(ctx, w.base)
 	if err != nil {
 		return Result{}, err
 	}
@@ -64,7 +65,7 @@ func (ws *Workspace) list(ctx context.Context, call *Call, a listDirArgs) (Resul
 		}
 	}
 	if shown+more == 0 {
-		out.note("nothing to show in %s", showPath(w.given))
+		out.note("nothing to show in %s", rootfs.Show(w.given))
 	}
 	if more > 0 {
 		out.note("%d of %d entries shown; see the rest with glob, path=%q and a narrower pattern", shown, shown+more, w.given)
@@ -78,18 +79,18 @@ func (ws *Workspace) list(ctx context.Context, call *Call, a listDirArgs) (Resul
 
 // listLine is the line of one entry.
 func (ws *Workspace) listLine(name string, e fs.DirEntry) string {
-	base := showPath(e.Name())
+	base := rootfs.Show(e.Name())
 	switch e.Type() {
 	case fs.ModeDir:
 		return base + "/"
 	case fs.ModeSymlink:
-		target, err := ws.root.Readlink(name)
+		target, err := ws.files.Readlink(name)
 		if err != nil {
 			return base + " -> ?"
 		}
-		return base + " -> " + showPath(target)
+		return base + " -> " + rootfs.Show(target)
 	case 0:
-		info, err := ws.root.Lstat(name)
+		info, err := ws.files.Lstat(name)
 		if err != nil {
 			return base // gone meanwhile
 		}

@@ -3,10 +3,7 @@ package tool
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -67,15 +64,6 @@ func (o *output) leftOut(n int) {
 	case n > 1:
 		o.note("%d results left out: this agent may not read their files", n)
 	}
-}
-
-// showPath returns a path as results show it: quoted if it holds characters
-// that would tear the line apart.
-func showPath(p string) string {
-	if !utf8.ValidString(p) || strings.ContainsFunc(p, unicode.IsControl) {
-		return strconv.Quote(p)
-	}
-	return p
 }
 
 // showSize returns a number of bytes for people.

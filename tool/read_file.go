@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
 type readFileArgs struct {
@@ -58,10 +59,10 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 	r := &lineReader{r: bufio.NewReaderSize(f, int(min(max(info.Size()+1, binaryHead), 64<<10)))}
 	head, err := r.r.Peek(binaryHead)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return Result{}, pathError(rel, err)
+		return Result{}, rootfs.PathError(rel, err)
 	}
 	if isBinary(head) {
-		return Result{}, fmt.Errorf("%s is a binary file of %s: it cannot be read as text", showPath(rel), showSize(info.Size()))
+		return Result{}, fmt.Errorf("%s is a binary file of %s: it cannot be read as text", rootfs.Show(rel), showSize(info.Size()))
 	}
 	bom := bytes.HasPrefix(head, utf8BOM)
 	if bom {
@@ -77,7 +78,7 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 			break
 		}
 		if err != nil {
-			return Result{}, pathError(rel, err)
+			return Result{}, rootfs.PathError(rel, err)
 		}
 		if r.number < first {
 			continue
@@ -105,7 +106,7 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 	case r.number == 0:
 		out.note("the file is empty")
 	case first > r.number:
-		return Result{}, fmt.Errorf("offset %d is beyond the end: %s has %s", first, showPath(rel), termtext.Plural(r.number, "line"))
+		return Result{}, fmt.Errorf("offset %d is beyond the end: %s has %s", first, rootfs.Show(rel), termtext.Plural(r.number, "line"))
 	case more && info.Size() > ws.opts.MaxFileBytes:
 		out.note("lines %d to %d of a file of %s; go on with offset=%d, or search it with grep", first, first+shown-1, showSize(info.Size()), first+shown)
 	case more:
@@ -170,7 +171,7 @@ func (ws *Workspace) locateFile(p string) (rel, real string, err error) {
 	if p == "" || strings.HasSuffix(p, "/") {
 		return "", "", fmt.Errorf("path %q names no file", p)
 	}
-	return ws.locate(p)
+	return ws.files.Locate(p)
 }
 
 // filePathValues is pathValues for tools that need a path to a file.

@@ -210,13 +210,13 @@ func (ws *Workspace) closeBoxes() error {
 // approved says that a person has approved the call.
 func (ws *Workspace) SandboxProfile(rules *permission.Layers, approved bool) *sandbox.Profile {
 	o := &ws.opts.Sandbox
-	gitDirs, own := sandbox.GitDirs(ws.dir), []string(nil)
+	gitDirs, own := sandbox.GitDirs(ws.files.Dir()), []string(nil)
 	if ws.git != nil { // what its .git file says is not asked: a command may have tried to change it
 		gitDirs, own = []string{ws.git.dir}, ws.git.own
 	}
 	return sandbox.NewProfile(sandbox.Input{
 		Layers:    rules,
-		Workspace: permission.Workspace{Root: ws.dir, Home: ws.home, As: ws.rules.As},
+		Workspace: permission.Workspace{Root: ws.files.Dir(), Home: ws.home, As: ws.rules.As},
 		Folders:   slices.Concat(sandbox.DefaultFolders(ws.home), ws.pathFolders(), o.Folders),
 		GitDirs:   gitDirs,
 		GitOwn:    own,
@@ -248,7 +248,7 @@ func (ws *Workspace) pathFolders() []sandbox.Folder {
 		}
 		for _, dir := range filepath.SplitList(list) {
 			dir, err := filepath.EvalSymlinks(dir)
-			if err == nil && filepath.IsAbs(dir) && !within(ws.home, dir) && !within(ws.dir, dir) && !within("/tmp", dir) && dir != "/" {
+			if err == nil && filepath.IsAbs(dir) && !within(ws.home, dir) && !within(ws.files.Dir(), dir) && !within("/tmp", dir) && dir != "/" {
 				out = append(out, sandbox.Folder{Path: dir, Access: sandbox.Read})
 			}
 		}

@@ -55,7 +55,7 @@ func (t *shellTool) EndSession(sessionID string) error {
 func shellExec(ws *Workspace, dir string) Tool {
 	rules, begins := ws.rules, "the workspace"
 	if dir != "" {
-		rules.Dir, begins = filepath.Join(ws.dir, filepath.FromSlash(dir)), "the folder "+dir+" of the workspace"
+		rules.Dir, begins = filepath.Join(ws.files.Dir(), filepath.FromSlash(dir)), "the folder "+dir+" of the workspace"
 	}
 	return &shellTool{ws: ws, function: function[shellExecArgs]{
 		spec: Spec{
@@ -77,7 +77,7 @@ func shellExec(ws *Workspace, dir string) Tool {
 			return ws.withAgentFiles(values, nil), err
 		},
 		run: func(ctx context.Context, call *Call, a shellExecArgs) (Result, error) {
-			return ws.shell(ctx, call, a, cmp.Or(rules.Dir, ws.dir))
+			return ws.shell(ctx, call, a, cmp.Or(rules.Dir, ws.files.Dir()))
 		},
 	}}
 }

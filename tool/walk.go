@@ -2,17 +2,14 @@ package tool
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/tool/internal/fileglob"
+	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
 // walker goes through the files below a folder, in path order: the entries of
@@ -38,16 +35,16 @@ type walker struct {
 // newWalker prepares a walk through what p leads to: a folder, or a file, which
 // is then the only one. An empty p is ".".
 func (ws *Workspace) newWalker(call *Call, p string) (*walker, error) {
-	given, base, err := ws.locate(p)
+	given, base, err := ws.files.Locate(p)
 	if err != nil {
 		return nil, err
 	}
-	info, err := ws.root.Lstat(base)
+	info, err := ws.files.Lstat(base)
 	if err != nil {
-		return nil, pathError(given, err)
+		return nil, rootfs.PathError(given, err)
 	}
-	if !info.IsDir() && checkRegular(info) != nil {
-		return nil, pathError(given, checkRegular(info))
+	if !info.IsDir() && rootfs.CheckRegular(info) != nil {
+		return nil, rootfs.PathError(given, rootfs.CheckRegular(info))
 	}
 	return &walker{ws: ws, readable: call.Readable, given: given, base: base, info: info}, nil
 }
@@ -65,7 +62,7 @@ func (w *walker) files(ctx context.Context) iter.Seq[string] {
 
 // folder yields the files below dir. It returns false to end the walk.
 func (w *walker) folder(ctx context.Context, dir string, rules ignoreRules, yield func(string) bool) bool {
-	entries, err := w.ws.readDir(ctx, dir)
+	entries, err := w.ws.files.ReadDir(ctx, dir)
 	if ctx.Err() != nil {
 		return false
 	}
@@ -140,29 +137,4 @@ func (w *walker) notes(ctx context.Context, out *output) {
 		out.full = true
 		out.note("stopped early: %v; the results are not complete: give a narrower path", context.Cause(ctx))
 	}
-}
-
-// readDir returns the entries of a folder, by name.
-func (ws *Workspace) readDir(ctx context.Context, dir string) ([]fs.DirEntry, error) {
-	f, err := ws.openReal(dir)
-	if err != nil {
-		return nil, pathError(dir, err)
-	}
-	defer f.Close()
-	var all []fs.DirEntry
-	for {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("reading %s: %w", showPath(dir), context.Cause(ctx))
-		}
-		some, err := f.ReadDir(1000)
-		all = append(all, some...)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, pathError(dir, err)
-		}
-	}
-	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return all, nil
 }

@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
+	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
 // Options configures a Workspace. The zero value is ready to use.
@@ -84,21 +81,16 @@ func findShell() string {
 	return ""
 }
 
-// Workspace is the folder that the built-in tools work in. They reach files
-// only through an [os.Root] on it, so that neither "..", nor an absolute path,
-// nor a symbolic link, nor one that changes meanwhile leads out of it.
-// A Workspace is safe for concurrent use.
+// Workspace is the folder that the built-in tools work in. It is safe for concurrent
+// use.
 type Workspace struct {
-	opts    Options
-	env     []string // of shell_exec
-	home    string   // real path of the home folder; "" if unknown
-	boxes   boxes
-	root    *os.Root
-	dirFile *os.File // the root, for calls that os.Root does not make
-	dir     string   // the real path of the root
-	names   []string // absolute paths of the root: dir, and as it was opened
-	rules   permission.Workspace
-	git     *gitWorktree // nil means the workspace is no worktree made for a session
+	opts  Options
+	env   []string // of shell_exec
+	home  string   // real path of the home folder; "" if unknown
+	boxes boxes
+	files *rootfs.Folder
+	rules permission.Workspace
+	git   *gitWorktree // nil means the workspace is no worktree made for a session
 
 	// writing is held from reading a file to replacing it, so that of two
 	// edits at once neither is lost.
@@ -114,14 +106,6 @@ func OpenWorkspace(root string, opts *Options) (*Workspace, error) {
 		o = *opts
 	}
 	o = o.withDefaults()
-	abs, err := filepath.Abs(root)
-	if err != nil {
-		return nil, fmt.Errorf("opening workspace %s: %w", root, err)
-	}
-	dir, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return nil, fmt.Errorf("opening workspace: %w", err)
-	}
 	if err := checkSandbox(&o.Sandbox); err != nil {
 		return nil, err
 	}
@@ -129,29 +113,21 @@ func OpenWorkspace(root string, opts *Options) (*Workspace, error) {
 	if real, err := filepath.EvalSymlinks(home); home != "" && err == nil {
 		home = real
 	}
-	r, err := os.OpenRoot(dir)
+	files, err := rootfs.Open(root, o.Home)
 	if err != nil {
-		return nil, fmt.Errorf("opening workspace: %w", err)
-	}
-	dirFile, err := r.Open(".")
-	if err != nil {
-		r.Close()
 		return nil, fmt.Errorf("opening workspace: %w", err)
 	}
 	if o.Sandbox.Dir != "" {
 		if err := sandbox.Sweep(o.Sandbox.Dir); err != nil {
-			return nil, errors.Join(fmt.Errorf("removing what sandboxes have left: %w", err), dirFile.Close(), r.Close())
+			return nil, errors.Join(fmt.Errorf("removing what sandboxes have left: %w", err), files.Close())
 		}
 	}
 	return &Workspace{
-		opts:    o,
-		env:     sandbox.Environ(o.Env, sandbox.EnvRules{Keep: o.KeepEnv}, dir),
-		home:    home,
-		root:    r,
-		dirFile: dirFile,
-		dir:     dir,
-		names:   slices.Compact([]string{dir, abs}),
-		rules:   permission.Workspace{Root: dir, Home: o.Home},
+		opts:  o,
+		env:   sandbox.Environ(o.Env, sandbox.EnvRules{Keep: o.KeepEnv}, files.Dir()),
+		home:  home,
+		files: files,
+		rules: permission.Workspace{Root: files.Dir(), Home: o.Home},
 	}, nil
 }
 
@@ -176,8 +152,8 @@ func (ws *Workspace) OpenWorktree(w *worktree.Worktree) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	made.rules.As = cmp.Or(ws.rules.As, ws.dir)
-	made.env = sandbox.Environ(ws.opts.Env, sandbox.EnvRules{Keep: ws.opts.KeepEnv, Git: worktreeSettings}, made.dir)
+	made.rules.As = cmp.Or(ws.rules.As, ws.files.Dir())
+	made.env = sandbox.Environ(ws.opts.Env, sandbox.EnvRules{Keep: ws.opts.KeepEnv, Git: worktreeSettings}, made.files.Dir())
 	made.git = &gitWorktree{dir: w.Common}
 	branch := filepath.Join("refs", "heads", filepath.FromSlash(w.Branch))
 	for _, own := range []string{"objects", branch, branch + ".lock", filepath.Join("logs", branch), filepath.Join("logs", branch) + ".lock"} {
@@ -191,60 +167,12 @@ func (ws *Workspace) OpenWorktree(w *worktree.Worktree) (*Workspace, error) {
 func (ws *Workspace) Paths() permission.Workspace { return ws.rules }
 
 // Root returns the real path of the workspace.
-func (ws *Workspace) Root() string { return ws.dir }
+func (ws *Workspace) Root() string { return ws.files.Dir() }
 
 // Close releases the folder, and ends what calls have left running. Calls that
 // come later fail.
 func (ws *Workspace) Close() error {
-	return errors.Join(ws.closeBoxes(), ws.dirFile.Close(), ws.root.Close())
-}
-
-// maxPathBytes is how long a path may be: what most systems take, and little
-// enough to walk through its folders.
-const maxPathBytes = 4096
-
-// rel returns p, as a model wrote it, slash-separated, cleaned and relative to
-// the workspace; "." is the workspace itself. It looks at no file. Cleaning
-// comes before symbolic links are followed: "link/../a" is "a".
-func (ws *Workspace) rel(p string) (string, error) {
-	switch {
-	case p == "":
-		return "", fmt.Errorf("path is empty: give one relative to the workspace, such as %q", "src/main.go")
-	case len(p) > maxPathBytes:
-		return "", fmt.Errorf("path of %d bytes, which begins with %q: no path may have more than %d", len(p), termtext.Head(p, 40), maxPathBytes)
-	case strings.ContainsRune(p, 0):
-		return "", fmt.Errorf("path %q contains a NUL character", p)
-	}
-	full := p
-	if ws.opts.Home != "" && (p == "~" || strings.HasPrefix(p, "~/")) {
-		full = ws.opts.Home + p[1:]
-	}
-	if filepath.IsAbs(full) {
-		rel, ok := ws.relAbs(full)
-		if !ok {
-			return "", ws.outside(p)
-		}
-		return rel, nil
-	}
-	rel := path.Clean(filepath.ToSlash(full))
-	if rel == ".." || strings.HasPrefix(rel, "../") || !filepath.IsLocal(filepath.FromSlash(rel)) {
-		return "", ws.outside(p)
-	}
-	return rel, nil
-}
-
-// relAbs makes an absolute path relative to the workspace, if it lies inside.
-func (ws *Workspace) relAbs(abs string) (rel string, ok bool) {
-	for _, name := range ws.names {
-		if r, err := filepath.Rel(name, abs); err == nil && filepath.IsLocal(r) {
-			return filepath.ToSlash(r), true
-		}
-	}
-	return "", false
-}
-
-func (ws *Workspace) outside(p string) error {
-	return fmt.Errorf("path %q is outside the workspace %s: give one relative to the workspace", p, ws.dir)
+	return errors.Join(ws.closeBoxes(), ws.files.Close())
 }
 
 // pathValues is what a tool that works on p wants. An empty p is ".".
@@ -252,7 +180,7 @@ func (ws *Workspace) pathValues(tool, p string) ([]permission.Value, error) {
 	if p == "" {
 		p = "."
 	}
-	rel, err := ws.rel(p)
+	rel, err := ws.files.Rel(p)
 	if err != nil {
 		return nil, err
 	}

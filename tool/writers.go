@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
 // writers knows who has written which file of a workspace last, and what sessions
@@ -71,7 +73,7 @@ func (w *writers) check(call *Call, real string) error {
 		since = "while you worked, and you have not read it"
 	}
 	return fmt.Errorf("%s was changed by session %s (%s) at %s, %s: read it now, and make your change to what it has become",
-		showPath(real), last.session, cmp.Or(last.agent, "a caller"), last.time.Format(time.TimeOnly), since)
+		rootfs.Show(real), last.session, cmp.Or(last.agent, "a caller"), last.time.Format(time.TimeOnly), since)
 }
 
 // wrote notes that the session of a call has written a file.

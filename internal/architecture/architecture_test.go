@@ -16,7 +16,21 @@ import (
 const module = "github.com/agentworker/worker/"
 
 // leaves import none of ours, and all may import them.
-var leaves = []string{"internal/atomicfile", "internal/chromium", "internal/disk", "internal/errtext", "internal/fileinfo", "internal/secrets", "internal/suggest", "internal/symlink", "internal/tcpline", "internal/termtext", "internal/toolcatalog", "internal/tracecontext"}
+var leaves = []string{
+	"internal/atomicfile",
+	"internal/chromium",
+	"internal/disk",
+	"internal/errtext",
+	"internal/fileinfo",
+	"internal/secrets",
+	"internal/strictjson",
+	"internal/suggest",
+	"internal/symlink",
+	"internal/tcpline",
+	"internal/termtext",
+	"internal/toolcatalog",
+	"internal/tracecontext",
+}
 
 // mayImport says, for each package, which of ours it may import besides the
 // leaves. A package below another stands under its entry unless it has one of its

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
@@ -66,7 +67,7 @@ func (t *noteTool[E]) Spec() tool.Spec {
 }
 
 func (t *noteTool[E]) read(args json.RawMessage) (ev E, err error) {
-	if err = tool.DecodeArgs(args, &ev); err == nil {
+	if err = strictjson.Decode(args, &ev); err == nil {
 		err = t.check(ev)
 	}
 	return ev, err

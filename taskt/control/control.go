@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/session/store"
-	"github.com/agentworker/worker/tool"
 )
 
 // Control makes the operations. It is safe for concurrent use.
@@ -57,7 +57,7 @@ func (op *Operation) read(args json.RawMessage) (input, error) {
 		args = json.RawMessage("{}")
 	}
 	in := op.input()
-	err := tool.DecodeArgs(args, in)
+	err := strictjson.Decode(args, in)
 	if err == nil {
 		err = in.Check()
 	}

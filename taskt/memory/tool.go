@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
 )
@@ -38,7 +39,7 @@ func (remember) Spec() tool.Spec {
 }
 
 func read(args json.RawMessage) (in rememberArgs, err error) {
-	if err = tool.DecodeArgs(args, &in); err == nil {
+	if err = strictjson.Decode(args, &in); err == nil {
 		err = check(in.Text)
 	}
 	return in, err

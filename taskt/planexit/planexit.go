@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
 )
@@ -78,7 +79,7 @@ func (t *planExit) Run(ctx context.Context, call *tool.Call) (tool.Result, error
 // Prepare implements [tool.Preparer].
 func (t *planExit) Prepare(data json.RawMessage) (tool.Prepared, error) {
 	var in args
-	if err := tool.DecodeArgs(data, &in); err != nil {
+	if err := strictjson.Decode(data, &in); err != nil {
 		return nil, err
 	}
 	switch {

@@ -2,19 +2,7 @@
 
 package tool
 
-import (
-	"io/fs"
-	"os/exec"
-)
-
-// openNonblock: these systems have no pipes among the files of a folder.
-const openNonblock = 0
-
-// fileID would tell files apart.
-type fileID struct{}
-
-// identify returns one name for each file: others are not looked for.
-func identify(fs.FileInfo) (fileID, uint64) { return fileID{}, 1 }
+import "os/exec"
 
 // ownGroup leaves cmd as it is: these systems have no process groups, and the
 // end of its context kills the process alone.

@@ -1,4 +1,5 @@
-package tool
+// Package linematch finds the lines of a text that a regular expression matches.
+package linematch
 
 import (
 	"bytes"
@@ -11,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// matcher finds the lines that a regular expression matches. It is safe for
+// Matcher finds the lines that a regular expression matches. It is safe for
 // concurrent use.
-type matcher struct {
+type Matcher struct {
 	re *regexp.Regexp
 	// literal is in every line that matches; empty if unknown. Looking for
 	// it first is what makes a search fast.
@@ -28,7 +29,9 @@ const (
 	maxProgram      = 5000
 )
 
-func compileMatcher(pattern string, ignoreCase bool) (*matcher, error) {
+// Compile reads a regular expression in RE2 syntax. An error says what is wrong
+// with pattern, or that it is larger than the bounds above.
+func Compile(pattern string, ignoreCase bool) (*Matcher, error) {
 	if pattern == "" {
 		return nil, errors.New("pattern is empty: give a regular expression")
 	}
@@ -55,7 +58,7 @@ func compileMatcher(pattern string, ignoreCase bool) (*matcher, error) {
 		return nil, fmt.Errorf("pattern: %w", err)
 	}
 	literal, only := requiredLiteral(tree)
-	return &matcher{re: re, literal: []byte(literal), only: only}, nil
+	return &Matcher{re: re, literal: []byte(literal), only: only}, nil
 }
 
 // requiredLiteral returns the longest text that it knows to be part of every
@@ -86,10 +89,10 @@ func requiredLiteral(re *syntax.Regexp) (literal string, only bool) {
 	return literal, false
 }
 
-// next returns the beginning of the first line of text, from the line that
-// begins at text[at] on, that matches, and where in the line the match begins.
-// start is -1: there is none, or ctx has ended.
-func (m *matcher) next(ctx context.Context, text []byte, at int) (start, from int) {
+// Next returns where the first matching line of text begins, and where in the line
+// the match begins. It looks from the line that begins at text[at] on. A start of
+// -1 means that no line matches, or that ctx has ended.
+func (m *Matcher) Next(ctx context.Context, text []byte, at int) (start, from int) {
 	for count := 0; at < len(text); count++ {
 		if count%256 == 255 && ctx.Err() != nil {
 			break
@@ -104,7 +107,7 @@ func (m *matcher) next(ctx context.Context, text []byte, at int) (start, from in
 			hit = at + i - begin
 			at = begin
 		}
-		line, following := lineAt(text, at)
+		line, following := LineAt(text, at)
 		if m.only && hit+len(m.literal) <= len(line) {
 			return at, hit
 		}
@@ -121,7 +124,7 @@ func (m *matcher) next(ctx context.Context, text []byte, at int) (start, from in
 const longLine = 16 << 10
 
 // find returns where the first match in line begins, or -1.
-func (m *matcher) find(ctx context.Context, line []byte) int {
+func (m *Matcher) find(ctx context.Context, line []byte) int {
 	var at []int
 	if len(line) < longLine {
 		at = m.re.FindIndex(line)
@@ -149,4 +152,16 @@ func (r *runeReader) ReadRune() (rune, int, error) {
 	c, size := utf8.DecodeRune(r.rest)
 	r.rest = r.rest[size:]
 	return c, size, nil
+}
+
+// LineAt returns the line that begins at text[start], without its line end, and
+// where the next one begins.
+func LineAt(text []byte, start int) (line []byte, next int) {
+	end := len(text)
+	next = end
+	if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
+		end = start + i
+		next = end + 1
+	}
+	return bytes.TrimSuffix(text[start:end], []byte{'\r'}), next
 }

@@ -1,4 +1,4 @@
-package tool
+package strictjson
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// checkKeys checks the keys of all objects in a JSON value that is to be decoded
-// into a t. t is nil where any keys will do.
+// checkKeys checks the keys of all objects in a JSON value that will be decoded
+// into a t. A nil t allows any key.
 func checkKeys(raw []byte, t reflect.Type) error {
 	w := keyWalk{raw: raw}
 	return w.value(t)

@@ -1,12 +1,11 @@
-package tool_test
+package strictjson_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/internal/strictjson"
 )
 
 type commonArgs struct {
@@ -29,7 +28,7 @@ type stepArgs struct {
 	Name string `json:"name"`
 }
 
-func TestDecodeArgs(t *testing.T) {
+func TestDecode(t *testing.T) {
 	for _, c := range []struct{ args, want string }{ // want: a part of the error, "": none
 		{`{}`, ""},
 		{` {"command":"ls","Plain":2,"why":"x"} ` + "\n", ""},
@@ -67,55 +66,59 @@ func TestDecodeArgs(t *testing.T) {
 		{`{"any":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`, "exceeded max depth"},
 	} {
 		var got sampleArgs
-		err := tool.DecodeArgs(json.RawMessage(c.args), &got)
+		err := strictjson.Decode(json.RawMessage(c.args), &got)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("DecodeArgs(%.100s): %v, want %q", c.args, err, c.want)
+			t.Errorf("Decode(%.100s): %v, want %q", c.args, err, c.want)
 		}
 	}
 	var got sampleArgs
-	if err := tool.DecodeArgs(json.RawMessage(`{"command":"ls","steps":[{"name":"a"}],"why":"x"}`), &got); err != nil || got.Command != "ls" || got.Why != "x" || len(got.Steps) != 1 || got.Steps[0].Name != "a" {
-		t.Errorf("DecodeArgs: %+v (%v)", got, err)
+	if err := strictjson.Decode(json.RawMessage(`{"command":"ls","steps":[{"name":"a"}],"why":"x"}`), &got); err != nil || got.Command != "ls" || got.Why != "x" || len(got.Steps) != 1 || got.Steps[0].Name != "a" {
+		t.Errorf("Decode: %+v (%v)", got, err)
 	}
 	for _, into := range []any{nil, sampleArgs{}, new(int), map[string]any{}} {
-		if err := tool.DecodeArgs(json.RawMessage(`{}`), into); err == nil {
-			t.Errorf("DecodeArgs into %T: no error", into)
+		if err := strictjson.Decode(json.RawMessage(`{}`), into); err == nil {
+			t.Errorf("Decode into %T: no error", into)
 		}
 	}
 }
 
-// What is judged and what runs are refused alike.
-func TestArgumentsWithTwoMeanings(t *testing.T) {
-	p := newPlace(t, nil, nil)
-	for _, raw := range []string{`{"command":"make test","COMMAND":"touch x"}`, `{"command":"make test","command":"touch x"}`} {
-		_, judged := p.tools["shell_exec"].Values(json.RawMessage(raw))
-		_, ran := p.tools["shell_exec"].Run(t.Context(), &tool.Call{Args: json.RawMessage(raw)})
-		for _, err := range []error{judged, ran} {
-			if !strings.HasPrefix(fmt.Sprint(err), "arguments: ") { // whoever calls it names the tool
-				t.Errorf("shell_exec with %s: %v, want it refused", raw, err)
-			}
-		}
-	}
-	p.wantTree()
-}
-
-func FuzzDecodeArgs(f *testing.F) {
+func FuzzDecode(f *testing.F) {
 	f.Add(`{"command":"ls","steps":[{"name":"a"}]}`)
 	f.Add(`{"command":"a","Command":"b"}`)
 	f.Fuzz(func(t *testing.T, raw string) {
 		var got sampleArgs
-		if tool.DecodeArgs(json.RawMessage(raw), &got) != nil {
+		if strictjson.Decode(json.RawMessage(raw), &got) != nil {
 			return
 		}
 		var all map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(raw), &all); err != nil {
-			t.Fatalf("DecodeArgs took %q: %v", raw, err)
+			t.Fatalf("Decode took %q: %v", raw, err)
 		}
 		var command string
 		if err := json.Unmarshal(append(all["command"], ' '), &command); len(all["command"]) > 0 && (err != nil || command != got.Command) {
-			t.Errorf("DecodeArgs(%q): command %q, want %q (%v)", raw, got.Command, command, err)
+			t.Errorf("Decode(%q): command %q, want %q (%v)", raw, got.Command, command, err)
 		}
 		if len(all["command"]) == 0 && got.Command != "" {
-			t.Errorf("DecodeArgs(%q): command %q from no such key", raw, got.Command)
+			t.Errorf("Decode(%q): command %q from no such key", raw, got.Command)
 		}
 	})
+}
+
+func TestCheck(t *testing.T) {
+	for text, want := range map[string]string{ // a part of the error; empty means none
+		`{"a":1,"b":[{"a":1},{"a":2}]}`: "",
+		` "text" `:                      "",
+		`null`:                          "",
+		``:                              "unexpected end",
+		`{"a":1} x`:                     "invalid character",
+		`{"a":1}{"a":1}`:                "invalid character",
+		`{"a":1,"a":1}`:                 `key "a" is given twice`,
+		`[{"x":{"b":1,"\u0062":2}}]`:    `key "b" is given twice`,
+		strings.Repeat("[", 20_000):     "depth",
+	} {
+		err := strictjson.Check([]byte(text))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("Check(%.60s) = %v, want %q in it", text, err, want)
+		}
+	}
 }

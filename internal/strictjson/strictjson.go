@@ -1,4 +1,6 @@
-package tool
+// Package strictjson decodes JSON that has one meaning only: no key twice, no key
+// in other letters, nothing after the value.
+package strictjson
 
 import (
 	"bytes"
@@ -11,20 +13,19 @@ import (
 	"strings"
 )
 
-// DecodeArgs decodes the arguments of a call into the struct that into points
-// to, and takes one meaning from them only: what people are shown of a call,
-// and what the gate judges, is what runs. [json.Unmarshal] would take "COMMAND"
-// for "command", and the last of two that are both there.
+// Decode decodes a JSON object into the struct that into points to. What a reader of
+// the JSON sees is what the struct holds: [json.Unmarshal] would take "COMMAND"
+// for "command", and the last of two equal keys.
 //
-// raw must be one JSON object with nothing behind it. Its keys are those of the
-// struct, spelt exactly as in its json tags, each at most once; the same holds
-// for objects within, in which a map takes any key. An error names the key at
-// fault, and into may then hold some of the arguments. Required arguments,
-// ranges and the like are for the JSON Schema of the tool to check.
-func DecodeArgs(raw json.RawMessage, into any) error {
+// raw must be one JSON object and nothing else. Its keys are those of the struct,
+// spelled exactly as in its json tags, each at most once. The same holds for
+// objects within it; in a map any key is allowed. An error names the wrong key, and
+// into may then hold some of the values. Required values, ranges and the like are for a JSON
+// Schema to check.
+func Decode(raw json.RawMessage, into any) error {
 	t := reflect.TypeOf(into)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("arguments are decoded into a pointer to a struct, not %T", into)
+		return fmt.Errorf("JSON is decoded into a pointer to a struct, not %T", into)
 	}
 	if err := checkJSON(raw); err != nil {
 		return err
@@ -38,26 +39,25 @@ func DecodeArgs(raw json.RawMessage, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// CheckJSON reports why raw is not one JSON value with one meaning: it is not
+// Check reports why raw is not one JSON value with one meaning: it is not
 // JSON, something follows the value, or an object in it has a key twice.
-func CheckJSON(raw []byte) error {
+func Check(raw []byte) error {
 	if err := checkJSON(raw); err != nil {
 		return err
 	}
 	return checkKeys(raw, nil)
 }
 
-// checkJSON refuses what is not one JSON value, what is behind it, and nesting
-// without end.
+// checkJSON refuses anything but one JSON value, and endless nesting.
 func checkJSON(raw []byte) error {
 	if json.Valid(raw) {
 		return nil
 	}
-	var whole json.RawMessage
-	return json.Unmarshal(raw, &whole)
+	var value json.RawMessage
+	return json.Unmarshal(raw, &value)
 }
 
-// maxShownKey bounds what is shown of a key that is not known, in bytes.
+// maxShownKey bounds the part of an unknown key that an error quotes, in bytes.
 const maxShownKey = 64
 
 func unknownKey(key string, fields map[string]field) error {

@@ -1,4 +1,4 @@
-package tool
+package rootfs
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openReal opens real for reading, beneath the workspace and without following
+// Open opens real, a file or a folder, for reading, beneath the workspace and without following
 // a symbolic link, in one step.
-func (ws *Workspace) openReal(real string) (*os.File, error) {
-	conn, err := ws.dirFile.SyscallConn()
+func (f *Folder) Open(real string) (*os.File, error) {
+	conn, err := f.opened.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
@@ -34,9 +34,9 @@ func (ws *Workspace) openReal(real string) (*os.File, error) {
 	case openErr == nil:
 		return os.NewFile(uintptr(fd), real), nil
 	case errors.Is(openErr, unix.ENOSYS), errors.Is(openErr, unix.EPERM), errors.Is(openErr, unix.EINVAL): // before Linux 5.6, or forbidden
-		return ws.openSlowly(real)
+		return f.openSlowly(real)
 	case errors.Is(openErr, unix.ELOOP):
-		return nil, errMoved
+		return nil, ErrMoved
 	}
 	return nil, openErr
 }
