@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/tool"
 )
 

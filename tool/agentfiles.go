@@ -8,18 +8,6 @@ import (
 	"github.com/agentworker/worker/permission"
 )
 
-// AgentFiles are the files that say what agents may do. A person is asked
-// before an agent writes one, whatever the rules allow.
-type AgentFiles struct {
-	// Folders hold them. Absolute, or relative to the workspace.
-	Folders []string
-
-	// Change says what a change of a file does to the rights of agents, in a
-	// sentence for the person who is asked. before is nil where there is no file.
-	// nil means it is not said.
-	Change func(file string, before, after []byte) string
-}
-
 // isAgentFile reports whether a path, relative to the workspace or absolute, is
 // in a folder of agent files, or is one.
 func (ws *Workspace) isAgentFile(name string) bool {

@@ -70,7 +70,7 @@ func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Resu
 	if err != nil {
 		return Result{}, err
 	}
-	if err := ws.writers.check(call, real); err != nil {
+	if err := ws.changes.Check(call.SessionID, call.Began, real); err != nil {
 		return Result{}, err
 	}
 	before, err := ws.readText(call, real)
@@ -84,7 +84,7 @@ func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Resu
 	if _, err := ws.files.Replace(ctx, real, after); err != nil {
 		return Result{}, err
 	}
-	ws.writers.wrote(call, real)
+	ws.changes.Wrote(call.SessionID, call.Agent, real)
 	return Result{
 		Text:   fmt.Sprintf("replaced %s in %s, at %s", termtext.Plural(n, "occurrence"), rootfs.Show(rel), showLines(lines, n)),
 		Meta:   map[string]any{"path": rel, "replaced": n},

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -120,24 +119,6 @@ func (ws *Workspace) grep(ctx context.Context, call *Call, a grepArgs) (Result, 
 	result := out.result()
 	result.Meta = map[string]any{"matches": total}
 	return result, nil
-}
-
-// Why a file was not searched.
-var (
-	errBinary     = errors.New("binary")
-	errTooLarge   = errors.New("over the size limit")
-	errUnreadable = errors.New("cannot be read")
-	errHidden     = errors.New("the session may not see it") // by another of its names
-)
-
-// found is what a search of one file has found, or why there was none: one of
-// the errors above.
-type found struct {
-	path  string
-	lines []grepLine
-	err   error
-
-	leftOut int // by the walk, before this file
 }
 
 // all searches the files of w with several workers, and yields what they find

@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -45,6 +46,24 @@ func (l grepLine) show(path string) string {
 	default:
 		return fmt.Sprintf("%s-%d- %s", path, l.number, l.text)
 	}
+}
+
+// Why a file was not searched.
+var (
+	errBinary     = errors.New("binary")
+	errTooLarge   = errors.New("over the size limit")
+	errUnreadable = errors.New("cannot be read")
+	errHidden     = errors.New("the session may not see it") // by another of its names
+)
+
+// found is what a search of one file has found, or why there was none: one of
+// the errors above.
+type found struct {
+	path  string
+	lines []grepLine
+	err   error
+
+	leftOut int // by the walk, before this file
 }
 
 // buffers hold the content of files, one for each worker.

@@ -55,7 +55,7 @@ func (ws *Workspace) list(ctx context.Context, call *Call, a listDirArgs) (Resul
 		name := path.Join(w.base, e.Name())
 		switch {
 		case e.Name() == gitDir:
-		case rules.ignored(name, e.IsDir()):
+		case rules.Ignored(name, e.IsDir()):
 			ignored++
 		case !w.visible(name):
 		case out.full || !out.line(ws.listLine(name, e)):

@@ -87,3 +87,6 @@ const binaryHead = 8 << 10
 func isBinary(head []byte) bool {
 	return bytes.IndexByte(head[:min(len(head), binaryHead)], 0) >= 0
 }
+
+// utf8BOM may begin a text file; it is not part of the text.
+var utf8BOM = []byte("\uFEFF")

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
@@ -49,12 +48,12 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 	if err != nil {
 		return Result{}, err
 	}
-	then := ws.writers.now()
+	then := ws.changes.Now()
 	f, info, err := ws.openJudged(call, "read_file", real)
 	if err != nil {
 		return Result{}, err
 	}
-	ws.writers.sees(call, real, then)
+	ws.changes.Read(call.SessionID, real, then)
 	defer f.Close()
 	r := &lineReader{r: bufio.NewReaderSize(f, int(min(max(info.Size()+1, binaryHead), 64<<10)))}
 	head, err := r.r.Peek(binaryHead)
@@ -69,61 +68,77 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 		_, _ = r.r.Discard(len(utf8BOM)) // cannot fail: they have been peeked
 	}
 
-	first := max(a.Offset, 1)
 	out := ws.newOutput()
-	shown, long, crlf, more := 0, 0, false, false
-	for {
-		line, total, err := r.next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return Result{}, rootfs.PathError(rel, err)
-		}
-		if r.number < first {
-			continue
-		}
-		if more = more || a.Limit > 0 && shown == a.Limit || out.full; more {
-			if info.Size() > ws.opts.MaxFileBytes {
-				break // not worth counting what is left
-			}
-			continue
-		}
-		text, hadCR := bytes.CutSuffix(line, []byte{'\r'})
-		crlf = crlf || hadCR
-		cut := ""
-		if total > len(line) {
-			cut = fmt.Sprintf("… (%d more bytes)", total-len(line))
-		}
-		if more = !out.line(fmt.Sprintf("%6d→%s%s", r.number, text, cut)); more {
-			continue
-		}
-		if shown++; cut != "" {
-			long++
-		}
+	p := page{first: max(a.Offset, 1), limit: a.Limit, counts: info.Size() <= ws.opts.MaxFileBytes}
+	if err := p.read(ctx, r, out); err != nil {
+		return Result{}, rootfs.PathError(rel, err)
 	}
-	switch {
+	switch last := p.first + p.shown - 1; {
 	case r.number == 0:
 		out.note("the file is empty")
-	case first > r.number:
-		return Result{}, fmt.Errorf("offset %d is beyond the end: %s has %s", first, rootfs.Show(rel), termtext.Plural(r.number, "line"))
-	case more && info.Size() > ws.opts.MaxFileBytes:
-		out.note("lines %d to %d of a file of %s; go on with offset=%d, or search it with grep", first, first+shown-1, showSize(info.Size()), first+shown)
-	case more:
-		out.note("lines %d to %d of %d; go on with offset=%d", first, first+shown-1, r.number, first+shown)
+	case p.first > r.number:
+		return Result{}, fmt.Errorf("offset %d is beyond the end: %s has %s", p.first, rootfs.Show(rel), termtext.Plural(r.number, "line"))
+	case p.more && !p.counts:
+		out.note("lines %d to %d of a file of %s; go on with offset=%d, or search it with grep", p.first, last, showSize(info.Size()), last+1)
+	case p.more:
+		out.note("lines %d to %d of %d; go on with offset=%d", p.first, last, r.number, last+1)
 	}
-	if long > 0 {
-		out.note("%s cut after %d bytes; grep shows what is around a match", termtext.Plural(long, "long line"), maxLineBytes)
+	if p.long > 0 {
+		out.note("%s cut after %d bytes; grep shows what is around a match", termtext.Plural(p.long, "long line"), maxLineBytes)
 	}
-	if crlf {
+	if p.crlf {
 		out.note("the lines end in CRLF; edit_file keeps that")
 	}
 	if bom {
 		out.note("the file begins with a UTF-8 byte order mark, which edit_file keeps")
 	}
 	result := out.result()
-	result.Truncated = result.Truncated || long > 0
+	result.Truncated = result.Truncated || p.long > 0
 	return result, nil
+}
+
+// page is the part of a file that one call shows.
+type page struct {
+	first, limit int  // lines; a limit of 0 means as many as fit
+	counts       bool // lines are counted to the end of the file
+
+	shown, long int  // lines, and the long ones that were cut
+	crlf        bool // a line ends in CRLF
+	more        bool // lines follow
+}
+
+// read writes the lines of the page to out.
+func (p *page) read(ctx context.Context, r *lineReader, out *output) error {
+	for {
+		line, total, err := r.next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r.number < p.first {
+			continue
+		}
+		if p.more = p.more || p.limit > 0 && p.shown == p.limit || out.full; p.more {
+			if !p.counts {
+				return nil
+			}
+			continue
+		}
+		text, hadCR := bytes.CutSuffix(line, []byte{'\r'})
+		p.crlf = p.crlf || hadCR
+		cut := ""
+		if total > len(line) {
+			cut = fmt.Sprintf("… (%d more bytes)", total-len(line))
+		}
+		if p.more = !out.line(fmt.Sprintf("%6d→%s%s", r.number, text, cut)); p.more {
+			continue
+		}
+		if p.shown++; cut != "" {
+			p.long++
+		}
+	}
 }
 
 // lineReader reads the lines of a file of any size, in constant memory.
@@ -162,22 +177,4 @@ func (l *lineReader) next(ctx context.Context) (line []byte, total int, err erro
 		return l.buf, total, nil
 	}
 	return termtext.Head(l.buf, maxLineBytes), total, nil
-}
-
-var utf8BOM = []byte("\uFEFF")
-
-// locateFile is locate for tools that need a path to a file.
-func (ws *Workspace) locateFile(p string) (rel, real string, err error) {
-	if p == "" || strings.HasSuffix(p, "/") {
-		return "", "", fmt.Errorf("path %q names no file", p)
-	}
-	return ws.files.Locate(p)
-}
-
-// filePathValues is pathValues for tools that need a path to a file.
-func (ws *Workspace) filePathValues(tool, p string) ([]permission.Value, error) {
-	if p == "" {
-		return nil, fmt.Errorf("path is empty: give one relative to the workspace")
-	}
-	return ws.pathValues(tool, p)
 }

@@ -35,7 +35,7 @@ var _ Sandboxed = (*shellTool)(nil)
 
 // Held implements [Sandboxed].
 func (t *shellTool) Held(sessionID string, rules *permission.Layers) (held bool, why string) {
-	b, err := t.ws.box(sessionID)
+	b, err := t.ws.boxes.of(sessionID, &t.ws.opts.Sandbox)
 	if err != nil {
 		return false, err.Error()
 	}
@@ -48,8 +48,8 @@ func (t *shellTool) Held(sessionID string, rules *permission.Layers) (held bool,
 
 // EndSession implements [Sandboxed].
 func (t *shellTool) EndSession(sessionID string) error {
-	t.ws.writers.forget(sessionID)
-	return t.ws.closeBox(sessionID)
+	t.ws.changes.Forget(sessionID)
+	return t.ws.boxes.end(sessionID)
 }
 
 func shellExec(ws *Workspace, dir string) Tool {
@@ -103,7 +103,7 @@ func (ws *Workspace) shell(ctx context.Context, call *Call, a shellExecArgs, dir
 	}
 	ctx, waits := allowance.New(ctx, limit, errTimeLimit)
 	defer waits.End()
-	b, err := ws.box(call.SessionID)
+	b, err := ws.boxes.of(call.SessionID, &ws.opts.Sandbox)
 	if err != nil {
 		return Result{}, err
 	}

@@ -2,15 +2,21 @@ package tool
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"iter"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/tool/internal/fileglob"
+	"github.com/agentworker/worker/tool/internal/ignore"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
+
+// gitDir is skipped wherever it is.
+const gitDir = ".git"
 
 // walker goes through the files below a folder, in path order: the entries of
 // a folder by name, each folder's content in its place. It skips .git and what
@@ -61,7 +67,7 @@ func (w *walker) files(ctx context.Context) iter.Seq[string] {
 }
 
 // folder yields the files below dir. It returns false to end the walk.
-func (w *walker) folder(ctx context.Context, dir string, rules ignoreRules, yield func(string) bool) bool {
+func (w *walker) folder(ctx context.Context, dir string, rules ignore.Rules, yield func(string) bool) bool {
 	entries, err := w.ws.files.ReadDir(ctx, dir)
 	if ctx.Err() != nil {
 		return false
@@ -77,7 +83,7 @@ func (w *walker) folder(ctx context.Context, dir string, rules ignoreRules, yiel
 		name := path.Join(dir, e.Name())
 		isDir := e.IsDir()
 		switch {
-		case e.Name() == gitDir || rules.ignored(name, isDir):
+		case e.Name() == gitDir || rules.Ignored(name, isDir):
 		case isDir:
 			if w.glob != nil && !w.glob.MayMatchBelow(w.below(name)) {
 				continue
@@ -131,10 +137,74 @@ func (w *walker) notes(ctx context.Context, out *output) {
 		out.note("%s could not be read", termtext.Plural(w.unreadable, "folder"))
 	}
 	if w.unreadRules {
-		out.note(".gitignore was not read to its end: at most %d rules hold in a folder, of at most %d bytes each", maxIgnoreRules, maxIgnoreLine)
+		out.note(".gitignore was not read to its end: at most %d rules hold in a folder, of at most %d bytes each", ignore.MaxRules, ignore.MaxLine)
 	}
 	if ctx.Err() != nil {
 		out.full = true
 		out.note("stopped early: %v; the results are not complete: give a narrower path", context.Cause(ctx))
 	}
+}
+
+// rulesFor returns the rules that hold in the folder dir. If dir is itself
+// ignored, those of the folders above it do not count: who asks for an ignored
+// folder by name wants to see what is in it.
+func (w *walker) rulesFor(ctx context.Context, dir string) ignore.Rules {
+	rules := w.readIgnoreFile(ctx, nil, gitDir+"/info/exclude", 0)
+	rules = w.readIgnoreFile(ctx, rules, ".gitignore", 0)
+	if dir == "." {
+		return rules
+	}
+	at := ""
+	for i, name := range strings.Split(dir, "/") {
+		at = path.Join(at, name)
+		if rules.Ignored(at, true) || name == gitDir {
+			rules = nil
+		}
+		rules = w.readIgnoreFile(ctx, rules, at+"/.gitignore", i+1)
+	}
+	return rules
+}
+
+// rulesIn returns the rules that hold in the folder dir, given those that hold
+// in the one above it.
+func (w *walker) rulesIn(ctx context.Context, dir string, above ignore.Rules) ignore.Rules {
+	return w.readIgnoreFile(ctx, above, dir+"/.gitignore", strings.Count(dir, "/")+1)
+}
+
+// readIgnoreFile returns rules and those of a file, if there is one to read. It
+// stops when ctx ends, and notes in w.unreadRules what is beyond the bounds.
+func (w *walker) readIgnoreFile(ctx context.Context, rules ignore.Rules, name string, depth int) ignore.Rules {
+	if ctx.Err() != nil {
+		return rules
+	}
+	f, info, err := w.ws.files.OpenFile(name)
+	if err != nil {
+		return rules
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, ignore.MaxBytes))
+	if err != nil {
+		return rules
+	}
+	w.unreadRules = w.unreadRules || info.Size() > ignore.MaxBytes
+	rules = slices.Clip(rules) // siblings share what is above them
+	for line := range strings.Lines(strings.TrimPrefix(string(text), string(utf8BOM))) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) == "" || line[0] == '#' {
+			continue
+		}
+		if len(line) > ignore.MaxLine {
+			w.unreadRules = true
+			continue
+		}
+		if len(rules) >= ignore.MaxRules {
+			w.unreadRules = true
+			break
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		rules = append(rules, ignore.ParseLine(line, depth))
+	}
+	return rules
 }

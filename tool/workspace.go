@@ -5,81 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
-	"time"
 
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
+	"github.com/agentworker/worker/tool/internal/changes"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
-
-// Options configures a Workspace. The zero value is ready to use.
-type Options struct {
-	// Shell runs the commands of shell_exec, as Shell -c -- command. Empty means
-	// bash where it is in PATH, else sh.
-	Shell string
-
-	// Env is the environment of shell_exec. nil means that of this process. Removed
-	// either way are the worker's own settings, keys, passwords and the sockets
-	// of agents: see [sandbox.Environ].
-	Env []string
-
-	// KeepEnv names variables of Env that commands get all the same, such as
-	// GITHUB_TOKEN. The case of the names counts.
-	KeepEnv []string
-
-	// Home is the folder that ~ stands for. Empty means that of the user.
-	Home string
-
-	MaxOutputBytes int   // of one result; 0 means 50 KiB
-	MaxOutputLines int   // of read_file, list_dir, glob and grep; 0 means 2,000
-	MaxMatches     int   // of grep; 0 means 250
-	MaxFileBytes   int64 // files beyond are skipped by grep, refused and not made by edit_file and write_file; 0 means 10 MiB
-
-	ShellTimeout time.Duration // of a command that asks for none; 0 means 2 minutes
-	KillGrace    time.Duration // between SIGTERM and SIGKILL; 0 means 2 seconds
-
-	Sandbox    SandboxOptions
-	AgentFiles AgentFiles
-}
-
-func (o Options) withDefaults() Options {
-	if o.Shell == "" {
-		o.Shell = findShell()
-	}
-	if o.Env == nil {
-		o.Env = os.Environ()
-	}
-	if o.Home == "" {
-		o.Home, _ = os.UserHomeDir() // none: ~ is then a name like any other
-	}
-	setDefault(&o.MaxOutputBytes, 50<<10)
-	setDefault(&o.MaxOutputLines, 2000)
-	setDefault(&o.MaxMatches, 250)
-	setDefault(&o.MaxFileBytes, 10<<20)
-	setDefault(&o.ShellTimeout, 2*time.Minute)
-	setDefault(&o.KillGrace, 2*time.Second)
-	return o
-}
-
-func setDefault[T int | int64 | time.Duration](v *T, def T) {
-	if *v <= 0 {
-		*v = def
-	}
-}
-
-// findShell returns the path of bash, else of sh, else "".
-func findShell() string {
-	for _, name := range []string{"bash", "sh"} {
-		if p, err := exec.LookPath(name); err == nil {
-			return p
-		}
-	}
-	return ""
-}
 
 // Workspace is the folder that the built-in tools work in. It is safe for concurrent
 // use.
@@ -95,7 +30,7 @@ type Workspace struct {
 	// writing is held from reading a file to replacing it, so that of two
 	// edits at once neither is lost.
 	writing sync.Mutex
-	writers writers
+	changes changes.Tracker
 }
 
 // OpenWorkspace opens the folder root for the built-in tools. Close it once no
@@ -172,7 +107,7 @@ func (ws *Workspace) Root() string { return ws.files.Dir() }
 // Close releases the folder, and ends what calls have left running. Calls that
 // come later fail.
 func (ws *Workspace) Close() error {
-	return errors.Join(ws.closeBoxes(), ws.files.Close())
+	return errors.Join(ws.boxes.close(), ws.files.Close())
 }
 
 // pathValues is what a tool that works on p wants. An empty p is ".".
@@ -188,4 +123,20 @@ func (ws *Workspace) pathValues(tool, p string) ([]permission.Value, error) {
 		rel = "./" + rel // a name that begins so, and not the home folder
 	}
 	return ws.rules.PathValues(tool, rel)
+}
+
+// locateFile is locate for tools that need a path to a file.
+func (ws *Workspace) locateFile(p string) (rel, real string, err error) {
+	if p == "" || strings.HasSuffix(p, "/") {
+		return "", "", fmt.Errorf("path %q names no file", p)
+	}
+	return ws.files.Locate(p)
+}
+
+// filePathValues is pathValues for tools that need a path to a file.
+func (ws *Workspace) filePathValues(tool, p string) ([]permission.Value, error) {
+	if p == "" {
+		return nil, fmt.Errorf("path is empty: give one relative to the workspace")
+	}
+	return ws.pathValues(tool, p)
 }

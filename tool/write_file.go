@@ -46,7 +46,7 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 	if err := call.judged("write_file", real); err != nil {
 		return Result{}, err
 	}
-	if err := ws.writers.check(call, real); err != nil {
+	if err := ws.changes.Check(call.SessionID, call.Began, real); err != nil {
 		return Result{}, err
 	}
 	before := ws.files.Hash(real)
@@ -54,7 +54,7 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 	if err != nil {
 		return Result{}, err
 	}
-	ws.writers.wrote(call, real)
+	ws.changes.Wrote(call.SessionID, call.Agent, real)
 	lines := strings.Count(a.Content, "\n")
 	if a.Content != "" && !strings.HasSuffix(a.Content, "\n") {
 		lines++

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/store"

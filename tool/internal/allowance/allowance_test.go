@@ -19,13 +19,13 @@ func TestHold(t *testing.T) {
 		began := time.Now()
 		ctx, a := allowance.New(t.Context(), 10*time.Second, errOver)
 		defer a.End()
-		time.Sleep(4 * time.Second)
+		<-time.After(4 * time.Second)
 		first := a.Hold()
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		second := a.Hold()
 		first()
 		first() // a second time does nothing
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		if ctx.Err() != nil {
 			t.Fatalf("ended while it stood still: %v", context.Cause(ctx))
 		}

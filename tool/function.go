@@ -1,0 +1,104 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/agentworker/worker/internal/strictjson"
+	"github.com/agentworker/worker/permission"
+)
+
+// function is a tool whose arguments are an A. Its schema is made from A. Prepare
+// decodes the arguments once, so what the gate decides about is what runs. Errors don't
+// name the tool: its caller does.
+type function[A any] struct {
+	spec   Spec
+	values func(args A) ([]permission.Value, error)
+	run    func(ctx context.Context, call *Call, args A) (Result, error)
+}
+
+var _ Preparer = (*function[struct{}])(nil)
+
+// Spec implements [Tool].
+func (f *function[A]) Spec() Spec { return f.spec }
+
+// Values implements [Tool].
+func (f *function[A]) Values(raw json.RawMessage) ([]permission.Value, error) {
+	call, err := f.Prepare(raw)
+	if err != nil {
+		return nil, err
+	}
+	return call.Values()
+}
+
+// Run implements [Tool].
+func (f *function[A]) Run(ctx context.Context, call *Call) (Result, error) {
+	prepared, err := f.Prepare(call.Args)
+	if err != nil {
+		return Result{}, err
+	}
+	return prepared.Run(ctx, call)
+}
+
+// Prepare implements [Preparer].
+func (f *function[A]) Prepare(raw json.RawMessage) (Prepared, error) {
+	c := &functionCall[A]{f: f}
+	if err := strictjson.Decode(raw, &c.args); err != nil {
+		return nil, fmt.Errorf("arguments: %w", err)
+	}
+	return c, nil
+}
+
+// functionCall is a call of a function.
+type functionCall[A any] struct {
+	f    *function[A]
+	args A
+}
+
+// Values implements [Prepared].
+func (c *functionCall[A]) Values() ([]permission.Value, error) {
+	values, err := c.f.values(c.args)
+	if err == nil && len(values) == 0 {
+		err = errors.New("nothing that permissions could judge")
+	}
+	return values, err
+}
+
+// Run implements [Prepared].
+func (c *functionCall[A]) Run(ctx context.Context, call *Call) (Result, error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, fmt.Errorf("not begun: %w", context.Cause(ctx))
+	}
+	result, err := c.f.run(ctx, call, c.args)
+	if err != nil {
+		return Result{}, err
+	}
+	result.Text = strings.ToValidUTF8(result.Text, "\uFFFD")
+	return result, nil
+}
+
+// schemaFor returns the JSON Schema of the argument struct A: an object with no
+// other properties, in which what may be left out may also be null. It panics
+// if A has a field that JSON Schema cannot describe.
+func schemaFor[A any]() json.RawMessage {
+	s, err := jsonschema.For[A](nil)
+	if err != nil {
+		panic(err)
+	}
+	for name, p := range s.Properties {
+		if !slices.Contains(s.Required, name) {
+			p.Types, p.Type = []string{p.Type, "null"}, ""
+		}
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}

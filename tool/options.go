@@ -1,0 +1,121 @@
+package tool
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/agentworker/worker/sandbox"
+)
+
+// Options configures a Workspace. The zero value is ready to use.
+type Options struct {
+	// Shell runs the commands of shell_exec, as Shell -c -- command. Empty means
+	// bash where it is in PATH, else sh.
+	Shell string
+
+	// Env is the environment of shell_exec. nil means that of this process. Removed
+	// either way are the worker's own settings, keys, passwords and the sockets
+	// of agents: see [sandbox.Environ].
+	Env []string
+
+	// KeepEnv names variables of Env that commands get all the same, such as
+	// GITHUB_TOKEN. The case of the names counts.
+	KeepEnv []string
+
+	// Home is the folder that ~ stands for. Empty means that of the user.
+	Home string
+
+	MaxOutputBytes int   // of one result; 0 means 50 KiB
+	MaxOutputLines int   // of read_file, list_dir, glob and grep; 0 means 2,000
+	MaxMatches     int   // of grep; 0 means 250
+	MaxFileBytes   int64 // files beyond are skipped by grep, refused and not made by edit_file and write_file; 0 means 10 MiB
+
+	ShellTimeout time.Duration // of a command that asks for none; 0 means 2 minutes
+	KillGrace    time.Duration // between SIGTERM and SIGKILL; 0 means 2 seconds
+
+	Sandbox    SandboxOptions
+	AgentFiles AgentFiles
+}
+
+func (o Options) withDefaults() Options {
+	if o.Shell == "" {
+		o.Shell = findShell()
+	}
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	if o.Home == "" {
+		o.Home, _ = os.UserHomeDir() // none: ~ is then a name like any other
+	}
+	setDefault(&o.MaxOutputBytes, 50<<10)
+	setDefault(&o.MaxOutputLines, 2000)
+	setDefault(&o.MaxMatches, 250)
+	setDefault(&o.MaxFileBytes, 10<<20)
+	setDefault(&o.ShellTimeout, 2*time.Minute)
+	setDefault(&o.KillGrace, 2*time.Second)
+	return o
+}
+
+func setDefault[T int | int64 | time.Duration](v *T, def T) {
+	if *v <= 0 {
+		*v = def
+	}
+}
+
+// findShell returns the path of bash, else of sh, else "".
+func findShell() string {
+	for _, name := range []string{"bash", "sh"} {
+		if p, err := exec.LookPath(name); err == nil {
+			return p
+		}
+	}
+	return ""
+}
+
+// SandboxOptions configure the sandbox of programs, whatever the rules are.
+type SandboxOptions struct {
+	Mode sandbox.Mode // "": [sandbox.Auto]
+
+	// Dir is the folder for what sandboxes keep while they run. "": the
+	// system's folder for temporary files.
+	Dir string
+
+	// Folders are shown beside the workspace, besides those of
+	// [sandbox.DefaultFolders] and PATH.
+	Folders []sandbox.Folder
+
+	Protected []string // never writable: folders of agent files. Absolute, or relative to the workspace
+	Hidden    []string // never there: state, settings and keys
+
+	Support *sandbox.Support // nil means what the system offers
+}
+
+// checkSandbox reports a sandbox that is required, and that this system has not.
+func checkSandbox(o *SandboxOptions) error {
+	if o.Mode != sandbox.Required {
+		return nil
+	}
+	s := o.Support
+	if s == nil {
+		found := sandbox.Detect()
+		s = &found
+	}
+	if b, why := s.Backend(); b == "" {
+		return fmt.Errorf("a sandbox is required (--sandbox=required), and there is none: %s", why)
+	}
+	return nil
+}
+
+// AgentFiles are the files that say what agents may do. A person is asked
+// before an agent writes one, whatever the rules allow.
+type AgentFiles struct {
+	// Folders hold them. Absolute, or relative to the workspace.
+	Folders []string
+
+	// Change says what a change of a file does to the rights of agents, in a
+	// sentence for the person who is asked. before is nil where there is no file.
+	// nil means it is not said.
+	Change func(file string, before, after []byte) string
+}
