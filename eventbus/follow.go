@@ -124,7 +124,7 @@ func (b *Bus) last(ctx context.Context, path event.Path, eventType string) (d De
 	}
 	found := &stored{Seq: m.Sequence, Time: m.Time, Data: m.Data}
 	raw, err := event.Strip(found.Data, inner)
-	if err == nil && ofTurns[eventType] && event.TypeOf(raw) != eventType {
+	if err == nil && event.OfTurns(eventType) && event.TypeOf(raw) != eventType {
 		if eventType == (event.SessionEnd{}).Type() { // nothing is behind it
 			return d, nil
 		}

@@ -85,7 +85,7 @@ func (p *Publisher) Append(ctx context.Context, kind string, data json.RawMessag
 }
 
 func (p *Publisher) subjectOf(ev event.Event) string {
-	if ofTurns[ev.Type()] {
+	if event.OfTurns(ev.Type()) {
 		return p.turnSubject
 	}
 	return p.subject + "." + ev.Type()

@@ -16,24 +16,9 @@ const (
 	entryToken = "entry" // of a log's entries that are no events
 )
 
-// ofTurns are the types of events that share a subject. All others are looked for by
-// their type, or rare. A session's start is the first event on it, and its end the last one.
-var ofTurns = map[string]bool{
-	event.SessionStart{}.Type():   true,
-	event.ContentDelta{}.Type():   true,
-	event.ReasoningDelta{}.Type(): true,
-	event.ToolCallStart{}.Type():  true,
-	event.ToolCallEnd{}.Type():    true,
-	event.Usage{}.Type():          true,
-	event.TurnComplete{}.Type():   true,
-	event.StatusChange{}.Type():   true,
-	event.SessionResumed{}.Type(): true,
-	event.SessionEnd{}.Type():     true,
-}
-
-// subjectOf returns the subject of a session's own events of a type. [ofTurns] share one.
+// subjectOf returns the subject of a session's own events of a type. Those of [event.OfTurns] share one.
 func subjectOf(session, eventType string) string {
-	if ofTurns[eventType] {
+	if event.OfTurns(eventType) {
 		return session + "." + turnToken
 	}
 	return session + "." + eventType

@@ -12,6 +12,10 @@ import (
 type Event interface {
 	// Type is the event's name on the wire, for example "content_delta".
 	Type() string
+
+	// Masked returns the event without what looks like a credential, as it is stored and
+	// shown. It returns false if there is none.
+	Masked() (Event, bool)
 }
 
 // Unknown is an event of a type that this version does not know.
@@ -48,11 +52,11 @@ func Decode(data []byte) (Event, error) {
 	if head.Type == "" {
 		return nil, errors.New("decoding an event: it has no type")
 	}
-	read, ok := decoders[head.Type]
+	row, ok := table[head.Type]
 	if !ok {
 		return Unknown{TypeName: head.Type, Raw: bytes.Clone(data)}, nil
 	}
-	ev, err := read(data)
+	ev, err := row.decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("decoding a %s event: %w", head.Type, err)
 	}

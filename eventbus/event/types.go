@@ -31,42 +31,57 @@ func (SubagentEvent) Type() string        { return "subagent_event" }
 func (AgentsChanged) Type() string        { return "agents_changed" }
 func (u Unknown) Type() string            { return u.TypeName }
 
-var decoders = map[string]func([]byte) (Event, error){}
+// row is what the table has of a type of event.
+type row struct {
+	decode func([]byte) (Event, error)
 
-func init() {
-	register[SessionStart]()
-	register[SessionResumed]()
-	register[StatusChange]()
-	register[ContentDelta]()
-	register[ReasoningDelta]()
-	register[ToolCallStart]()
-	register[ToolCallEnd]()
-	register[ToolApprovalRequired]()
-	register[ToolApprovalResolved]()
-	register[Check]()
-	register[Todo]()
-	register[AgentChanged]()
-	register[ModelPicked]()
-	register[Plan]()
-	register[Usage]()
-	register[Budget]()
-	register[Stalled]()
-	register[Warning]()
-	register[ContextCompacted]()
-	register[TurnComplete]()
-	register[Error]()
-	register[SessionEnd]()
-	register[MovedToBackground]()
-	register[AssignmentChanged]()
-	register[SubagentEvent]()
-	register[AgentsChanged]()
+	// ofTurns: the event shares one subject of its session with all others that have this.
+	// The rest is rare, or looked for by type, and has a subject for each type.
+	ofTurns bool
 }
 
-func register[E Event]() {
+// table has a row for each type. A new event is a struct, its Type, its Masked and a row.
+var table = map[string]row{}
+
+func init() {
+	add[SessionStart](row{ofTurns: true})
+	add[SessionResumed](row{ofTurns: true})
+	add[StatusChange](row{ofTurns: true})
+	add[ContentDelta](row{ofTurns: true})
+	add[ReasoningDelta](row{ofTurns: true})
+	add[ToolCallStart](row{ofTurns: true})
+	add[ToolCallEnd](row{ofTurns: true})
+	add[ToolApprovalRequired](row{})
+	add[ToolApprovalResolved](row{})
+	add[Check](row{})
+	add[Todo](row{})
+	add[AgentChanged](row{})
+	add[ModelPicked](row{})
+	add[Plan](row{})
+	add[Usage](row{ofTurns: true})
+	add[Budget](row{})
+	add[Stalled](row{})
+	add[Warning](row{})
+	add[ContextCompacted](row{})
+	add[TurnComplete](row{ofTurns: true})
+	add[Error](row{})
+	add[SessionEnd](row{ofTurns: true})
+	add[MovedToBackground](row{})
+	add[AssignmentChanged](row{})
+	add[SubagentEvent](row{})
+	add[AgentsChanged](row{})
+}
+
+func add[E Event](r row) {
 	var zero E
-	decoders[zero.Type()] = func(data []byte) (Event, error) {
+	r.decode = func(data []byte) (Event, error) {
 		var ev E
 		err := json.Unmarshal(data, &ev)
 		return ev, err
 	}
+	table[zero.Type()] = r
 }
+
+// OfTurns reports whether events of a type are stored on the one subject that a session
+// has for its start, its end and the events of which its turns consist.
+func OfTurns(eventType string) bool { return table[eventType].ofTurns }
