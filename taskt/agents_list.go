@@ -8,6 +8,8 @@ import (
 
 	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/taskt/input"
+	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -15,7 +17,7 @@ import (
 // the same list in the schema of task, or ask for it in their own ways.
 type agentsTool struct {
 	service *Service
-	caller  caller
+	caller  offer.Caller
 }
 
 var _ tool.Tool = (*agentsTool)(nil)
@@ -29,8 +31,8 @@ func (t *agentsTool) Spec() tool.Spec {
 		Description:  "Lists the agents that you may call with task now: name, other names, what each is good for, what it may do.",
 		InputSchema:  agentsInput,
 		ReadOnly:     true,
-		Unavailable:  t.service.offers().of(t.caller).spec.Unavailable,
-		Follows:      toolName,
+		Unavailable:  len(t.service.offers.Current().Of(t.caller).Agents) == 0,
+		Follows:      input.ToolName,
 		OwnTimeLimit: true,
 	}
 }
@@ -43,7 +45,7 @@ func (t *agentsTool) Values(args json.RawMessage) ([]permission.Value, error) {
 // Run implements [tool.Tool].
 func (t *agentsTool) Run(context.Context, *tool.Call) (tool.Result, error) {
 	var b strings.Builder
-	for _, d := range t.service.offers().of(t.caller).agents {
+	for _, d := range t.service.offers.Current().Of(t.caller).Agents {
 		fmt.Fprintf(&b, "- %s", d.Name)
 		if len(d.Aliases) > 0 {
 			fmt.Fprintf(&b, " (%s)", strings.Join(d.Aliases, ", "))

@@ -112,12 +112,12 @@ func TestAnnounceLive(t *testing.T) {
 	}()
 	changed, stop := iter.Pull(e.OfferChanges(t.Context()))
 	defer stop()
-	if got := offered(t, e.Spec().InputSchema); !slices.Equal(got, []string{"aide", "explore", "general"}) {
+	if got := offered(t, e.spec().InputSchema); !slices.Equal(got, []string{"aide", "explore", "general"}) {
 		t.Errorf("at first %v", got)
 	}
 	e.write(t, "second.md", agentFile())
 	changed()
-	if got := offered(t, e.Spec().InputSchema); !slices.Equal(got, []string{"aide", "explore", "general", "second"}) {
+	if got := offered(t, e.spec().InputSchema); !slices.Equal(got, []string{"aide", "explore", "general", "second"}) {
 		t.Errorf("then %v", got)
 	}
 	e.registry.Close()

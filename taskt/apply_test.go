@@ -63,8 +63,8 @@ func TestModelPrecedence(t *testing.T) {
 		if res.Err != nil || res.Text != "I am "+c.want || res.Record.Model != c.want || len(res.Record.Warnings) != c.warnings {
 			t.Errorf("%+v: %q on %s, %v, warnings %q", c, res.Text, res.Record.Model, res.Err, res.Record.Warnings)
 		}
-		if c.warnings > 0 && !strings.Contains(res.Told(), `[worker: the model "bad/call" is not used: no key for bad/call`) {
-			t.Errorf("%+v: told %s", c, res.Told())
+		if c.warnings > 0 && !strings.Contains(res.ForModel(), `[worker: the model "bad/call" is not used: no key for bad/call`) {
+			t.Errorf("%+v: told %s", c, res.ForModel())
 		}
 		if said := e.warnings(t, res.Record.Path); len(said) != c.warnings {
 			t.Errorf("%+v: %q on the stream", c, said)
@@ -102,8 +102,8 @@ func TestEffortPrecedence(t *testing.T) {
 		{"both", "", "medium", 1},
 	} {
 		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: c.agent, Effort: c.effort})
-		if res.Err != nil || sent != c.want || len(res.Record.Warnings) != c.warnings || strings.Count(res.Told(), "is not used: it is none of none, minimal") != c.warnings {
-			t.Errorf("%+v: %q was sent, %v, %s", c, sent, res.Err, res.Told())
+		if res.Err != nil || sent != c.want || len(res.Record.Warnings) != c.warnings || strings.Count(res.ForModel(), "is not used: it is none of none, minimal") != c.warnings {
+			t.Errorf("%+v: %q was sent, %v, %s", c, sent, res.Err, res.ForModel())
 		}
 		if said := e.warnings(t, res.Record.Path); len(said) != c.warnings {
 			t.Errorf("%+v: %q on the stream", c, said)
@@ -163,7 +163,7 @@ func TestCallTimeout(t *testing.T) {
 		}
 	}
 	var schema struct{ Properties map[string]json.RawMessage }
-	if err := json.Unmarshal(e.Spec().InputSchema, &schema); err != nil {
+	if err := json.Unmarshal(e.spec().InputSchema, &schema); err != nil {
 		t.Fatal(err)
 	}
 	shown := []string{"model", "timeoutSeconds"}

@@ -43,13 +43,13 @@ func BenchmarkSpec(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			turn++
-			e.Spec()
+			e.spec()
 		}
 	})
 	b.Run("again", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			e.Spec()
+			e.spec()
 		}
 	})
 }
@@ -66,7 +66,7 @@ func BenchmarkReloadToSchema(b *testing.B) {
 		name := fmt.Sprintf("renamed-%d", i)
 		start := time.Now()
 		e.write(b, "agent-0500.md", agentFile("name: "+name))
-		for !strings.Contains(string(e.Spec().InputSchema), `"`+name+`"`) {
+		for !strings.Contains(string(e.spec().InputSchema), `"`+name+`"`) {
 			changes()
 		}
 		times = append(times, time.Since(start))

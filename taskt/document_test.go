@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/offer"
 )
 
 // TestDocument holds the JSON that scripts and clients read.
@@ -59,7 +60,7 @@ func TestReadInput(t *testing.T) {
 		`{"prompt":"p","agentType":"Explorer"}`:                                    true,
 	} {
 		in, err := e.ReadInput([]byte(data))
-		var is *taskt.UnknownAgentError
+		var is *offer.UnknownAgentError
 		if err == nil || errors.As(err, &is) != unknown {
 			t.Errorf("%s: %+v, %v", data, in, err)
 		}

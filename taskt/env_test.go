@@ -21,6 +21,8 @@ import (
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/input"
+	"github.com/agentworker/worker/taskt/workdir"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -99,7 +101,7 @@ type setup struct {
 
 	agents  taskt.Agents // nil means those of files
 	tools   []tool.Tool
-	isolate func(ctx context.Context, from, id string) (*taskt.Place, error)
+	isolate func(ctx context.Context, from, id string) (*workdir.Dir, error)
 
 	bus    *eventbus.Bus // of a store that is there; nil means a new one
 	rivals int           // how many more services take over at the same time
@@ -201,3 +203,6 @@ func snapshot(t testing.TB, files map[string]string) *agentdefs.Snapshot {
 	}
 	return s
 }
+
+// spec describes the task tool to hosts.
+func (e *env) spec() tool.Spec { return e.Offer().Spec(input.Presentation{SideBySide: true}) }

@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/model/replaymodel"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/input"
 )
 
 // forkScript has lead look around, and then call sub with its conversation; sub
@@ -150,7 +151,7 @@ func TestForkTurns(t *testing.T) {
 	if len(child) != 4 || child[0].Text != "begin" || len(child[1].Reasoning) > 0 || len(child[2].ToolResults) != 1 {
 		t.Errorf("the subagent was sent %+v", child)
 	}
-	turns := taskt.ForkContext(2)
+	turns := input.ForkContext(2)
 	res = e.Call(t.Context(), e.root, taskt.Input{Description: "d", Prompt: "begin", AgentType: "lead", ForkContext: &turns})
 	if res.Err == nil || !strings.Contains(res.Err.Error(), "no conversation here") {
 		t.Errorf("a host's call: %+v", res)
@@ -169,8 +170,8 @@ type renamed struct {
 func (n renamed) Name() string { return "test/" + n.name }
 
 func TestForkContextJSON(t *testing.T) {
-	for text, want := range map[string]taskt.ForkContext{`"all"`: -1, `"none"`: 0, `1`: 1, `1000`: 1000} {
-		var f taskt.ForkContext
+	for text, want := range map[string]input.ForkContext{`"all"`: -1, `"none"`: 0, `1`: 1, `1000`: 1000} {
+		var f input.ForkContext
 		if err := json.Unmarshal([]byte(text), &f); err != nil || f != want {
 			t.Errorf("%s: %v, %v", text, f, err)
 		}
@@ -180,7 +181,7 @@ func TestForkContextJSON(t *testing.T) {
 	}
 	for _, text := range []string{`0`, `-1`, `1001`, `"some"`, `true`, `1.5`, `null`, `{}`} {
 		in := fmt.Sprintf(`{"description":"d","prompt":"p","agentType":"explore","forkContext":%s}`, text)
-		var f taskt.ForkContext
+		var f input.ForkContext
 		if err := f.UnmarshalJSON([]byte(text)); err == nil || !strings.Contains(err.Error(), "forkContext") {
 			t.Errorf("%s: %v, %v", in, f, err)
 		}

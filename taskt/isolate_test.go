@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/workdir"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -64,7 +65,7 @@ func isolating(t *testing.T) (*env, *worktree.Store) {
 	e := setup{
 		model: steps, limits: taskt.Limits{Depth: 3},
 		files: map[string]string{"apart.md": agentFile("isolation: worktree"), "plain.md": agentFile()},
-		isolate: func(ctx context.Context, from, id string) (*taskt.Place, error) {
+		isolate: func(ctx context.Context, from, id string) (*workdir.Dir, error) {
 			w, err := kept.Create(ctx, from, id)
 			if err != nil {
 				return nil, err
@@ -73,7 +74,7 @@ func isolating(t *testing.T) (*env, *worktree.Store) {
 			if err != nil {
 				return nil, err
 			}
-			return &taskt.Place{Worktree: w, Paths: files.Paths(), Tools: tool.Builtin(files), Close: files.Close}, nil
+			return &workdir.Dir{Worktree: w, Paths: files.Paths(), Tools: tool.Builtin(files), Close: files.Close}, nil
 		},
 	}.open(t)
 	git := exec.Command("sh", "-c", "git init -q . && echo one >one && git add . && git -c user.name=a -c user.email=a@b commit -qm one")
@@ -170,9 +171,9 @@ func TestIsolatedCancelled(t *testing.T) {
 
 // TestNotIsolated: where no worktree can be made, no child begins.
 func TestNotIsolated(t *testing.T) {
-	for want, isolate := range map[string]func(context.Context, string, string) (*taskt.Place, error){
+	for want, isolate := range map[string]func(context.Context, string, string) (*workdir.Dir, error){
 		"none is made here": nil,
-		"no disk":           func(context.Context, string, string) (*taskt.Place, error) { return nil, errors.New("no disk") },
+		"no disk":           func(context.Context, string, string) (*workdir.Dir, error) { return nil, errors.New("no disk") },
 	} {
 		e := setup{model: answer("ok"), files: map[string]string{"apart.md": agentFile("isolation: worktree", "mode: all")}, isolate: isolate}.open(t)
 		res := e.Call(t.Context(), e.root, taskt.Input{AgentType: "apart", Prompt: "p"})

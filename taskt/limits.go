@@ -5,10 +5,8 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/taskt/input"
 )
-
-// maxChildTime is the longest time limit of a run.
-const maxChildTime = 24 * time.Hour
 
 // Limits bound the children of a worker. A zero value means the default.
 type Limits struct {
@@ -75,20 +73,20 @@ func (l Limits) within(limit time.Duration) time.Duration {
 	if l.Most > 0 && (limit == 0 || limit > l.Most) {
 		return l.Most
 	}
-	return min(limit, maxChildTime)
+	return min(limit, input.MaxTime)
 }
 
 // Check returns an error that names the first limit out of its range.
 func (l Limits) Check() error {
 	l = l.withDefaults()
 	switch {
-	case l.ChildTime < time.Second || l.ChildTime > maxChildTime:
+	case l.ChildTime < time.Second || l.ChildTime > input.MaxTime:
 		return fmt.Errorf("the child's time limit of %s is not within 1s and 24h", errtext.Duration(l.ChildTime))
-	case l.BackgroundTime < time.Second || l.BackgroundTime > maxChildTime:
+	case l.BackgroundTime < time.Second || l.BackgroundTime > input.MaxTime:
 		return fmt.Errorf("the time limit of %s of a child in the background is not within 1s and 24h", errtext.Duration(l.BackgroundTime))
-	case l.Stall != 0 && (l.Stall < time.Second || l.Stall > maxChildTime):
+	case l.Stall != 0 && (l.Stall < time.Second || l.Stall > input.MaxTime):
 		return fmt.Errorf("the time of %s after which a subagent has stalled is not within 1s and 24h", errtext.Duration(l.Stall))
-	case l.StallNotice != 0 && (l.StallNotice < time.Second || l.StallNotice > maxChildTime):
+	case l.StallNotice != 0 && (l.StallNotice < time.Second || l.StallNotice > input.MaxTime):
 		return fmt.Errorf("the time of %s after which a subagent is said to have stalled is not within 1s and 24h", errtext.Duration(l.StallNotice))
 	case l.Depth < 1 || l.Depth > 5:
 		return fmt.Errorf("the nesting depth %d is not within 1 and 5", l.Depth)

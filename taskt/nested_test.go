@@ -22,8 +22,8 @@ func TestInspectable(t *testing.T) {
 		if res.Err != nil {
 			t.Fatal(res.Err)
 		}
-		if pointed := strings.Contains(res.Told(), "session "+res.SessionID+" is the run"); pointed != (agent == "open") {
-			t.Errorf("%s: the result reads %s", agent, res.Told())
+		if pointed := strings.Contains(res.ForModel(), "session "+res.SessionID+" is the run"); pointed != (agent == "open") {
+			t.Errorf("%s: the result reads %s", agent, res.ForModel())
 		}
 		results = append(results, res)
 	}

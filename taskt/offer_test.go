@@ -20,6 +20,7 @@ import (
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/offer"
 )
 
 func agentFile(fields ...string) string {
@@ -52,7 +53,7 @@ func TestNames(t *testing.T) {
 		"CASE":    `the agentType "CASE" could be any of Case, case: `,
 	} {
 		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: written})
-		var unknown *taskt.UnknownAgentError
+		var unknown *offer.UnknownAgentError
 		if !errors.As(res.Err, &unknown) || !strings.HasPrefix(res.Text, want) || res.SessionID != "" {
 			t.Errorf("%q: %v, want %s…", written, res.Err, want)
 		}
@@ -247,17 +248,17 @@ func TestCallers(t *testing.T) {
 	anyone := []string{"explore", "general", "host", "Lead"}
 	sorted := func(names ...string) []string { return slices.Sorted(slices.Values(slices.Concat(anyone, names))) }
 
-	if got, want := offered(t, e.Spec().InputSchema), sorted("both", "front"); !slices.Equal(got, want) {
+	if got, want := offered(t, e.spec().InputSchema), sorted("both", "front"); !slices.Equal(got, want) {
 		t.Errorf("the host is offered %v, want %v", got, want)
 	}
 	var listed []string
-	for _, a := range e.Agents() {
+	for _, a := range e.Offer().Agents {
 		listed = append(listed, a.Name)
 	}
 	if want := sorted("both", "front"); !slices.Equal(listed, want) {
 		t.Errorf("hosts are listed %v, want %v", listed, want)
 	}
-	if d := e.Spec().Description; strings.Contains(d, "helper") || strings.Contains(d, "ghost") || !strings.Contains(d, "- front: ") {
+	if d := e.spec().Description; strings.Contains(d, "helper") || strings.Contains(d, "ghost") || !strings.Contains(d, "- front: ") {
 		t.Errorf("the description:\n%s", d)
 	}
 	for _, tt := range []struct{ caller, calls, want string }{
@@ -387,7 +388,7 @@ func TestNobodyToCall(t *testing.T) {
 	if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "general"}); res.Err != nil {
 		t.Fatal(res.Err)
 	}
-	if strings.Join(names, " ") != "todo plan" || e.Spec().Unavailable {
-		t.Errorf("the child is offered %v, want no task; the host's tool: unavailable %v", names, e.Spec().Unavailable)
+	if strings.Join(names, " ") != "todo plan" || e.spec().Unavailable {
+		t.Errorf("the child is offered %v, want no task; the host's tool: unavailable %v", names, e.spec().Unavailable)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 )
@@ -73,13 +72,13 @@ func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definitio
 	if def.Worktree {
 		return nil, fmt.Errorf("the agent %q works in a worktree of its own (isolation: worktree), which a run of 'worker task %s' makes", def.Name, def.Name)
 	}
-	spec, err := s.spec(def, 0)
+	spec, err := s.plans.spec(def, 0)
 	if err != nil {
 		return nil, err
 	}
 	spec.ID = c.ID
 	if c.Resumes != nil {
-		if err := s.goOnWith(ctx, &spec, c.Resumes); err != nil {
+		if err := resumeRoot(ctx, s.sessions.Store(), &spec, c.Resumes); err != nil {
 			return nil, err
 		}
 	}
@@ -87,28 +86,6 @@ func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definitio
 		spec.Models = append([]string{c.Model}, spec.Models...)
 	}
 	spec.Description, spec.Lasting, spec.AskedBy = c.Description, c.Lasting, c.AskedBy
-	spec.Budget = s.meter(def, nil, Budget{}, nil)
+	spec.Budget = s.budgets.meter(def, nil, Budget{}, nil)
 	return s.sessions.Open(ctx, spec)
-}
-
-// goOnWith has the session of a primary agent go on with that of a record.
-func (s *Service) goOnWith(ctx context.Context, spec *session.Spec, before *store.Record) error {
-	if before.ParentID != "" || before.Agent == "" {
-		return fmt.Errorf("session %s is not that of a primary agent", before.ID)
-	}
-	t, err := s.termsOf(ctx, before.Path)
-	if err != nil {
-		return err
-	}
-	rules, err := t.ruleset(before.ID)
-	if err != nil {
-		return err
-	}
-	messages, err := s.sessions.Store().Conversation(ctx, before.ID)
-	if err != nil {
-		return err
-	}
-	spec.ID = store.NextRun(before.ID)
-	spec.Resumes = &session.Resumed{ID: before.ID, Path: before.Path, Model: before.Model, Messages: messages, Within: []*permission.Ruleset{rules}}
-	return nil
 }

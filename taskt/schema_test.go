@@ -31,7 +31,7 @@ func TestUnknownAgent(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	e := newEnv(t, answer("x"), taskt.Limits{}, map[string]string{"aide.md": "---\ndescription: Helps with \"all\".\n---\n"})
-	spec := e.Spec()
+	spec := e.spec()
 	var got struct {
 		Type       string
 		Required   []string

@@ -17,7 +17,7 @@ type agentAPI struct{ *Options }
 
 // list answers with the agents that can be called.
 func (s agentAPI) list(w http.ResponseWriter, r *http.Request) error {
-	page, next, err := part(r.URL.Query(), s.Tasks.Agents(), func(a taskt.Agent) string { return a.Name })
+	page, next, err := part(r.URL.Query(), s.Tasks.Offer().Agents, func(a taskt.Agent) string { return a.Name })
 	if err != nil {
 		return err
 	}

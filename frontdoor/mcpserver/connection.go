@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/listing"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/transport"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/taskt"
 )
 
 // hostConn is the connection of one host. It puts together who the host is ([rootSession]), what runs for
@@ -31,7 +32,7 @@ type hostConn struct {
 	owned    sync.WaitGroup // what runs for the connection
 
 	mcp     *mcp.Server
-	changes iter.Seq[struct{}] // of the tools that the host is offered
+	changes iter.Seq[*taskt.Offer] // of the tools that the host is offered
 	prompts *listing.Prompts
 }
 

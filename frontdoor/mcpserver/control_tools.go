@@ -120,7 +120,7 @@ func (c *waiter) taskResult(ctx context.Context, req *mcp.CallToolRequest) (*mcp
 			return toolcall.Refusal(explained(err)), nil
 		}
 		c.children.deliver(ctx, result)
-		if in.Offset == 0 && in.Limit == 0 && (limit.Fits(result.Told()) || result.Err != nil) {
+		if in.Offset == 0 && in.Limit == 0 && (limit.Fits(result.ForModel()) || result.Err != nil) {
 			return toolcall.Result(result, limit), nil
 		}
 	}

@@ -171,7 +171,7 @@ func (t *toolSet) agentsList(_ context.Context, req *mcp.CallToolRequest) (*mcp.
 	if err := toolcall.Read(toolcall.AgentsList, req.Params.Arguments, &in); err != nil {
 		return toolcall.Refusal(err), nil
 	}
-	agents := t.opts.Tasks.Agents()
+	agents := t.opts.Tasks.Offer().Agents
 	if in.Offset < 0 || in.Offset > len(agents) {
 		return toolcall.Refusal(fmt.Errorf("there are %d agents: offset %d is not within 0 and %d", len(agents), in.Offset, len(agents))), nil
 	}

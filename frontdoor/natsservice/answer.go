@@ -18,7 +18,7 @@ func (s *Service) agents(from micro.Request) {
 	if !answerable(req.reply) {
 		return
 	}
-	s.send(req, nil, offered{append([]taskt.Agent{}, s.tasks.Agents()...)})
+	s.send(req, nil, offered{append([]taskt.Agent{}, s.tasks.Offer().Agents...)})
 }
 
 // offered is the answer of agents.

@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
@@ -38,7 +39,7 @@ type endpoint struct {
 func (s *Service) endpoints() []endpoint {
 	all := []endpoint{{
 		"task", "Gives a task to an agent. In the background it is accepted at once, and the answer is read with task_wait or from the events.",
-		taskt.CallSchema(), control.SchemaOf[taskt.Document](), s.task,
+		input.CallSchema(), control.SchemaOf[taskt.Document](), s.task,
 	}}
 	for _, op := range control.Operations {
 		all = append(all, endpoint{

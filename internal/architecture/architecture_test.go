@@ -58,8 +58,8 @@ var mayImport = map[string][]string{
 	},
 	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":   {"session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
-	"taskt":     {"agentdefs", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "permission/glob", "taskt/budget", "taskt/control", "taskt/instructions", "taskt/memory", "taskt/planexit", "taskt/report", "taskt/slots", "internal/spendlimit", "internal/worktree"},
-	"frontdoor": {"taskt", "taskt/control", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
+	"taskt":     {"agentdefs", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/instructions", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
+	"frontdoor": {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 
 	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
 
@@ -94,6 +94,9 @@ var mayImport = map[string][]string{
 	"taskt/planexit":       {"permission", "tool"},
 	"taskt/route":          {"session"},
 	"taskt/slots":          nil,
+	"taskt/input":          {"agentdefs", "session/conversation", "tool", "internal/spendlimit"},
+	"taskt/offer":          {"agentdefs", "tool", "taskt/input"},
+	"taskt/workdir":        {"eventbus/event", "permission", "permission/glob", "tool", "internal/worktree"},
 	"taskt/budget":         {"session", "session/store", "eventbus/event", "model", "internal/spendlimit"},
 	"taskt/control":        {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
 	"taskt/upkeep":         {"session", "session/store", "internal/worktree", "taskt/control"},

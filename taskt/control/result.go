@@ -78,11 +78,11 @@ func (r *Result) Assess() (*report.Report, []string) {
 	return rep, report.Notes(rep, &r.Record.Work)
 }
 
-// Told is the result as the model that has called the agent reads it: the element,
+// ForModel is the result as the model that has called the agent reads it: the element,
 // and behind it what does not hold of the answer. Nothing that a subagent says stands
 // there. A host's model is not told that no tool was called: that is what a host may
 // have asked for.
-func (r *Result) Told() string { return r.XML() + r.noted() + r.pointer() }
+func (r *Result) ForModel() string { return r.XML() + r.noted() + r.pointer() }
 
 // EndNotes is [store.EndNotes]: what stands behind the element of a result.
 func EndNotes(r *store.Record, answer string) string {

@@ -100,7 +100,7 @@ func (in *WaitInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 			return nil, err
 		}
 		waited.Results = append(waited.Results, result.Document())
-		waited.told = append(waited.told, result.Told())
+		waited.told = append(waited.told, result.ForModel())
 	}
 	waited.Sessions, err = c.states(ctx, records)
 	return waited, err

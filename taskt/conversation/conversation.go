@@ -73,7 +73,7 @@ func (c *Conversation) Prompt(ctx context.Context, text string) Answer {
 	}
 	defer c.turns.Done()
 	answer := Answer{Outcome: root.Prompt(ctx, text)}
-	c.opts.Tasks.Look(root, &answer.Outcome)
+	c.opts.Tasks.NoteEvidence(root, &answer.Outcome)
 	if errors.As(answer.Err, new(*session.StoppedError)) { // it ends
 		answer.Err = errors.Join(answer.Err, c.leave(answer.Status, answer.Err))
 		return answer

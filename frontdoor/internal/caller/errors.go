@@ -7,8 +7,8 @@ import (
 
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session/store"
-	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/taskt/slots"
 	"github.com/agentworker/worker/taskt/upkeep"
 )
@@ -39,7 +39,7 @@ var (
 
 // BadRequest is the error of a request that can't be read.
 func BadRequest(err error) error {
-	var unknown *taskt.UnknownAgentError
+	var unknown *offer.UnknownAgentError
 	if errors.As(err, &unknown) {
 		return err
 	}
@@ -50,7 +50,7 @@ func BadRequest(err error) error {
 // becomes "internal" and goes to the log.
 func Explain(err error, log *slog.Logger) *Error {
 	var known *Error
-	var unknown *taskt.UnknownAgentError
+	var unknown *offer.UnknownAgentError
 	var incomplete *store.IncompleteError
 	var input *control.InputError
 	var resume *control.ResumeError

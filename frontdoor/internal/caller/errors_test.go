@@ -9,14 +9,14 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/store"
-	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/taskt/slots"
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 func TestExplain(t *testing.T) {
-	unknown := &taskt.UnknownAgentError{Name: "x", Accepted: []string{"explore"}}
+	unknown := &offer.UnknownAgentError{Name: "x", Accepted: []string{"explore"}}
 	for _, tt := range []struct {
 		err    error
 		status int

@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/store"
-	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/offer"
 )
 
 // Advice says, a line each, what to do about an error: which key was used, and
@@ -25,7 +25,7 @@ func Advice(err error, set *settings.Settings, getenv func(string) string) []str
 	if errors.As(err, &ended) && ended.Record.ParentID != "" {
 		return []string{fmt.Sprintf("'worker sessions resume %s MESSAGE' has it go on with its conversation", ended.Record.ID)}
 	}
-	var unknown *taskt.UnknownAgentError
+	var unknown *offer.UnknownAgentError
 	if errors.As(err, &unknown) {
 		var names []string
 		for _, accepted := range unknown.Accepted { // a name, and its aliases in brackets

@@ -25,6 +25,7 @@ import (
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/route"
 	"github.com/agentworker/worker/taskt/upkeep"
+	"github.com/agentworker/worker/taskt/workdir"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -215,7 +216,7 @@ func (a *Worker) Upkeep() *upkeep.Upkeep {
 }
 
 // isolate makes a git worktree for a session, and tools that work in it.
-func (a *Worker) isolate(ctx context.Context, from, id string) (*taskt.Place, error) {
+func (a *Worker) isolate(ctx context.Context, from, id string) (*workdir.Dir, error) {
 	w, err := Worktrees(a.Workspace).Create(ctx, from, id)
 	if err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func (a *Worker) isolate(ctx context.Context, from, id string) (*taskt.Place, er
 	if err != nil {
 		return nil, errors.Join(err, w.Discard(context.WithoutCancel(ctx)))
 	}
-	return &taskt.Place{
+	return &workdir.Dir{
 		Worktree: w, Paths: files.Paths(), Tools: tool.Builtin(files), Close: files.Close,
 		In: func(dir string) []tool.Tool { return tool.BuiltinIn(files, dir) },
 	}, nil

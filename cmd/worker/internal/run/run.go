@@ -122,7 +122,7 @@ func (p commands) prompt(ctx context.Context, name, prompt string, opts runOptio
 	watching := p.watch(ctx, a.Bus, root.Path(), opts)
 	titled := a.Tasks.Entitle(ctx, root, prompt)
 	outcome := root.Prompt(ctx, prompt)
-	a.Tasks.Look(root, &outcome)
+	a.Tasks.NoteEvidence(root, &outcome)
 	titled()
 	if err := errors.Join(root.End(outcome.Status, outcome.Err), watching.wait()); err != nil {
 		p.Complain(err) // the answer is there all the same

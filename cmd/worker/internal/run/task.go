@@ -19,6 +19,8 @@ import (
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
 	"github.com/agentworker/worker/taskt/conversation"
+	"github.com/agentworker/worker/taskt/input"
+	"github.com/agentworker/worker/taskt/offer"
 )
 
 // Task returns 'worker task'.
@@ -54,7 +56,7 @@ interrupted.`,
 				return err
 			}
 			in := taskt.Input{Description: conversation.FirstWords(prompt), Prompt: prompt, AgentType: args[0], Background: new(bool), Checks: checks.all(), Cleanup: cleanup}
-			if err := cmp.Or(agentdefs.CheckAll(in.Checks), taskt.CheckCleanup(cleanup)); err != nil {
+			if err := cmp.Or(agentdefs.CheckAll(in.Checks), input.CheckCleanup(cleanup)); err != nil {
 				return cli.Usage(err)
 			}
 			if err := pipeline.Complete(p.Getenv, opts.yes); err != nil {
@@ -145,7 +147,7 @@ func taskStatus(ctx context.Context, result *taskt.Result) cli.Status {
 		return cli.Done
 	case ctx.Err() != nil:
 		return cli.Interrupted
-	case errors.As(result.Err, new(*taskt.UnknownAgentError)), cli.IsUsage(result.Err):
+	case errors.As(result.Err, new(*offer.UnknownAgentError)), cli.IsUsage(result.Err):
 		return cli.WrongUse
 	case result.Refused:
 		return cli.Refused

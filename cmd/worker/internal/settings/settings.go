@@ -24,6 +24,7 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/taskt"
@@ -141,7 +142,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	s.limits.register(flags)
 	flags.DurationVar(&s.StallNotice, "stall-notice", 5*time.Minute, "after what time without an event an agent is said to have stalled, 1s to 24h; 0: never")
 	flags.DurationVar(&s.StallTimeout, "stall-timeout", 0, "in place of it: after what time that is said, and after what time more the agent is stopped, 1s to 24h (default: it is not stopped)")
-	budget := parsed(&s.Budget, "LIMITS", taskt.ParseBudget)
+	budget := parsed(&s.Budget, "LIMITS", spendlimit.Parse)
 	budget.config = func(raw json.RawMessage, _ string) error { return json.Unmarshal(raw, &s.Budget) } // a text or an object
 	flags.Var(budget, "budget", "what a task may use with all that it starts, such as tokens=200k,cost=1.50,modelCalls=40,toolCalls=100,time=10m,then=ask (default: no limit)")
 	flags.DurationVar(&s.ApprovalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")

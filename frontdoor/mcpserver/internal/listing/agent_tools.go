@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/taskt/input"
 )
 
 // maxToolDescription bounds the description of a tool that calls one agent, in
@@ -17,8 +18,9 @@ const maxToolDescription = 1000
 
 // Agents describes the tools that call one agent each, as of now.
 func (t Tools) Agents() []*mcp.Tool {
-	agents, reading := t.Tasks.Agents(), t.Tasks.ReadOnlyAgents()
-	schema := t.Tasks.SpecFor(taskt.Presentation{OneAgent: true}).InputSchema
+	offer := t.Tasks.Offer()
+	agents, reading := offer.Agents, offer.ReadOnlyAgents
+	schema := offer.Spec(input.Presentation{OneAgent: true}).InputSchema
 	tools := make([]*mcp.Tool, 0, len(agents))
 	for i, name := range toolsOf(agents) {
 		annotations := hints()
@@ -41,7 +43,7 @@ func (t Tools) AgentOf(tool string) string {
 	if !strings.HasPrefix(tool, agentPrefix) {
 		return ""
 	}
-	agents := t.Tasks.Agents()
+	agents := t.Tasks.Offer().Agents
 	if i := slices.Index(toolsOf(agents), tool); i >= 0 {
 		return agents[i].Name
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/toolcall"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/input"
 )
 
 // Tools describes the tools of a connection.
@@ -23,22 +24,22 @@ type Tools struct {
 // SideBySide reports whether a host runs the calls of one turn side by side.
 func (t Tools) SideBySide(h hosts.Host) bool { return h.SideBySide(t.readOnly()) }
 
-func (t Tools) readOnly() bool { return t.ReadOnly || t.Tasks.ReadOnly() }
+func (t Tools) readOnly() bool { return t.ReadOnly || t.Tasks.Offer().ReadOnly }
 
 // Task describes the task tool as of now, to a host. nil means that there is none: no
 // agent can be called.
 func (t Tools) Task(h hosts.Host) *mcp.Tool {
-	agents := t.Tasks.Agents()
-	if len(agents) == 0 {
+	offer := t.Tasks.Offer()
+	if len(offer.Agents) == 0 {
 		return nil
 	}
-	spec := t.Tasks.SpecFor(taskt.Presentation{SideBySide: t.SideBySide(h), AnyName: h.OwnEnum})
+	spec := offer.Spec(input.Presentation{SideBySide: t.SideBySide(h), AnyName: h.OwnEnum})
 	annotations := hints()
 	annotations.ReadOnlyHint = t.readOnly()
 	return &mcp.Tool{
 		Name:        spec.Name,
 		Title:       "Give a task to a subagent",
-		Description: truncateDescriptions(spec.Description, agents),
+		Description: truncateDescriptions(spec.Description, offer.Agents),
 		InputSchema: spec.InputSchema,
 		Annotations: annotations,
 		Meta:        resultMeta(),

@@ -11,7 +11,7 @@ import (
 // Truncate returns a result's element within the host's limit. A text that is too long
 // keeps its head and its tail. Between them stands how to read the rest.
 func Truncate(r *taskt.Result, limit hosts.Size) (text string, cut bool) {
-	if text = r.Told(); limit.Fits(text) {
+	if text = r.ForModel(); limit.Fits(text) {
 		return text, false
 	}
 	all := utf8.RuneCountInString(r.Text)
@@ -21,7 +21,7 @@ func Truncate(r *taskt.Result, limit hosts.Size) (text string, cut bool) {
 		head, tail := hosts.HeadOf(r.Text, budget/2, limit), hosts.TailOf(r.Text, budget/2, limit)
 		first := utf8.RuneCountInString(head)
 		shown.Text = head + "\n\n" + leftOut(r, first, all-first-utf8.RuneCountInString(tail)) + "\n\n" + tail
-		text = shown.Told()
+		text = shown.ForModel()
 		if limit.Fits(text) || budget == 0 {
 			return text, true
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/budget"
+	"github.com/agentworker/worker/taskt/input"
+	"github.com/agentworker/worker/taskt/offer"
 )
 
 // TakeOver begins to go on with what processes that have gone have left, now and for as
@@ -42,7 +44,7 @@ func (a *adopter) May(_ context.Context, st *store.State) error {
 		return fmt.Errorf("agents may nest %d deep here", a.service.limits.Depth)
 	}
 	for _, call := range st.Open {
-		if call.Name != toolName && !a.service.changesNothing(call.Name) {
+		if call.Name != input.ToolName && !a.service.changesNothing(call.Name) {
 			return fmt.Errorf("it is not known whether its call of %s was made", call.Name)
 		}
 	}
@@ -51,7 +53,7 @@ func (a *adopter) May(_ context.Context, st *store.State) error {
 
 // changesNothing reports whether a call of a tool may be made again.
 func (s *Service) changesNothing(name string) bool {
-	for _, t := range s.toolsOf(host) {
+	for _, t := range s.withTask(s.plans.tools, offer.Host) {
 		if spec := t.Spec(); spec.Name == name {
 			return spec.ReadOnly
 		}
@@ -130,10 +132,10 @@ func (n *adoption) open(ctx context.Context, t *store.Taken) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := c.open(ctx, nil); err != nil {
+	if err := c.child.open(ctx, nil); err != nil {
 		return err
 	}
-	n.live[r.ID] = c.child
+	n.live[r.ID] = c.child.Session
 	n.calls = append(n.calls, c)
 	return nil
 }
@@ -141,36 +143,33 @@ func (n *adoption) open(ctx context.Context, t *store.Taken) (err error) {
 // takeover returns the call whose subagent was taken over.
 func (s *Service) takeover(ctx context.Context, t *store.Taken, parent *session.Session) (*call, error) {
 	r := &t.Record
-	own, err := s.termsOf(ctx, r.Path)
+	own, err := readTerms(ctx, s.sessions.Store(), r.Path)
 	if err != nil {
 		return nil, err
 	}
-	in := Input{}
-	if own.Call != nil {
-		in = *own.Call
-	}
+	in := own.input()
 	in.AgentType, in.Description, in.Background, in.Detached = r.Agent, r.Description, new(r.Background), r.Detached
-	by := host
+	by := offer.Host
 	if caller := parent.Agent(); caller != "" {
 		def, ok := s.agents.Snapshot().Agent(caller)
 		if !ok {
 			return nil, fmt.Errorf("the agent %q, which has called it, is gone", caller)
 		}
-		by = callerOf(def)
+		by = offer.CallerOf(def)
 	}
-	next := &resumption{record: r, taken: t}
-	next.ID, next.Model = r.Resumes, r.Model
-	if next.Messages, next.task, err = s.sessions.Store().Resumed(ctx, t); err != nil {
+	from := &resumption{record: r, claimed: t}
+	from.ID, from.Model = r.Resumes, r.Model
+	if from.Messages, from.task, err = s.sessions.Store().Resumed(ctx, t); err != nil {
 		return nil, err
 	}
-	if err := s.within(ctx, next, own, parent); err != nil {
+	if err := from.readAbove(ctx, s.sessions.Store(), own, parent); err != nil {
 		return nil, err
 	}
 	c := s.prepare(by, in)
-	if c.err != nil {
-		return nil, c.err
+	if c.req.Err != nil {
+		return nil, c.req.Err
 	}
-	c.resumes, c.parent = next, parent
+	c.child.from, c.child.parent = from, parent
 	return c, nil
 }
 
@@ -187,7 +186,7 @@ func (n *adoption) standIn(ctx context.Context, path event.Path) (*session.Sessi
 		if at[i].AgentType == "" {
 			continue
 		}
-		t, err := s.termsOf(ctx, at)
+		t, err := readTerms(ctx, s.sessions.Store(), at)
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +226,7 @@ func (n *adoption) meter(ctx context.Context, path event.Path, above session.Bud
 	if n.meters == nil {
 		n.meters = make(map[string]*budget.Meter)
 	}
-	n.meters[id] = budget.New(parent, n.service.prices, sets...)
+	n.meters[id] = budget.New(parent, n.service.budgets.prices, sets...)
 	return n.meters[id], nil
 }
 
@@ -244,17 +243,14 @@ func (n *adoption) tell(ctx context.Context, s *session.Session, t *store.Taken)
 // start has the subagents in the background go on. The others do when their callers come
 // to the calls that wait for them.
 func (n *adoption) start() {
-	calls := slices.DeleteFunc(slices.Clone(n.calls), func(c *call) bool { return !c.inBackground() })
+	calls := slices.DeleteFunc(slices.Clone(n.calls), func(c *call) bool { return !c.req.background() })
 	for _, c := range calls {
-		c.ended = make(chan struct{})
+		c.wait.ended = make(chan struct{})
 	}
 	for _, c := range calls {
-		begin := c.parent.Go
-		if c.isDetached() {
-			begin = n.service.detached.begin
-		}
-		if err := begin(c.goOn); err != nil {
-			c.over(context.Background(), &session.Outcome{Status: store.Cancelled, Err: err})
+		if err := c.goBackground(); err != nil {
+			c.child.Abandon(context.Background(), err)
+			c.child.notifyParent(c.wait.final)
 		}
 	}
 }
@@ -266,11 +262,11 @@ func (n *adoption) endWithCalls(s *session.Session) {
 		within, release := s.Bound(ctx)
 		defer release()
 		for _, c := range n.calls {
-			if c.parent != s {
+			if c.child.parent != s {
 				continue
 			}
 			select {
-			case <-c.ended:
+			case <-c.wait.ended:
 			case <-within.Done():
 			}
 		}
@@ -285,10 +281,4 @@ func (n *adoption) endWithCalls(s *session.Session) {
 	if err := n.service.detached.begin(end); err != nil {
 		end(context.Background())
 	}
-}
-
-// goOn is [call.runBeside] for a subagent that was taken over: it waits for its turn.
-func (c *call) goOn(ctx context.Context) {
-	c.turn = c.child.Continue(ctx)
-	c.over(ctx, c.runTurn())
 }

@@ -7,21 +7,6 @@ import (
 	"github.com/agentworker/worker/session"
 )
 
-// helper returns an agent that works for the worker itself as sessions use it.
-func helper(def *agentdefs.Definition) *session.Helper {
-	return &session.Helper{System: def.Prompt, Model: def.Model, Params: params(def)}
-}
-
-// params are how the model of an agent is to answer.
-func params(def *agentdefs.Definition) session.Params {
-	return session.Params{
-		MaxOutputTokens: def.MaxOutputTokens,
-		Temperature:     def.Temperature,
-		TopP:            def.TopP,
-		Effort:          def.Effort,
-	}
-}
-
 // Entitle begins to give the session of a primary agent a title, if the agent title
 // has a model of its own (alias small). wait returns when that is over; the session is
 // ended behind it.

@@ -10,6 +10,8 @@ import (
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/input"
+	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -18,7 +20,7 @@ import (
 // begun are left out: such a call is made anew.
 func (n *adoption) madeBy(ctx context.Context, t *store.Taken) (map[string]*store.Record, error) {
 	step := t.State.Step()
-	if step == nil || !slices.ContainsFunc(t.State.Open, func(c model.ToolCall) bool { return c.Name == toolName }) {
+	if step == nil || !slices.ContainsFunc(t.State.Open, func(c model.ToolCall) bool { return c.Name == input.ToolName }) {
 		return nil, nil
 	}
 	sessions := n.service.sessions.Store()
@@ -52,14 +54,18 @@ func (n *adoption) madeBy(ctx context.Context, t *store.Taken) (map[string]*stor
 func (n *adoption) rejoin(s *session.Session) {
 	for callID, r := range n.made[s.ID()] {
 		below := n.callOf(r.ID)
-		if below == nil || below.inBackground() {
+		if below == nil || below.req.background() {
 			s.Rejoin(callID, func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 				return n.service.outcome(ctx, call, r.ID)
 			})
 			continue
 		}
-		above := n.callOf(s.ID())
-		above.waits = append(above.waits, below)
+		above := n.callOf(s.ID()).child
+		above.unfinished = append(above.unfinished, func(ctx context.Context) {
+			if !below.begun {
+				below.child.Abandon(ctx, errors.New("the session that called it has ended"))
+			}
+		})
 		s.Rejoin(callID, below.Run)
 	}
 }
@@ -81,28 +87,17 @@ func (s *Service) outcome(ctx context.Context, made *tool.Call, childID string) 
 		return tool.Result{}, err
 	}
 	if r.Background {
-		in, err := parseInput(made.Args)
+		in, err := input.Parse(made.Args)
 		if err != nil {
 			return tool.Result{}, err
 		}
 		def, _ := s.agents.Snapshot().Agent(r.Agent)
-		moved := !(&call{in: in, target: target{def: def}}).inBackground()
+		moved := !(&request{in: in, Target: offer.Target{Def: def}}).background()
 		return tool.Result{Text: control.XML("task_accepted", r.Agent, accepted(r.ID, true, moved))}, nil
 	}
 	result, err := s.control.ResultOf(ctx, r)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return tool.Result{Text: result.Told(), IsError: result.Err != nil}, nil
-}
-
-// forsake ends the subagents that were taken over for calls of the child to which it has
-// not come any more.
-func (c *call) forsake(ctx context.Context) {
-	for _, below := range c.waits {
-		if !below.begun {
-			below.result = &Result{Agent: below.agent}
-			below.finish(ctx, below.result, &session.Outcome{Status: store.Cancelled, Err: errors.New("the session that called it has ended")})
-		}
-	}
+	return tool.Result{Text: result.ForModel(), IsError: result.Err != nil}, nil
 }

@@ -1,0 +1,74 @@
+package taskt
+
+import (
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/taskt/control"
+	"github.com/agentworker/worker/taskt/input"
+	"github.com/agentworker/worker/taskt/instructions"
+	"github.com/agentworker/worker/taskt/memory"
+	"github.com/agentworker/worker/taskt/offer"
+	"github.com/agentworker/worker/taskt/slots"
+	"github.com/agentworker/worker/tool"
+)
+
+// New returns a service. It fails if a limit is out of its range.
+func New(opts Options) (*Service, error) {
+	if err := opts.Limits.Check(); err != nil {
+		return nil, err
+	}
+	log := opts.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	limits, sessions := opts.Limits.withDefaults(), opts.Sessions.Store()
+	s := &Service{
+		sessions: opts.Sessions,
+		control:  control.New(sessions),
+		agents:   opts.Agents,
+		offers:   offer.NewSource(opts.Agents.Snapshot),
+		budgets:  &budgets{sessions, opts.Agents, opts.Budget, opts.Above, opts.Prices},
+		limits:   limits,
+		router:   opts.Router,
+		in:       opts.In,
+		isolate:  opts.Isolate,
+		slots:    slots.New(limits.Depth, limits.Running, limits.PerParent),
+		log:      log,
+	}
+	s.plans = &planner{
+		agents: opts.Agents, root: opts.Root, text: instructions.NewReader(opts.Root, log), rules: opts.Rules, limits: limits, log: log,
+		models: opts.AgentModels, efforts: opts.AgentEfforts,
+		tools: slices.Clone(opts.Tools), withTask: s.withTask, planExit: s.planExit,
+	}
+	if opts.Memory != "" {
+		s.plans.memory = memory.New(opts.Memory, opts.Logger)
+	}
+	s.forHosts = sync.OnceValues(func() (*gate.ToolSet, error) { return gate.NewToolSet(s.withTask(s.plans.tools, offer.Host)...) })
+	return s, nil
+}
+
+// withTask returns tools, and those by which a caller makes subagents and works with them.
+func (s *Service) withTask(tools []tool.Tool, by offer.Caller) []tool.Tool {
+	return slices.Concat(tools, []tool.Tool{&taskTool{s, by}, &agentsTool{s, by}}, s.sessions.Notes(), s.control.Tools(input.ToolName, control.Hooks{
+		Offered: func() bool { return len(s.offers.Current().Of(by).Agents) > 0 },
+		Told:    s.noteKnown,
+		Resume:  s.resumeFor(by),
+	}))
+}
+
+// noteKnown notes that a session knows of the ends of children by the result of a call.
+func (s *Service) noteKnown(made *tool.Call, children []string) {
+	parent, ok := s.sessions.Live(made.SessionID)
+	if !ok {
+		return
+	}
+	ids := make([]string, len(children))
+	for i, id := range children {
+		ids[i] = store.NoticeID(id)
+	}
+	parent.Knows(made.ID, ids...)
+}

@@ -1,0 +1,218 @@
+package taskt
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/taskt/input"
+	"github.com/agentworker/worker/taskt/instructions"
+	"github.com/agentworker/worker/taskt/memory"
+	"github.com/agentworker/worker/taskt/offer"
+	"github.com/agentworker/worker/taskt/workdir"
+	"github.com/agentworker/worker/tool"
+)
+
+// planner says how the sessions of agents are opened.
+type planner struct {
+	agents Agents
+	root   string               // the workspace's folder
+	text   *instructions.Reader // of the workspace
+	memory *memory.Memory       // nil means there is none
+	rules  []permission.Rule    // at the end of every agent's own
+	limits Limits
+	log    *slog.Logger
+
+	models, efforts map[string]string // by the names of agents in lower case
+
+	tools    []tool.Tool                                          // without those for subagents
+	withTask func(tools []tool.Tool, by offer.Caller) []tool.Tool // adds the tools for subagents
+	planExit func(def *agentdefs.Definition) tool.Tool            // for agents that may become another one
+
+	mu       sync.Mutex
+	snapshot *agentdefs.Snapshot // of plans
+	plans    map[planKey]*plan
+}
+
+// plan is how the sessions of an agent are opened, as long as the workspace's texts are the
+// same.
+type plan struct {
+	text   *instructions.Text
+	memory *memory.Text
+	spec   session.Spec
+}
+
+// planKey is what the session of an agent depends on.
+type planKey struct {
+	def   *agentdefs.Definition
+	depth int // 0 means a primary agent's own session, 1: its children's
+}
+
+// spec returns the session in which an agent runs at a depth. It is made once for each agent
+// of a snapshot, whose sessions share all that does not change.
+func (p *planner) spec(def *agentdefs.Definition, depth int) (session.Spec, error) {
+	snapshot, key, text, remembered := p.agents.Snapshot(), planKey{def, depth}, p.text.Current(), p.remembered(def)
+	p.mu.Lock()
+	if p.snapshot != snapshot {
+		p.snapshot, p.plans = snapshot, make(map[planKey]*plan)
+	}
+	made := p.plans[key]
+	p.mu.Unlock()
+	if made != nil && made.text == text && made.memory == remembered {
+		return made.spec, nil
+	}
+	spec, err := p.newSpec(def, Setting{Root: p.root, Child: depth > 0, Text: text, Memory: remembered}, depth)
+	if served, ok := snapshot.Agent(def.Name); err == nil && ok && served == def { // any other is its caller's alone
+		p.mu.Lock()
+		if p.snapshot == snapshot {
+			p.plans[key] = &plan{text, remembered, spec}
+		}
+		p.mu.Unlock()
+	}
+	return spec, err
+}
+
+func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (session.Spec, error) {
+	rules, err := AgentRules(def, p.rules, depth, p.limits.Depth)
+	if err != nil {
+		return session.Spec{}, err
+	}
+	accept, err := acceptor(def.Output)
+	if err != nil {
+		return session.Spec{}, err
+	}
+	tools, err := p.toolSet(def, p.tools)
+	if err != nil {
+		return session.Spec{}, err
+	}
+	name := strings.ToLower(def.Name)
+	spec := session.Spec{
+		Agent:      def.Name,
+		System:     SystemPrompt(def, at),
+		Params:     params(def),
+		ToolSet:    tools,
+		Compaction: helper(p.agents.Snapshot().Special(agentdefs.Compaction)),
+		Accept:     accept,
+		Checks:     checksOf(def.Checks),
+		Rules:      rules,
+		MaxSteps:   def.MaxSteps,
+		TimeLimit:  def.Timeout,
+		Stall:      cmp.Or(def.Stall, p.limits.Stall),
+		Terms:      newTerms(rules, nil),
+
+		StallNotice: p.limits.StallNotice,
+	}
+	for _, model := range []string{def.Model, p.models[name]} {
+		if model != "" {
+			spec.Models = append(spec.Models, model)
+		}
+	}
+	if depth > 0 {
+		spec.TimeLimit = cmp.Or(spec.TimeLimit, p.limits.ChildTime)
+	}
+	spec.TimeLimit = p.limits.within(spec.TimeLimit)
+	spec.Params.Effort, spec.Warnings = effort(def.Effort, p.efforts[name])
+	return spec, nil
+}
+
+// remembered is what agents have remembered of the workspace, for one that has a memory.
+func (p *planner) remembered(def *agentdefs.Definition) *memory.Text {
+	if p.memory == nil || !def.Memory {
+		return nil
+	}
+	return p.memory.Current()
+}
+
+// toolSet returns the tools of an agent's sessions, of which some are given.
+func (p *planner) toolSet(def *agentdefs.Definition, tools []tool.Tool) (*gate.ToolSet, error) {
+	all := p.withTask(tools, offer.CallerOf(def))
+	if p.memory != nil && def.Memory {
+		all = append(all, p.memory.Tool())
+	}
+	if def.PlanExit != "" {
+		all = append(all, p.planExit(def))
+	}
+	return gate.NewToolSet(all...)
+}
+
+// moveTo makes a spec that of a child of an agent which works in a dir.
+func (p *planner) moveTo(at *workdir.Dir, def *agentdefs.Definition, spec *session.Spec) (err error) {
+	spec.System = SystemPrompt(def, Setting{
+		Root: at.Paths.Root, Dir: at.Folder, Child: true, Text: instructions.NewReader(at.Paths.Root, p.log).Current(),
+		Memory: p.remembered(def),
+	})
+	spec.ToolSet, err = p.toolSet(def, at.Tools)
+	return err
+}
+
+// AgentRules returns the ruleset of an agent's session at a depth: the agent's own rules, then
+// those in own, which no file can lift. Where nesting ends, at maxDepth, the last one denies
+// task.
+func AgentRules(def *agentdefs.Definition, own []permission.Rule, depth, maxDepth int) (*permission.Ruleset, error) {
+	if depth >= maxDepth {
+		own = append(slices.Clone(own), noTask)
+	}
+	return def.Permission.Append(own...)
+}
+
+var noTask = permission.Rule{
+	Tool: input.ToolName, Pattern: "*", Action: permission.Deny,
+	Source: permission.Source{File: "nesting limit"},
+}
+
+// helper returns an agent of the worker's own, such as summary, as sessions use it.
+func helper(def *agentdefs.Definition) *session.Helper {
+	return &session.Helper{System: def.Prompt, Model: def.Model, Params: params(def)}
+}
+
+// params are how the model of an agent is to answer.
+func params(def *agentdefs.Definition) session.Params {
+	return session.Params{
+		MaxOutputTokens: def.MaxOutputTokens,
+		Temperature:     def.Temperature,
+		TopP:            def.TopP,
+		Effort:          def.Effort,
+	}
+}
+
+// checksOf returns the checks of an agent file or a call as sessions make them.
+func checksOf(checks []agentdefs.Check) []session.Check {
+	made := make([]session.Check, 0, len(checks))
+	for _, c := range checks {
+		made = append(made, session.Check{Path: c.Path, Command: c.Command, Timeout: c.Timeout()})
+	}
+	return made
+}
+
+// effort returns the first word that is an effort, and a warning for each before it. Empty
+// means that of the model.
+func effort(words ...string) (found string, warnings []string) {
+	for _, word := range words {
+		switch {
+		case model.IsEffort(word):
+			return word, warnings
+		case word != "":
+			warnings = append(warnings, fmt.Sprintf("the effort %.50q is not used: it is none of %s", word, strings.Join(model.Efforts, ", ")))
+		}
+	}
+	return "", warnings
+}
+
+// readOnly reports whether an agent's own rules deny every tool that changes something.
+func (p *planner) readOnly(def *agentdefs.Definition) bool {
+	if def.PlanExit != "" { // it may become an agent that can
+		return false
+	}
+	return !slices.ContainsFunc(p.tools, func(t tool.Tool) bool {
+		spec := t.Spec()
+		return !spec.ReadOnly && !def.Permission.DeniesAll(spec.Name)
+	})
+}
