@@ -33,10 +33,10 @@ func (s *Session) Go(f func(ctx context.Context)) error {
 	return nil
 }
 
-// Notify adds a message to the conversation, between two steps. A model that has concluded
-// while something runs in its session's background goes on with it. A second message with the
-// same id is ignored, and so is one whose id [Session.Knows] was called with. In a session that
-// stands for a caller the message is in the log at once.
+// Notify adds a message to the conversation, between two steps. The model also reads it after its
+// answer, if something ran in the background then. A second message with the same id is ignored,
+// and so is one whose id [Session.Knows] was called with. In a caller's session the message
+// goes to the log at once.
 func (s *Session) Notify(id, text string) {
 	var record func()
 	if s.caller {
@@ -68,9 +68,9 @@ func (s *Session) Send(req store.SendRequest) error {
 	return nil
 }
 
-// MoveToBackground has the call return that waits for the session, which goes on in the
-// background. by says to people who wants that. A session that is there stays there.
-// [ErrNotWaiting] is returned if the call does not wait yet.
+// MoveToBackground has the task call of the session return, while the session continues in the
+// background, unless it is there already. by names the person who asks for that. The error is
+// [ErrNotWaiting] if the call does not wait yet.
 func (s *Session) MoveToBackground(by string) error {
 	switch {
 	case s.Record().Background:

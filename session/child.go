@@ -28,8 +28,8 @@ type ChildSpec struct {
 	BackgroundTime time.Duration
 }
 
-// Task is a task call as its child sees it. It is the one way from a session back to the
-// call that runs it. Its methods are called by [Child.Begin] and [Child.Run], but for Moved.
+// Task is a task call as its child sees it. It is the one way from a session back to the call
+// that runs it. [Child.Begin] and [Child.Run] call its methods, except Moved.
 type Task interface {
 	// Enter gets the child the right to run, a slot. It waits for one until ctx ends;
 	// without wait it reports false where none is free.
@@ -38,21 +38,21 @@ type Task interface {
 	// Leave gives back what Enter got, once the turn is over.
 	Leave()
 
-	// Moved has the call return while the child goes on in the background. It is called by
-	// whoever has moved the child, and before Ending.
+	// Moved has the call return while the child continues in the background. It is called
+	// before Ending, in the goroutine that moves the child.
 	Moved()
 
 	// Ending is called when the turn is over, while the child can still be changed. It may
 	// change the outcome.
 	Ending(ctx context.Context, out *Outcome)
 
-	// Ended is called once the child has ended. background: the call has returned before,
-	// so the parent is to be told.
+	// Ended is called once the child has ended. With background the call has returned before,
+	// so the parent still has to get the result.
 	Ended(ctx context.Context, out *Outcome, background bool)
 }
 
-// Child is a session that a task call runs. Begin, which is optional, and Run are called
-// once each; or Abandon in place of Run.
+// Child is a session that a task call runs. The call may use Begin, and then uses Run or Abandon,
+// each once. Lock mu guards what a move to the background changes, and is held during the move.
 type Child struct {
 	*Session
 	spec    ChildSpec
@@ -61,10 +61,10 @@ type Child struct {
 	entered bool // it has a slot
 
 	mu     sync.Mutex
-	within context.Context // of the call that waits; nil means none does yet
+	within context.Context // of the call that waits; nil means that none does yet
 	over   bool            // the turn has ended
-	resume func()          // has the clocks above run again; nil means they do
-	leave  func()          // lets the parent end; nil means the child was not moved
+	resume func()          // has the clocks above run again; nil means that they run
+	leave  func()          // lets the parent end; nil means that the child was not moved
 }
 
 // OpenChild opens the child of a task call, as [Manager.Open] does. The caller runs or

@@ -56,9 +56,8 @@ func (t *turn) askModel(ctx context.Context, a *answer) error {
 	return t.call.ask(ctx, a)
 }
 
-// compact makes room in the conversation if its next request would take too much of the model's
-// context window. atOnce says that the model has refused a request as too long. It reports
-// whether it has made room.
+// compact makes room in the conversation if the next request would take too much of the model's
+// context window, or with atOnce in any case. It reports whether it has.
 func (t *turn) compact(ctx context.Context, atOnce bool) (bool, error) {
 	s := t.s
 	if s.compaction == nil {

@@ -75,8 +75,8 @@ func (s *Session) stop(ctx context.Context, why *StoppedError) error {
 	}
 }
 
-// EndRecord is what the audit log gets of a session that this process has ended in place of one
-// that has died.
+// EndRecord returns the audit record of a session that this process has ended because its own
+// process had died.
 func EndRecord(r *store.Record) audit.Record {
 	return audit.Record{
 		Kind: audit.SessionEnd, Worker: r.EndedBy, SessionID: r.ID, RootID: r.Path[0].SessionID, Agent: r.Agent,

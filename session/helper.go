@@ -45,7 +45,7 @@ func (h *Helper) request(prompt string, path event.Path) *model.Request {
 	return &model.Request{System: h.System, Messages: []model.Message{{Role: model.User, Text: prompt}}, Path: path.IDs(), Params: h.Params}
 }
 
-// askHelper has a helper answer on its own model alone, and counts what that has used.
+// askHelper has a helper answer on its own model, and counts what that has used.
 func (s *Session) askHelper(ctx context.Context, h *Helper, prompt string) (string, error) {
 	if _, err := s.p.models.For(s.Agent(), h.Model); err != nil {
 		return "", err
@@ -97,7 +97,7 @@ type Summary struct {
 	SessionID string      `json:"sessionId"`
 	Text      string      `json:"text"`
 	Model     string      `json:"model"`
-	Usage     model.Usage `json:"usage"` // of the call that has made it, which is no part of the session
+	Usage     model.Usage `json:"usage"` // of the call that has made it, which the session does not count
 }
 
 // Summarise has a helper say what a session is about, in one call. If its model can't be had,

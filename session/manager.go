@@ -22,8 +22,8 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// Manager opens sessions, and has those that run in this process. It is safe for concurrent
-// use; mu guards live.
+// Manager opens sessions, and has all sessions that run in this process. It is safe for
+// concurrent use; mu guards live.
 type Manager struct {
 	p        *process
 	requests *requests.Listener
@@ -154,7 +154,7 @@ func (m *Manager) liveRecord(id string) (store.Record, bool) {
 	return s.Record(), true
 }
 
-// enlist adds a session to those that run here, and its record to the index.
+// enlist adds a session to the running ones, and its record to the index.
 func (m *Manager) enlist(s *Session) {
 	m.mu.Lock()
 	m.live[s.id] = s
@@ -174,8 +174,8 @@ func (m *Manager) Store() *store.Store { return m.p.Store }
 // Totals returns what the sessions of this process have used.
 func (m *Manager) Totals() Totals { return m.p.totals.sum() }
 
-// Running returns how many sessions run in this process, by their agents. Sessions that stand
-// for callers are under the empty name.
+// Running returns how many sessions run in this process, by their agents. Callers' sessions are
+// under the empty name.
 func (m *Manager) Running() map[string]int {
 	m.mu.Lock()
 	live := slices.Collect(maps.Values(m.live))

@@ -26,16 +26,16 @@ type answer struct {
 	shown   masking.Deltas // of the text
 }
 
-// modelCall makes the calls of a turn's model, one at a time: it waits while the provider wants
-// to be left alone, publishes the answer as it arrives, and adds it to the conversation.
+// modelCall makes the calls of a turn's model, one at a time. It waits while the provider has to
+// be spared, publishes the answer as it arrives, and adds it to the conversation.
 type modelCall struct {
 	s     *Session
 	bond  *lifetime.Bond // of the turn
 	timer *time.Timer    // of the call that runs, or was last; nil means there was none
 }
 
-// ask asks the model for the next message. A provider that wants to be asked again later pauses
-// the session until then, and all others of the process on that account.
+// ask asks the model for the next message. If the provider names a time for the next try, the
+// session pauses until then, like all others of the process on that account.
 func (c *modelCall) ask(step context.Context, a *answer) error {
 	var paused time.Duration
 	for {
@@ -217,7 +217,7 @@ func (c *modelCall) complete(a *answer) error {
 	return s.usage.add(a.usage) // completes the message in the log
 }
 
-// offered returns the tools that the model is told of in the next request.
+// offered returns the tools of the next request.
 func (s *Session) offered() []model.ToolSpec {
 	return s.talk.Offer(func() []model.ToolSpec { return s.calls.Tools.Offered(s.calls.Rules.Agents()) })
 }

@@ -226,8 +226,8 @@ func (m *Manager) newRecord(ctx context.Context, spec *Spec) store.Record {
 	return r
 }
 
-// StandIn stands for the parent of a claimed session, which has ended itself: what was allowed
-// there ([Spec.Within]), and its budget, hold for the session. It does not run.
+// StandIn returns a parent for a claimed session whose own parent has ended. The rules
+// ([Spec.Within]) and the budget of that one hold for the session. The stand-in does not run.
 func (m *Manager) StandIn(r *store.Record, spec Spec) *Session {
 	life := lifetime.NewLife(nil, context.Background())
 	s := &Session{

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -26,32 +27,31 @@ type Options struct {
 	// Model returns the model of a name; the empty name is the default's.
 	Model func(name string) (model.Model, error)
 
-	// Own returns the model of a name for an agent that has credentials of its own for
-	// it; false: it has none, and gets that of Model. nil means no agent has any.
+	// Own returns the model of a name with an agent's own credentials; false means that the
+	// agent has none for it, and gets that of Model. A nil Own means that no agent has any.
 	Own func(agent, name string) (model.Model, bool, error)
 
-	EndNotes store.EndNotes // of sessions that this process ends in place of others; nil means there are none
+	EndNotes store.EndNotes // of sessions that this process ends after theirs has died; nil means none
 
-	Window func(name string) int64 // tokens of the context window of a model; 0 means not known. nil means of none
+	Window func(name string) int64 // tokens of a model's context window; 0, like a nil Window, means unknown
 
-	// Approver answers what the rules ask, as does whoever calls [store.Store.Answer],
-	// from whatever process; nil means only they do.
+	// Approver answers the questions of the rules. Answers also come by
+	// [store.Store.Answer], in any process; nil means only so.
 	Approver gate.Approver
 
-	// Unattended says that nobody can answer: without an Approver a
-	// call that the rules ask about is refused at once.
+	// Unattended says that nobody can answer: without an Approver, a call that the rules ask
+	// about is refused at once.
 	Unattended bool
 
-	// Alone says that nobody can be asked, with or without an Approver: there is neither
-	// a terminal nor a door. Rules may have a condition for that; that calls wait does not
-	// change it.
+	// Alone says that there is neither a terminal nor a door, so nobody can be asked, whether
+	// or not there is an Approver. Rules may have a condition for that.
 	Alone bool
 
-	// Audit takes every decision of the gate, and the start and end of every session.
-	// What it can't take is refused. nil means only the log has decisions.
+	// Audit takes every decision of the gate, and the start and end of every session. Calls
+	// that it can't record are refused. nil means only the log has decisions.
 	Audit *audit.Log
 
-	// TakesOver says that this process goes on with sessions whose process has gone
+	// TakesOver says that this process resumes sessions of processes that have died
 	// ([Manager.AdoptWith]). Others then leave these to it.
 	TakesOver bool
 
@@ -69,33 +69,20 @@ type Options struct {
 type Limits struct {
 	ModelCall time.Duration // one model call; 120 s
 	ToolCall  time.Duration // one call of a tool without a limit of its own; 30 s
-	Approval  time.Duration // how long a call waits for an answer; 10 min
+	Approval  time.Duration // the wait of a call for an answer; 10 min
+	Pause     time.Duration // the waits, in a row, until a time that a provider has named for the next try; 30 min
 
-	// Pause is how long a session waits at most for a provider that has named a time
-	// to ask it again, in one pause or several that follow each other; 30 min.
-	Pause time.Duration
-
-	// StepCalls bounds the tool calls of one step that run at once, but for those
-	// of tools that delegate ([tool.Spec.Delegates]): 1 to 1,000; 16.
+	// StepCalls bounds the tool calls of one step that run at once, without those of tools
+	// that delegate ([tool.Spec.Delegates]): 1 to 1,000; 16.
 	StepCalls int
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.ModelCall == 0 {
-		l.ModelCall = 120 * time.Second
-	}
-	if l.ToolCall == 0 {
-		l.ToolCall = 30 * time.Second
-	}
-	if l.Approval == 0 {
-		l.Approval = 10 * time.Minute
-	}
-	if l.Pause == 0 {
-		l.Pause = 30 * time.Minute
-	}
-	if l.StepCalls == 0 {
-		l.StepCalls = 16
-	}
+	l.ModelCall = cmp.Or(l.ModelCall, 120*time.Second)
+	l.ToolCall = cmp.Or(l.ToolCall, 30*time.Second)
+	l.Approval = cmp.Or(l.Approval, 10*time.Minute)
+	l.Pause = cmp.Or(l.Pause, 30*time.Minute)
+	l.StepCalls = cmp.Or(l.StepCalls, 16)
 	return l
 }
 

@@ -47,8 +47,8 @@ func (r *recovery) adoptWith(ctx context.Context, a store.Adopter) {
 	r.sweep(ctx, r.keeper)
 }
 
-// sweep ends or resumes the sessions of processes that have died, and ends those that this one
-// has lost. Then those are deleted that are kept no longer.
+// sweep ends or resumes the sessions of processes that have died, and ends lost ones of this
+// process. After it, deleteOld deletes expired ones.
 func (r *recovery) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 	n, err := r.endLost(ctx, k, false)
 	if ctx.Err() != nil {

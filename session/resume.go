@@ -31,8 +31,7 @@ type Resumed struct {
 	Before *permission.Ruleset
 }
 
-// begin begins a session's conversation with that of the session that it resumes. task is
-// which message says what is to be done.
+// begin gives a session the conversation that it resumes, with the index of its task.
 func (r *Resumed) begin(s *Session, task int) {
 	if s.first.id = r.MessageID; s.first.id != "" {
 		s.inbox.Know([]string{s.first.id}, nil)

@@ -22,15 +22,15 @@ import (
 )
 
 // Session is a session that runs in this process. Prompt and Call are its two ways to work;
-// End ends it. It composes parts that have a lock each and don't know of each other, but for
-// the log, which they write.
+// End ends it. It composes parts with a lock each. All of them write the log, and they know
+// nothing else of each other.
 type Session struct {
 	p      *process
 	parent *Session // nil means a root
 
 	id     string
 	path   event.Path
-	caller bool // it stands for a caller, and has no model of its own
+	caller bool // it is a caller's session, without a model of its own
 
 	life  *lifetime.Life             // until when it works
 	log   *journal.Journal           // its log and its record
@@ -73,8 +73,8 @@ func (s *Session) Parent() *Session { return s.parent }
 // Done returns a channel that is closed when End has returned.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Agent returns the agent's name, which [Session.Become] changes; empty means the session
-// stands for a caller.
+// Agent returns the agent's name, which [Session.Become] changes; empty means that it is a
+// caller's session.
 func (s *Session) Agent() string { return s.log.Agent() }
 
 // Record returns a copy of the session's record.
@@ -105,8 +105,8 @@ func (s *Session) SetEvidence(evidence []store.Evidence) error {
 	return s.log.Set(func(r *store.Record) { r.Work.Evidence = evidence })
 }
 
-// StateText is what the session has noted for itself, as a model reads it: its plan and its
-// list of what is to be done. Empty means nothing.
+// StateText is the plan and the todos that the session has noted, as a model reads them. Empty
+// means that it has noted nothing.
 func (s *Session) StateText() string { return s.notes.Text() }
 
 // AwaitStored waits until all that the session has published is stored. Whoever hears of the
@@ -127,8 +127,8 @@ func (s *Session) Bound(ctx context.Context) (context.Context, context.CancelFun
 // CallResult is the outcome of a tool call.
 type CallResult = toolcall.Result
 
-// Call makes one tool call on behalf of the caller that a root session stands for, through the
-// gate like any other. Calls may run at once.
+// Call makes one tool call for the caller of a root session, through the gate like any other.
+// Calls may run at once.
 func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (CallResult, error) {
 	return s.Do(ctx, name, args, nil)
 }
@@ -196,8 +196,8 @@ func (s *Session) Assign(a store.Assignment) {
 	_ = s.log.Set(func(r *store.Record) { a.Apply(r) })
 }
 
-// AskedFor notes that somebody tells the session what to do, whose message its model reads
-// later. The note is on its way to the store when AskedFor returns.
+// AskedFor notes that somebody asks for work of the session, before its model reads the
+// message. The note is on its way to the store when AskedFor returns.
 func (s *Session) AskedFor(by store.Person) {
 	if by == store.NoPerson || slices.Contains(s.Record().AskedBy, by) {
 		return

@@ -18,160 +18,131 @@ type Spec struct {
 	Parent          *Session // nil means a root
 	ParentMessageID string
 	ParentCallID    string // the call of that message which opens the session
-	Agent           string // empty means the session stands for a caller, and has no model
+	Agent           string // empty means a caller's session, which has no model
 	Description     string
 	System          string // the system prompt
-	Label           string // names it in lists, in place of the description; may be empty
+	Label           string // its name in lists, if it has another one than Description
 
-	// AskedBy is who asks for what a root does. Empty means it is not known.
-	AskedBy store.Person
+	AskedBy     store.Person    // who asks for the work of a root; empty means unknown
+	Metadata    json.RawMessage // a JSON object from the caller, which is kept; may be nil
+	Traceparent string          // the caller's place in a trace, as in package tracecontext; empty means the parent's
+	Warnings    []string        // see [store.Record]
 
-	// Metadata is a JSON object from the caller, which is kept with the session. It may
-	// be nil.
-	Metadata json.RawMessage
-
-	// Traceparent is the caller's place in a trace: one of package tracecontext. It is kept
-	// with the session, and with those below it that have none of their own. Empty means it
-	// is the parent's.
-	Traceparent string
-
-	// Models are names of models, the best first. The first that can be had is the
-	// session's: a warning says of those before why they can't. Where none can: the
-	// parent's, or the default where that has none.
+	// Models are names of models, the best first. The session gets the first that is
+	// available; a warning gives the reason for each that was passed over. If none is
+	// available, it gets the parent's model, or the default.
 	Models []string
 
-	// Router picks the model before the first call, in place of the parent's or of the
-	// default. It is not asked where one of Models counts; nil means nobody is.
+	// Router picks the model before the first call if none of Models is available; nil means
+	// that the parent's or the default stays.
 	Router Router
 
 	Params Params
 
-	Warnings []string // what is not as it was asked for: see [store.Record]
-
-	// Lasting says that the session's caller makes call after call, as a connected
-	// host does, or prompts it again and again. Where it is stopped, its calls are, and it is ended once they are
-	// over; all others end with what they do.
-	Lasting bool
-
-	// CallerModel is the model that a caller brings along: that of its children
-	// which name none. It is for sessions without an agent; may be nil.
+	// CallerModel is the model that a caller brings along, for its children without Models. It
+	// is for callers' sessions; may be nil.
 	CallerModel Model
 
-	// Nested is as in [store.Record].
-	Nested bool
+	// Lasting says that the session's caller makes call after call, like a connected host, or
+	// prompts it again and again. If it is stopped, it ends after its calls; any other session
+	// is ended by its caller.
+	Lasting bool
 
-	// Fork is the conversation that the session goes on from, in place of System; nil means
-	// it begins a new one.
-	Fork *Fork
+	Nested bool // as in [store.Record]
 
-	Tools []tool.Tool
+	Fork *Fork // the conversation with which the session begins, and its system prompt; may be nil
 
-	// ToolSet is the same, made once for many sessions, in place of Tools.
-	ToolSet *gate.ToolSet
-
-	Compaction *Helper // nil means the conversation is not compacted near the end of [Options.Window]
-
-	// Accept takes an answer of the model and returns what of it is the result
-	// of a turn. With an error the model is told why, and answers again, twice
-	// at most and within the turn's limits; then the turn fails with an
-	// [UnacceptedError]. nil means any answer is the result.
-	Accept func(answer string) (result string, err error)
-
-	// AllowedTools are the names of the tools that the session has, and no others of
-	// its set; those that follow one of them come with it. They hold for its
-	// descendants, too. nil means all of the set.
-	AllowedTools []string
-
-	// Checks are made by the session once the model has given an answer that is
-	// accepted: it is the result if they hold. The model gets one turn to repair what
-	// does not, within the limits of the session; then the turn fails with an
-	// [UnacceptedError] of a [ChecksError].
-	Checks []Check
-
-	// Rules is the agent's ruleset. It is judged together with those of the session's
-	// ancestors: a child is never allowed more than its parent.
-	Rules *permission.Ruleset
-
-	// Paths is what paths of the session's tools are relative to, and Worktree the
-	// git worktree that this is. nil means those of the parent, at last the workspace.
-	Paths    *permission.Workspace
-	Worktree *store.Worktree
-
-	// ResidentFile stands before the first prompt: a file that read_file shows whole, by
-	// its slash-separated path relative to Paths, without links. Other sessions with the
-	// same one are warned of. Empty means none.
-	ResidentFile string
-
-	// Background says that the parent is told of the session's end by a message: by
-	// [Session.Notify] or, where their process is killed before, by who ends them.
-	Background bool
-
-	// Detached says that the session goes on when its parent ends: whoever runs it
-	// ends it, or a stop of its own.
-	Detached bool
-
-	// Cleanup says that the session is deleted once its result was delivered
-	// ([store.Store.CleanUp]). Its parent stands for a caller.
-	Cleanup bool
-
-	// Resumes is what the session goes on with; nil means it begins anew. Terms is how it
-	// is called, for who resumes it: its log has it ([store.State]).
+	// Resumes is the session that this one resumes; nil means none. Terms says how the session
+	// is called, for whoever resumes it: its log has it ([store.State]).
 	Resumes *Resumed
 	Terms   json.RawMessage
 
-	// Within are further rulesets that hold for the session, besides its agent's and
-	// those of its ancestors.
+	// Claimed is a session that this process has claimed after its own process had died: it is
+	// resumed, and its record counts. Task is the index of its task among the messages of
+	// Resumes. nil means a new session.
+	Claimed *store.Taken
+	Task    int
+
+	Tools   []tool.Tool
+	ToolSet *gate.ToolSet // the same, made once for many sessions; nil means Tools
+
+	// AllowedTools are the names of tools that the session and its descendants may have, with
+	// the tools that follow them. nil means all of the set.
+	AllowedTools []string
+
+	// Rules is the agent's ruleset. It is decided on together with those of the session's
+	// ancestors, so a child is never allowed more than its parent. Within are further
+	// rulesets that hold for the session.
+	Rules  *permission.Ruleset
 	Within []*permission.Ruleset
 
-	// Budget bounds the session and those below it; nil means what bounds the parent does.
+	Approver gate.Approver // nil means the manager's
+
+	// Accept returns the result of a turn from an answer of the model. After an error the
+	// model reads it and answers again, at most twice and within the turn's limits; then the
+	// turn fails with an [UnacceptedError]. nil accepts any answer.
+	Accept func(answer string) (result string, err error)
+
+	// Checks are made once the model has given an accepted answer. If one fails, the model gets
+	// one turn for repairs, within the session's limits; then the turn fails with an
+	// [UnacceptedError] of a [ChecksError].
+	Checks []Check
+
+	Compaction *Helper // summarises near the end of [Options.Window]; nil means nobody does
+
+	// Paths is what paths of the session's tools are relative to, and Worktree its git
+	// worktree. nil means those of the parent, and for a root the workspace.
+	Paths    *permission.Workspace
+	Worktree *store.Worktree
+
+	// ResidentFile is a file that read_file shows before the first prompt. Its path is
+	// slash-separated, relative to Paths, and without links. The session is warned of others
+	// with the same file. Empty means none.
+	ResidentFile string
+
+	// Background says that the parent gets a message about the session's end: by
+	// [Session.Notify], or from the process that ends the session if its own has died.
+	Background bool
+
+	// Detached says that the session continues when its parent ends.
+	Detached bool
+
+	// Cleanup says that the session is deleted once its result was delivered
+	// ([store.Store.CleanUp]). Its parent is a caller's session.
+	Cleanup bool
+
+	// Budget bounds the session and those below it; nil means that of the parent.
 	Budget Budget
 
 	MaxSteps  int           // model calls with tools before it must conclude; 0 means 10
 	TimeLimit time.Duration // 0 means no limit
 
-	// WholeTime says that TimeLimit is of all that the session works, whatever agents it goes
-	// on as; else each of them has its own.
+	// WholeTime says that TimeLimit is for all work of the session, whatever agents it
+	// becomes; otherwise each of them has its own.
 	WholeTime bool
 
-	// Stall is after what time without an event the session is said to have stalled,
-	// and after what time more it is stopped. 0 means it is not stopped.
-	Stall time.Duration
-
-	// StallNotice is after what time without an event it is said to have stalled where
-	// Stall is 0. 0 means never.
+	// Stall is the time without an event after which the session has stalled; after as long
+	// again it is stopped. 0 means that it is not stopped, and has stalled after StallNotice,
+	// or never if that is 0 too.
+	Stall       time.Duration
 	StallNotice time.Duration
-
-	Approver gate.Approver // nil means the manager's
-
-	// Claimed is a session whose process has gone, and which this process has claimed: it goes
-	// on, and what its record says counts. Task is which message of its conversation, in
-	// Resumes, says what it is to do. nil means a new session begins.
-	Claimed *store.Taken
-	Task    int
 
 	Mover Mover  // runs the session for a call that waits for its end: use [Task]
 	child *Child // of a task call that waits for it; nil means none does
 }
 
-// allowedTools are those that the session may have, and those above it.
+// allowedTools are the tools that the session may have, as may those above it.
 func (spec *Spec) allowedTools() []string {
-	if spec.Parent == nil || spec.Parent.allowed == nil {
+	switch {
+	case spec.Parent == nil || spec.Parent.allowed == nil:
 		return spec.AllowedTools
-	}
-	if spec.AllowedTools == nil {
+	case spec.AllowedTools == nil:
 		return spec.Parent.allowed
 	}
-	both := []string{}
-	for _, name := range spec.AllowedTools {
-		if slices.Contains(spec.Parent.allowed, name) {
-			both = append(both, name)
-		}
-	}
-	return both
+	return slices.DeleteFunc(append([]string{}, spec.AllowedTools...), func(name string) bool { return !slices.Contains(spec.Parent.allowed, name) })
 }
 
-// rulesets are those that hold for the session, and how many of them, at the end, are its
-// agent's own.
+// rulesets returns the rulesets that hold for the session. The last ones, own, are its agent's.
 func (spec *Spec) rulesets() (agents []*permission.Ruleset, own int) {
 	if spec.Parent != nil {
 		agents = slices.Clone(spec.Parent.calls.Rules.Agents())

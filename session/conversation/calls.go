@@ -10,8 +10,7 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// SameCall reports whether two calls are of one tool and have the same arguments, as
-// JSON values.
+// SameCall reports whether two calls are of one tool and have equal JSON arguments.
 func SameCall(a, b model.ToolCall) bool {
 	if a.Name != b.Name {
 		return false
@@ -40,8 +39,8 @@ func decodeValue(text string) (value any, err error) {
 	return plainNumbers(value), nil
 }
 
-// plainNumbers makes numbers comparable: those that a float64 holds exactly
-// become one, so that 1, 1.0 and 1e0 are the same.
+// plainNumbers makes numbers comparable: 1, 1.0 and 1e0 become the same float64. Numbers that
+// a float64 does not hold exactly stay as texts.
 func plainNumbers(value any) any {
 	switch value := value.(type) {
 	case json.Number:

@@ -29,8 +29,8 @@ func Bytes(messages []model.Message) (n int) {
 	return n
 }
 
-// lastSteps returns where the last steps behind the message task begin that fit into so many
-// bytes, one at least. The results of a step that does not fit are cut, in a copy.
+// lastSteps returns where the last steps after the task begin that fit into room bytes, at
+// least one. If a step does not fit, its results are cut, in a copy.
 func lastSteps(messages []model.Message, task, room int) (kept int, shortened []model.Message) {
 	kept = len(messages)
 	for i := len(messages) - 1; i > task; i-- {

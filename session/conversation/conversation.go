@@ -11,20 +11,19 @@ import (
 type Conversation struct {
 	Messages []model.Message // not to be changed by others
 
-	task      int             // which message says what is to be done
+	task      int             // which message is the task
 	callIDs   map[string]bool // the ids that calls have
 	counted   Counted
-	offered   []model.ToolSpec // the tools that the model was last told of
-	inherited []model.ToolSpec // the tools of each request; nil means what there is at the time
+	offered   []model.ToolSpec // the tools in the last request
+	inherited []model.ToolSpec // the tools of all requests; nil means the current ones
 }
 
 // New returns an empty conversation.
 func New() *Conversation { return &Conversation{callIDs: make(map[string]bool)} }
 
-// Resume begins the conversation with the messages of another one, whose message task says
-// what is to be done. With tools, the model is told of these in each request. foreign says
-// that another model has answered there: its reasoning is left out, because a provider
-// accepts only its own.
+// Resume begins the conversation with the messages of another one, and the index of its task.
+// All requests then have these tools, unless tools is nil. foreign says that another model has
+// answered there. Its reasoning is left out, because a provider accepts only its own.
 func (c *Conversation) Resume(messages []model.Message, task int, tools []model.ToolSpec, foreign bool) {
 	c.Messages, c.task, c.inherited = slices.Clip(messages), task, tools
 	if foreign {
@@ -37,9 +36,9 @@ func (c *Conversation) Resume(messages []model.Message, task int, tools []model.
 	}
 }
 
-// Fork returns what the model was sent when it made the calls that run now, and the tools of
-// that request. It returns the last turns, or [AllTurns]; ok is false if the model has made no
-// call.
+// Fork returns messages and tools of the request whose answer made the calls that run now. turns
+// is how many of the last turns it returns, or [AllTurns]. ok is false if there is no such
+// request.
 func (c *Conversation) Fork(turns int) (messages []model.Message, tools []model.ToolSpec, ok bool) {
 	n := len(c.Messages)
 	if n < 2 || c.Messages[n-1].Role != model.Assistant {
@@ -53,10 +52,10 @@ func (c *Conversation) Tell(text string) {
 	c.Messages = append(c.Messages, model.Message{Role: model.User, Text: text})
 }
 
-// BeginTask says that the next message is what is to be done.
+// BeginTask makes the next message the task.
 func (c *Conversation) BeginTask() { c.task = len(c.Messages) }
 
-// Task returns the message that says what is to be done.
+// Task returns the message with the task.
 func (c *Conversation) Task() model.Message { return c.Messages[c.task] }
 
 // Answer adds an answer of the model. The request and the answer have so many tokens.
@@ -77,8 +76,8 @@ func (c *Conversation) Identify(call model.ToolCall, newID func() string) model.
 	return call
 }
 
-// Offer returns the tools that the model is told of in the next request: current, unless the
-// conversation has inherited others. Then the gate refuses what the session may not call.
+// Offer returns the tools of the next request: the inherited ones, if there are any, else the
+// current ones. The gate refuses inherited tools that the session may not call.
 func (c *Conversation) Offer(current func() []model.ToolSpec) []model.ToolSpec {
 	if c.offered = c.inherited; c.offered == nil {
 		c.offered = current()
@@ -111,8 +110,8 @@ func (c *Conversation) ForgetReasoning() {
 	}
 }
 
-// KeepLast returns where the last steps begin that fit into room bytes, one at least, and what
-// comes before them, without the task. The results of a step that does not fit are cut.
+// KeepLast returns where the last steps begin that fit into room bytes, at least one, and the
+// messages before them, without the task. If a step does not fit, its results are cut.
 func (c *Conversation) KeepLast(room int) (kept int, older []model.Message) {
 	kept, c.Messages = lastSteps(c.Messages, c.task, room)
 	return kept, slices.Concat(c.Messages[:c.task], c.Messages[c.task+1:kept])

@@ -1,3 +1,3 @@
-// Package conversation has the messages that a session's model is sent: how many tokens they
-// have, which turns and steps are kept, and how a model reads them that summarises.
+// Package conversation has the messages that a session's model is sent. It counts their tokens,
+// selects turns and steps, and renders them for a model that summarises.
 package conversation

@@ -8,9 +8,8 @@ import (
 	"github.com/agentworker/worker/permission/shell"
 )
 
-// AlwaysPatterns returns the patterns that "always" adds, or nil where the call
-// would be asked about in spite of them, as one is whose redirection or unknown
-// part is what the rules ask about.
+// AlwaysPatterns returns the patterns that "always" would add. It returns nil if the rules
+// would ask about the call all the same, for instance because of a redirection.
 func (l *Layers) AlwaysPatterns(name string, values []permission.Value) []string {
 	if l.lasting != nil {
 		return nil
@@ -32,11 +31,11 @@ func (l *Layers) AlwaysPatterns(name string, values []permission.Value) []string
 	return patterns
 }
 
-// allowRules are the runtime rules of "always". A rule of the user that denies a
-// part of what they allow stands behind them, too: an answer lifts no deny.
+// allowRules are the runtime rules of "always". After them come the user's rules that deny a
+// part of what they allow: an answer lifts no deny.
 func allowRules(static *permission.Ruleset, name string, patterns []string) ([]permission.Rule, error) {
 	var rules, denies []permission.Rule
-	for _, p := range withBare(patterns) {
+	for _, p := range AlwaysRules(patterns) {
 		rules = append(rules, permission.Rule{Tool: name, Pattern: p, Action: permission.Allow, Source: permission.Source{File: "runtime"}})
 		lifted, err := static.Lifted(name, p)
 		if err != nil {
@@ -48,12 +47,9 @@ func allowRules(static *permission.Ruleset, name string, patterns []string) ([]p
 }
 
 // AlwaysRules returns the patterns of the rules that the answer "always" adds for an
-// approval's AlwaysPatterns, in their order.
-func AlwaysRules(patterns []string) []string { return withBare(patterns) }
-
-// withBare adds to patterns of commands with any arguments the one of the command
-// without: "git push" before "git push *".
-func withBare(patterns []string) []string {
+// approval's AlwaysPatterns. The pattern of a command with any arguments also allows the
+// command without: "git push" before "git push *".
+func AlwaysRules(patterns []string) []string {
 	var all []string
 	for _, p := range patterns {
 		if bare, ok := strings.CutSuffix(p, " *"); ok && !slices.Contains(all, bare) {

@@ -22,8 +22,8 @@ type Request struct {
 	SecondPerson *store.SecondPerson
 }
 
-// Approver answers approval requests. Approve may block until ctx ends; an
-// error denies the call. It is safe for concurrent use.
+// Approver answers approval requests. Approve may block until ctx ends; an error denies the
+// call. It is safe for concurrent use.
 type Approver interface {
 	Approve(ctx context.Context, req *Request) (store.Answer, error)
 }
@@ -36,8 +36,8 @@ func (f ApproverFunc) Approve(ctx context.Context, req *Request) (store.Answer, 
 	return f(ctx, req)
 }
 
-// Recorded is a function as an [Approver] that gives the answers of a run that is played
-// again. Nobody sits there.
+// Recorded is a function as an [Approver] that replays the answers of an earlier run. Nobody
+// sits there.
 type Recorded func(ctx context.Context, req *Request) (store.Answer, error)
 
 // Approve implements [Approver].
@@ -45,8 +45,7 @@ func (f Recorded) Approve(ctx context.Context, req *Request) (store.Answer, erro
 	return f(ctx, req)
 }
 
-// AlwaysYes approves every request, once. Calls that a rule denies never reach
-// it.
+// AlwaysYes approves every request, once. Calls that a rule denies never reach it.
 var AlwaysYes Approver = alwaysYes{}
 
 type alwaysYes struct{}
@@ -56,7 +55,7 @@ func (alwaysYes) Approve(context.Context, *Request) (store.Answer, error) {
 	return store.Answer{Verdict: store.ApproveOnce, By: "the caller"}, nil
 }
 
-// Sits reports whether somebody sits there who is asked.
+// Sits reports whether an approver asks a person who sits there.
 func Sits(a Approver) bool {
 	_, recorded := a.(Recorded)
 	return Asks(a) && !recorded

@@ -9,22 +9,22 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// recheckEvery is how often a waiting call is judged again, for rules that
-// another process or a person has changed.
+// recheckEvery is how often a waiting call is decided on again, in case another process or a
+// person has changed the rules.
 const recheckEvery = time.Second
 
-// ByRules is the name under which the rules answer, once they allow the call.
+// ByRules is the name of the answerer if rules allow a call that waits.
 const ByRules = "the rules"
 
-// Question is a request that is stored as one that waits.
+// Question is a request that is stored and waits for its answer.
 type Question struct {
 	*Request
 	Expires  time.Time
-	Approver Approver // nil means answers come from elsewhere alone
+	Approver Approver // nil means that answers only come from elsewhere
 	Answers  Answers
 }
 
-// Answers are those that are stored to a question. The first one counts.
+// Answers are the stored answers to a question. The first one counts.
 type Answers interface {
 	// Await waits for an answer that somebody else stores.
 	Await(ctx context.Context) (*store.Approval, error)
@@ -33,9 +33,9 @@ type Answers interface {
 	Resolve(outcome event.ApprovalOutcome, answer store.Answer) (*store.Approval, error)
 }
 
-// Await returns the approval with the answer that counts. Answers come from the approver
-// of the question, from others that store one, and from rules that meanwhile allow the
-// call, which allowed reports. It returns when all that it has started has ended.
+// Await returns the approval with the answer that counts. Answers come from the question's
+// approver, and from others who store one. Rules answer once they allow the call, as allowed
+// reports. Await returns when everything that it has started has ended.
 func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*store.Approval, error) {
 	waiting, stop := context.WithCancel(ctx)
 	var askers sync.WaitGroup
@@ -43,7 +43,7 @@ func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*
 	defer stop()
 
 	resolve := q.Answers.Resolve
-	// Whoever comes first stores the answer; all learn of it here.
+	// The first one stores the answer; all learn of it here.
 	type outcome struct {
 		answered *store.Approval
 		err      error
@@ -59,7 +59,7 @@ func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*
 			switch {
 			case waiting.Err() != nil:
 				return
-			case err != nil: // whoever sat there has gone
+			case err != nil: // nobody sits there any more
 				answered, err := resolve(event.Cancelled, store.Answer{Feedback: err.Error()})
 				outcomes <- outcome{answered, err}
 				return
@@ -94,13 +94,13 @@ func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*
 	}
 }
 
-// rechecks tells waiting calls that the rules of this process have changed.
+// rechecks wakes waiting calls when the rules of this process have changed.
 type rechecks struct {
 	mu      sync.Mutex
 	waiting map[chan struct{}]bool
 }
 
-// add returns what is sent to after a change, and what ends that.
+// add returns a channel that has a value after a change, until forget is called.
 func (r *rechecks) add() (changed <-chan struct{}, forget func()) {
 	c := make(chan struct{}, 1)
 	r.mu.Lock()
@@ -116,13 +116,13 @@ func (r *rechecks) add() (changed <-chan struct{}, forget func()) {
 	}
 }
 
-func (r *rechecks) tell() {
+func (r *rechecks) wake() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for c := range r.waiting {
 		select {
 		case c <- struct{}{}:
-		default: // it is yet to look at an earlier one
+		default: // it has not seen the change before
 		}
 	}
 }

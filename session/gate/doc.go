@@ -1,4 +1,4 @@
-// Package gate is what the gate of a session judges tool calls by: the tools that the
-// session has ([ToolSet]), the rules that hold for it ([Policy], [Rules], [Layers]), and
-// the answers of people ([Approver], [Question]). It runs no call.
+// Package gate has what the gate of a session needs to decide on tool calls. There are the
+// session's tools ([ToolSet]), its rules ([Policy], [Rules], [Layers]) and the answers of
+// people ([Approver], [Question]). It runs no call.
 package gate

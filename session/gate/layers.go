@@ -8,18 +8,18 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// Layers are the rulesets that judge a call, and what the kernel holds of them.
+// Layers are the rulesets that decide on a call, and how far the kernel enforces them.
 type Layers struct {
 	permission.Layers
-	Policy    string // the hash of the policy that they have; empty means there is none
+	Policy    string // the hash of their policy; empty means there is none
 	sandboxed bool   // the tool starts programs
-	notHeld   string // why no sandbox holds these to all of the rules; empty means one does
-	lasting   error  // why no answer may add a rule that lasts; nil means it may
+	notHeld   string // why no sandbox enforces all of the rules; empty means one does
+	lasting   error  // why no answer may add a lasting rule; nil means it may
 
-	second []*permission.Ruleset // of the policy: they deny what a second person has to approve
+	second []*permission.Ruleset // of the policy: they deny what needs a second person
 }
 
-// Judge judges the values of a call.
+// Decide decides on the values of a call.
 func (l *Layers) Decide(values []permission.Value) permission.Decision {
 	if l.sandboxed && !l.Held {
 		// A program may reach any host.

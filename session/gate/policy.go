@@ -23,21 +23,21 @@ type StaticRules interface {
 	Allow(tool string, patterns []string) error
 }
 
-// Policy is what the rules of a process say: those of its administrator and of its user,
-// and who is told that they have changed. Its fields do not change. It is safe for concurrent use.
+// Policy has the rules of a process: those of its administrator and of its user. Calls that
+// wait learn of their changes. It is safe for concurrent use; its fields do not change.
 type Policy struct {
 	Static StaticRules
-	File   string        // where Static is stored, for people
+	File   string        // the file of Static, for people
 	Above  *policy.Store // what an administrator forbids; nil means nothing
 	Log    *slog.Logger
 
 	rechecks rechecks
 	mu       sync.Mutex
-	said     string // what was logged of the static rules; empty means nothing is wrong
+	fault    string // of the static rules that was logged last; empty means there is none
 }
 
-// Rules are the rulesets that hold for a session: those of agents, its own and those of
-// the sessions above it, and what answers have allowed. They are safe for concurrent use.
+// Rules are the rulesets that hold for a session: the agents' rules, from the top session down
+// to its own, and what answers have allowed. They are safe for concurrent use.
 type Rules struct {
 	mu      sync.Mutex
 	agents  []*permission.Ruleset // never changed in place
@@ -52,14 +52,14 @@ func (r *Rules) Set(agents []*permission.Ruleset, own int) {
 	r.agents, r.own = agents, own
 }
 
-// SetOwn puts another agent's ruleset in place of those of the agent.
+// SetOwn replaces the agent's own rulesets by that of another agent.
 func (r *Rules) SetOwn(own *permission.Ruleset) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.agents, r.own = append(slices.Clone(r.agents[:len(r.agents)-r.own]), own), 1
 }
 
-// Agents returns the rulesets of agents, which are not to be changed.
+// Agents returns the rulesets of agents. The caller must not change them.
 func (r *Rules) Agents() []*permission.Ruleset {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +72,7 @@ func DeniesAll(rulesets []*permission.Ruleset, name string) bool {
 	return slices.ContainsFunc(rulesets, func(r *permission.Ruleset) bool { return r.DeniesAll(name) })
 }
 
-// Current returns what an administrator forbids now; nil means nothing. With an error
+// Current returns what an administrator forbids now; nil means nothing. After an error
 // nothing is allowed.
 func (p *Policy) Current() (*policy.Policy, error) {
 	if p.Above == nil {
@@ -81,8 +81,8 @@ func (p *Policy) Current() (*policy.Policy, error) {
 	return p.Above.Current()
 }
 
-// Layers returns the rulesets that judge calls of t in a session now, that of who. nil
-// means what they judge starts no program.
+// Layers returns the rulesets that now decide on calls of t in the session of who. A nil t
+// starts no program.
 func (p *Policy) Layers(r *Rules, who permission.Who, sessionID string, t tool.Tool) (*Layers, error) {
 	above, err := p.Current()
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *Policy) Layers(r *Rules, who permission.Who, sessionID string, t tool.T
 	if static == nil && err != nil {
 		return nil, err
 	}
-	p.tell(err)
+	p.logFault(err)
 	r.mu.Lock()
 	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Agents: r.agents, Static: static.For(who), Runtime: r.runtime.For(who)}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
 	r.mu.Unlock()
@@ -103,19 +103,18 @@ func (p *Policy) Layers(r *Rules, who permission.Who, sessionID string, t tool.T
 	return l, nil
 }
 
-// tell logs what is wrong with the static rules, once for each thing, and
-// that nothing is any more.
-func (p *Policy) tell(err error) {
-	said := ""
+// logFault logs once what is wrong with the static rules, and then that it is repaired.
+func (p *Policy) logFault(err error) {
+	fault := ""
 	if err != nil {
-		said = err.Error()
+		fault = err.Error()
 	}
 	p.mu.Lock()
-	before := p.said
-	p.said = said
+	before := p.fault
+	p.fault = fault
 	p.mu.Unlock()
 	switch {
-	case said == before:
+	case fault == before:
 	case err != nil:
 		p.Log.Error("the last good permission rules stay in force", "err", err)
 	default:
@@ -123,12 +122,11 @@ func (p *Policy) tell(err error) {
 	}
 }
 
-// RuleHint begins the last sentence of a refusal if a rule would allow the
-// call: the file and the rule follow.
+// RuleHint begins the last sentence of a refusal if a rule would allow the call. The file and
+// the rule follow.
 const RuleHint = " To allow it, add to"
 
-// Hint says which rule would allow a value that nobody could be asked
-// about; nothing where no rule can.
+// Hint says which rule would allow a value, if a rule can and nobody was there to be asked.
 func (p *Policy) Hint(d permission.Decision) string {
 	rule := RuleFor(d)
 	if rule == "" {
@@ -137,8 +135,8 @@ func (p *Policy) Hint(d permission.Decision) string {
 	return fmt.Sprintf(RuleHint+" %s: %s", p.File, rule)
 }
 
-// RuleFor returns the rule that would allow the value of a decision, as permissions.jsonc
-// has it; nothing where no rule can.
+// RuleFor returns the rule that would allow the value of a decision, in the form of
+// permissions.jsonc; empty if no rule can.
 func RuleFor(d permission.Decision) string {
 	value := d.Value
 	patterns := shell.AlwaysPatterns(value.Tool, []permission.Value{value})
@@ -148,10 +146,10 @@ func RuleFor(d permission.Decision) string {
 	return fmt.Sprintf("%q: {%q: \"allow\"}", value.Tool, patterns[0])
 }
 
-// AllowAlways adds what the answer "always" allows to the rules of a session and to the
-// static ones. Calls that wait are judged again.
+// AllowAlways adds what the answer "always" allows to the rules of a session and to the static
+// ones. Calls that wait are then decided on again.
 func (p *Policy) AllowAlways(r *Rules, name string, patterns []string) error {
-	defer p.rechecks.tell()
+	defer p.rechecks.wake()
 	above, err := p.Current()
 	if err == nil {
 		err = above.Lasting()
@@ -173,5 +171,5 @@ func (p *Policy) AllowAlways(r *Rules, name string, patterns []string) error {
 		r.runtime = runtime
 	}
 	r.mu.Unlock()
-	return errors.Join(err, p.Static.Allow(name, withBare(patterns)))
+	return errors.Join(err, p.Static.Allow(name, AlwaysRules(patterns)))
 }

@@ -9,32 +9,33 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 )
 
-// Readable returns what reports whether neither read_file nor the tool of a name, which
-// lists or searches, would be denied for a path: by the rules of its first use.
+// Readable returns a function that reports whether a listing or searching tool may show a path:
+// rules deny neither that tool nor read_file. It applies the rules of its first call.
 func (p *Policy) Readable(r *Rules, who permission.Who, workspace permission.Workspace, name string) func(path string) bool {
 	var once sync.Once
-	var judge func(path string) bool
+	var readable func(path string) bool
 	return func(path string) bool {
-		once.Do(func() { judge = p.pathJudge(r, who, workspace, name) })
-		return judge(path)
+		once.Do(func() { readable = p.readable(r, who, workspace, name) })
+		return readable(path)
 	}
 }
 
-func (p *Policy) pathJudge(r *Rules, who permission.Who, workspace permission.Workspace, name string) func(path string) bool {
+func (p *Policy) readable(r *Rules, who permission.Who, workspace permission.Workspace, name string) func(path string) bool {
 	rules, err := p.Layers(r, who, "", nil)
 	if err != nil {
 		return func(string) bool { return false }
 	}
-	judged := []string{"read_file"}
+	tools := []string{toolcatalog.ReadFile}
 	if slices.ContainsFunc(rules.All(), func(r *permission.Ruleset) bool { return r.DeniesSome(name) }) {
-		judged = append(judged, name)
+		tools = append(tools, name)
 	}
 	found := &foundPaths{workspace: workspace, plain: make(map[string]bool)}
 	return func(path string) bool {
-		for _, as := range judged {
+		for _, as := range tools {
 			values, err := found.values(as, path)
 			if err != nil || rules.Decide(values).Action == permission.Deny {
 				return false
@@ -44,13 +45,13 @@ func (p *Policy) pathJudge(r *Rules, who permission.Who, workspace permission.Wo
 	}
 }
 
-// foundPaths returns the values of paths that one call finds. It looks at each
-// folder once. Safe for concurrent use.
+// foundPaths returns the values of paths that one call finds. It looks at each folder once. It
+// is safe for concurrent use.
 type foundPaths struct {
 	workspace permission.Workspace
 
 	mu    sync.Mutex
-	plain map[string]bool // folders below which a file has just its own name, unless it is a link
+	plain map[string]bool // folders in which files have no second name, unless they are links
 }
 
 // values is [permission.Workspace.PathValues].
@@ -66,8 +67,7 @@ func (f *foundPaths) values(tool, name string) ([]permission.Value, error) {
 		return []permission.Value{f.workspace.FileValue(tool, abs)}, nil
 	}
 	values, err := f.workspace.PathValues(tool, name)
-	// Whether the folder takes names in any case, a name tells that is there and
-	// has a letter.
+	// A name with a letter shows whether the folder accepts names in any case.
 	if err == nil && own && len(values) == 1 && values[0].Text == name && strings.ToLower(base) != strings.ToUpper(base) {
 		f.mu.Lock()
 		f.plain[dir] = true

@@ -6,15 +6,15 @@ import (
 	"github.com/agentworker/worker/permission"
 )
 
-// SecondPerson returns the rule of the policy by which somebody else has to approve a call
-// of these values than who has asked for the work; nil means none does. What is not known
-// of a call is taken to be what the rule is about.
+// SecondPerson returns the rule of the policy that demands a second person for a call of these
+// values: approval by somebody who has not asked for the work. nil means no rule does. Rules
+// also apply to the unknown parts of a call.
 func (l *Layers) SecondPerson(values []permission.Value) *permission.Rule {
 	return SecondPerson(l.second, l.Held, values)
 }
 
-// SecondPerson is [Layers.SecondPerson] for the rules that a policy has about that. held is
-// as in [permission.Layers].
+// SecondPerson is [Layers.SecondPerson] for these rules of a policy. held is as in
+// [permission.Layers].
 func SecondPerson(second []*permission.Ruleset, held bool, values []permission.Value) *permission.Rule {
 	if len(second) == 0 {
 		return nil
@@ -50,15 +50,15 @@ func denies(rules *permission.Ruleset, tool string) *permission.Rule {
 	return nil
 }
 
-// asked is a rule as the policy has it.
+// asked is a rule in the form that the policy has.
 func asked(rule *permission.Rule) *permission.Rule {
 	r := *rule
 	r.Action = permission.Ask
 	return &r
 }
 
-// Strictly returns layers for a tool whose call no second person has approved: what only
-// such a person may approve is denied in them, also to the programs that the call starts.
+// Strictly returns layers for a tool whose call no second person has approved. They deny what
+// only such a person may approve, also to programs that the call starts.
 func (l *Layers) Strictly() *permission.Layers {
 	if len(l.second) == 0 {
 		return &l.Layers

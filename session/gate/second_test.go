@@ -7,8 +7,8 @@ import (
 	"github.com/agentworker/worker/permission/shell"
 )
 
-// TestSecondPerson: what a rule is about, what may be, and what can't be known takes a second
-// person; nothing else does.
+// TestSecondPerson: a call needs a second person if a rule is about it, may be about it, or if
+// that is unknown. No other call does.
 func TestSecondPerson(t *testing.T) {
 	rules, err := permission.ParseJSON([]byte(`{"shell_exec": {"git push *": "deny", "git push origin feature/*": "allow"}, "write_file": {"prod/**": "deny"}}`), "p", nil)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// ToolSet is the tools of a session. It is immutable and safe for concurrent
-// use: sessions that have the same tools share it, and what is made of them.
+// ToolSet is the tools of a session. It is immutable and safe for concurrent use, so sessions
+// with the same tools share it.
 type ToolSet struct {
 	byName map[string]tool.Tool
 	names  []string // in the order in which the model sees them
@@ -50,13 +50,13 @@ func NewToolSet(tools ...tool.Tool) (*ToolSet, error) {
 // Get returns the tool of a name; nil means there is none.
 func (ts *ToolSet) Get(name string) tool.Tool { return ts.byName[name] }
 
-// Names returns the names of the tools, in the order in which the model sees them. They
-// are not to be changed.
+// Names returns the names of the tools, in the order in which the model sees them. The caller
+// must not change them.
 func (ts *ToolSet) Names() []string { return ts.names }
 
-// Offered describes the tools that the model may call: those that are there at
-// the moment, and not denied whatever their arguments. It is made again only
-// where something has changed. Nobody changes the result.
+// Offered describes the tools that the model may call: all available ones, unless rules deny
+// them with any arguments. The result is made anew only after a change, and the caller must
+// not change it.
 func (ts *ToolSet) Offered(rulesets []*permission.Ruleset) []model.ToolSpec {
 	if last := ts.last.Load(); last != nil && slices.Equal(last.rulesets, rulesets) && last.holds(ts) {
 		return last.offered
@@ -74,8 +74,8 @@ func (ts *ToolSet) Offered(rulesets []*permission.Ruleset) []model.ToolSpec {
 	return o.offered
 }
 
-// Only returns the set of those tools that allowed names, and of those that follow
-// them; nil allows all.
+// Only returns the set of the tools that allowed names, with the tools that follow them. A nil
+// allowed names all.
 func (ts *ToolSet) Only(allowed []string) *ToolSet {
 	if allowed == nil {
 		return ts
@@ -90,8 +90,8 @@ func (ts *ToolSet) Only(allowed []string) *ToolSet {
 	return some
 }
 
-// CheckAllowed returns an error that names what of allowed is not the name of a tool
-// of the set with rules of its own.
+// CheckAllowed returns an error about the first name in allowed that is not that of a tool of
+// the set with rules of its own.
 func (ts *ToolSet) CheckAllowed(allowed []string) error {
 	var known []string
 	for _, name := range ts.names {
@@ -111,8 +111,7 @@ func (ts *ToolSet) CheckAllowed(allowed []string) error {
 	return nil
 }
 
-// Acts reports whether the model may call a tool that changes something, besides its own
-// notes and what it is.
+// Acts reports whether the model may call a tool that changes more than its own notes.
 func (ts *ToolSet) Acts(rulesets []*permission.Ruleset) bool {
 	return slices.ContainsFunc(ts.names, func(name string) bool {
 		spec := ts.byName[name].Spec()
@@ -120,10 +119,10 @@ func (ts *ToolSet) Acts(rulesets []*permission.Ruleset) bool {
 	})
 }
 
-// RuledAs returns the name of the tool whose rules hold for calls of one.
+// RuledAs returns the name of the tool whose rules hold for calls of this one.
 func RuledAs(spec tool.Spec) string { return cmp.Or(spec.Follows, spec.Name) }
 
-// holds reports whether the tools of the set are as the offer has them.
+// holds reports whether the tools of the set have not changed since the offer.
 func (o *offer) holds(ts *ToolSet) bool {
 	for i, name := range ts.names {
 		was, is := &o.specs[i], ts.byName[name].Spec()

@@ -72,8 +72,8 @@ func (b *Inbox) Know(ids []string, record func()) {
 	}
 }
 
-// Notify takes a message that reports on background work. record, if it is not nil, stores
-// the message in place of the model's reading it.
+// Notify takes a message that reports on background work. If record is not nil, it stores the
+// message, and no model reads it.
 func (b *Inbox) Notify(m Message, record func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

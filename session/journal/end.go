@@ -43,8 +43,8 @@ func (j *Journal) End(status store.Status, why error, acts bool) error {
 		status, why = store.Failed, incomplete
 	}
 	if err := j.endAgain(p.Stored(), status, why, acts); err != nil {
-		// A sweep finds that the end is missing, and makes up for it once the store has room:
-		// one of this process, or of another one after this process has died.
+		// A sweep of this process will find that the end is missing, and store it when the
+		// store has room. If this process dies, another one does so.
 		j.leave()
 		j.Index()
 		return errors.Join(incomplete, err)

@@ -46,7 +46,7 @@ type Journal struct {
 	life   *lifetime.Life
 
 	order   sync.Mutex
-	claimed atomic.Bool // another process has ended the session, or goes on with it
+	claimed atomic.Bool // another process has ended the session, or resumed it
 
 	mu     sync.Mutex
 	stream *eventbus.Publisher // nil means nothing is published yet
@@ -190,7 +190,7 @@ func (j *Journal) Flush(ctx context.Context) error {
 	return nil
 }
 
-// FlushPatiently is Flush for as long as [Journal.StoreContext] lasts.
+// FlushPatiently is Flush within [Journal.StoreContext].
 func (j *Journal) FlushPatiently() error {
 	ctx, cancel := j.StoreContext()
 	defer cancel()

@@ -10,11 +10,11 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// ClaimedError says that another process has ended the session, or goes on with it,
-// because this process seemed to have died. It is a [store.ErrEnded].
+// ClaimedError says that another process has ended or resumed the session, because this process
+// seemed to have died. It is a [store.ErrEnded].
 type ClaimedError struct {
 	SessionID string
-	Status    store.Status // as which it was ended; any other status means that the other process goes on with it
+	Status    store.Status // with which it was ended; any other status means that it was resumed
 }
 
 func (e *ClaimedError) Error() string {

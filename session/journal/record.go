@@ -15,7 +15,7 @@ func (j *Journal) Record() store.Record {
 	return j.record
 }
 
-// Agent returns the name of the session's agent; empty means it stands for a caller.
+// Agent returns the name of the session's agent; empty means that it is a caller's session.
 func (j *Journal) Agent() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -66,14 +66,14 @@ func (j *Journal) PublishNoted(ev event.Event, note func(*store.Record)) {
 	note(&j.record)
 }
 
-// Warn publishes what is not as it was asked for, and notes it in the record.
+// Warn publishes a warning, and notes it in the record.
 func (j *Journal) Warn(text string) {
 	j.PublishNoted(event.Warning{Message: text}, func(r *store.Record) {
 		r.Warnings = append(r.Warnings[:len(r.Warnings):len(r.Warnings)], text)
 	})
 }
 
-// Index has the record written to the index as it is now.
+// Index has the current record written to the index.
 func (j *Journal) Index() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,3 +1,3 @@
-// Package models has the models that sessions call: with whose credentials, what a call
-// costs, and until when a provider wants to be left alone.
+// Package models has the models that sessions call. It knows whose credentials a call uses,
+// what a call costs, and how long a provider has to be spared.
 package models

@@ -12,14 +12,15 @@ import (
 	"github.com/agentworker/worker/model/price"
 )
 
-// Models are those that the sessions of a process call. Its fields do not change. It is
-// safe for concurrent use.
+// Models are the models of a process's sessions. It is safe for concurrent use; its fields do
+// not change.
 type Models struct {
 	// Named returns the model of a name; the empty name is the default's.
 	Named func(name string) (model.Model, error)
 
-	// Own returns the model of a name for an agent that has credentials of its own for
-	// it; false: it has none, and gets that of Named. nil means no agent has any.
+	// Own returns the model of a name with an agent's own credentials. It returns false if
+	// the agent has none for that model; then the agent gets that of Named. A nil Own means
+	// that no agent has any.
 	Own func(agent, name string) (model.Model, bool, error)
 
 	Prices *price.Table // if it is nil, no price is known
@@ -27,14 +28,14 @@ type Models struct {
 	pauses pauses
 }
 
-// credentialed is a model that is called with the credentials of an agent.
+// credentialed is a model with the credentials of an agent.
 type credentialed struct {
 	model.Model
 	agent string
 }
 
-// accountOf names what a provider lets wait: an account, where the model tells it, else the
-// model with the credentials that it is called with.
+// accountOf names the account that a provider limits. For a model that does not know its
+// account this is the model's name and credentials.
 func accountOf(m model.Model) string {
 	c, own := m.(credentialed)
 	if own {
@@ -49,8 +50,8 @@ func accountOf(m model.Model) string {
 	return m.Name()
 }
 
-// For returns the model of a name for an agent, with its own credentials if it has
-// any for it.
+// For returns the model of a name for an agent, with the agent's own credentials if it has
+// any for that model.
 func (m *Models) For(agent, name string) (model.Model, error) {
 	if found, ok, err := m.own(agent, name); ok {
 		return found, err
@@ -69,9 +70,9 @@ func (m *Models) own(agent, name string) (model.Model, bool, error) {
 	return credentialed{found, agent}, true, nil
 }
 
-// Pick returns the model of an agent's session: the first of names that can be had, else
-// that of its caller (nil means there is none), else the default. warnings say why those
-// are not used that come before it.
+// Pick returns the model of an agent's session: the first of names that is available, else its
+// caller's (nil means that there is none), else the default. Warnings give the reason for each
+// model that was passed over.
 func (m *Models) Pick(agent string, names []string, callers model.Model) (found model.Model, warnings []string, err error) {
 	pass := func(name string, err error) {
 		warnings = append(warnings, fmt.Sprintf("the model %.200q is not used: %s", name, errtext.Of(err)))
@@ -103,8 +104,8 @@ func (m *Models) Pick(agent string, names []string, callers model.Model) (found 
 	return found, warnings, err
 }
 
-// inherited returns the model of a caller for an agent: with its own credentials, else
-// with those of all, and never with the caller's own. why is what is wrong with its own.
+// inherited returns the model of a caller for an agent. It has the agent's own credentials, or
+// the shared ones, and never the caller's own. why is the fault of the agent's own.
 func (m *Models) inherited(agent string, of model.Model) (found model.Model, why, err error) {
 	found, ok, why := m.own(agent, of.Name())
 	if ok && why == nil {
@@ -116,8 +117,7 @@ func (m *Models) inherited(agent string, of model.Model) (found model.Model, why
 	return of, why, err
 }
 
-// Priced returns what a call of a model has used, with what it has cost if that is
-// known.
+// Priced adds the cost of a model call to its usage, if the price is known.
 func (m *Models) Priced(by model.Model, u model.Usage) model.Usage {
 	if name := by.Name(); m.Prices.Known(name) {
 		u.Cost = m.Prices.Cost(name, u).Number()
@@ -125,7 +125,7 @@ func (m *Models) Priced(by model.Model, u model.Usage) model.Usage {
 	return u
 }
 
-// Answer asks a model for an answer without tools.
+// Answer asks a model for an answer without tools, and returns what the call has used.
 func (m *Models) Answer(ctx context.Context, by model.Model, req *model.Request) (answer string, usage model.Usage, err error) {
 	var text strings.Builder
 	stopped := false
@@ -148,10 +148,10 @@ func (m *Models) Answer(ctx context.Context, by model.Model, req *model.Request)
 	return text.String(), usage, nil
 }
 
-// tooLong matches how providers say that a request does not fit into the context window.
+// tooLong matches the errors of providers about requests that exceed the context window.
 var tooLong = regexp.MustCompile(`(?i)prompt is too long|context[_ ](length|window|size)|maximum context|too many tokens`)
 
-// Overflows reports whether a model has refused a request as too long for it.
+// Overflows reports whether a model has refused a request because it is too long.
 func Overflows(err error) bool {
 	e, ok := errors.AsType[*model.Error](err)
 	return ok && e.Kind == model.ErrInvalid && tooLong.MatchString(e.Message)

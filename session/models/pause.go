@@ -11,15 +11,13 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// overloaded is the HTTP status of a server that has too much to do, as Anthropic's API
-// sends it, and overloadedPause how long it is left alone where it names no time.
 const (
-	overloaded      = 529
-	overloadedPause = 30 * time.Second
+	overloaded      = 529              // the HTTP status of Anthropic's API when it has too much to do
+	overloadedPause = 30 * time.Second // the pause after that status, if the provider names no time
 )
 
-// PauseFor returns how long a provider wants to be left alone that has refused a call;
-// 0 means it does not say.
+// PauseFor returns how long to wait before the next call after a provider has refused one; 0
+// means that it does not say.
 func PauseFor(err error) time.Duration {
 	refused, ok := errors.AsType[*model.Error](err)
 	switch {
@@ -33,19 +31,19 @@ func PauseFor(err error) time.Duration {
 	return 0
 }
 
-// Pause says until when an account of a provider is to be left alone.
+// Pause says until when nobody calls a provider on an account.
 type Pause struct {
 	Until time.Time
 	Why   string
 }
 
-// pauses are those of all accounts.
+// pauses are the pauses of all accounts.
 type pauses struct {
 	mu  sync.Mutex
 	all map[string]Pause // by [accountOf]
 }
 
-// Pause has the sessions of the process that share a model's account wait until a time.
+// Pause has all sessions of the process wait that share a model's account.
 func (m *Models) Pause(of model.Model, p Pause) {
 	account := accountOf(of)
 	m.pauses.mu.Lock()
@@ -58,7 +56,7 @@ func (m *Models) Pause(of model.Model, p Pause) {
 	}
 }
 
-// Paused returns until when the account of a model is to be left alone; false: it is not.
+// Paused returns the pause of a model's account; false means that there is none.
 func (m *Models) Paused(of model.Model) (Pause, bool) {
 	m.pauses.mu.Lock()
 	defer m.pauses.mu.Unlock()
@@ -74,8 +72,8 @@ func (m *Models) Paused(of model.Model) (Pause, bool) {
 	return p, ok
 }
 
-// Jitter is added to a pause, so that not all sessions go on at once: up to a tenth of
-// it, and 5 s at most.
+// Jitter returns what to add to a pause, so that not all sessions go on at once: up to a tenth
+// of it, and at most 5 s.
 func Jitter(pause time.Duration) time.Duration {
 	return rand.N(min(pause/10, 5*time.Second) + 1)
 }

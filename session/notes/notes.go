@@ -133,7 +133,7 @@ func (n *Noted) SetPlan(plan event.Plan) {
 	n.plan = plan
 }
 
-// SetTodo replaces the list of what is to be done.
+// SetTodo replaces the list of todos.
 func (n *Noted) SetTodo(todo event.Todo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

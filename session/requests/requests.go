@@ -1,5 +1,5 @@
-// Package requests takes what other processes, and this one, ask of the sessions that run
-// here: to stop one, to have one's model read a message, and to move one to the background.
+// Package requests receives the requests of all processes about sessions that run here. They
+// stop a session, have its model read a message, or move it to the background.
 package requests
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// Sessions are those that run in this process. It is safe for concurrent use.
+// Sessions are the sessions of this process. It is safe for concurrent use.
 type Sessions interface {
 	// Stop stops a session that runs here, and returns when it has ended, or ctx has.
 	Stop(ctx context.Context, req store.StopRequest) error
@@ -57,7 +57,7 @@ func Listen(conn *nats.Conn, sessions *store.Store, bootID string, to Sessions, 
 	return r, nil
 }
 
-// Close takes no more requests, and returns when those that wait are answered.
+// Close refuses further requests, and returns when the open ones are answered.
 func (r *Listener) Close() {
 	for _, sub := range r.subs {
 		_ = sub.Unsubscribe() // an error: the connection is closed, and with it all that listens
