@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -8,34 +9,40 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 )
 
-// agents answers with the agents as they are, and what is wrong with their files.
-func (p *Page) agents(w http.ResponseWriter, _ *http.Request) {
-	if p.opts.Agents == nil {
-		p.answer(w, struct{}{})
-		return
-	}
-	p.answer(w, p.opts.Agents())
+// agents tells of the agents of the workspace, and of the rules.
+type agents struct {
+	answers
+	all  func() any                                                      // as [Options].Agents
+	rule func(ctx context.Context, agent, tool, arg string) (any, error) // as [Options].Explain
 }
 
-// explain says what the rules make of a call that a person has typed.
-func (p *Page) explain(w http.ResponseWriter, r *http.Request) {
+// list answers with the agents as they are, and what is wrong with their files.
+func (a *agents) list(w http.ResponseWriter, _ *http.Request) {
+	if a.all == nil {
+		a.answer(w, struct{}{}, nil)
+		return
+	}
+	a.answer(w, a.all(), nil)
+}
+
+// explain answers with what the rules decide about a call that a person has typed.
+func (a *agents) explain(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Agent, Tool, Arg string }
 	err := read(w, r, &in)
 	switch {
 	case err != nil:
 	case in.Tool == "":
 		err = caller.BadRequest(errors.New("tool is required"))
-	case p.opts.Explain == nil:
+	case a.rule == nil:
 		err = caller.BadRequest(errors.New("this worker does not explain calls"))
 	}
 	if err != nil {
-		p.fail(w, err)
+		a.fail(w, err)
 		return
 	}
-	answer, err := p.opts.Explain(r.Context(), in.Agent, in.Tool, in.Arg)
+	answer, err := a.rule(r.Context(), in.Agent, in.Tool, in.Arg)
 	if err != nil {
-		p.fail(w, caller.BadRequest(errors.New(errtext.Of(err))))
-		return
+		err = caller.BadRequest(errors.New(errtext.Of(err)))
 	}
-	p.answer(w, answer)
+	a.answer(w, answer, err)
 }

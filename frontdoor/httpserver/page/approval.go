@@ -1,122 +1,13 @@
 package page
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"net/http"
-	"strings"
 
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 )
-
-// Bounds of what a person is shown of one call.
-const (
-	maxShownText  = 32_000 // characters of one text
-	maxShownTexts = 200
-)
-
-// Card is a tool call that waits, as a person decides about it.
-type Card struct {
-	ID        string     `json:"id"`
-	SessionID string     `json:"sessionId"`
-	Path      event.Path `json:"path"`
-	Agent     string     `json:"agent,omitempty"`
-	Tool      string     `json:"tool"`
-	Reason    string     `json:"reason"`
-	CreatedAt int64      `json:"createdAt"`
-	ExpiresAt int64      `json:"expiresAt"`
-
-	// Arguments are all of the call's, the one that it is about first. Wants is what the
-	// rules see of it.
-	Arguments []Argument `json:"arguments"`
-	Wants     [][]Piece  `json:"wants"`
-
-	// Whole says that all of the call is shown. Else there is no "always".
-	Whole bool `json:"whole"`
-
-	// Always are the rules that "always" adds, each a line of permissions.jsonc; empty means
-	// there is no "always".
-	Always []string `json:"always"`
-}
-
-// Argument is an argument of a call.
-type Argument struct {
-	Name string  `json:"name"`
-	Text []Piece `json:"text"`
-}
-
-func newCard(a *store.Approval) Card {
-	c := Card{
-		ID: a.ID, SessionID: a.SessionID, Path: a.Path, Agent: a.Agent, Tool: a.Tool, Reason: a.Reason,
-		CreatedAt: millis(a.CreatedAt), ExpiresAt: millis(a.ExpiresAt), Wants: [][]Piece{}, Always: []string{},
-	}
-	c.Arguments, c.Whole = arguments(a.Arguments)
-	for i, want := range a.Patterns {
-		if i == maxShownTexts {
-			c.Whole = false
-			break
-		}
-		pieces, whole := visible(want, maxShownText)
-		c.Wants, c.Whole = append(c.Wants, pieces), c.Whole && whole
-	}
-	if !c.Whole {
-		return c
-	}
-	for _, pattern := range gate.AlwaysRules(a.AlwaysPatterns) {
-		line, err := caller.JSON(map[string]map[string]string{a.Tool: {pattern: "allow"}})
-		if err != nil { // texts always have a JSON form
-			panic(err)
-		}
-		c.Always = append(c.Always, string(line))
-	}
-	return c
-}
-
-// mainArguments are those that a call is about, by what most people look for first.
-var mainArguments = []string{"command", "path", "url", "agentType", "pattern"}
-
-// arguments returns the arguments of a call as a person reads them. whole false: there is
-// more than is shown.
-func arguments(raw string) (args []Argument, whole bool) {
-	decoder := json.NewDecoder(strings.NewReader(raw))
-	whole = true
-	add := func(name, text string) {
-		pieces, all := visible(text, maxShownText)
-		args, whole = append(args, Argument{name, pieces}), whole && all
-	}
-	fields := map[string]json.RawMessage{}
-	if err := decoder.Decode(&fields); err != nil {
-		add("", raw) // as the model wrote it
-		return args, whole
-	}
-	var names []string
-	for _, name := range mainArguments {
-		if _, ok := fields[name]; ok {
-			names = append(names, name)
-		}
-	}
-	for _, name := range append(names, others(fields, names)...) {
-		text := string(fields[name])
-		var plain string
-		if json.Unmarshal(fields[name], &plain) == nil {
-			text = plain
-		} else {
-			var indented bytes.Buffer
-			if json.Indent(&indented, fields[name], "", "  ") == nil {
-				text = indented.String()
-			}
-		}
-		add(name, text)
-	}
-	if args == nil {
-		args = []Argument{}
-	}
-	return args, whole
-}
 
 // Decision is what a person answers.
 type Decision struct {
@@ -128,14 +19,35 @@ type Decision struct {
 // by is who answers, and does all else, for people.
 const by = "the page"
 
-// answerApproval answers a call that waits.
-func (p *Page) answerApproval(w http.ResponseWriter, r *http.Request) {
+// approvals takes the answers to calls that wait.
+type approvals struct {
+	answers
+	sessions *store.Store
+}
+
+// decide answers a call that waits.
+func (a *approvals) decide(w http.ResponseWriter, r *http.Request) {
 	var in Decision
-	if err := read(w, r, &in); err != nil {
-		p.fail(w, err)
+	err := read(w, r, &in)
+	var answer store.Answer
+	if err == nil {
+		answer, err = a.answerOf(r.Context(), in)
+	}
+	if err != nil {
+		a.fail(w, err)
 		return
 	}
-	identity := caller.IdentityOf(r.Context())
+	approval, err := a.sessions.Answer(r.Context(), in.ApprovalID, answer)
+	if late := (*store.AnsweredError)(nil); errors.As(err, &late) {
+		err = &caller.Error{Status: http.StatusConflict, Code: "answered", Message: err.Error()}
+	}
+	a.answer(w, approval, err)
+}
+
+// answerOf returns what a decision means. "Always" takes the owner, and a call whose card
+// offers it.
+func (a *approvals) answerOf(ctx context.Context, in Decision) (store.Answer, error) {
+	identity := caller.IdentityOf(ctx)
 	answer := store.Answer{Feedback: in.Feedback, By: identity.By(by), As: identity.Person()}
 	switch in.Answer {
 	case "once":
@@ -143,30 +55,17 @@ func (p *Page) answerApproval(w http.ResponseWriter, r *http.Request) {
 	case "always":
 		answer.Verdict = store.ApproveAlways
 		if err := identity.Require(caller.Owner); err != nil {
-			p.fail(w, err)
-			return
+			return answer, err
 		}
-		a, err := p.opts.Sessions.Approval(r.Context(), in.ApprovalID)
-		if err == nil && len(newCard(a).Always) == 0 {
+		approval, err := a.sessions.Approval(ctx, in.ApprovalID)
+		if err == nil && len(newCard(approval).Always) == 0 {
 			err = caller.BadRequest(store.ErrNoAlways)
 		}
-		if err != nil {
-			p.fail(w, err)
-			return
-		}
+		return answer, err
 	case "deny":
 		answer.Verdict = store.DenyCall
 	default:
-		p.fail(w, caller.BadRequest(errors.New(`answer is "once", "always" or "deny"`)))
-		return
+		return answer, caller.BadRequest(errors.New(`answer is "once", "always" or "deny"`))
 	}
-	approval, err := p.opts.Sessions.Answer(r.Context(), in.ApprovalID, answer)
-	if late := (*store.AnsweredError)(nil); errors.As(err, &late) {
-		err = &caller.Error{Status: http.StatusConflict, Code: "answered", Message: err.Error()}
-	}
-	if err != nil {
-		p.fail(w, err)
-		return
-	}
-	p.answer(w, approval)
+	return answer, nil
 }

@@ -24,22 +24,21 @@ const heartbeat = 15 * time.Second
 // events answers with what changes, of all sessions, as server-sent events: at once all
 // there is, or what a browser lacks that comes back; then what changes, once in a [beat]
 // at most.
-func (p *Page) events(w http.ResponseWriter, r *http.Request) {
-	if err := p.hub.enter(r.Context()); err != nil {
-		p.hub.leave()
-		p.fail(w, err)
+func (h *hub) events(w http.ResponseWriter, r *http.Request) {
+	defer h.leave()
+	if err := h.enter(r.Context()); err != nil {
+		h.fail(w, err)
 		return
 	}
-	defer p.hub.leave()
 	setHeaders(w)
 	out := http.NewResponseController(w)
 	if err := out.SetReadDeadline(time.Time{}); err != nil {
-		p.log.Debug("a browser has gone", "err", err)
+		h.log.Debug("a browser has gone", "err", err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
-	send := func(text string) error {
+	write := func(text string) error {
 		err := out.SetWriteDeadline(time.Now().Add(writeTimeout))
 		if err == nil {
 			_, err = w.Write([]byte(text))
@@ -54,17 +53,17 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	if _, err := fmt.Sscanf(last, "%d-%d", &epoch, &seen); err != nil {
 		epoch, seen = 0, 0 // it begins
 	}
-	if err := p.follow(r.Context(), epoch, seen, send); err != nil {
-		p.log.Debug("a browser has gone", "err", err)
+	if err := h.send(r.Context(), epoch, seen, write); err != nil {
+		h.log.Debug("a browser has gone", "err", err)
 	}
 }
 
-// follow sends updates until ctx ends, the hub's run does, or send fails.
-func (p *Page) follow(ctx context.Context, epoch, seen uint64, send func(string) error) error {
+// send sends updates until ctx ends, the hub's run does, or write fails.
+func (h *hub) send(ctx context.Context, epoch, seen uint64, write func(string) error) error {
 	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
 	for first := true; ; first = false {
-		u, now, changed := p.hub.since(epoch, seen)
+		u, now, changed := h.since(epoch, seen)
 		if changed == nil {
 			return nil // the browser comes back, and begins anew
 		}
@@ -73,7 +72,7 @@ func (p *Page) follow(ctx context.Context, epoch, seen uint64, send func(string)
 			if err != nil {
 				return err
 			}
-			if err := send(fmt.Sprintf("id: %d-%d\nevent: update\ndata: %s\n\n", now.epoch, now.revision, data)); err != nil {
+			if err := write(fmt.Sprintf("id: %d-%d\nevent: update\ndata: %s\n\n", now.epoch, now.revision, data)); err != nil {
 				return err
 			}
 		}
@@ -89,7 +88,7 @@ func (p *Page) follow(ctx context.Context, epoch, seen uint64, send func(string)
 			case <-changed:
 				waiting = false
 			case <-alive.C:
-				if err := send(":\n\n"); err != nil {
+				if err := write(":\n\n"); err != nil {
 					return err
 				}
 			case <-ctx.Done():

@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -31,10 +30,10 @@ const (
 // hub keeps the rows of the tree for all browsers: it follows the events of the workspace
 // once, while there is a browser.
 type hub struct {
+	answers
 	sessions *store.Store
 	bus      *eventbus.Bus
 	level    func(id string) (event.Budget, bool) // nil means it is not known
-	log      *slog.Logger
 
 	mu       sync.Mutex
 	closed   bool
@@ -48,8 +47,8 @@ type hub struct {
 	running  sync.WaitGroup     // the run
 }
 
-func newHub(sessions *store.Store, bus *eventbus.Bus, level func(string) (event.Budget, bool), log *slog.Logger) *hub {
-	return &hub{sessions: sessions, bus: bus, level: level, log: log, epoch: uint64(time.Now().UnixMilli())}
+func newHub(out answers, sessions *store.Store, bus *eventbus.Bus, level func(string) (event.Budget, bool)) *hub {
+	return &hub{answers: out, sessions: sessions, bus: bus, level: level, epoch: uint64(time.Now().UnixMilli())}
 }
 
 // close ends what runs, and waits for it.
@@ -63,7 +62,7 @@ func (h *hub) close() {
 	h.running.Wait()
 }
 
-// enter counts a browser, and returns when the rows are there. It wants leave.
+// enter counts a browser, and returns when the rows are there. It wants leave, also after an error.
 func (h *hub) enter(ctx context.Context) error {
 	h.mu.Lock()
 	h.watching++

@@ -28,6 +28,16 @@ const (
 	cookieTime = 7 * 24 * time.Hour
 )
 
+// logins lets browsers in, by one-time links that become cookies.
+type logins struct {
+	*assets
+	workspace string
+	links     links
+	signer    signer
+	tokens    func(name string) (identity caller.Identity, secret string, ok bool) // whose named tokens count now; nil means there are none
+	now       func() time.Time
+}
+
 // links are the one-time links that can still be used.
 type links struct {
 	mu   sync.Mutex
@@ -94,7 +104,7 @@ func (s signer) sum(body, secret string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// valid returns who a value is of that is genuine and not too old. named is [Page.named].
+// valid returns who a value is of that is genuine and not too old. named is [logins.named].
 func (s signer) valid(value string, now time.Time, named func(name string) (caller.Identity, string, bool)) (caller.Identity, bool) {
 	parts := strings.Split(value, ".")
 	if len(parts) != 4 {
@@ -114,14 +124,14 @@ func (s signer) valid(value string, now time.Time, named func(name string) (call
 
 // named returns who a name is, and what cookies depend on besides the key; false: it has no
 // token. The empty name is the owner's.
-func (p *Page) named(name string) (identity caller.Identity, secret string, ok bool) {
+func (l *logins) named(name string) (identity caller.Identity, secret string, ok bool) {
 	switch {
 	case name == "":
 		return caller.OwnerIdentity, "", true
-	case p.opts.Named == nil:
+	case l.tokens == nil:
 		return caller.Identity{}, "", false
 	}
-	return p.opts.Named(name)
+	return l.tokens(name)
 }
 
 // CookieName is the name of the cookie of the page at a host. Browsers keep cookies by
@@ -138,12 +148,12 @@ func CookieName(host string) string {
 // Admit returns who has logged in with the cookie of a request. One that
 // may change something must also say that it comes from the page itself, as browsers do:
 // what says nothing is refused.
-func (p *Page) Admit(r *http.Request) (caller.Identity, bool) {
+func (l *logins) Admit(r *http.Request) (caller.Identity, bool) {
 	cookie, err := r.Cookie(CookieName(r.Host))
 	if err != nil {
 		return caller.Identity{}, false
 	}
-	identity, ok := p.signer.valid(cookie.Value, p.now(), p.named)
+	identity, ok := l.signer.valid(cookie.Value, l.now(), l.named)
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	says := r.Header.Get("Sec-Fetch-Site") == "same-origin" || r.Header.Get("Origin") != "" // which the server has compared
 	if !ok || !reads && !says {
@@ -155,39 +165,37 @@ func (p *Page) Admit(r *http.Request) (caller.Identity, bool) {
 // login makes a link a cookie. The answer is a document that leads on, and no redirect:
 // the browser would not send a SameSite=Strict cookie along with one where the link was
 // clicked in another page.
-func (p *Page) login(w http.ResponseWriter, r *http.Request) {
-	setHeaders(w)
-	used, ok := p.links.use(r.URL.Query().Get("link"), p.now())
-	_, secret, known := p.named(used.name)
+func (l *logins) login(w http.ResponseWriter, r *http.Request) {
+	used, ok := l.links.use(r.URL.Query().Get("link"), l.now())
+	_, secret, known := l.named(used.name)
 	if !ok || !known {
-		p.turnAway(w, "This link was used already, or is too old.")
+		l.turnAway(w, "This link was used already, or is too old.")
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: CookieName(r.Host), Value: p.signer.value(p.now(), used.name, secret), Path: "/",
+		Name: CookieName(r.Host), Value: l.signer.value(l.now(), used.name, secret), Path: "/",
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 	})
-	p.html(w, http.StatusOK, "login.html")
+	l.html(w, http.StatusOK, "login.html")
 }
 
 // TurnAway answers somebody who has not logged in with what to do about it.
-func (p *Page) TurnAway(w http.ResponseWriter) {
-	setHeaders(w)
-	p.turnAway(w, "You are not logged in.")
+func (l *logins) TurnAway(w http.ResponseWriter) {
+	l.turnAway(w, "You are not logged in.")
 }
 
-func (p *Page) turnAway(w http.ResponseWriter, why string) {
+func (l *logins) turnAway(w http.ResponseWriter, why string) {
 	title := "agentworker"
-	if p.opts.Workspace != "" {
-		title += " · " + p.opts.Workspace
+	if l.workspace != "" {
+		title += " · " + l.workspace
 	}
-	p.html(w, http.StatusUnauthorized, "denied.html", "Title", title, "Why", why)
+	l.html(w, http.StatusUnauthorized, "denied.html", "Title", title, "Why", why)
 }
 
 // Link returns an address that logs a browser in, once, and until when it can be used.
 // base is that of the server: http://127.0.0.1:7433. Who logs in has the rights of a name's
 // token; the empty name is the owner's.
-func (p *Page) Link(base, name string) (url string, expires time.Time) {
-	made := p.links.make(name, p.now())
+func (l *logins) Link(base, name string) (url string, expires time.Time) {
+	made := l.links.make(name, l.now())
 	return base + "/login?link=" + made.code, made.expires
 }

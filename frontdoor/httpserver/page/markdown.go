@@ -23,16 +23,16 @@ const (
 	// takes for hostile texts grows faster than they do.
 	maxMarkdown = 16 << 10
 
-	// maxPlain bounds what is shown of a text as it is behind that.
+	// maxPlain bounds the rest of the text, which is shown as plain text.
 	maxPlain = 256 << 10
 
-	// maxMade bounds the HTML that is kept, in bytes.
-	maxMade = 8 << 20
+	// maxHTML bounds the HTML that is kept, in bytes.
+	maxHTML = 8 << 20
 )
 
 // markdown makes HTML of Markdown whose author is not trusted. Raw HTML is left out,
 // images are shown as their text, and characters that control a terminal or turn text
-// around are removed. A long text goes on as it is, without being read as Markdown.
+// around are removed. The end of a long text is shown as plain text.
 func markdown(text string) string {
 	text = termtext.Printable(text)
 	rest := ""
@@ -54,30 +54,24 @@ func markdown(text string) string {
 	return made
 }
 
-// kept has the HTML of texts that were shown: a transcript is asked for again and again
-// while its session runs. The zero value is ready to use.
-type kept struct {
-	mu    sync.Mutex
-	made  map[[sha256.Size]byte]string
-	bytes int
+// htmlCache has the HTML of texts that were shown: a transcript is asked for again and again
+// while its session runs.
+type htmlCache struct {
+	cache[[sha256.Size]byte, string]
+}
+
+func newHTMLCache() *htmlCache {
+	return &htmlCache{cache[[sha256.Size]byte, string]{max: maxHTML}}
 }
 
 // markdown is [markdown] for a text that may be asked for again.
-func (k *kept) markdown(text string) string {
+func (c *htmlCache) markdown(text string) string {
 	key := sha256.Sum256([]byte(text))
-	k.mu.Lock()
-	made, ok := k.made[key]
-	k.mu.Unlock()
-	if ok {
-		return made
+	made, ok := c.get(key)
+	if !ok {
+		made = markdown(text)
+		c.put(key, made, len(made)+len(key))
 	}
-	made = markdown(text)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.bytes += len(made) + len(key); k.made == nil || k.bytes > maxMade {
-		k.made, k.bytes = make(map[[sha256.Size]byte]string), len(made)
-	}
-	k.made[key] = made
 	return made
 }
 

@@ -27,18 +27,18 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestLongMarkdown: a long text is read as Markdown at its beginning, and shown as it is
-// behind that.
+// TestLongMarkdown: a long text is read as Markdown at its beginning, and shown as plain text
+// after that.
 func TestLongMarkdown(t *testing.T) {
 	text := strings.Repeat("ü", maxMarkdown/2) + "x *b* <b>"
 	got := markdown(strings.Repeat("[", maxMarkdown-1) + text)
 	if !strings.HasPrefix(got, "<p>[[") || !strings.HasSuffix(got, "üx *b* &lt;b&gt;</pre>") || strings.ContainsRune(got, utf8.RuneError) {
 		t.Errorf("%.40q … %q", got, got[len(got)-40:])
 	}
-	var k kept
+	k := newHTMLCache()
 	for range 2 {
-		if k.markdown(text) != markdown(text) || len(k.made) != 1 {
-			t.Errorf("%d texts are kept", len(k.made))
+		if k.markdown(text) != markdown(text) || len(k.values) != 1 {
+			t.Errorf("%d texts are kept", len(k.values))
 		}
 	}
 }

@@ -11,47 +11,48 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// startTalk begins a conversation with a primary agent.
-func (p *Page) startTalk(w http.ResponseWriter, r *http.Request) {
+// talks has the conversations of people with primary agents.
+type talks struct {
+	answers
+	desk Talks // nil means that this worker has none
+}
+
+// start begins a conversation.
+func (t *talks) start(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Agent, Prompt string }
-	p.talk(w, r, &in, func(ctx context.Context) (string, error) {
+	t.serve(w, r, &in, func(ctx context.Context) (string, error) {
 		if strings.TrimSpace(in.Prompt) == "" {
 			return "", errors.New("prompt is required")
 		}
-		return p.opts.Talks.Start(ctx, caller.IdentityOf(ctx).Person(), in.Agent, in.Prompt)
+		return t.desk.Start(ctx, caller.IdentityOf(ctx).Person(), in.Agent, in.Prompt)
 	})
 }
 
-// say goes on with one.
-func (p *Page) say(w http.ResponseWriter, r *http.Request) {
+// say continues one.
+func (t *talks) say(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Message string }
-	p.talk(w, r, &in, func(ctx context.Context) (string, error) {
+	t.serve(w, r, &in, func(ctx context.Context) (string, error) {
 		if strings.TrimSpace(in.Message) == "" {
 			return "", errors.New("message is required")
 		}
-		return p.opts.Talks.Say(ctx, caller.IdentityOf(ctx).Person(), r.PathValue("id"), in.Message)
+		return t.desk.Say(ctx, caller.IdentityOf(ctx).Person(), r.PathValue("id"), in.Message)
 	})
 }
 
-// talk reads a request, and answers with the session that goes on.
-func (p *Page) talk(w http.ResponseWriter, r *http.Request, in any, do func(context.Context) (id string, err error)) {
+// serve reads a request, and answers with the session in which the conversation continues.
+func (t *talks) serve(w http.ResponseWriter, r *http.Request, in any, do func(context.Context) (id string, err error)) {
 	err := read(w, r, in)
-	if err == nil && p.opts.Talks == nil {
+	if err == nil && t.desk == nil {
 		err = caller.BadRequest(errors.New("this worker has no conversations"))
 	}
-	if err != nil {
-		p.fail(w, err)
-		return
+	var answer struct {
+		SessionID string `json:"sessionId"`
 	}
-	id, err := do(r.Context())
-	if err != nil {
-		if !errors.Is(err, store.ErrNotFound) {
+	if err == nil {
+		answer.SessionID, err = do(r.Context())
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			err = caller.BadRequest(errors.New(errtext.Of(err)))
 		}
-		p.fail(w, err)
-		return
 	}
-	p.answer(w, struct {
-		SessionID string `json:"sessionId"`
-	}{id})
+	t.answer(w, answer, err)
 }

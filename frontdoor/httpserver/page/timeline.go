@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"sync"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
@@ -45,47 +45,28 @@ const (
 	maxKeptSpans = 100_000
 )
 
-// ended has the spans of sessions that have ended. The zero value is ready to use.
-type ended struct {
-	mu    sync.Mutex
-	lanes map[string][]Span
-	spans int
+// timelines serves timelines.
+type timelines struct {
+	answers
+	sessions *store.Store
+	bus      *eventbus.Bus
+	ended    cache[string, []Span] // by session: those of sessions that have ended
 }
 
-func (e *ended) get(id string) (spans []Span, ok bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	spans, ok = e.lanes[id]
-	return spans, ok
-}
-
-func (e *ended) put(id string, spans []Span) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.spans += len(spans) + 1; e.lanes == nil || e.spans > maxKeptSpans {
-		e.lanes, e.spans = make(map[string][]Span), len(spans)+1
-	}
-	e.lanes[id] = spans
-}
-
-// timeline answers with the lanes of a session and of those below it.
-func (p *Page) timeline(w http.ResponseWriter, r *http.Request) {
-	lanes, err := p.lanes(r.Context(), r.PathValue("id"))
-	if err != nil {
-		p.fail(w, err)
-		return
-	}
-	p.answer(w, struct {
+// serve answers with the lanes of a session and of those below it.
+func (t *timelines) serve(w http.ResponseWriter, r *http.Request) {
+	lanes, err := t.lanes(r.Context(), r.PathValue("id"))
+	t.answer(w, struct {
 		Lanes []Lane `json:"lanes"`
-	}{lanes})
+	}{lanes}, err)
 }
 
-func (p *Page) lanes(ctx context.Context, id string) ([]Lane, error) {
-	top, err := p.record(ctx, id)
+func (t *timelines) lanes(ctx context.Context, id string) ([]Lane, error) {
+	top, err := recordOf(ctx, t.sessions, id)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := p.opts.Sessions.Tree(ctx, top.Path)
+	tree, err := t.sessions.Tree(ctx, top.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +77,7 @@ func (p *Page) lanes(ctx context.Context, id string) ([]Lane, error) {
 			break
 		}
 		lane := Lane{ID: rec.ID, Agent: rec.Agent, Label: termtext.OneLine(cmp.Or(rec.Label, rec.Description), maxLabel), Depth: rec.Depth - top.Depth}
-		if lane.Spans, err = p.spans(ctx, rec); err != nil {
+		if lane.Spans, err = t.spans(ctx, rec); err != nil {
 			return nil, err
 		}
 		lanes = append(lanes, lane)
@@ -123,12 +104,12 @@ func inOrder(tree []*store.Record, top *store.Record) []*store.Record {
 }
 
 // spans reads what a session did when.
-func (p *Page) spans(ctx context.Context, rec *store.Record) ([]Span, error) {
-	if spans, ok := p.ended.get(rec.ID); ok {
+func (t *timelines) spans(ctx context.Context, rec *store.Record) ([]Span, error) {
+	if spans, ok := t.ended.get(rec.ID); ok {
 		return spans, nil
 	}
 	spans := []Span{}
-	for d, err := range p.opts.Bus.Stored(ctx, rec.Path, rec.Path, (event.StatusChange{}).Type(), 0) {
+	for d, err := range t.bus.Stored(ctx, rec.Path, rec.Path, (event.StatusChange{}).Type(), 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +130,7 @@ func (p *Page) spans(ctx context.Context, rec *store.Record) ([]Span, error) {
 		}
 		spans = append(spans, Span{State: change.Status, From: millis(d.Time), seq: d.Seq})
 	}
-	if err := p.addUsage(ctx, rec, spans); err != nil {
+	if err := t.addUsage(ctx, rec, spans); err != nil {
 		return nil, err
 	}
 	if !rec.Status.Ended() {
@@ -158,14 +139,14 @@ func (p *Page) spans(ctx context.Context, rec *store.Record) ([]Span, error) {
 	if n := len(spans); n > 0 {
 		spans[n-1].To = millis(rec.EndedAt)
 	}
-	p.ended.put(rec.ID, spans)
+	t.ended.put(rec.ID, spans, len(spans)+1)
 	return spans, nil
 }
 
 // addUsage adds to the spans what the model's answers in them have used.
-func (p *Page) addUsage(ctx context.Context, rec *store.Record, spans []Span) error {
+func (t *timelines) addUsage(ctx context.Context, rec *store.Record, spans []Span) error {
 	at := 0
-	for d, err := range p.opts.Bus.Stored(ctx, rec.Path, rec.Path, (event.Usage{}).Type(), 0) {
+	for d, err := range t.bus.Stored(ctx, rec.Path, rec.Path, (event.Usage{}).Type(), 0) {
 		if err != nil {
 			return err
 		}

@@ -64,29 +64,32 @@ const (
 	maxClaim    = 2000   // bytes of an answer that is no report
 )
 
-// session answers with a transcript. after=KEY asks for what follows the block of that key:
-// a browser that has seen it, and those before it, complete, needs no more.
-func (p *Page) session(w http.ResponseWriter, r *http.Request) {
-	t, err := p.transcript(r.Context(), r.PathValue("id"), r.URL.Query().Get("after"))
-	if err != nil {
-		p.fail(w, err)
-		return
-	}
-	p.answer(w, t)
+// transcripts serves transcripts.
+type transcripts struct {
+	answers
+	sessions *store.Store
+	html     *htmlCache
 }
 
-func (p *Page) transcript(ctx context.Context, id, after string) (*Transcript, error) {
-	rec, err := p.record(ctx, id)
+// serve answers with a transcript. after=KEY asks for what follows the block of that key:
+// a browser that has seen it, and those before it, complete, needs no more.
+func (ts *transcripts) serve(w http.ResponseWriter, r *http.Request) {
+	transcript, err := ts.read(r.Context(), r.PathValue("id"), r.URL.Query().Get("after"))
+	ts.answer(w, transcript, err)
+}
+
+func (ts *transcripts) read(ctx context.Context, id, after string) (*Transcript, error) {
+	rec, err := recordOf(ctx, ts.sessions, id)
 	if err != nil {
 		return nil, err
 	}
 	t := &Transcript{Session: rec, Blocks: []Block{}}
 	messages, state := []*store.Message(nil), &store.State{}
 	if rec.Status.Ended() {
-		messages, err = p.opts.Sessions.Messages(ctx, rec.ID)
-	} else if state, err = p.opts.Sessions.State(ctx, rec.Path); err == nil {
+		messages, err = ts.sessions.Messages(ctx, rec.ID)
+	} else if state, err = ts.sessions.State(ctx, rec.Path); err == nil {
 		state.Mask()
-		messages, err = p.before(ctx, rec)
+		messages, err = ts.before(ctx, rec)
 		messages = append(messages, state.Messages...)
 	}
 	if err != nil {
@@ -100,7 +103,7 @@ func (p *Page) transcript(ctx context.Context, id, after string) (*Transcript, e
 		seen = max(0, slices.IndexFunc(messages, func(m *store.Message) bool { return holds(m, after) }))
 	}
 	for _, m := range messages[seen:] {
-		p.add(t, m)
+		ts.add(t, m)
 	}
 	answer := ""
 	for _, m := range slices.Backward(messages) {
@@ -109,23 +112,23 @@ func (p *Page) transcript(ctx context.Context, id, after string) (*Transcript, e
 			break
 		}
 	}
-	p.open(t, state, answer)
+	t.open(state, answer)
 	if i := slices.IndexFunc(t.Blocks, func(b Block) bool { return b.Key == after }); i >= 0 {
 		t.Blocks, t.After = t.Blocks[i+1:], after
 	}
 	if rec.Status.Ended() && rec.Agent != "" {
-		t.Final = p.final(rec, answer)
+		t.Final = ts.final(rec, answer)
 	}
 	return t, nil
 }
 
 // before returns the messages of the runs before that of a record, as far as they are still
 // stored.
-func (p *Page) before(ctx context.Context, rec *store.Record) ([]*store.Message, error) {
+func (ts *transcripts) before(ctx context.Context, rec *store.Record) ([]*store.Message, error) {
 	if rec.Resumes == "" {
 		return nil, nil
 	}
-	messages, err := p.opts.Sessions.Messages(ctx, rec.Resumes)
+	messages, err := ts.sessions.Messages(ctx, rec.Resumes)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -139,7 +142,7 @@ func holds(m *store.Message, key string) bool {
 
 // open adds what is not complete: the text so far, and the calls without an outcome.
 // answer is what the model has said last.
-func (p *Page) open(t *Transcript, state *store.State, answer string) {
+func (t *Transcript) open(state *store.State, answer string) {
 	if state.Partial != "" && state.Partial != answer {
 		t.Blocks = append(t.Blocks, Block{Key: "partial", Kind: "assistant", HTML: markdown(state.Partial), Open: true})
 	}
@@ -151,7 +154,7 @@ func (p *Page) open(t *Transcript, state *store.State, answer string) {
 }
 
 // add adds a message: its text, and each of its calls. Results go to their calls.
-func (p *Page) add(t *Transcript, m *store.Message) {
+func (ts *transcripts) add(t *Transcript, m *store.Message) {
 	results := make(map[string]model.ToolResult)
 	for _, r := range m.ToolResults {
 		results[r.ToolCallID] = r
@@ -166,7 +169,7 @@ func (p *Page) add(t *Transcript, m *store.Message) {
 		b.Call.Result, whole = visible(r.Text, maxResult)
 		b.Call.Cut, b.Call.Error, b.Open = !whole, r.IsError, false
 	}
-	block := Block{Key: m.ID, Kind: string(m.Role), At: millis(m.CreatedAt), HTML: p.kept.markdown(m.Text)}
+	block := Block{Key: m.ID, Kind: string(m.Role), At: millis(m.CreatedAt), HTML: ts.html.markdown(m.Text)}
 	for _, r := range m.Reasoning {
 		block.Reasoning += r.Text
 	}
@@ -186,7 +189,7 @@ func newCall(c model.ToolCall) *Call {
 }
 
 // final makes the card of a session that has ended.
-func (p *Page) final(rec *store.Record, answer string) *Final {
+func (ts *transcripts) final(rec *store.Record, answer string) *Final {
 	f := &Final{Claims: []Claim{}, Work: rec.Work}
 	var r *report.Report
 	if len(answer) <= maxMarkdown {
@@ -195,21 +198,21 @@ func (p *Page) final(rec *store.Record, answer string) *Final {
 	f.Notes = append([]string{}, report.Notes(r, &rec.Work)...)
 	if r == nil {
 		if answer != "" {
-			f.Claims = append(f.Claims, Claim{"Answer", p.kept.markdown(termtext.CutBytes(answer, maxClaim))})
+			f.Claims = append(f.Claims, Claim{"Answer", ts.html.markdown(termtext.CutBytes(answer, maxClaim))})
 		}
 		return f
 	}
 	for _, section := range []Claim{{"Summary", r.Summary}, {"Changes", r.Changes}, {"Evidence", r.Evidence}, {"Risks", r.Risks}, {"Blockers", r.Blockers}} {
 		if section.HTML != "" {
-			f.Claims = append(f.Claims, Claim{section.Title, p.kept.markdown(section.HTML)})
+			f.Claims = append(f.Claims, Claim{section.Title, ts.html.markdown(section.HTML)})
 		}
 	}
 	return f
 }
 
-// record returns the record of a session, by its whole id.
-func (p *Page) record(ctx context.Context, id string) (*store.Record, error) {
-	rec, err := p.opts.Sessions.Get(ctx, id)
+// recordOf returns the record of a session, by its complete id.
+func recordOf(ctx context.Context, sessions *store.Store, id string) (*store.Record, error) {
+	rec, err := sessions.Get(ctx, id)
 	if errors.Is(err, store.ErrAmbiguous) || err == nil && rec.ID != id {
 		return nil, &store.NotFoundError{What: "session", ID: id}
 	}
