@@ -16,7 +16,7 @@ func TestUnansweredRequests(t *testing.T) {
 	for _, tt := range []struct{ requests, size int }{{maxWaiting, 0}, {3, 9_000_000}} {
 		read, out := io.Pipe()
 		defer out.Close()
-		c := newConnection(t.Context(), New(Options{}), out)
+		c := newClient(t.Context(), New(Options{}), out)
 		defer c.shut()
 		defer c.out.close()
 		close(c.ready)
@@ -28,7 +28,7 @@ func TestUnansweredRequests(t *testing.T) {
 		}()
 		handed := func(lines ...string) int {
 			t.Helper()
-			all, err := io.ReadAll(newInput(c, strings.NewReader(strings.Join(lines, ""))))
+			all, err := io.ReadAll(newInput(c, strings.NewReader(strings.Join(lines, "")), func(message) []byte { return nil }))
 			if err != nil {
 				t.Fatal(err)
 			}

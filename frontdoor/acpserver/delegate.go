@@ -11,10 +11,12 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
+	"github.com/agentworker/worker/session/live"
 )
 
-// maxDoings is how many of the last lines of a subagent are shown.
-const maxDoings = 12
+// maxLines is how many of the last lines of a subagent are shown.
+const maxLines = 12
 
 // delegates are the tool calls that have made subagents, for a client that knows nothing of
 // these: what they do is the content of the call.
@@ -28,21 +30,19 @@ type delegates struct {
 type delegate struct {
 	id, message, agent, description string
 
-	child  string // the id of the subagent; empty means it is not known yet
-	name   string
-	status string
-	doings []string // what it does, and those below it
+	child *live.Session // the subagent; nil means it is not known yet
+	lines []string      // what it does, and those below it
 }
 
 func newDelegates() *delegates {
 	return &delegates{children: make(map[string]*delegate), dirty: make(map[*delegate]bool)}
 }
 
-// own takes an event of the session that makes the calls.
+// own adds an event of the session that makes the calls.
 func (l *delegates) own(ev event.Event) {
 	switch ev := ev.(type) {
 	case event.ToolCallStart:
-		if ev.ToolName != "task" && ev.ToolName != "task_send" {
+		if ev.ToolName != toolcatalog.Task && ev.ToolName != "task_send" {
 			return
 		}
 		var args struct{ AgentType, Description string }
@@ -51,7 +51,9 @@ func (l *delegates) own(ev event.Event) {
 	case event.ToolCallEnd:
 		l.calls = slices.DeleteFunc(l.calls, func(d *delegate) bool {
 			if d.id == ev.ToolCallID {
-				delete(l.children, d.child)
+				if d.child != nil {
+					delete(l.children, d.child.ID)
+				}
 				delete(l.dirty, d)
 			}
 			return d.id == ev.ToolCallID
@@ -59,62 +61,64 @@ func (l *delegates) own(ev event.Event) {
 	}
 }
 
-// child takes an event of a subagent, or of one below it.
-func (l *delegates) child(around []event.SubagentEvent, ev event.Event) {
-	first, inner := around[0], around[len(around)-1]
-	if start, ok := ev.(event.SessionStart); ok && len(around) == 1 {
-		l.assign(first, start)
+// child adds an event of a subagent, or of one below it.
+func (l *delegates) child(s *live.Session, e live.Event) {
+	child, below := e.Path[1].SessionID, len(e.Path) > 2
+	if start, ok := e.Event.(event.SessionStart); ok && !below {
+		l.assign(s, start)
 	}
-	d := l.children[first.SessionID]
+	d := l.children[child]
 	if d == nil { // its call has returned
 		return
 	}
-	indent := strings.Repeat("  ", len(around)-1)
-	switch ev := ev.(type) {
+	indent := strings.Repeat("  ", len(e.Path)-2)
+	switch ev := e.Event.(type) {
 	case event.SessionStart:
-		if len(around) > 1 {
-			d.does(indent + termtext.OneLine(inner.AgentType+": "+ev.Description, 120))
+		if below {
+			d.add(indent + termtext.OneLine(e.Path[len(e.Path)-1].AgentType+": "+ev.Description, termtext.MaxMessage))
 		}
-	case event.StatusChange:
-		if len(around) > 1 {
-			return
-		}
-		d.status = strings.ReplaceAll(string(ev.Status), "_", " ")
 	case event.ToolCallStart:
-		d.does(indent + ev.Summary())
+		d.add(indent + ev.Summary())
 	case event.Stalled:
-		d.does(indent + "nothing has happened for long")
-	case event.SessionEnd:
-		if len(around) > 1 {
+		d.add(indent + "nothing has happened for long")
+	case event.StatusChange, event.SessionEnd:
+		if below {
 			return
 		}
-		d.status = string(ev.Status)
 	default:
 		return
 	}
 	l.dirty[d] = true
 }
 
-func (d *delegate) does(line string) {
-	if d.doings = append(d.doings, line); len(d.doings) > maxDoings {
-		d.doings = slices.Delete(d.doings, 0, 1)
+func (d *delegate) add(line string) {
+	if d.lines = append(d.lines, line); len(d.lines) > maxLines {
+		d.lines = slices.Delete(d.lines, 0, 1)
 	}
+}
+
+// status is what the subagent does, or how it has ended.
+func (d *delegate) status() string {
+	if d.child.Status.Ended() {
+		return string(d.child.Status)
+	}
+	return strings.ReplaceAll(string(d.child.Activity), "_", " ")
 }
 
 // assign finds the call that has made a subagent: of those of its message which have none
 // yet, the one that names it best.
-func (l *delegates) assign(child event.SubagentEvent, start event.SessionStart) {
+func (l *delegates) assign(child *live.Session, start event.SessionStart) {
 	var best *delegate
 	most := -1
 	for _, d := range l.calls {
-		if d.child != "" || d.message != start.ParentMessageID {
+		if d.child != nil || d.message != start.ParentMessageID {
 			continue
 		}
 		fits := 0
 		if d.description == start.Description {
 			fits += 2
 		}
-		if strings.EqualFold(d.agent, child.AgentType) {
+		if strings.EqualFold(d.agent, child.Path[1].AgentType) {
 			fits++
 		}
 		if fits > most {
@@ -122,8 +126,8 @@ func (l *delegates) assign(child event.SubagentEvent, start event.SessionStart) 
 		}
 	}
 	if best != nil {
-		best.child, best.name = child.SessionID, child.AgentType
-		l.children[child.SessionID] = best
+		best.child = child
+		l.children[child.ID] = best
 	}
 }
 
@@ -131,9 +135,9 @@ func (l *delegates) assign(child event.SubagentEvent, start event.SessionStart) 
 func (l *delegates) changed() []acp.SessionUpdate {
 	var updates []acp.SessionUpdate
 	for _, d := range slices.SortedFunc(maps.Keys(l.dirty), func(a, b *delegate) int { return strings.Compare(a.id, b.id) }) {
-		text := fmt.Sprintf("%s (%s): %s", termtext.OneLine(d.name, 60), d.child, d.status)
-		if len(d.doings) > 0 {
-			text += "\n" + strings.Join(d.doings, "\n")
+		text := fmt.Sprintf("%s (%s): %s", termtext.OneLine(d.child.Path[1].AgentType, termtext.MaxName), d.child.ID, d.status())
+		if len(d.lines) > 0 {
+			text += "\n" + strings.Join(d.lines, "\n")
 		}
 		updates = append(updates, acp.UpdateToolCall(acp.ToolCallId(d.id),
 			acp.WithUpdateStatus(acp.ToolCallStatusInProgress), acp.WithUpdateContent([]acp.ToolCallContent{block(fenced(text))})))

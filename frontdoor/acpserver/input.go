@@ -30,9 +30,10 @@ const busy = -32000
 // input is what a client writes, a message in a line. What is no message, or too long, is
 // answered with an error, and not handed on: the connection goes on.
 type input struct {
-	*connection
-	r    *bufio.Reader
-	rest []byte // of what is handed on
+	*client
+	r     *bufio.Reader
+	rest  []byte                 // of what is handed on
+	after func(m message) []byte // what is handed on after a message
 }
 
 // message is one as the SDK reads it.
@@ -45,8 +46,8 @@ type message struct {
 	Error   *acp.RequestError `json:"error,omitempty"`
 }
 
-func newInput(c *connection, in io.Reader) *input {
-	return &input{connection: c, r: bufio.NewReaderSize(in, 64*1024)}
+func newInput(c *client, in io.Reader, after func(message) []byte) *input {
+	return &input{client: c, r: bufio.NewReaderSize(in, 64*1024), after: after}
 }
 
 // Read implements [io.Reader].
@@ -57,7 +58,7 @@ func (i *input) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		i.rest = i.take(line, whole)
+		i.rest = i.accept(line, whole)
 	}
 	n := copy(p, i.rest)
 	i.rest = i.rest[n:]
@@ -81,8 +82,8 @@ func (i *input) line() (line []byte, whole bool, err error) {
 	}
 }
 
-// take returns what is handed on of a line.
-func (i *input) take(line []byte, whole bool) []byte {
+// accept returns what is handed on of a line.
+func (i *input) accept(line []byte, whole bool) []byte {
 	var m message
 	switch {
 	case !whole:
@@ -92,7 +93,7 @@ func (i *input) take(line []byte, whole bool) []byte {
 		return nil
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
-		i.refuse(nil, -32700, termtext.OneLine("a message is a JSON object of JSON-RPC 2.0 in one line, and this is none: "+err.Error(), 500))
+		i.refuse(nil, -32700, termtext.OneLine("a message is a JSON object of JSON-RPC 2.0 in one line, and this is none: "+err.Error(), termtext.MaxLine))
 		return nil
 	}
 	if m.ID == nil && m.Method == "" {
@@ -106,7 +107,7 @@ func (i *input) take(line []byte, whole bool) []byte {
 		}
 		i.out.expect(*m.ID, len(line))
 	}
-	return append(bytes.TrimSpace(line), append([]byte("\n"), i.cancels(m)...)...)
+	return append(bytes.TrimSpace(line), append([]byte("\n"), i.after(m)...)...)
 }
 
 // refuse answers what can't be handed on.
@@ -127,35 +128,6 @@ func (i *input) refuse(id json.RawMessage, code int, text string) {
 	if err != nil {
 		i.log.Debug("refusing a message", "err", err)
 	}
-}
-
-// cancels keeps the order of a prompt and its cancellation, of which the SDK handles each
-// in a goroutine of its own: it returns the cancellation of the request, which the SDK
-// handles at once.
-func (i *input) cancels(m message) []byte {
-	if m.Method != acp.AgentMethodSessionPrompt && m.Method != acp.AgentMethodSessionCancel {
-		return nil
-	}
-	var of struct {
-		SessionID acp.SessionId `json:"sessionId"`
-	}
-	if json.Unmarshal(m.Params, &of) != nil {
-		return nil
-	}
-	t, err := i.talkOf(of.SessionID)
-	if err != nil {
-		return nil
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if m.Method == acp.AgentMethodSessionPrompt {
-		t.request = m.ID
-		return nil
-	}
-	if t.request == nil {
-		return nil
-	}
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`+"\n", *t.request)
 }
 
 // idOf returns the id of a message of which only the beginning is there; nil means it does

@@ -17,12 +17,12 @@ func FuzzMessages(f *testing.F) {
 	f.Add(`{"id":{"a":1},"method":"session/new","params":{"cwd":"/","mcpServers":[{"type":"http"},{"command":1}]}}`)
 	f.Add(`{"id":null,"method":"session/cancel","params":[]}` + "\x00")
 	f.Fuzz(func(t *testing.T, text string) {
-		c := newConnection(t.Context(), New(Options{}), io.Discard)
+		c := newConnection(newClient(t.Context(), New(Options{}), io.Discard))
 		defer c.shut()
 		defer c.out.close()
-		c.talks["s"] = &talk{connection: c, id: "s"}
+		c.talks["s"] = &talk{client: c.client, id: "s"}
 		close(c.ready)
-		handed, err := io.ReadAll(newInput(c, strings.NewReader(text)))
+		handed, err := io.ReadAll(newInput(c.client, strings.NewReader(text), c.cancellation))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func FuzzMessages(f *testing.F) {
 				if _, err := do(c, context.Background(), m.Params); err == nil && m.Method != "initialize" {
 					t.Errorf("%s before initialize", m.Method)
 				}
-				c.client = nil
+				c.is.Store(nil)
 			}
 		}
 	})

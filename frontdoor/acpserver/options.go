@@ -1,9 +1,7 @@
 package acpserver
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/coder/acp-go-sdk"
@@ -27,7 +25,7 @@ type choice struct{ value, description string }
 func (t *talk) agents() []choice {
 	var all []choice
 	for _, a := range t.opts.Tasks.Primaries() {
-		all = append(all, choice{a.Name, termtext.OneLine(a.Description, 500)})
+		all = append(all, choice{a.Name, termtext.OneLine(a.Description, termtext.MaxLine)})
 	}
 	return withCurrent(append(all, choice{conversation.Default.Name, "the built-in agent, which works by itself and with subagents"}), t.agent())
 }
@@ -71,7 +69,7 @@ func (t *talk) options() []acp.SessionConfigOption {
 func selection(id, name string, category acp.SessionConfigOptionCategory, choices []choice, current string) acp.SessionConfigOption {
 	values := acp.SessionConfigSelectOptionsUngrouped{}
 	for _, c := range choices {
-		value := acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(c.value), Name: termtext.OneLine(c.value, 100)}
+		value := acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(c.value), Name: termtext.OneLine(c.value, termtext.MaxTitle)}
 		if c.description != "" {
 			value.Description = acp.Ptr(c.description)
 		}
@@ -88,46 +86,10 @@ func (t *talk) modes() *acp.SessionModeState {
 	state := &acp.SessionModeState{CurrentModeId: acp.SessionModeId(t.agent())}
 	for _, c := range t.agents() {
 		state.AvailableModes = append(state.AvailableModes, acp.SessionMode{
-			Id: acp.SessionModeId(c.value), Name: termtext.OneLine(c.value, 100), Description: acp.Ptr(c.description),
+			Id: acp.SessionModeId(c.value), Name: termtext.OneLine(c.value, termtext.MaxTitle), Description: acp.Ptr(c.description),
 		})
 	}
 	return state
-}
-
-func (c *connection) setMode(_ context.Context, p acp.SetSessionModeRequest) (any, error) {
-	t, err := c.talkOf(p.SessionId)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.setAgent(string(p.ModeId)); err != nil {
-		return nil, err
-	}
-	t.update(t.id, acp.SessionUpdate{ConfigOptionUpdate: &acp.SessionConfigOptionUpdate{ConfigOptions: t.options()}})
-	return &acp.SetSessionModeResponse{}, nil
-}
-
-func (c *connection) setOption(_ context.Context, p acp.SetSessionConfigOptionRequest) (any, error) {
-	if p.ValueId == nil {
-		return nil, invalid(errors.New("there are no options that are on or off"))
-	}
-	t, err := c.talkOf(p.ValueId.SessionId)
-	if err != nil {
-		return nil, err
-	}
-	switch value := string(p.ValueId.Value); p.ValueId.ConfigId {
-	case agentOption:
-		if err := t.setAgent(value); err != nil {
-			return nil, err
-		}
-		t.update(t.id, acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(t.agent())}})
-	case modelOption:
-		if err := t.setModel(value); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, invalid(fmt.Errorf("there is no option %q: there are agent and model", termtext.OneLine(string(p.ValueId.ConfigId), 100)))
-	}
-	return &acp.SetSessionConfigOptionResponse{ConfigOptions: t.options()}, nil
 }
 
 // setAgent has the next prompt go to another agent.

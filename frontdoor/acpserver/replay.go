@@ -25,10 +25,7 @@ func (t *talk) replay(ctx context.Context, newest *store.Record) error {
 		return err
 	}
 	r := &replay{talk: t, left: maxReplayed}
-	t.connection.mu.Lock()
-	announces := t.client.subagents
-	t.connection.mu.Unlock()
-	if announces {
+	if t.is.Load().subagents {
 		if r.below, err = t.below(ctx, newest); err != nil {
 			return err
 		}

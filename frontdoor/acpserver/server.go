@@ -1,13 +1,14 @@
 package acpserver
 
 import (
-	"context"
-	"io"
 	"log/slog"
 	"time"
 
+	"github.com/coder/acp-go-sdk"
+
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
@@ -66,14 +67,7 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Serve serves one client, which writes to in and reads from out, until in or ctx ends;
-// neither is an error. It returns when the client's sessions have ended, and closes in.
-func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
-	c := newConnection(ctx, s, out)
-	c.start(in)
-	select {
-	case <-ctx.Done():
-	case <-c.peer.Done():
-	}
-	return c.close(in)
+// invalid is the error of params that say what can't be done.
+func invalid(err error) error {
+	return &acp.RequestError{Code: -32602, Message: termtext.OneLine("invalid params: "+err.Error(), termtext.MaxText)}
 }

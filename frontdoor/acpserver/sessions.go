@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/conversation"
 )
@@ -20,9 +21,9 @@ import (
 var errMCP = errors.New("the worker connects its agents to no MCP servers of an editor, and would leave them out without a word: " +
 	"take them out of what the editor passes to this agent, or start 'worker acp --ignore-mcp-servers' to go on without them")
 
-// place says why a session can't be where the client wants it. cwd may be a folder of the
+// checkFolder says why a session can't be where the client wants it. cwd may be a folder of the
 // workspace: agents work in all of it.
-func (c *connection) place(cwd string, further []string, servers []acp.McpServer) error {
+func (c *connection) checkFolder(cwd string, further []string, servers []acp.McpServer) error {
 	switch {
 	case len(servers) > 0 && !c.opts.IgnoreMCP:
 		return invalid(errMCP)
@@ -43,7 +44,7 @@ func (c *connection) place(cwd string, further []string, servers []acp.McpServer
 }
 
 func (c *connection) newSession(_ context.Context, p acp.NewSessionRequest) (any, error) {
-	if err := c.place(p.Cwd, p.AdditionalDirectories, p.McpServers); err != nil {
+	if err := c.checkFolder(p.Cwd, p.AdditionalDirectories, p.McpServers); err != nil {
 		return nil, err
 	}
 	t, err := c.open(store.NewID("ses"), c.opts.Agent, nil)
@@ -59,9 +60,13 @@ func (c *connection) open(id, agent string, resumes *store.Record) (*talk, error
 	if err != nil {
 		return nil, err
 	}
-	t := &talk{connection: c, id: id}
+	t := &talk{client: c.client, id: id}
 	t.Conversation = conversation.New(c.life, conversation.Options{
-		Tasks: c.opts.Tasks, Agents: c.opts.Agents, Agent: def, AskedBy: store.Owner, ID: id, Resumes: resumes, Opened: t.opened,
+		Tasks: c.opts.Tasks, Agents: c.opts.Agents, Agent: def, AskedBy: store.Owner, ID: id, Resumes: resumes,
+		Opened: func(root *session.Session) {
+			s := t.opened(root)
+			c.owned.Go(func() { t.follow(s) })
+		},
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,9 +77,9 @@ func (c *connection) open(id, agent string, resumes *store.Record) (*talk, error
 	return t, nil
 }
 
-// loadSession goes on with a conversation whose sessions have ended, and shows all of it.
+// loadSession resumes a conversation whose sessions have ended, and shows all of it.
 func (c *connection) loadSession(ctx context.Context, p acp.LoadSessionRequest) (any, error) {
-	t, newest, err := c.goOn(ctx, p.SessionId, p.Cwd, p.AdditionalDirectories, p.McpServers)
+	t, newest, err := c.resume(ctx, p.SessionId, p.Cwd, p.AdditionalDirectories, p.McpServers)
 	if err != nil {
 		return nil, err
 	}
@@ -86,17 +91,17 @@ func (c *connection) loadSession(ctx context.Context, p acp.LoadSessionRequest) 
 
 // resumeSession is loadSession, and shows nothing.
 func (c *connection) resumeSession(ctx context.Context, p acp.ResumeSessionRequest) (any, error) {
-	t, _, err := c.goOn(ctx, p.SessionId, p.Cwd, p.AdditionalDirectories, p.McpServers)
+	t, _, err := c.resume(ctx, p.SessionId, p.Cwd, p.AdditionalDirectories, p.McpServers)
 	if err != nil {
 		return nil, err
 	}
 	return &acp.ResumeSessionResponse{ConfigOptions: t.options(), Modes: t.modes()}, nil
 }
 
-// goOn returns a conversation that is stored, and the newest of its sessions. One that
-// this client has open ends first.
-func (c *connection) goOn(ctx context.Context, id acp.SessionId, cwd string, further []string, servers []acp.McpServer) (*talk, *store.Record, error) {
-	if err := c.place(cwd, further, servers); err != nil {
+// resume opens a conversation that is stored, and returns the newest of its sessions, too. One
+// that this client has open ends first.
+func (c *connection) resume(ctx context.Context, id acp.SessionId, cwd string, further []string, servers []acp.McpServer) (*talk, *store.Record, error) {
+	if err := c.checkFolder(cwd, further, servers); err != nil {
 		return nil, nil, err
 	}
 	if _, err := c.closeSession(ctx, acp.CloseSessionRequest{SessionId: id}); err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -121,16 +126,6 @@ func (c *connection) goOn(ctx context.Context, id acp.SessionId, cwd string, fur
 	return t, r, err
 }
 
-// talkOf returns a conversation that the client has open.
-func (c *connection) talkOf(id acp.SessionId) (*talk, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if t := c.talks[string(id)]; t != nil {
-		return t, nil
-	}
-	return nil, &store.NotFoundError{What: "session", ID: termtext.OneLine(string(id), 100)}
-}
-
 // closeSession ends a conversation, with its turn.
 func (c *connection) closeSession(_ context.Context, p acp.CloseSessionRequest) (*acp.CloseSessionResponse, error) {
 	t, err := c.talkOf(p.SessionId)
@@ -147,7 +142,7 @@ func (c *connection) closeSession(_ context.Context, p acp.CloseSessionRequest) 
 // listSessions lists the conversations of the workspace, a page at a time.
 func (c *connection) listSessions(ctx context.Context, p acp.ListSessionsRequest) (any, error) {
 	if p.Cwd != nil {
-		if err := c.place(*p.Cwd, nil, nil); err != nil {
+		if err := c.checkFolder(*p.Cwd, nil, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +169,7 @@ func (c *connection) listSessions(ctx context.Context, p acp.ListSessionsRequest
 		}
 		list.Sessions = append(list.Sessions, acp.SessionInfo{
 			SessionId: acp.SessionId(store.FirstRun(r.ID)), Cwd: c.opts.Root,
-			Title:     acp.Ptr(termtext.OneLine(strings.TrimSpace(r.Description), 200)),
+			Title:     acp.Ptr(termtext.OneLine(strings.TrimSpace(r.Description), termtext.MaxLabel)),
 			UpdatedAt: acp.Ptr(latest(r).UTC().Format(time.RFC3339)),
 		})
 	}

@@ -47,43 +47,10 @@ var subagentStates = map[event.Status]string{
 	event.StatusIdle:            "idle",
 }
 
-// subagent shows an event of a subagent as one of a session of its own.
-func (v *view) subagent(around []event.SubagentEvent, ev event.Event) {
-	child, parent := around[len(around)-1], v.id
-	if n := len(around); n > 1 {
-		parent = around[n-2].SessionID
-	}
-	if start, ok := ev.(event.SessionStart); ok {
-		dir := v.dirOf(child.SessionID)
-		v.children[child.SessionID] = &shown{dir: dir}
-		v.announce(parent, announcement(child.SessionID, child.AgentType, start.Description, dir, v.opts.Root))
-		return
-	}
-	s := v.children[child.SessionID]
-	if s == nil { // it was not announced
-		return
-	}
-	for _, u := range s.updates(ev) {
-		v.update(child.SessionID, u)
-	}
-	state := ""
-	switch ev := ev.(type) {
-	case event.StatusChange:
-		state = subagentStates[ev.Status]
-	case event.SessionEnd:
-		state = "idle"
-		delete(v.children, child.SessionID)
-	}
-	if state != "" && state != s.state {
-		s.state = state
-		v.announce(parent, subagentUpdate{SessionID: child.SessionID, State: &subagentState{state}})
-	}
-}
-
 // announcement is the first update of a subagent, which works in dir.
 func announcement(id, agent, description, dir, root string) subagentUpdate {
 	u := subagentUpdate{
-		SessionID: id, Title: termtext.OneLine(agent, 100), Description: termtext.OneLine(description, 500), State: &subagentState{"unknown"},
+		SessionID: id, Title: termtext.OneLine(agent, termtext.MaxTitle), Description: termtext.OneLine(description, termtext.MaxLine), State: &subagentState{"unknown"},
 	}
 	if dir != root {
 		u.Cwd = dir
@@ -100,9 +67,4 @@ func stateOf(r *store.Record) string {
 		return "requires_action"
 	}
 	return "running"
-}
-
-func (c *connection) announce(parent string, u subagentUpdate) {
-	u.SessionUpdate = "subagent_update"
-	c.update(parent, u)
 }

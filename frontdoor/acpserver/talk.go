@@ -6,17 +6,13 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/coder/acp-go-sdk"
-
-	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/conversation"
 )
 
 // talk is a conversation that a client has: a session, as the protocol calls it.
 type talk struct {
-	*connection
+	*client
 	*conversation.Conversation
 	id string
 
@@ -45,13 +41,13 @@ func (t *talk) become(name string) {
 	t.as = name
 }
 
-// opened shows what a session of the conversation does.
-func (t *talk) opened(root *session.Session) {
+// opened notes that a session of the conversation begins, whose stream is to be shown.
+func (t *talk) opened(root *session.Session) *stream {
 	s := newStream(root)
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.stream, t.as = s, ""
-	t.mu.Unlock()
-	t.owned.Go(func() { t.follow(s) })
+	return s
 }
 
 // begin begins a turn, unless one runs. end ends it. It ends with the request, too: not
@@ -81,58 +77,4 @@ func (t *talk) stop() {
 	if t.cancel != nil {
 		t.cancel()
 	}
-}
-
-func (c *connection) cancelTurn(_ context.Context, p acp.CancelNotification) (any, error) {
-	t, err := c.talkOf(p.SessionId)
-	if err != nil {
-		return nil, err
-	}
-	t.stop()
-	return nil, nil
-}
-
-func (c *connection) prompt(ctx context.Context, p acp.PromptRequest) (any, error) {
-	t, err := c.talkOf(p.SessionId)
-	if err != nil {
-		return nil, err
-	}
-	text, err := c.promptText(p.Prompt)
-	if err != nil {
-		return nil, invalid(err)
-	}
-	ctx, end, err := t.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	answer := t.Prompt(ctx, text)
-	t.mu.Lock()
-	s := t.stream
-	t.mu.Unlock()
-	if s != nil {
-		s.await(t.life, answer.Seq)
-	}
-	reason, err := stopReason(ctx, answer)
-	if err != nil {
-		return nil, err
-	}
-	return &acp.PromptResponse{StopReason: reason}, nil
-}
-
-// stopReason says why a turn has ended; what has failed is an error.
-func stopReason(ctx context.Context, a conversation.Answer) (acp.StopReason, error) {
-	switch {
-	case ctx.Err() != nil, a.Status == store.Cancelled:
-		return acp.StopReasonCancelled, nil
-	case a.Stop == model.StopRefusal:
-		return acp.StopReasonRefusal, nil
-	case a.Err != nil:
-		return "", a.Err
-	case a.OutOfSteps:
-		return acp.StopReasonMaxTurnRequests, nil
-	case a.Stop == model.StopMaxTokens:
-		return acp.StopReasonMaxTokens, nil
-	}
-	return acp.StopReasonEndTurn, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 )
 
 // shown is a session as a client sees it.
@@ -21,25 +22,10 @@ type shown struct {
 	kept map[string]bool // calls that are shown as a plan, by their ids
 }
 
-// kinds are those of the tools. Others are of the kind "other".
-var kinds = map[string]acp.ToolKind{
-	"read_file":  acp.ToolKindRead,
-	"list_dir":   acp.ToolKindRead,
-	"glob":       acp.ToolKindSearch,
-	"grep":       acp.ToolKindSearch,
-	"write_file": acp.ToolKindEdit,
-	"edit_file":  acp.ToolKindEdit,
-	"remember":   acp.ToolKindEdit,
-	"shell_exec": acp.ToolKindExecute,
-	"task":       acp.ToolKindThink,
-	"plan_exit":  acp.ToolKindSwitchMode,
-}
-
+// kindOf is the kind of a tool, as the protocol names it.
 func kindOf(tool string) acp.ToolKind {
-	if k, ok := kinds[tool]; ok {
-		return k
-	}
-	return acp.ToolKindOther
+	t, _ := toolcatalog.Find(tool)
+	return acp.ToolKind(t.Kind)
 }
 
 // updates are what the client is shown of an event of the session.
@@ -65,7 +51,7 @@ func (s *shown) updates(ev event.Event) []acp.SessionUpdate {
 }
 
 func (s *shown) start(ev event.ToolCallStart) []acp.SessionUpdate {
-	if ev.ToolName == "todo" || ev.ToolName == "plan" {
+	if ev.ToolName == toolcatalog.Todo || ev.ToolName == toolcatalog.Plan {
 		if s.kept == nil {
 			s.kept = make(map[string]bool)
 		}
@@ -87,7 +73,7 @@ func (s *shown) end(ev event.ToolCallEnd) []acp.SessionUpdate {
 		return nil
 	}
 	opts := []acp.ToolCallUpdateOpt{acp.WithUpdateStatus(statusOf(ev))}
-	if ev.IsError || ev.ToolName != "write_file" && ev.ToolName != "edit_file" {
+	if ev.IsError || ev.ToolName != toolcatalog.WriteFile && ev.ToolName != toolcatalog.EditFile {
 		opts = append(opts, acp.WithUpdateContent([]acp.ToolCallContent{block(fenced(termtext.Printable(ev.Result)))}))
 	}
 	return []acp.SessionUpdate{acp.UpdateToolCall(acp.ToolCallId(ev.ToolCallID), opts...)}
@@ -147,9 +133,9 @@ func (s *shown) diff(tool string, args arguments) []acp.ToolCallContent {
 	switch {
 	case args.Path == "":
 		return nil
-	case tool == "edit_file":
+	case tool == toolcatalog.EditFile:
 		return []acp.ToolCallContent{acp.ToolDiffContent(s.abs(args.Path), args.NewText, args.OldText)}
-	case tool == "write_file":
+	case tool == toolcatalog.WriteFile:
 		return []acp.ToolCallContent{acp.ToolDiffContent(s.abs(args.Path), args.Content)}
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/live"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -43,7 +45,7 @@ func FuzzUpdates(f *testing.F) {
 		if body, ok := strings.CutSuffix(rest, fence); !ok || strings.Contains(body, fence) {
 			t.Errorf("%q leaves its fence", text)
 		}
-		if len(result) > 10*maxShown && len(question.Options) > 1 && tool != "shell_exec" {
+		if len(result) > 10*termtext.MaxQuestion && len(question.Options) > 1 && tool != "shell_exec" {
 			t.Errorf("%d bytes are offered to be allowed", len(result))
 		}
 	})
@@ -51,7 +53,7 @@ func FuzzUpdates(f *testing.F) {
 
 func TestPromptText(t *testing.T) {
 	root := t.TempDir()
-	c := &connection{Server: New(Options{Root: root})}
+	c := &connection{client: &client{Server: New(Options{Root: root})}}
 	uri := "file://" + filepath.ToSlash(filepath.Join(root, "a.go"))
 	got, err := c.promptText([]acp.ContentBlock{
 		acp.TextBlock("Look at "), acp.ResourceLinkBlock("a.go", uri), acp.TextBlock(" and "), acp.ResourceLinkBlock("it", "https://x.y/z"), acp.TextBlock(": "),
@@ -69,14 +71,21 @@ func TestDelegates(t *testing.T) {
 	for id, what := range map[string]string{"c1": "one", "c2": "two"} {
 		l.own(event.ToolCallStart{ToolCallID: id, ToolName: "task", MessageID: "m", Arguments: `{"agentType":"explore","description":"` + what + `"}`})
 	}
-	one, two := []event.SubagentEvent{{AgentType: "explore", SessionID: "s1"}}, []event.SubagentEvent{{AgentType: "explore", SessionID: "s2"}}
-	l.child(two, event.SessionStart{ParentMessageID: "m", Description: "two"})
-	l.child(one, event.SessionStart{ParentMessageID: "m", Description: "one"})
-	l.child(two, event.StatusChange{Status: event.StatusExecutingTool})
-	l.child(two, event.ToolCallStart{ToolName: "grep", Arguments: `{"pattern":"x"}`})
-	below := append(two[:1:1], event.SubagentEvent{AgentType: "general", SessionID: "s3"})
-	l.child(below, event.SessionStart{Description: "help"})
-	l.child(below, event.ToolCallStart{ToolName: "list_dir", Arguments: `{}`})
+	var tree live.Tree
+	child := func(ids string, ev event.Event) {
+		path := event.Path{{SessionID: "root"}}
+		for id := range strings.SplitSeq(ids, "/") {
+			path = append(path, event.Hop{SessionID: id, AgentType: map[string]string{"s1": "explore", "s2": "explore", "s3": "general"}[id]})
+		}
+		e := live.Event{Path: path, Event: ev}
+		l.child(tree.Apply(e), e)
+	}
+	child("s2", event.SessionStart{ParentMessageID: "m", Description: "two"})
+	child("s1", event.SessionStart{ParentMessageID: "m", Description: "one"})
+	child("s2", event.StatusChange{Status: event.StatusExecutingTool})
+	child("s2", event.ToolCallStart{ToolName: "grep", Arguments: `{"pattern":"x"}`})
+	child("s2/s3", event.SessionStart{Description: "help"})
+	child("s2/s3", event.ToolCallStart{ToolName: "list_dir", Arguments: `{}`})
 	text := func(u acp.SessionUpdate) string {
 		return string(u.ToolCallUpdate.ToolCallId) + ": " + u.ToolCallUpdate.Content[0].Content.Content.Text.Text
 	}
@@ -85,7 +94,7 @@ func TestDelegates(t *testing.T) {
 		t.Errorf("got %+v, want %q", got, want)
 	}
 	l.own(event.ToolCallEnd{ToolCallID: "c2"})
-	l.child(two, event.SessionEnd{Status: "completed"})
+	child("s2", event.SessionEnd{Status: "completed"})
 	if got := l.changed(); len(got) != 0 {
 		t.Errorf("after its end: %+v", got)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/live"
 )
 
 // view shows the stream of one session to the client. It is for one goroutine.
@@ -16,6 +17,7 @@ type view struct {
 	ctx       context.Context // ends with the stream
 	below     *sync.WaitGroup // waits for the questions
 	root      *shown
+	tree      live.Tree
 	questions map[string]context.CancelFunc // by the id of the approval
 	asked     map[string]bool               // calls of subagents that the client knows by questions
 
@@ -28,9 +30,7 @@ func newView(ctx context.Context, t *talk, below *sync.WaitGroup) *view {
 		talk: t, ctx: ctx, below: below, root: &shown{dir: t.opts.Root},
 		questions: make(map[string]context.CancelFunc), asked: make(map[string]bool),
 	}
-	t.connection.mu.Lock()
-	defer t.connection.mu.Unlock()
-	if t.client.subagents {
+	if t.is.Load().subagents {
 		v.children = make(map[string]*shown)
 	} else {
 		v.delegates = newDelegates()
@@ -38,58 +38,59 @@ func newView(ctx context.Context, t *talk, below *sync.WaitGroup) *view {
 	return v
 }
 
-// take shows an event, or keeps it for flush.
-func (v *view) take(d eventbus.Delivery) {
-	around, ev, err := d.Event()
+// show shows an event, or keeps it for flush. What can't be read can't be shown.
+func (v *view) show(d eventbus.Delivery) {
+	e, err := live.Decode(v.id, d.Raw, d.Time, d.Seq)
 	if err != nil {
-		return // of what can't be read there is nothing to show
+		return
 	}
-	switch ev := ev.(type) {
+	s := v.tree.Apply(e)
+	if s == nil {
+		return
+	}
+	child := len(e.Path) > 1
+	switch ev := e.Event.(type) {
 	case event.ToolApprovalRequired:
-		v.ask(around, ev)
+		v.ask(e.Path, ev)
 	case event.ToolApprovalResolved:
 		if withdraw := v.questions[ev.ApprovalID]; withdraw != nil {
 			withdraw()
 			delete(v.questions, ev.ApprovalID)
 		}
 	case event.AgentChanged:
-		if len(around) == 0 {
+		if !child {
 			v.become(ev.Agent)
 			v.update(v.id, acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(ev.Agent)}})
 			v.update(v.id, acp.SessionUpdate{ConfigOptionUpdate: &acp.SessionConfigOptionUpdate{ConfigOptions: v.options()}})
 		}
 	}
-	if len(around) == 0 {
-		for _, u := range v.root.updates(ev) {
+	switch {
+	case child && v.delegates != nil:
+		v.delegates.child(s, e)
+	case child:
+		v.subagent(s, e.Event)
+	default:
+		for _, u := range v.root.updates(e.Event) {
 			v.update(v.id, u)
 		}
 		if v.delegates != nil {
-			v.delegates.own(ev)
+			v.delegates.own(e.Event)
 		}
-		return
 	}
-	if v.delegates == nil {
-		v.subagent(around, ev)
-	} else {
-		v.delegates.child(around, ev)
+	if end, ok := e.Event.(event.ToolCallEnd); ok && child {
+		v.settle(callID(e.Path, end.ToolCallID), end)
 	}
-	v.settle(around, ev)
 }
 
 // settle says how a call of a subagent has ended that the client knows by a question.
-func (v *view) settle(around []event.SubagentEvent, ev event.Event) {
-	end, ok := ev.(event.ToolCallEnd)
-	if !ok {
-		return
-	}
-	id := callID(around, end.ToolCallID)
+func (v *view) settle(id string, end event.ToolCallEnd) {
 	if v.asked[id] {
 		delete(v.asked, id)
 		v.update(v.id, acp.UpdateToolCall(acp.ToolCallId(id), acp.WithUpdateStatus(statusOf(end))))
 	}
 }
 
-// flush shows what take has kept.
+// flush shows what show has kept.
 func (v *view) flush() {
 	if v.delegates == nil {
 		return
@@ -99,11 +100,37 @@ func (v *view) flush() {
 	}
 }
 
-// callID names a call within a session of the protocol: those of subagents by their
-// session, too.
-func callID(around []event.SubagentEvent, id string) string {
-	if n := len(around); n > 0 {
-		return around[n-1].SessionID + "/" + id
+// subagent shows an event of a subagent as one of a session of its own.
+func (v *view) subagent(s *live.Session, ev event.Event) {
+	if _, ok := ev.(event.SessionStart); ok {
+		dir := v.dirOf(s.ID)
+		v.children[s.ID] = &shown{dir: dir}
+		v.announce(s.ParentID, announcement(s.ID, s.Path[len(s.Path)-1].AgentType, s.Label, dir, v.opts.Root))
+		return
+	}
+	c := v.children[s.ID]
+	if c == nil { // it was not announced
+		return
+	}
+	for _, u := range c.updates(ev) {
+		v.update(s.ID, u)
+	}
+	state := subagentStates[s.Activity]
+	if s.Status.Ended() {
+		state = "idle"
+		delete(v.children, s.ID)
+	}
+	if state != "" && state != c.state {
+		c.state = state
+		v.announce(s.ParentID, subagentUpdate{SessionID: s.ID, State: &subagentState{state}})
+	}
+}
+
+// callID names a call within a session of the protocol: those of subagents by their session,
+// too.
+func callID(path event.Path, id string) string {
+	if n := len(path); n > 1 {
+		return path[n-1].SessionID + "/" + id
 	}
 	return id
 }

@@ -170,7 +170,7 @@ func (s *Session) apply(e Event) bool {
 func (s *Session) start(ev event.SessionStart, at time.Time) {
 	s.Agent, s.Model = line(ev.AgentType), line(ev.Model)
 	s.Resumes, s.ParentMessageID = ev.Resumes, ev.ParentMessageID
-	s.ParentID = cmp.Or(ev.ParentID, s.ParentID)
+	s.ParentID = cmp.Or(s.ParentID, ev.ParentID)
 	s.Label = cmp.Or(s.Label, line(ev.Description))
 	if s.Created.IsZero() {
 		s.Created = at
