@@ -54,7 +54,7 @@ func (e AgentsChanged) Summary() string {
 		names []string
 	}{{"+", e.Added}, {"~", e.Changed}, {"-", e.Removed}} {
 		for _, name := range group.names {
-			b.WriteString(" " + group.sign + termtext.OneLine(name, 60))
+			b.WriteString(" " + group.sign + termtext.OneLine(name, termtext.MaxName))
 			if b.Len() > 300 {
 				b.WriteString(" …")
 				break
@@ -79,12 +79,12 @@ func (e AgentsChanged) Summary() string {
 func summary(tool, arguments string) string {
 	var args map[string]any
 	if json.Unmarshal([]byte(arguments), &args) != nil {
-		return termtext.OneLine(tool, 60)
+		return termtext.OneLine(tool, termtext.MaxName)
 	}
-	parts := []string{termtext.OneLine(tool, 60)}
+	parts := []string{termtext.OneLine(tool, termtext.MaxName)}
 	for _, name := range []string{"agentType", "description", "command", "pattern", "path"} {
 		if v, ok := args[name].(string); ok && v != "" {
-			parts = append(parts, termtext.OneLine(v, 60))
+			parts = append(parts, termtext.OneLine(v, termtext.MaxName))
 		}
 	}
 	return strings.Join(parts, " ")

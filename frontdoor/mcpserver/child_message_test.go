@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/live"
 )
 
@@ -52,8 +53,8 @@ func TestDescribe(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("describe(%#v) = %q, want %q", tt.ev, got, tt.want)
 		}
-		if utf8.RuneCountInString(got) > maxMessage {
-			t.Errorf("describe(%#v) has more than %d characters", tt.ev, maxMessage)
+		if utf8.RuneCountInString(got) > termtext.MaxMessage {
+			t.Errorf("describe(%#v) has more than %d characters", tt.ev, termtext.MaxMessage)
 		}
 	}
 }

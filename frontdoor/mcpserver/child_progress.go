@@ -200,9 +200,6 @@ func (f *childProgress) change(do func()) {
 	f.changed = make(chan struct{})
 }
 
-// maxMessage bounds a progress message, in characters: hosts give it one line.
-const maxMessage = 120
-
 // describe says what an event has changed of what a session does, below the agents that have
 // called it. It is empty where that is not worth a message.
 func describe(s *live.Session, ev event.Event) string {
@@ -233,5 +230,5 @@ func describe(s *live.Session, ev event.Event) string {
 	for _, hop := range s.Path[1:] {
 		agents = append(agents, hop.AgentType)
 	}
-	return termtext.OneLine(strings.Join(agents, " > ")+": "+what, maxMessage)
+	return termtext.OneLine(strings.Join(agents, " > ")+": "+what, termtext.MaxMessage)
 }

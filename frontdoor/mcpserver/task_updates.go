@@ -26,10 +26,10 @@ func (c *taskExtension) taskState(ctx context.Context, r *store.Record, by peer)
 	case store.Queued, store.Running, store.WaitingApproval:
 		return task, c.askFor(ctx, task, by)
 	case store.Cancelled:
-		task.Status, task.StatusMessage = exttask.Cancelled, termtext.OneLine(r.Error, maxMessage)
+		task.Status, task.StatusMessage = exttask.Cancelled, termtext.OneLine(r.Error, termtext.MaxMessage)
 		return task, nil
 	case store.Interrupted: // nobody was left to answer the call
-		task.Status, task.StatusMessage = exttask.Failed, termtext.OneLine(r.Error, maxMessage)
+		task.Status, task.StatusMessage = exttask.Failed, termtext.OneLine(r.Error, termtext.MaxMessage)
 		task.Error = &exttask.Error{Code: jsonrpc.CodeInternalError, Message: cmp.Or(task.StatusMessage, "the worker that ran it has gone")}
 		return task, nil
 	}
@@ -39,7 +39,7 @@ func (c *taskExtension) taskState(ctx context.Context, r *store.Record, by peer)
 	}
 	task.Status = exttask.Completed
 	if result.Err != nil {
-		task.StatusMessage = termtext.OneLine(r.Error, maxMessage)
+		task.StatusMessage = termtext.OneLine(r.Error, termtext.MaxMessage)
 	}
 	task.Result, err = exttask.ResultOf(toolcall.Result(result, by.Text))
 	return task, err

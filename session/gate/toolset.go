@@ -106,7 +106,7 @@ func (ts *ToolSet) CheckAllowed(allowed []string) error {
 		if t := ts.byName[name]; t != nil {
 			return fmt.Errorf("%s comes with %s: name that one", name, t.Spec().Follows)
 		}
-		return fmt.Errorf("there is no tool %q%s; the tools are: %s", termtext.CutBytes(name, 100), suggest.DidYouMean(name, known), strings.Join(known, ", "))
+		return fmt.Errorf("there is no tool %q%s; the tools are: %s", termtext.CutBytes(name, termtext.MaxTitle), suggest.DidYouMean(name, known), strings.Join(known, ", "))
 	}
 	return nil
 }

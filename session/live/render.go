@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // questions are the tools whose calls ask for more than to be let through: whether a session may
@@ -23,7 +23,7 @@ func (s *Session) Needs() string {
 		return "lost"
 	case len(s.Questions) > 0 && slices.Contains(questions, s.Questions[0].ToolName):
 		return "question"
-	case len(s.Questions) > 0, s.Status == store.WaitingApproval:
+	case len(s.Questions) > 0, s.Status == event.StatusWaitingApproval:
 		return "approval"
 	case s.Stalled:
 		return "stalled"

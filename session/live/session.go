@@ -34,7 +34,7 @@ type Session struct {
 	Background      bool   // no call waits for it
 	Detached        bool
 
-	Status store.Status // as its record has it
+	Status event.Status // as its record has it
 	Error  string       // the last error; of a session that has ended, why it has not completed
 	Lost   bool         // its process has gone, and no other one ends it; set by whoever knows the leases
 
@@ -108,12 +108,11 @@ func Decode(root string, raw []byte, at time.Time, seq uint64) (Event, error) {
 func (e Event) ID() string { return e.Path[len(e.Path)-1].SessionID }
 
 const (
-	maxLine     = 500  // characters of each text of a session
 	maxText     = 2000 // bytes of [Session.Text]
 	maxWarnings = 20   // of a session
 )
 
-func line(text string) string { return termtext.OneLine(text, maxLine) }
+func line(text string) string { return termtext.OneLine(text, termtext.MaxLine) }
 
 // apply updates the session with an event of its own. It reports false for an event that the
 // session had before, and for one that follows its end.
@@ -162,7 +161,7 @@ func (s *Session) apply(e Event) bool {
 	case event.Error:
 		s.Error = line(ev.Message)
 	case event.SessionEnd:
-		s.end(store.Status(ev.Status), e.Time)
+		s.end(ev.Status, e.Time)
 	}
 	return true
 }
@@ -184,18 +183,11 @@ func (s *Session) change(ev event.StatusChange, at time.Time) {
 		return
 	}
 	s.Activity, s.Since, s.Retry, s.Pause, s.Text, s.TextSize = ev.Status, at, nil, ev.Pause, "", 0
-	switch ev.Status {
-	case event.StatusQueued:
-		s.Status = store.Queued
-		return
-	case event.StatusWaitingApproval:
-		s.Status = store.WaitingApproval
-	case event.StatusStreaming, event.StatusIdle: // no call of it runs
-		s.Status, s.Calls = store.Running, nil
-	default:
-		s.Status = store.Running
+	s.Status = cmp.Or(ev.Status.Recorded(), s.Status)
+	if !ev.Status.Calling() {
+		s.Calls = nil
 	}
-	if s.Started.IsZero() {
+	if s.Started.IsZero() && s.Status != event.StatusQueued {
 		s.Started = at
 	}
 }
@@ -211,7 +203,7 @@ func (s *Session) say(text string) {
 }
 
 // end forgets what only a running session has.
-func (s *Session) end(as store.Status, at time.Time) {
+func (s *Session) end(as event.Status, at time.Time) {
 	s.Status, s.Ended = as, at
 	s.Activity, s.Calls, s.Questions, s.Text, s.TextSize = "", nil, nil, "", 0
 	s.Retry, s.Pause, s.Stalled, s.Lost = nil, nil, false, false

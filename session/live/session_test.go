@@ -26,33 +26,33 @@ func TestApply(t *testing.T) {
 		want   Session // without ID, Path, Active and seq
 	}{
 		{"start", []event.Event{event.SessionStart{AgentType: "a\x1b[2J", Model: "m", ParentMessageID: "p", Description: "do\nit", Resumes: "r"}},
-			Session{Agent: "a[2J", Model: "m", ParentMessageID: "p", Label: "do it", Resumes: "r", Status: store.Queued, Created: at(0)}},
+			Session{Agent: "a[2J", Model: "m", ParentMessageID: "p", Label: "do it", Resumes: "r", Status: event.StatusQueued, Created: at(0)}},
 		{"queued", []event.Event{event.StatusChange{Status: event.StatusQueued}},
-			Session{Status: store.Queued, Activity: event.StatusQueued, Since: at(0)}},
+			Session{Status: event.StatusQueued, Activity: event.StatusQueued, Since: at(0)}},
 		{"streaming", []event.Event{event.StatusChange{Status: event.StatusStreaming}, event.ReasoningDelta{Delta: "hm "}, event.ContentDelta{Delta: "né"}},
-			Session{Status: store.Running, Activity: event.StatusStreaming, Since: at(0), Started: at(0), Text: "hm né", TextSize: 5}},
+			Session{Status: event.StatusRunning, Activity: event.StatusStreaming, Since: at(0), Started: at(0), Text: "hm né", TextSize: 5}},
 		{"retry", []event.Event{event.StatusChange{Status: event.StatusStreaming}, event.StatusChange{Status: event.StatusStreaming, Retry: retry}},
-			Session{Status: store.Running, Activity: event.StatusStreaming, Since: at(0), Started: at(0), Retry: retry, RetryAt: at(1)}},
+			Session{Status: event.StatusRunning, Activity: event.StatusStreaming, Since: at(0), Started: at(0), Retry: retry, RetryAt: at(1)}},
 		{"retried", []event.Event{event.StatusChange{Retry: retry}, event.ContentDelta{Delta: "a"}},
-			Session{Status: store.Queued, RetryAt: at(0), Text: "a", TextSize: 1}},
+			Session{Status: event.StatusQueued, RetryAt: at(0), Text: "a", TextSize: 1}},
 		{"paused", []event.Event{event.StatusChange{Status: event.StatusPaused, Pause: pause}},
-			Session{Status: store.Running, Activity: event.StatusPaused, Since: at(0), Started: at(0), Pause: pause}},
+			Session{Status: event.StatusRunning, Activity: event.StatusPaused, Since: at(0), Started: at(0), Pause: pause}},
 		{"calls", []event.Event{call("1", "grep"), call("2", "task"), event.ToolCallEnd{ToolCallID: "1", IsError: true}},
-			Session{Status: store.Queued, Calls: []Call{{"2", "m", "task", "task a", 2, at(1)}}, ToolCalls: 2, Failed: 1}},
+			Session{Status: event.StatusQueued, Calls: []Call{{"2", "m", "task", "task a", 2, at(1)}}, ToolCalls: 2, Failed: 1}},
 		{"streaming again", []event.Event{call("1", "grep"), event.StatusChange{Status: event.StatusStreaming}},
-			Session{Status: store.Running, Activity: event.StatusStreaming, Since: at(1), Started: at(1), ToolCalls: 1}},
+			Session{Status: event.StatusRunning, Activity: event.StatusStreaming, Since: at(1), Started: at(1), ToolCalls: 1}},
 		{"asks, twice", []event.Event{event.StatusChange{Status: event.StatusWaitingApproval}, asks, asks},
-			Session{Status: store.WaitingApproval, Activity: event.StatusWaitingApproval, Since: at(0), Started: at(0), Questions: []Question{{asks, at(1)}}}},
-		{"answered", []event.Event{asks, event.ToolApprovalResolved{ApprovalID: "apr"}}, Session{Status: store.Queued, Questions: []Question{}}},
+			Session{Status: event.StatusWaitingApproval, Activity: event.StatusWaitingApproval, Since: at(0), Started: at(0), Questions: []Question{{asks, at(1)}}}},
+		{"answered", []event.Event{asks, event.ToolApprovalResolved{ApprovalID: "apr"}}, Session{Status: event.StatusQueued, Questions: []Question{}}},
 		{"usage", []event.Event{event.Usage{InputTokens: 2}, event.Usage{InputTokens: 3}},
-			Session{Status: store.Queued, Steps: 2, Usage: model.Usage{InputTokens: 5}}},
-		{"stalled", []event.Event{event.Stalled{}}, Session{Status: store.Queued, Stalled: true}},
-		{"not stalled any more", []event.Event{event.Stalled{}, event.Unknown{TypeName: "new"}}, Session{Status: store.Queued}},
+			Session{Status: event.StatusQueued, Steps: 2, Usage: model.Usage{InputTokens: 5}}},
+		{"stalled", []event.Event{event.Stalled{}}, Session{Status: event.StatusQueued, Stalled: true}},
+		{"not stalled any more", []event.Event{event.Stalled{}, event.Unknown{TypeName: "new"}}, Session{Status: event.StatusQueued}},
 		{"notes", []event.Event{event.Budget{Percent: 80}, event.Todo{Items: []event.TodoItem{{Text: "x"}}}, event.Warning{Message: "w"}, event.MovedToBackground{}},
-			Session{Status: store.Queued, Budget: &event.Budget{Percent: 80}, Todo: &store.Progress{Total: 1, Current: "x"}, Warnings: []string{"w"}, Background: true}},
+			Session{Status: event.StatusQueued, Budget: &event.Budget{Percent: 80}, Todo: &store.Progress{Total: 1, Current: "x"}, Warnings: []string{"w"}, Background: true}},
 		{"end", []event.Event{event.StatusChange{Status: event.StatusStreaming}, event.Error{Message: "e"}, call("1", "grep"), asks, event.SessionEnd{Status: "failed"}},
-			Session{Status: store.Failed, Error: "e", Since: at(0), Started: at(0), Ended: at(4), ToolCalls: 1}},
-		{"after the end", []event.Event{event.SessionEnd{Status: "completed"}, event.Error{Message: "e"}}, Session{Status: store.Completed, Ended: at(0)}},
+			Session{Status: event.StatusFailed, Error: "e", Since: at(0), Started: at(0), Ended: at(4), ToolCalls: 1}},
+		{"after the end", []event.Event{event.SessionEnd{Status: "completed"}, event.Error{Message: "e"}}, Session{Status: event.StatusCompleted, Ended: at(0)}},
 	} {
 		var tree Tree
 		for i, ev := range tt.events {
@@ -69,22 +69,22 @@ func TestApply(t *testing.T) {
 // TestPut: a record counts for what no event has said, and at the end.
 func TestPut(t *testing.T) {
 	path := event.Path{{SessionID: "s"}}
-	running := &store.Record{ID: "s", Path: path, Agent: "a", Status: store.WaitingApproval, Stalled: true, StartedAt: at(1), Steps: 2}
-	ended := &store.Record{ID: "s", Path: path, Agent: "a", Status: store.Failed, Error: "why", EndedAt: at(9), Steps: 3, Work: store.Work{ToolCalls: 4, Failed: 1}}
+	running := &store.Record{ID: "s", Path: path, Agent: "a", Status: event.StatusWaitingApproval, Stalled: true, StartedAt: at(1), Steps: 2}
+	ended := &store.Record{ID: "s", Path: path, Agent: "a", Status: event.StatusFailed, Error: "why", EndedAt: at(9), Steps: 3, Work: store.Work{ToolCalls: 4, Failed: 1}}
 	var tree Tree
-	if s := tree.Put(running); s.Status != store.WaitingApproval || !s.Stalled || s.Started != at(1) || s.Steps != 2 {
+	if s := tree.Put(running); s.Status != event.StatusWaitingApproval || !s.Stalled || s.Started != at(1) || s.Steps != 2 {
 		t.Errorf("before all events: %+v", s)
 	}
 	for i, ev := range []event.Event{event.StatusChange{Status: event.StatusStreaming}, event.Usage{}, event.Usage{}} {
 		tree.Apply(Event{path, ev, at(2), uint64(i + 1)})
 	}
-	if s := tree.Put(running); s.Status != store.Running || s.Stalled || s.Steps != 4 {
+	if s := tree.Put(running); s.Status != event.StatusRunning || s.Stalled || s.Steps != 4 {
 		t.Errorf("behind the events: %+v", s)
 	}
-	if s := tree.Put(ended); s.Status != store.Failed || s.Error != "why" || s.Ended != at(9) || s.Steps != 3 || s.ToolCalls != 4 || s.Failed != 1 {
+	if s := tree.Put(ended); s.Status != event.StatusFailed || s.Error != "why" || s.Ended != at(9) || s.Steps != 3 || s.ToolCalls != 4 || s.Failed != 1 {
 		t.Errorf("at the end: %+v", s)
 	}
-	if s := tree.Put(running); s.Status != store.Failed || s.Error != "why" {
+	if s := tree.Put(running); s.Status != event.StatusFailed || s.Error != "why" {
 		t.Errorf("behind the end: %+v", s)
 	}
 }

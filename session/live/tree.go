@@ -44,7 +44,7 @@ func (t *Tree) at(path event.Path) *Session {
 	hop := path[len(path)-1]
 	s := t.sessions[hop.SessionID]
 	if s == nil {
-		s = &Session{ID: hop.SessionID, Path: path, Agent: line(hop.AgentType), Status: store.Queued}
+		s = &Session{ID: hop.SessionID, Path: path, Agent: line(hop.AgentType), Status: event.StatusQueued}
 		if t.sessions == nil {
 			t.sessions = make(map[string]*Session)
 		}

@@ -76,14 +76,14 @@ func TestTree(t *testing.T) {
 	tell(12, "a/b", event.Usage{InputTokens: 7})
 	tell(12, "a/b", event.SessionEnd{Status: "failed"})
 	tree.List([]*store.Record{
-		{ID: "a", Agent: "lead", Label: "all of it", Status: store.Running, Steps: 4, Usage: usage},
-		{ID: "b", ParentID: "a", Status: store.Running, Steps: 0},
+		{ID: "a", Agent: "lead", Label: "all of it", Status: event.StatusRunning, Steps: 4, Usage: usage},
+		{ID: "b", ParentID: "a", Status: event.StatusRunning, Steps: 0},
 	})
 	sees(true, "a running\n├ c over budget\n│ └ e paused: until "+at(99).Format(time.TimeOnly)+": limit[2J\n└ b failed\n")
 	if a, b := tree.Get("a"), tree.Get("b"); a.Usage != usage || a.Label != "all of it" || b.Steps != 1 || b.Usage.InputTokens != 7 {
 		t.Errorf("got %+v and %+v", a, b)
 	}
-	tree.List([]*store.Record{{ID: "b", ParentID: "a", Status: store.Failed}}) // a was deleted
+	tree.List([]*store.Record{{ID: "b", ParentID: "a", Status: event.StatusFailed}}) // a was deleted
 	if tree.Get("a") != nil || tree.Get("c") == nil {
 		t.Error("what a list lacks is kept, or what has only just begun is not")
 	}

@@ -47,7 +47,7 @@ func TestCard(t *testing.T) {
 	if want := []string{`{"shell_exec":{"a":"allow"}}`, `{"shell_exec":{"a *":"allow"}}`}; strings.Join(c.Always, " ") != strings.Join(want, " ") {
 		t.Errorf("always %q, want %q", c.Always, want)
 	}
-	long := strings.Repeat("x", maxShownText+1)
+	long := strings.Repeat("x", termtext.MaxCard+1)
 	for name, a := range map[string]*store.Approval{
 		"arguments": {Arguments: `{"command":"` + long + `"}`, AlwaysPatterns: []string{"x"}},
 		"broken":    {Arguments: `{"command":` + long, AlwaysPatterns: []string{"x"}},

@@ -9,15 +9,13 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 )
 
-// Bounds of what a person is shown of one call.
-const (
-	maxShownText  = 32_000 // characters of one text
-	maxShownTexts = 200
-)
+// maxShownTexts bounds the texts of one call that a person is shown.
+const maxShownTexts = 200
 
 // Card is a tool call that waits, as a person decides about it.
 type Card struct {
@@ -60,7 +58,7 @@ func newCard(a *store.Approval) Card {
 			c.Whole = false
 			break
 		}
-		pieces, whole := visible(want, maxShownText)
+		pieces, whole := visible(want, termtext.MaxCard)
 		c.Wants, c.Whole = append(c.Wants, pieces), c.Whole && whole
 	}
 	if !c.Whole {
@@ -85,7 +83,7 @@ func arguments(raw string) (args []Argument, whole bool) {
 	decoder := json.NewDecoder(strings.NewReader(raw))
 	whole = true
 	add := func(name, text string) {
-		pieces, all := visible(text, maxShownText)
+		pieces, all := visible(text, termtext.MaxCard)
 		args, whole = append(args, Argument{name, pieces}), whole && all
 	}
 	fields := map[string]json.RawMessage{}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // DiffLine is a line of what an edit changes.
@@ -57,7 +59,7 @@ func difference(before, after string) []DiffLine {
 			case udiff.Delete:
 				op = "del"
 			}
-			pieces, _ := visible(strings.TrimSuffix(line.Content, "\n"), maxShownText)
+			pieces, _ := visible(strings.TrimSuffix(line.Content, "\n"), termtext.MaxCard)
 			lines = append(lines, DiffLine{op, pieces})
 		}
 	}

@@ -60,34 +60,27 @@ type pause struct {
 // newRow renders a session.
 func newRow(s *live.Session) *Row {
 	r := &Row{
-		ID: s.ID, ParentID: s.ParentID, Root: s.Path[0].SessionID, Agent: s.Agent, Label: termtext.OneLine(s.Label, maxLabel), Model: s.Model,
-		Status: s.Status, Doing: s.Activity, Error: termtext.OneLine(s.Error, maxReason),
+		ID: s.ID, ParentID: s.ParentID, Root: s.Path[0].SessionID, Agent: s.Agent, Label: termtext.OneLine(s.Label, termtext.MaxLabel), Model: s.Model,
+		Status: s.Status, Doing: s.Activity, Error: termtext.OneLine(s.Error, termtext.MaxCause),
 		CreatedAt: millis(s.Created), StartedAt: millis(s.Started), EndedAt: millis(s.Ended),
 		ActiveAt: max(millis(s.Active), millis(s.Created), millis(s.Ended)),
 		Steps:    s.Steps, Calls: s.ToolCalls, Failed: s.Failed, Usage: s.Usage,
 		Stalled: s.Stalled, Warnings: slices.Clone(s.Warnings), Worktree: s.Worktree, Detached: s.Detached, Resumes: s.Resumes, Background: s.Background,
 	}
 	if n := len(s.Calls); n > 0 {
-		r.Tool = termtext.OneLine(named(s.Calls[n-1].Summary), maxSummary)
+		r.Tool = termtext.OneLine(named(s.Calls[n-1].Summary), termtext.MaxCall)
 	}
 	if b := s.Budget; b != nil {
 		r.Budget = &budget{b.Limit, b.Used.String(), b.Max.String(), b.Percent}
 	}
 	if s.Pause != nil {
-		r.Pause = &pause{millis(s.Pause.Until), termtext.OneLine(s.Pause.Reason, maxReason)}
+		r.Pause = &pause{millis(s.Pause.Until), termtext.OneLine(s.Pause.Reason, termtext.MaxCause)}
 	}
 	if s.Todo != nil {
-		r.Todo = termtext.OneLine(s.Todo.String(), maxLabel)
+		r.Todo = termtext.OneLine(s.Todo.String(), termtext.MaxLabel)
 	}
 	return r
 }
-
-// Bounds of what a row shows, in characters.
-const (
-	maxLabel   = 200
-	maxSummary = 160
-	maxReason  = 300
-)
 
 // millis is a time as browsers have it; 0 means there is none.
 func millis(t time.Time) int64 {

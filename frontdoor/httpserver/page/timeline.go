@@ -76,7 +76,7 @@ func (t *timelines) lanes(ctx context.Context, id string) ([]Lane, error) {
 		if len(lanes) == maxLanes {
 			break
 		}
-		lane := Lane{ID: rec.ID, Agent: rec.Agent, Label: termtext.OneLine(cmp.Or(rec.Label, rec.Description), maxLabel), Depth: rec.Depth - top.Depth}
+		lane := Lane{ID: rec.ID, Agent: rec.Agent, Label: termtext.OneLine(cmp.Or(rec.Label, rec.Description), termtext.MaxLabel), Depth: rec.Depth - top.Depth}
 		if lane.Spans, err = t.spans(ctx, rec); err != nil {
 			return nil, err
 		}

@@ -185,7 +185,7 @@ func (ts *transcripts) add(t *Transcript, m *store.Message) {
 func newCall(c model.ToolCall) *Call {
 	args, _ := arguments(c.Arguments)
 	about := event.ToolCallStart{ToolName: c.Name, Arguments: c.Arguments}.Summary()
-	return &Call{Tool: termtext.OneLine(c.Name, 100), About: about, Arguments: args, Diff: editOf(c.Name, c.Arguments)}
+	return &Call{Tool: termtext.OneLine(c.Name, termtext.MaxTitle), About: about, Arguments: args, Diff: editOf(c.Name, c.Arguments)}
 }
 
 // final makes the card of a session that has ended.

@@ -12,9 +12,6 @@ import (
 	"github.com/agentworker/worker/session/live"
 )
 
-// longest bounds each text of a session, in characters.
-const longest = 200
-
 // active returns the agents at work, in the order in which they began.
 func (p *Progress) active() []*live.Session {
 	agents := slices.DeleteFunc(slices.Collect(p.tree.All()), func(s *live.Session) bool { return s.Agent == "" })
@@ -28,7 +25,7 @@ func (p *Progress) active() []*live.Session {
 func doing(s *live.Session, now time.Time) string {
 	if calls := s.OwnCalls(); len(calls) > 0 {
 		first := calls[0]
-		text := fmt.Sprintf("step %d  %s  %s", first.Step, termtext.OneLine(first.Summary, longest), age(now, first.Since))
+		text := fmt.Sprintf("step %d  %s  %s", first.Step, termtext.OneLine(first.Summary, termtext.MaxLabel), age(now, first.Since))
 		if n := len(calls) - 1; n > 0 {
 			text += fmt.Sprintf(", and %d more", n)
 		}
@@ -44,9 +41,9 @@ func doing(s *live.Session, now time.Time) string {
 		return "paused  " + since
 	case event.StatusStreaming:
 		if s.Retry != nil {
-			return since + "  " + termtext.OneLine(s.Retry.SummaryAfter(now.Sub(s.RetryAt)), longest)
+			return since + "  " + termtext.OneLine(s.Retry.SummaryAfter(now.Sub(s.RetryAt)), termtext.MaxLabel)
 		}
-		return termtext.OneLine(s.Model, longest) + "  " + since
+		return termtext.OneLine(s.Model, termtext.MaxLabel) + "  " + since
 	}
 	return ""
 }
@@ -73,7 +70,7 @@ func (p *Progress) Tick(now time.Time) {
 			text += fmt.Sprintf(", %d characters so far", a.TextSize)
 		}
 		p.last = now
-		fmt.Fprintf(p.w, "%s %s  %s\n", p.on.Paint(terminal.Dim, stamp(p.elapsed(now))), termtext.OneLine(a.Agent, longest), text)
+		fmt.Fprintf(p.w, "%s %s  %s\n", p.on.Paint(terminal.Dim, stamp(p.elapsed(now))), termtext.OneLine(a.Agent, termtext.MaxLabel), text)
 	}
 }
 

@@ -26,7 +26,7 @@ func (p *Progress) lines(now time.Time) []string {
 	case 0:
 		return nil
 	case 1:
-		line := fmt.Sprintf("%s  %s  %s%s", head, termtext.OneLine(rows[0].Agent, longest), rows[0].text, tokens("  ", p.tokens))
+		line := fmt.Sprintf("%s  %s  %s%s", head, termtext.OneLine(rows[0].Agent, termtext.MaxLabel), rows[0].text, tokens("  ", p.tokens))
 		return []string{rows[0].withText(line, width)}
 	}
 	lines := []string{fmt.Sprintf("%s  %s at work%s", head, termtext.Plural(len(rows), "agent"), tokens("  ", p.tokens))}

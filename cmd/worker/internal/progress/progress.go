@@ -37,9 +37,6 @@ type Progress struct {
 	refusals []Refusal
 }
 
-// maxReason bounds what is shown of why a call was refused, in characters.
-const maxReason = 4000
-
 // quiet is the longest silence where there are no live lines.
 const quiet = 10 * time.Second
 
@@ -74,7 +71,7 @@ func (p *Progress) Show(d eventbus.Delivery, now time.Time) {
 		p.tree.Remove(e.ID())
 	}
 	agent := e.Path[len(e.Path)-1].AgentType
-	p.event(d.Time, now, termtext.OneLine(agent, longest), e.ID(), e.Event)
+	p.event(d.Time, now, termtext.OneLine(agent, termtext.MaxLabel), e.ID(), e.Event)
 }
 
 func (p *Progress) event(at, now time.Time, agent, session string, ev event.Event) {
@@ -83,13 +80,13 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 	switch ev := ev.(type) {
 	case event.SessionStart:
 		if ev.AgentType != "" {
-			p.line(at.Sub(p.start), now, termtext.OneLine(ev.AgentType, longest), fmt.Sprintf("started as %s on %s", ev.SessionID, termtext.OneLine(ev.Model, longest)))
+			p.line(at.Sub(p.start), now, termtext.OneLine(ev.AgentType, termtext.MaxLabel), fmt.Sprintf("started as %s on %s", ev.SessionID, termtext.OneLine(ev.Model, termtext.MaxLabel)))
 		} else {
 			line("session " + ev.SessionID)
 		}
 	case event.StatusChange:
 		if ev.Pause != nil {
-			line(p.on.Paint(terminal.Yellow, fmt.Sprintf("paused until %s: %s", ev.Pause.Until.Local().Format(time.TimeOnly), termtext.OneLine(ev.Pause.Reason, 200))))
+			line(p.on.Paint(terminal.Yellow, fmt.Sprintf("paused until %s: %s", ev.Pause.Until.Local().Format(time.TimeOnly), termtext.OneLine(ev.Pause.Reason, termtext.MaxLabel))))
 		}
 		if ev.Retry != nil {
 			line(p.on.Paint(terminal.Yellow, ev.Retry.SummaryAfter(0)))
@@ -126,11 +123,11 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 	case event.Check:
 		outcome := p.on.Paint(terminal.Green, "ok")
 		if !ev.OK {
-			outcome = p.on.Paint(terminal.Red, "failed: "+termtext.OneLine(ev.Output, 200))
+			outcome = p.on.Paint(terminal.Red, "failed: "+termtext.OneLine(ev.Output, termtext.MaxLabel))
 		}
-		line(fmt.Sprintf("check  %s  %s  %s", termtext.OneLine(cmp.Or(ev.Path, ev.Command), 200), outcome, ms(ev.DurationMs)))
+		line(fmt.Sprintf("check  %s  %s  %s", termtext.OneLine(cmp.Or(ev.Path, ev.Command), termtext.MaxLabel), outcome, ms(ev.DurationMs)))
 	case event.Warning:
-		line(p.on.Paint(terminal.Yellow, "warning: "+termtext.OneLine(ev.Message, maxReason)))
+		line(p.on.Paint(terminal.Yellow, "warning: "+termtext.OneLine(ev.Message, termtext.MaxQuestion)))
 	case event.SessionResumed:
 		line(p.on.Paint(terminal.Yellow, ev.Summary()))
 	case event.Stalled:
@@ -140,9 +137,9 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		}
 		line(p.on.Paint(terminal.Yellow, text))
 	case event.AssignmentChanged:
-		line("assignment  " + termtext.OneLine(strings.TrimSpace(ev.Role+"  "+ev.Objective), 200))
+		line("assignment  " + termtext.OneLine(strings.TrimSpace(ev.Role+"  "+ev.Objective), termtext.MaxLabel))
 	case event.MovedToBackground:
-		line("moved to the background by " + termtext.OneLine(ev.By, 200))
+		line("moved to the background by " + termtext.OneLine(ev.By, termtext.MaxLabel))
 	case event.Budget:
 		line(p.on.Paint(terminal.Yellow, ev.Summary()))
 	case event.AgentsChanged:
@@ -171,9 +168,9 @@ func (p *Progress) outcome(end event.ToolCallEnd) string {
 	switch {
 	case end.Refused:
 		reason, _, _ := strings.Cut(end.Result, gate.RuleHint) // which the end of the run shows
-		return p.on.Paint(terminal.Yellow, "failed: "+termtext.OneLine(reason, maxReason))
+		return p.on.Paint(terminal.Yellow, "failed: "+termtext.OneLine(reason, termtext.MaxQuestion))
 	case end.IsError:
-		return p.on.Paint(terminal.Red, "failed: "+termtext.OneLine(end.Result, 200))
+		return p.on.Paint(terminal.Red, "failed: "+termtext.OneLine(end.Result, termtext.MaxLabel))
 	}
 	lines := strings.Count(strings.TrimRight(end.Result, "\n"), "\n") + 1
 	return p.on.Paint(terminal.Green, "ok") + ", " + termtext.Plural(lines, "line")

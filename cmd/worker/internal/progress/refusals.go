@@ -35,9 +35,9 @@ func WriteRefusals(w io.Writer, on terminal.Output, refusals []Refusal) {
 			continue
 		}
 		before[r] = true
-		who := termtext.OneLine(r.call, 200)
+		who := termtext.OneLine(r.call, termtext.MaxLabel)
 		if r.agent != "" {
-			who = termtext.OneLine(r.agent, 60) + "  " + who
+			who = termtext.OneLine(r.agent, termtext.MaxName) + "  " + who
 		}
 		fmt.Fprintf(w, "  %s\n", who)
 		for line := range strings.SplitSeq(strings.TrimSpace(termtext.Printable(r.why)), "\n") {

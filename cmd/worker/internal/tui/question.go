@@ -11,12 +11,8 @@ import (
 	"github.com/agentworker/worker/taskt/planexit"
 )
 
-// Bounds of what a person is shown of one call.
-const (
-	maxShownText  = 4000 // characters of one text
-	maxShownTexts = 60
-	maxShownLine  = 32_000 // characters of a command line
-)
+// maxShownTexts bounds the texts of one call that a person is shown.
+const maxShownTexts = 60
 
 // QuestionWidth is how many characters of a command line stand in a row where nothing else
 // limits it.
@@ -32,9 +28,9 @@ func Texts(texts []string, limit int) string {
 // line is in rows of so many characters. It reports whether "always" may be offered:
 // it is there, and all is shown.
 func WriteQuestion(w io.Writer, a *store.Approval, width int) (always bool) {
-	fmt.Fprintf(w, "%s asks to call %s, which wants\n", termtext.OneLine(a.Agent, 60), termtext.OneLine(a.Tool, 60))
+	fmt.Fprintf(w, "%s asks to call %s, which wants\n", termtext.OneLine(a.Agent, termtext.MaxName), termtext.OneLine(a.Tool, termtext.MaxName))
 	whole := writeWants(w, a, width)
-	reason, _ := termtext.Visible(a.Reason, 2000)
+	reason, _ := termtext.Visible(a.Reason, termtext.MaxText)
 	fmt.Fprintf(w, "  %s\n", reason)
 	if !whole || len(a.AlwaysPatterns) == 0 {
 		return false
@@ -69,7 +65,7 @@ func Choices(always bool) string {
 // writeTexts prints each text in a line of its own. It reports false where not all
 // of it is shown.
 func writeTexts(w io.Writer, texts []string) (whole bool) {
-	return termtext.VisibleLines(w, texts, maxShownText, maxShownTexts)
+	return termtext.VisibleLines(w, texts, termtext.MaxQuestion, maxShownTexts)
 }
 
 // writeWants prints what a call wants: the whole line of a shell, wrapped, and what rules
@@ -84,7 +80,7 @@ func writeWants(w io.Writer, a *store.Approval, width int) (whole bool) {
 	if a.Tool != "shell_exec" || json.Unmarshal([]byte(a.Arguments), &args) != nil || len(a.Patterns) == 1 && a.Patterns[0] == args.Command {
 		return writeTexts(w, a.Patterns)
 	}
-	line, whole := termtext.Visible(args.Command, maxShownLine)
+	line, whole := termtext.Visible(args.Command, termtext.MaxCard)
 	for row := []rune(line); len(row) > 0; row = row[min(width, len(row)):] {
 		fmt.Fprintf(w, "    %s\n", string(row[:min(width, len(row))]))
 	}

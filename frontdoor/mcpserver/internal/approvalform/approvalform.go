@@ -24,13 +24,8 @@ const (
 	deny        = "deny"
 )
 
-const (
-	// maxShown bounds, in characters, what a form shows of a call.
-	maxShown = 2000
-
-	// rowWidth is the least width of a form's rows, in columns.
-	rowWidth = 60
-)
+// rowWidth is the least width of a form's rows, in columns.
+const rowWidth = 60
 
 // New returns the form of an approval. again: an answer to it came too soon. Hosts
 // preselect the first answer, which is therefore to deny.
@@ -95,9 +90,9 @@ type text struct {
 // message, and let a call through who was sent all of it.
 func textOf(a *store.Approval, f hosts.Form) text {
 	call, arguments := caller.CallText(a)
-	first, complete := termtext.Visible(call, maxShown)
-	lines := []string{fmt.Sprintf("%s: %s %s", termtext.OneLine(a.Agent, 40), termtext.OneLine(a.Tool, 60), first)}
-	arguments, all := termtext.Visible(arguments, maxShown)
+	first, complete := termtext.Visible(call, termtext.MaxForm)
+	lines := []string{fmt.Sprintf("%s: %s %s", termtext.OneLine(a.Agent, 40), termtext.OneLine(a.Tool, termtext.MaxName), first)}
+	arguments, all := termtext.Visible(arguments, termtext.MaxForm)
 	if arguments != "" {
 		lines = append(lines, "with "+arguments)
 	}
@@ -105,15 +100,15 @@ func textOf(a *store.Approval, f hosts.Form) text {
 	if complete {
 		t.choices = append(t.choices, allowOnce)
 	}
-	if rule, shown := termtext.Visible(strings.Join(a.AlwaysPatterns, ", "), maxShown); complete && all && shown && len(a.AlwaysPatterns) > 0 {
-		rule = fmt.Sprintf("%q adds a rule for %s: %s", allowAlways, termtext.OneLine(a.Tool, 60), rule)
+	if rule, shown := termtext.Visible(strings.Join(a.AlwaysPatterns, ", "), termtext.MaxForm); complete && all && shown && len(a.AlwaysPatterns) > 0 {
+		rule = fmt.Sprintf("%q adds a rule for %s: %s", allowAlways, termtext.OneLine(a.Tool, termtext.MaxName), rule)
 		if withRule := slices.Insert(slices.Clone(lines), 1, rule); shows(f, withRule) {
 			lines = withRule
 			t.choices = append(t.choices, allowAlways)
 		}
 	}
 	t.message = strings.Join(lines, "\n")
-	reason, _ := termtext.Visible(a.Reason, 400)
+	reason, _ := termtext.Visible(a.Reason, termtext.MaxReason)
 	t.note = fmt.Sprintf("Without an answer it is refused at %s. %s", a.ExpiresAt.Local().Format(time.TimeOnly), reason)
 	if !complete || !all || !shows(f, lines) {
 		t.note = "Not all of it may be shown: see 'worker approvals list --json'. " + t.note
