@@ -19,7 +19,7 @@ type Budget = spendlimit.Limits
 
 // BudgetAbove is a budget that an administrator has set.
 type BudgetAbove struct {
-	By     string // for people: who has set it, and where
+	By     string // for people: its author and its place
 	Limits Budget
 }
 
@@ -32,8 +32,8 @@ type budgets struct {
 	prices   *price.Table
 }
 
-// carried returns what was set for a session that is resumed or claimed, with what was used
-// of it. id is that of the session which resumes; empty means it is not open yet.
+// carried returns the budgets of a session that is resumed or claimed, with their usage. id is
+// the id of the new session; empty means it is not open yet.
 func (b *budgets) carried(ctx context.Context, from *resumption, parent *session.Session, id string) ([]budget.Set, error) {
 	switch {
 	case from == nil:

@@ -71,7 +71,7 @@ func (s *Service) prepare(by offer.Caller, in Input) *call {
 }
 
 // Values implements [tool.Prepared]. If the agents have changed while the call waited for an
-// answer, the call means the agent as it is now.
+// answer, the current definition of the agent counts.
 func (c *call) Values() ([]permission.Value, error) {
 	if err := c.req.in.Check(); err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// child is the session that runs a request: a new one, one that resumes another, or one that
-// was claimed.
+// child is the session that runs a request. It begins anew, resumes another session, or was
+// claimed.
 type child struct {
 	*session.Child // nil means it is not open
 

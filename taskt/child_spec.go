@@ -58,8 +58,8 @@ func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
 	return child, nil
 }
 
-// settle makes the child work where its parent does, in a worktree of its own if its file says
-// so, and in the folder that the call names.
+// settle sets where the child works: where its parent does, or in a worktree of its own, and in
+// the folder that the call names.
 func (c *child) settle(ctx context.Context, spec *session.ChildSpec) error {
 	s, def := c.service, c.req.Def
 	at := s.dirs.Of(c.parent.Path())
@@ -181,8 +181,8 @@ const forkIntro = `What stands above is the conversation of the agent that has c
 
 `
 
-// fork starts the child from the conversation of its parent, if the call or its agent says so.
-// What the file says is ignored for a caller without one.
+// fork starts the child from the conversation of its parent, if the call or its agent asks for
+// it. For a caller without a conversation only the call counts, and is refused.
 func (c *child) fork(_ context.Context, spec *session.ChildSpec) error {
 	in := &c.req.in
 	turns := c.req.Def.ForkContext

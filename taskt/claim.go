@@ -15,36 +15,37 @@ import (
 	"github.com/agentworker/worker/taskt/offer"
 )
 
-// TakeOver begins to go on with what processes that have gone have left, now and for as
-// long as the service runs. It is for services over sessions that take over
-// ([session.Options.TakesOver]), and is called once.
-func (s *Service) TakeOver(ctx context.Context) { s.sessions.AdoptWith(ctx, &adopter{service: s}) }
+// ClaimSessions begins to claim the sessions of processes that have ended, now and until the
+// service is closed. It is for sessions with [session.Options.TakesOver], and is called once.
+func (s *Service) ClaimSessions(ctx context.Context) {
+	s.sessions.AdoptWith(ctx, &claimer{service: s})
+}
 
-// adopter goes on with the subagents of processes that have gone.
-type adopter struct {
+// claimer resumes the subagents of processes that have ended.
+type claimer struct {
 	service *Service
 	meters  map[string]*budget.Meter // of sessions that have ended, by their ids
 }
 
-var _ store.Adopter = (*adopter)(nil)
+var _ store.Adopter = (*claimer)(nil)
 
 // May implements [store.Adopter].
-func (a *adopter) May(_ context.Context, st *store.State) error {
-	r, most := &st.Record, a.service.limits.Takeovers
+func (c *claimer) May(_ context.Context, st *store.State) error {
+	r, s := &st.Record, c.service
 	switch {
-	case r.Takeovers >= most:
-		return fmt.Errorf("it may not be taken over more than %d times (--takeovers)", most)
+	case r.Takeovers >= s.limits.Takeovers:
+		return fmt.Errorf("it may not be taken over more than %d times (--takeovers)", s.limits.Takeovers)
 	case !st.Prompted:
 		return errors.New("it had not begun to work")
 	case st.Terms == nil:
 		return errors.New("its log does not say what it was allowed")
 	case r.Worktree != nil:
 		return errors.New("it works in a worktree of its own")
-	case r.Depth > a.service.limits.Depth:
-		return fmt.Errorf("agents may nest %d deep here", a.service.limits.Depth)
+	case r.Depth > s.limits.Depth:
+		return fmt.Errorf("agents may nest %d deep here", s.limits.Depth)
 	}
 	for _, call := range st.Open {
-		if call.Name != input.ToolName && !a.service.changesNothing(call.Name) {
+		if call.Name != input.ToolName && !s.changesNothing(call.Name) {
 			return fmt.Errorf("it is not known whether its call of %s was made", call.Name)
 		}
 	}
@@ -61,53 +62,53 @@ func (s *Service) changesNothing(name string) bool {
 	return false
 }
 
-// adoption is the work of one [adopter.Adopt].
-type adoption struct {
-	*adopter
-	taken  []*store.Taken
-	live   map[string]*session.Session
-	calls  []*call                             // of agents' sessions, parents first
-	made   map[string]map[string]*store.Record // as madeBy returns it, by the ids of sessions
-	failed map[string]error
+// claiming is the work of one [claimer.Adopt].
+type claiming struct {
+	*claimer
+	claimed []*store.Taken
+	live    map[string]*session.Session
+	calls   []*call                             // of agents' sessions, parents first
+	made    map[string]map[string]*store.Record // as madeBy returns it, by the ids of sessions
+	failed  map[string]error
 }
 
 // Adopt implements [store.Adopter].
-func (a *adopter) Adopt(ctx context.Context, taken []*store.Taken) {
-	n := &adoption{a, taken, make(map[string]*session.Session), nil, make(map[string]map[string]*store.Record), make(map[string]error)}
-	log := a.service.log
-	for _, t := range taken {
+func (c *claimer) Adopt(ctx context.Context, claimed []*store.Taken) {
+	n := &claiming{c, claimed, make(map[string]*session.Session), nil, make(map[string]map[string]*store.Record), make(map[string]error)}
+	log := c.service.log
+	for _, t := range claimed {
 		if err := n.open(ctx, t); err != nil {
 			n.failed[t.Record.ID] = err
 		}
 	}
-	for _, t := range slices.Backward(taken) { // those below first
+	for _, t := range slices.Backward(claimed) { // those below first
 		err := n.failed[t.Record.ID]
 		if err == nil {
-			log.Warn("this process goes on with a session: its process has gone", "session", t.Record.ID, "agent", t.Record.Agent, "takeover", t.Record.Takeovers)
+			log.Warn("this process resumes a session whose process has ended", "session", t.Record.ID, "agent", t.Record.Agent, "takeover", t.Record.Takeovers)
 			continue
 		}
-		if err := a.service.sessions.Store().Abandon(ctx, t, err); err != nil {
-			log.Error("ending a session that can't be gone on with", "session", t.Record.ID, "err", err)
+		if err := c.service.sessions.Store().Abandon(ctx, t, err); err != nil {
+			log.Error("ending a session that can't be resumed", "session", t.Record.ID, "err", err)
 		}
 	}
-	for _, t := range taken {
+	for _, t := range claimed {
 		if s := n.live[t.Record.ID]; s != nil {
-			if err := n.tell(ctx, s, t); err != nil {
+			if err := n.notify(ctx, s, t); err != nil {
 				log.Error("telling a session of the ends of its subagents", "session", s.ID(), "err", err)
 			}
-			n.rejoin(s)
+			n.reattach(s)
 		}
 	}
 	n.start()
-	for _, t := range taken {
+	for _, t := range claimed {
 		if s := n.live[t.Record.ID]; s != nil && s.Agent() == "" {
 			n.endWithCalls(s)
 		}
 	}
 }
 
-// open makes a session that runs here of one that was taken over.
-func (n *adoption) open(ctx context.Context, t *store.Taken) (err error) {
+// open makes a claimed session one that runs here.
+func (n *claiming) open(ctx context.Context, t *store.Taken) (err error) {
 	s, r := n.service, &t.Record
 	if r.Agent == "" {
 		spec := session.Spec{Approver: gate.AlwaysYes}
@@ -117,7 +118,7 @@ func (n *adoption) open(ctx context.Context, t *store.Taken) (err error) {
 		return err
 	}
 	if n.failed[r.ParentID] != nil && !r.Detached {
-		return errors.New("its caller can't be gone on with")
+		return errors.New("its caller can't be resumed")
 	}
 	parent, ok := n.live[r.ParentID]
 	if !ok {
@@ -128,7 +129,7 @@ func (n *adoption) open(ctx context.Context, t *store.Taken) (err error) {
 	if n.made[r.ID], err = n.madeBy(ctx, t); err != nil {
 		return err
 	}
-	c, err := s.takeover(ctx, t, parent)
+	c, err := s.claimedCall(ctx, t, parent)
 	if err != nil {
 		return err
 	}
@@ -140,8 +141,8 @@ func (n *adoption) open(ctx context.Context, t *store.Taken) (err error) {
 	return nil
 }
 
-// takeover returns the call whose subagent was taken over.
-func (s *Service) takeover(ctx context.Context, t *store.Taken, parent *session.Session) (*call, error) {
+// claimedCall returns the call whose subagent was claimed.
+func (s *Service) claimedCall(ctx context.Context, t *store.Taken, parent *session.Session) (*call, error) {
 	r := &t.Record
 	own, err := readTerms(ctx, s.sessions.Store(), r.Path)
 	if err != nil {
@@ -153,7 +154,7 @@ func (s *Service) takeover(ctx context.Context, t *store.Taken, parent *session.
 	if caller := parent.Agent(); caller != "" {
 		def, ok := s.agents.Snapshot().Agent(caller)
 		if !ok {
-			return nil, fmt.Errorf("the agent %q, which has called it, is gone", caller)
+			return nil, fmt.Errorf("the agent %q, which has called it, is not defined any more", caller)
 		}
 		by = offer.CallerOf(def)
 	}
@@ -173,9 +174,9 @@ func (s *Service) takeover(ctx context.Context, t *store.Taken, parent *session.
 	return c, nil
 }
 
-// standIn returns what stands for the parent of a detached session, which has ended, or
-// is about to. Its rules and budgets hold, and those above it.
-func (n *adoption) standIn(ctx context.Context, path event.Path) (*session.Session, error) {
+// standIn returns a stand-in for the parent of a detached session, which has ended or is about
+// to. The rules and budgets of the parent hold, and those above it.
+func (n *claiming) standIn(ctx context.Context, path event.Path) (*session.Session, error) {
 	s := n.service
 	spec := session.Spec{}
 	for i := range path {
@@ -211,9 +212,9 @@ func (n *adoption) standIn(ctx context.Context, path event.Path) (*session.Sessi
 	return s.sessions.StandIn(r, spec), nil
 }
 
-// meter returns the meter of a session that has ended, which all share here that go on
-// below it; above is that of those above it.
-func (n *adoption) meter(ctx context.Context, path event.Path, above session.Budget) (session.Budget, error) {
+// meter returns the meter of a session that has ended. All that were below it share the meter.
+// above is the meter of the session above.
+func (n *claiming) meter(ctx context.Context, path event.Path, above session.Budget) (session.Budget, error) {
 	id := path[len(path)-1].SessionID
 	if made := n.meters[id]; made != nil {
 		return made, nil
@@ -230,9 +231,9 @@ func (n *adoption) meter(ctx context.Context, path event.Path, above session.Bud
 	return n.meters[id], nil
 }
 
-// tell tells a session of the ends of those subagents in its background of which its
-// process has not told it.
-func (n *adoption) tell(ctx context.Context, s *session.Session, t *store.Taken) error {
+// notify tells a session of the ends of its background subagents, as far as its process has
+// not.
+func (n *claiming) notify(ctx context.Context, s *session.Session, t *store.Taken) error {
 	notices, err := n.service.sessions.Store().Untold(ctx, &t.Record, t.State)
 	for _, notice := range notices {
 		s.Notify(notice.ID, notice.Text)
@@ -240,9 +241,9 @@ func (n *adoption) tell(ctx context.Context, s *session.Session, t *store.Taken)
 	return err
 }
 
-// start has the subagents in the background go on. The others do when their callers come
+// start continues the subagents in the background. The others continue when their callers come
 // to the calls that wait for them.
-func (n *adoption) start() {
+func (n *claiming) start() {
 	calls := slices.DeleteFunc(slices.Clone(n.calls), func(c *call) bool { return !c.req.background() })
 	for _, c := range calls {
 		c.wait.ended = make(chan struct{})
@@ -255,9 +256,9 @@ func (n *adoption) start() {
 	}
 }
 
-// endWithCalls has a session that stands for a caller end with the last of its subagents,
-// since nobody calls any more.
-func (n *adoption) endWithCalls(s *session.Session) {
+// endWithCalls ends the root session of a caller with the last of its subagents: no further
+// calls come.
+func (n *claiming) endWithCalls(s *session.Session) {
 	end := func(ctx context.Context) {
 		within, release := s.Bound(ctx)
 		defer release()

@@ -32,9 +32,9 @@ type Offer struct {
 	// hidden one can be called by its name all the same.
 	Agents []Agent
 
-	// ReadOnlyAgents are the names of those that can't change anything: their own rules deny
-	// every tool that could. The workspace's rules don't count, since they may change at any
-	// time.
+	// ReadOnlyAgents are the names of the agents that can't change anything, because their own
+	// rules deny every tool that could. The workspace's rules don't count, since they may
+	// change at any time.
 	ReadOnlyAgents []string
 
 	// ReadOnly says that the same holds for all agents that a host can call, hidden ones
@@ -114,8 +114,8 @@ func (s *Service) ReadInput(data []byte) (Input, error) {
 }
 
 // OpenCaller opens the root session of a caller that makes its own calls, such as a command
-// line. Whoever makes the calls has decided on them, so that "ask" counts as answered; a deny
-// holds. by is who asks for them.
+// line. The caller has decided on its calls, so that "ask" counts as answered; a deny
+// holds. by is the person who asks for the calls.
 func (s *Service) OpenCaller(ctx context.Context, description string, by store.Person) (*session.Session, error) {
 	return s.openCaller(ctx, session.Spec{Description: description, AskedBy: by})
 }

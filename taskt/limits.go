@@ -10,42 +10,39 @@ import (
 
 // Limits bound the children of a worker. A zero value means the default.
 type Limits struct {
-	// ChildTime is how long a child may run, not counting the time it waits
-	// for a slot or an approval, where its file does not say: 1 s to 24 h;
-	// 5 min.
+	// ChildTime is the time limit of a child whose file has none: 1 s to 24 h; 5 min. The
+	// wait for a slot or an approval does not count.
 	ChildTime time.Duration
 
 	// BackgroundTime is the same for a child in the background: 30 min.
 	BackgroundTime time.Duration
 
-	// Most is the longest that any session may run, whatever its file or call says; 0
-	// means 24 h for those whose time is limited.
+	// Most bounds all time limits, of files and of calls too. 0 means 24 h, for sessions with
+	// a time limit.
 	Most time.Duration
 
-	// Stall is after what time without an event a session is said to have stalled
-	// where its file does not say, and after what time more it is stopped: 1 s to
-	// 24 h; 0 means it is not stopped.
+	// Stall is the time without an event after which a session is reported as stalled, if its
+	// file has none: 1 s to 24 h. After the same time again it is stopped. 0 means it is not.
 	Stall time.Duration
 
-	// StallNotice is after what time without an event a session is said to have stalled
-	// that is not stopped for it: 1 s to 24 h; 0 means never.
+	// StallNotice is the same for sessions that are not stopped for it: 1 s to 24 h; 0 means
+	// never.
 	StallNotice time.Duration
 
 	// Depth is how deep sessions may nest: 1 to 5; 1, so that a child makes no
 	// children.
 	Depth int
 
-	// Running bounds the children that run at once: 1 to 10,000; 10. Each
-	// depth has that many slots of its own: a child that waits for its own
-	// children could otherwise hold the slot that they wait for.
+	// Running bounds the children that run at once: 1 to 10,000; 10. Each depth has so many
+	// slots of its own. Otherwise a child could hold the slot for which its children wait.
 	Running int
 
 	// PerParent bounds the children of one parent that run at once: 1 to
 	// 10,000; 5.
 	PerParent int
 
-	// Takeovers is how often a child whose process has gone is gone on with by
-	// another one: 0 to 10; 0 means never.
+	// Takeovers is how often a child may be claimed after its process has ended: 0 to 10; 0
+	// means never.
 	Takeovers int
 }
 

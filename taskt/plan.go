@@ -70,7 +70,7 @@ func (p *planner) spec(def *agentdefs.Definition, depth int) (session.Spec, erro
 		return made.spec, nil
 	}
 	spec, err := p.newSpec(def, Setting{Root: p.root, Child: depth > 0, Text: text, Memory: remembered}, depth)
-	if served, ok := snapshot.Agent(def.Name); err == nil && ok && served == def { // any other is its caller's alone
+	if served, ok := snapshot.Agent(def.Name); err == nil && ok && served == def { // no other caller has another definition
 		p.mu.Lock()
 		if p.snapshot == snapshot {
 			p.plans[key] = &plan{text, remembered, spec}

@@ -54,10 +54,10 @@ func (s *Service) PrimaryChanges(ctx context.Context) iter.Seq[struct{}] {
 type Conversation struct {
 	ID          string        // as in [session.Spec]; ignored with Resumes
 	Description string        // the task in a few words
-	Model       string        // in place of the agent's; empty means that one
+	Model       string        // empty means the agent's
 	AskedBy     store.Person  // as in [session.Spec]
 	Lasting     bool          // as in [session.Spec]
-	Resumes     *store.Record // of a session that has ended, whose conversation it goes on with; nil means none
+	Resumes     *store.Record // of a session to resume, which has ended; nil means none
 }
 
 // OpenPrimary opens the root session of a primary agent, which may call task.
@@ -66,7 +66,7 @@ func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, de
 }
 
 // OpenConversation is [Service.OpenPrimary] for a session that may be prompted again and
-// again. One that goes on with another is held to the rules that held for that, too;
+// again. One that resumes another is held to the rules of that as well;
 // [store.ErrResumed] is returned where somebody else has resumed it.
 func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definition, c Conversation) (*session.Session, error) {
 	if def.Worktree {
@@ -88,4 +88,23 @@ func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definitio
 	spec.Description, spec.Lasting, spec.AskedBy = c.Description, c.Lasting, c.AskedBy
 	spec.Budget = s.budgets.meter(def, nil, Budget{}, nil)
 	return s.sessions.Open(ctx, spec)
+}
+
+// Entitle begins to give the session of a primary agent a title, if the agent title has a model
+// of its own (alias small). wait returns when that is done. The caller ends the session after
+// it.
+func (s *Service) Entitle(ctx context.Context, root *session.Session, prompt string) (wait func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := root.Entitle(ctx, helper(s.agents.Snapshot().Special(agentdefs.Title)), prompt); err != nil && ctx.Err() == nil {
+			s.log.Warn("a session gets no title", "session", root.ID(), "err", err)
+		}
+	}()
+	return func() { <-done }
+}
+
+// Summarise returns a summary of a session by the agent summary. Nothing of it is stored.
+func (s *Service) Summarise(ctx context.Context, sessionID string) (*session.Summary, error) {
+	return s.sessions.Summarise(ctx, helper(s.agents.Snapshot().Special(agentdefs.Summary)), sessionID)
 }

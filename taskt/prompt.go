@@ -19,11 +19,10 @@ type Setting struct {
 	Memory *memory.Text // what agents have remembered of the workspace; may be nil
 }
 
-// SystemPrompt returns the system prompt of an agent: what holds for every agent,
-// what holds for one that runs as a child, how its output must look where its file
-// says so, what the workspace says to all agents, what they have remembered of it, and the
-// agent's own prompt. It
-// depends on its arguments alone.
+// SystemPrompt returns the system prompt of an agent, which depends on nothing but the arguments.
+//
+// It has, in this order: the rules for every agent and for children, the form of the output, the
+// workspace's instructions, the memory, and the agent's own prompt.
 func SystemPrompt(def *agentdefs.Definition, at Setting) string {
 	var b strings.Builder
 	if at.Child {

@@ -15,10 +15,9 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// madeBy returns the sessions that calls of task have made which have no outcome in the
-// log of a session that was taken over, by the ids of these calls. Sessions that had not
-// begun are left out: such a call is made anew.
-func (n *adoption) madeBy(ctx context.Context, t *store.Taken) (map[string]*store.Record, error) {
+// madeBy returns the children of a claimed session whose calls have no outcome yet, by the ids
+// of these calls. A child that had not begun is left out: its call is made anew.
+func (n *claiming) madeBy(ctx context.Context, t *store.Taken) (map[string]*store.Record, error) {
 	step := t.State.Step()
 	if step == nil || !slices.ContainsFunc(t.State.Open, func(c model.ToolCall) bool { return c.Name == input.ToolName }) {
 		return nil, nil
@@ -39,8 +38,8 @@ func (n *adoption) madeBy(ctx context.Context, t *store.Taken) (map[string]*stor
 			return nil, err
 		case r.Status == store.Interrupted && !state.Prompted:
 		case state.CallID == "":
-			return nil, fmt.Errorf("a worker of an earlier version has run it: it is not known which of its calls has made session %s", r.ID)
-		case !r.Status.Ended() && !slices.ContainsFunc(n.taken, func(t *store.Taken) bool { return t.Record.ID == r.ID }):
+			return nil, fmt.Errorf("it is not known which of its calls has made session %s", r.ID)
+		case !r.Status.Ended() && !slices.ContainsFunc(n.claimed, func(t *store.Taken) bool { return t.Record.ID == r.ID }):
 			return nil, fmt.Errorf("another process runs session %s, for which a call of it waits", r.ID)
 		default:
 			made[state.CallID] = r
@@ -49,9 +48,9 @@ func (n *adoption) madeBy(ctx context.Context, t *store.Taken) (map[string]*stor
 	return made, nil
 }
 
-// rejoin has the calls go on that have made sessions: they wait for those that were taken
-// over with s, and have the results of those that have ended.
-func (n *adoption) rejoin(s *session.Session) {
+// reattach continues the calls of a claimed session that have made children. They wait for a
+// child that was claimed too, and have the result of one that has ended.
+func (n *claiming) reattach(s *session.Session) {
 	for callID, r := range n.made[s.ID()] {
 		below := n.callOf(r.ID)
 		if below == nil || below.req.background() {
@@ -70,8 +69,8 @@ func (n *adoption) rejoin(s *session.Session) {
 	}
 }
 
-// callOf returns the call whose subagent goes on here; nil means none does.
-func (n *adoption) callOf(id string) *call {
+// callOf returns the call whose subagent runs here; nil means there is none.
+func (n *claiming) callOf(id string) *call {
 	at := slices.IndexFunc(n.calls, func(c *call) bool { return c.child.ID() == id })
 	if at < 0 {
 		return nil
@@ -79,8 +78,8 @@ func (n *adoption) callOf(id string) *call {
 	return n.calls[at]
 }
 
-// outcome is that of a call of an agent whose process has gone before it had one, and
-// whose subagent runs in the background or has ended.
+// outcome returns what an agent's call would have returned if its process had not ended. Its
+// subagent runs in the background, or has ended.
 func (s *Service) outcome(ctx context.Context, made *tool.Call, childID string) (tool.Result, error) {
 	r, err := s.sessions.Store().Get(ctx, childID)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/agentworker/worker/taskt/offer"
 )
 
-// request is one call of task: what it says, who makes it, and which agent it means in one
-// snapshot. It is immutable.
+// request is one call of task: its input, its caller, and its agent in one snapshot. It is
+// immutable.
 type request struct {
 	caller offer.Caller
 	in     input.Input

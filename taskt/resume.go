@@ -42,8 +42,8 @@ func (r *resumption) begin(spec *session.Spec) {
 
 // Resume resumes a session that has ended, in the background of a caller's root session: a new
 // session has its conversation, and its agent as that is defined now. The rules that held for
-// it hold as well. The run has failed where that can't be done: the session or one above it is
-// not stored any more, somebody else has resumed it, or there is no such agent now.
+// it hold as well. The run fails if the session or one above it is not stored any more, if it
+// has been resumed already, or if there is no such agent now.
 func (s *Service) Resume(ctx context.Context, caller *session.Session, r control.Resumption) *Run {
 	c, err := s.resumed(ctx, offer.Host, caller, r)
 	if err != nil {

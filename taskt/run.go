@@ -40,8 +40,7 @@ func (s *Service) Call(ctx context.Context, caller *session.Session, in Input) *
 	return r.Result()
 }
 
-// InBackground reports whether a host's call returns before its subagent has ended: because it
-// says so, or the agent's file does.
+// InBackground reports whether a host's call returns before its subagent has ended.
 func (s *Service) InBackground(in Input) bool {
 	return newRequest(s.offers.Current(), offer.Host, in).background()
 }

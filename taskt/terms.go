@@ -52,7 +52,7 @@ func readTerms(ctx context.Context, sessions *store.Store, path event.Path) (*te
 		return nil, err
 	}
 	if state.Terms == nil {
-		return nil, fmt.Errorf("session %s can't be resumed: its log does not say what it was allowed, because a worker of an earlier version has run it, or the log is gone", id)
+		return nil, fmt.Errorf("session %s can't be resumed: its log does not say what it was allowed, because the log is incomplete", id)
 	}
 	t := new(terms)
 	if err := json.Unmarshal(state.Terms, t); err != nil {

@@ -95,7 +95,7 @@ func (p *Program) openWorker(ctx context.Context, who attendance) (_ *Worker, er
 		return nil, cli.Usage(err)
 	}
 	if who.stays {
-		a.Tasks.TakeOver(ctx)
+		a.Tasks.ClaimSessions(ctx)
 	}
 	a.Report(ctx, false)
 	return a, nil
@@ -111,7 +111,7 @@ func (a *Worker) openFiles(ctx context.Context) error {
 	if a.Agents, err = agentdefs.Open(ctx, ws.Root, from); err != nil {
 		return err
 	}
-	a.announced.Go(func() { taskt.Announce(context.WithoutCancel(ctx), a.Agents, a.Bus, p.Logger()) })
+	a.announced.Go(func() { taskt.PublishAgents(context.WithoutCancel(ctx), a.Agents, a.Bus, p.Logger()) })
 	options := p.ToolOptions(ws)
 	options.Sandbox.Dir = filepath.Join(ws.StateDir, "sandbox")
 	if a.files, err = tool.OpenWorkspace(ws.Root, options); err != nil {

@@ -30,7 +30,7 @@ func (s setup) over(t *testing.T, bus *eventbus.Bus) (*env, []*store.Record) {
 	}
 	var taking sync.WaitGroup
 	for _, e := range all {
-		taking.Go(func() { e.TakeOver(t.Context()) })
+		taking.Go(func() { e.ClaimSessions(t.Context()) })
 	}
 	taking.Wait()
 	for _, e := range all {
@@ -303,7 +303,7 @@ func TestTakeoverTwice(t *testing.T) {
 	s.bus, s.limits.Takeovers = openBus(t, dir), 1
 	e := s.open(t)
 	boot := record(t, e, child).BootID
-	e.TakeOver(t.Context())
+	e.ClaimSessions(t.Context())
 	next := t.TempDir()
 	for d, err := range e.bus.Follow(t.Context(), record(t, e, child).Path, &eventbus.FollowOptions{Live: true}) {
 		if err != nil {

@@ -15,19 +15,20 @@ import (
 	"github.com/agentworker/worker/session/masking"
 )
 
-// maxDiagnostics bounds the diagnostics of one agents_changed event, which has
-// to fit into a message.
+// maxDiagnostics bounds the diagnostics of one agents_changed event, which must fit into a
+// message.
 const maxDiagnostics = 200
 
 // flushTime bounds the wait for the last events to be stored.
 const flushTime = 10 * time.Second
 
-// Announce publishes each new snapshot as an agents_changed event on the
-// workspace's own stream. The one in force at the start is left out where the
-// last event that is stored is of the same definitions. It returns when
-// [Agents.Changes] has ended, by ctx or by itself, and all events are stored;
-// one that can't be is logged.
-func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.Logger) {
+// PublishAgents publishes each new snapshot as an agents_changed event on the workspace's own
+// stream. It returns when [Agents.Changes] has ended and all events are stored. An event that
+// can't be stored is logged.
+//
+// The snapshot in force at the start is left out if the last stored event has the same
+// definitions.
+func PublishAgents(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.Logger) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -38,9 +39,9 @@ func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.L
 		ev := agentsChanged(change)
 		if first {
 			first = false
-			last, err := lastAnnounced(ctx, bus)
+			last, err := lastPublished(ctx, bus)
 			if err != nil {
-				log.Error("announcing the agents", "err", err)
+				log.Error("publishing the agents", "err", err)
 			}
 			if last != nil && last.Fingerprint == ev.Fingerprint {
 				continue
@@ -51,13 +52,13 @@ func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.L
 		}
 		if publisher == nil {
 			if publisher, err = bus.Publisher(event.WorkspacePath()); err != nil {
-				log.Error("announcing the agents", "err", err)
+				log.Error("publishing the agents", "err", err)
 				continue
 			}
 		}
 		shown, _ := masking.Event(ev)
 		if err := publisher.Publish(context.WithoutCancel(ctx), shown); err != nil {
-			log.Error("announcing the agents", "version", ev.Version, "err", err)
+			log.Error("publishing the agents", "version", ev.Version, "err", err)
 			publisher = nil
 		}
 	}
@@ -67,12 +68,12 @@ func Announce(ctx context.Context, agents Agents, bus *eventbus.Bus, log *slog.L
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
 	defer cancel()
 	if err := publisher.Flush(ctx); err != nil {
-		log.Error("announcing the agents", "err", err)
+		log.Error("publishing the agents", "err", err)
 	}
 }
 
-// lastAnnounced returns the newest stored event, or nil.
-func lastAnnounced(ctx context.Context, bus *eventbus.Bus) (*event.AgentsChanged, error) {
+// lastPublished returns the newest stored event, or nil.
+func lastPublished(ctx context.Context, bus *eventbus.Bus) (*event.AgentsChanged, error) {
 	newest, err := bus.Last(ctx, event.WorkspacePath(), event.AgentsChanged{}.Type())
 	if err != nil || newest.Seq == 0 {
 		return nil, err

@@ -42,7 +42,7 @@ func TestAnnounce(t *testing.T) {
 	one := snapshot(t, map[string]string{"aide.md": agentFile()})
 	two := snapshot(t, map[string]string{"aide.md": agentFile("maxSteps: 3"), "new.md": agentFile(), "bad.md": "---\nmaxSteps: 1\n---\n"})
 	e := newEnv(t, answer("x"), taskt.Limits{}, nil)
-	announce := func(changes ...agentdefs.Change) { taskt.Announce(t.Context(), history(changes), e.bus, nil) }
+	announce := func(changes ...agentdefs.Change) { taskt.PublishAgents(t.Context(), history(changes), e.bus, nil) }
 
 	announce(agentdefs.Change{Snapshot: one, Added: []string{"aide", "explore", "general"}})
 	announce(agentdefs.Change{Snapshot: one, Added: []string{"aide", "explore", "general"}},
@@ -87,7 +87,7 @@ func TestAnnounceMany(t *testing.T) {
 	}
 	s := snapshot(t, files)
 	e := newEnv(t, answer("x"), taskt.Limits{}, nil)
-	taskt.Announce(t.Context(), history{{Snapshot: s, Added: names}}, e.bus, nil)
+	taskt.PublishAgents(t.Context(), history{{Snapshot: s, Added: names}}, e.bus, nil)
 	raw := e.stream(t, event.WorkspacePath())[0].Raw
 	got := e.announced(t)[0]
 	if len(raw) >= 1<<20 || len(got.Added) != len(names) || len(got.Diagnostics) != 200 || got.DiagnosticsOmitted != len(s.Diagnostics())-200 {
@@ -108,7 +108,7 @@ func TestAnnounceLive(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		taskt.Announce(t.Context(), e.registry, e.bus, nil)
+		taskt.PublishAgents(t.Context(), e.registry, e.bus, nil)
 	}()
 	changed, stop := iter.Pull(e.OfferChanges(t.Context()))
 	defer stop()
