@@ -52,7 +52,7 @@ func (p *program) acp(ctx context.Context, opts acpOptions) error {
 		return err
 	}
 	if p.ofHost() != nil {
-		return cli.Usage(errors.New("--model host: an editor brings no model along; name another one"))
+		return cli.Usage(errors.New("--model host: an editor has no model for agents; name another one"))
 	}
 	return p.onStdio(ctx, "an ACP agent, which an editor starts", false, func(a *app.Worker, in io.ReadCloser) error {
 		if _, err := conversation.Find(a.Agents.Snapshot(), opts.agent); err != nil {
@@ -70,7 +70,7 @@ func (p *program) acp(ctx context.Context, opts acpOptions) error {
 	})
 }
 
-// modelChoices are the names of models that a user may choose from: those that can be had.
+// modelChoices are the names of the available models, for a user to choose from.
 func (p *program) modelChoices() []string {
 	var names []string
 	for _, aliases := range []map[string]string{p.Settings.ModelAliases, settings.BuiltinAliases} {

@@ -53,9 +53,9 @@ func (a *action) play(t *testing.T, dir string, inputs map[string]string) (said 
 	return said, 0
 }
 
-// TestAction: the action runs a task, test cases and a check, and no input is a part of
-// what a shell runs.
-func TestAction(t *testing.T) {
+// readAction reads action.yml.
+func readAction(t *testing.T) action {
+	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "action.yml"))
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +64,13 @@ func TestAction(t *testing.T) {
 	if err := yaml.Unmarshal(data, &a); err != nil || a.Runs.Using != "composite" || len(a.Runs.Steps) != 2 {
 		t.Fatalf("action.yml: %v, %+v", err, a)
 	}
+	return a
+}
+
+// TestActionInputs: inputs reach the steps by variables, never as a part of their text, and
+// each input is used.
+func TestActionInputs(t *testing.T) {
+	a := readAction(t)
 	input := regexp.MustCompile(`^\$\{\{ (?:inputs\.([a-z]+)|github\.action_path) \}\}$`)
 	used := make(map[string]bool)
 	for _, step := range a.Runs.Steps {
@@ -84,6 +91,12 @@ func TestAction(t *testing.T) {
 			t.Errorf("the input %s is not used", name)
 		}
 	}
+}
+
+// TestAction: the action runs a task, test cases and a check, and no input is a part of
+// what a shell runs.
+func TestAction(t *testing.T) {
+	a := readAction(t)
 	worker, err := exec.LookPath("worker")
 	if err != nil {
 		t.Fatal(err)

@@ -11,9 +11,9 @@ const spendScript = `
 {"match": {"user": "spend"}, "toolCalls": [{"name": "list_dir", "arguments": {"path": "."}}]}
 `
 
-// TestPageNeeds: a session in which nothing happens, and one whose budget is used up, are
-// cards among what needs somebody. One that has ended is deleted, after a question: it is
-// gone in other tabs, and its card too.
+// TestPageNeeds: a stalled session and one whose budget is used up are cards among those
+// that need somebody. One that has ended is deleted, after a question. It disappears in
+// other tabs, with its card.
 func TestPageNeeds(t *testing.T) {
 	w := startPageWorker(t, spendScript+pageScript, map[string]string{
 		".agents/agents/thrifty.md": "---\ndescription: Spends little.\nbudget: { modelCalls: 1 }\npermission: allow\n---\nSpend little.\n",

@@ -27,8 +27,8 @@ const pageScript = `
 {"match": {"user": "still there"}, "text": "I am here again.", "repeat": true}
 `
 
-// TestPageApprovals: a call is approved by a click, one denied by keys, with what the model
-// is told, and of two that match "always" lets both through, in two tabs at once.
+// TestPageApprovals: a call is approved by a click, another denied by keys with a reason
+// for the model. "Always" lets through two calls that match, in two tabs at once.
 func TestPageApprovals(t *testing.T) {
 	w := startPageWorker(t, pageScript, nil)
 	first := openBrowser(t)

@@ -272,7 +272,7 @@ func js[T any](b *tab, expression string) T {
 	}
 }
 
-// elsewhere are the errors of an expression whose document has gone.
+// elsewhere are the errors of an expression after its document was replaced.
 var elsewhere = regexp.MustCompile(`navigated or closed|context was destroyed|Cannot find (default )?execution context|Promise was collected`)
 
 func ptr[T any](v T) *T { return &v }

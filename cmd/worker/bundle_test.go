@@ -45,7 +45,7 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("exit status %d: %s%s", code, out, said)
 	}
 	if !strings.Contains(out, "ghp_0123456789") {
-		t.Errorf("who has called the task does not get its answer: %s", out)
+		t.Errorf("the caller of the task does not get its answer: %s", out)
 	}
 	for _, args := range [][]string{{"sessions", "log", id}, {"sessions", "log", id, "--format", "markdown"}, {"sessions", "log", id, "--format", "jsonl"}, {"events", id, "--json", "--stored"}} {
 		if code, out, said := command(t, home, append(args, "--dir", dir)...); code != 0 || strings.Contains(out, "ghp_0") || strings.Count(out, "ghp_[masked: GitHub]") < 2 {

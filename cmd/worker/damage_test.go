@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// damageRows are the rows of TestDamage that always run; SOAK=1 runs all of them.
+// damageRows are the rows of TestDamage that always run; WORKER_TEST_LONG=1 runs all of them.
 var damageRows = []string{
 	"closed/streams/AGENT_EVENTS/msgs/1.blk/half",
 	"closed/streams/AGENT_EVENTS/msgs/1.blk/flip",
@@ -23,7 +23,7 @@ var damageRows = []string{
 	"killed/streams/AGENT_EVENTS/msgs/1.blk/half",
 }
 
-// damages are what becomes of a file.
+// damages are the ways in which a file is damaged.
 var damages = []struct {
 	name string
 	do   func(path string, data []byte) error
@@ -45,7 +45,8 @@ var damages = []struct {
 // process was killed. Whatever it is, nothing hangs, and all is there or every command
 // says what is not. A new task works.
 func TestDamage(t *testing.T) {
-	all := os.Getenv("SOAK") != ""
+	t.Parallel()
+	all := os.Getenv("WORKER_TEST_LONG") != ""
 	dir := t.TempDir()
 	text := "fine"
 	if all {
@@ -206,8 +207,9 @@ func (d *damaged) list() (ids []string, stderr string) {
 }
 
 // TestDamageWhileOpen: a block is removed while a worker has the store open. Every later
-// command says so while that worker runs, and when it is gone. A new task works.
+// command reports it while that worker runs, and after its end. A new task works.
 func TestDamageWhileOpen(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "ok.jsonl"), []byte(`{"text":"fine"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -238,8 +240,8 @@ func TestDamageWhileOpen(t *testing.T) {
 	d.check(file, ids, want)
 }
 
-// lead makes a store whose leader is killed after it has written down what there is, and
-// after what is done before that.
+// lead makes a store whose leader is killed after it has noted the streams. before is done
+// first.
 func (d *damaged) lead(do func()) {
 	d.t.Helper()
 	leader := d.command(d.t.Context(), "serve", "--listen", "127.0.0.1:0")
@@ -301,7 +303,7 @@ func (d *damaged) check(file string, ids []string, want map[string]string) {
 		t.Errorf("it says %q, and later %q", stderr, again)
 	}
 	if stream := filepath.Base(filepath.Dir(filepath.Dir(file))); warned && !strings.Contains(stderr, filepath.ToSlash(filepath.Join(stream, "msgs"))) {
-		t.Errorf("it says %q, want the file", stderr)
+		t.Errorf("it says %q without the file", stderr)
 	}
 	whole := len(found) == len(ids)
 	for _, id := range ids {
@@ -310,7 +312,7 @@ func (d *damaged) check(file string, ids []string, want map[string]string) {
 			continue
 		}
 		whole = false
-		marked := strings.Contains(stdout, `"missing":true`) // in each event whose content is gone
+		marked := strings.Contains(stdout, `"missing":true`) // in each event without its content
 		if !marked && (status == 0 || !strings.Contains(stderr, "worker: ")) {
 			t.Errorf("%s is not what it was, status %d: %s", id, status, stderr)
 		}
@@ -318,7 +320,7 @@ func (d *damaged) check(file string, ids []string, want map[string]string) {
 	stdout, stderr, status := d.worker("doctor", "--json")
 	switch {
 	case !whole && !warned:
-		t.Errorf("something is missing, and nobody says so: %v, before %v", found, ids)
+		t.Errorf("something is missing, and no command reports it: %v, before %v", found, ids)
 	case warned && (status != 6 || !strings.Contains(stdout, `"advice"`)), !warned && status != 0:
 		t.Errorf("doctor: status %d, warned %t\n%s\n%s", status, warned, stdout, stderr)
 	}

@@ -173,8 +173,8 @@ func (e *editor) begin(t *testing.T, dir string) acp.SessionId {
 // outcome is how a call of an agent ended, as its caller sees it.
 type outcome struct{ status, text, child string }
 
-// eachScript is what the models of TestEachDoor say: a subagent that reads a file, and a primary
-// agent that has one.
+// eachScript has the answers of the models in TestEachDoor: of a subagent that reads a
+// file, and of a primary agent that calls it.
 const eachScript = `{"match": {"user": "hand it on"}, "toolCalls": [{"name": "task", "arguments": {"description": "d", "prompt": "look it up", "agentType": "explore"}}]}
 {"match": {"user": "hand it on"}, "text": "It is done."}
 {"match": {"user": "look it up"}, "text": "I look. ", "toolCalls": [{"name": "read_file", "arguments": {"path": "README.md"}}]}
@@ -352,8 +352,8 @@ func eventData(body io.Reader) iter.Seq[[]byte] {
 	}
 }
 
-// stream returns the events of a session that has ended, in a line each: what was made up
-// for each call, times, and how a text was cut into pieces is left out.
+// stream returns the events of a session that has ended, a line each. It leaves out ids,
+// times, and how a text was cut into pieces.
 func (d *doors) stream(t *testing.T, id string) []string {
 	t.Helper()
 	resp, err := d.client.Get(d.url + "/v1/sessions/" + id + "/events")

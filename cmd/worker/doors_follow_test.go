@@ -32,6 +32,43 @@ const followScript = `{"match": {"user": "hand it on"}, "toolCalls": [{"name": "
 // that the subagent waits for an answer.
 type follower func(asked func(approval string)) error
 
+// startFollowers starts followers. Each of them sends the question that it sees first, and how it
+// ends.
+func startFollowers(followers map[string]follower) (questions chan string, ends chan error) {
+	questions = make(chan string, len(followers))
+	ends = make(chan error, len(followers))
+	for name, follow := range followers {
+		go func() {
+			var once sync.Once
+			asked := func(approval string) { once.Do(func() { questions <- approval }) }
+			err := follow(asked)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+			asked("none")
+			ends <- err
+		}()
+	}
+	return questions, ends
+}
+
+// checkFollowed checks what the editor was shown: all of it comes before the answer to the prompt.
+func (e *editor) checkFollowed(t *testing.T) {
+	t.Helper()
+	text, status := "", acp.ToolCallStatus("")
+	for len(e.updates) > 0 {
+		switch u := <-e.updates; {
+		case u.AgentMessageChunk != nil:
+			text += u.AgentMessageChunk.Content.Text.Text
+		case u.ToolCallUpdate != nil && u.ToolCallUpdate.Status != nil:
+			status = *u.ToolCallUpdate.Status
+		}
+	}
+	if text != "All is done." || status != acp.ToolCallStatusCompleted {
+		t.Errorf("the editor: %q, %s", text, status)
+	}
+}
+
 // TestFollowers: an editor's conversation is followed at once by HTTP, NATS, the page and two
 // MCP hosts, and by the editor itself. All see the same question; then all see the same answer,
 // and the same end.
@@ -66,20 +103,7 @@ func TestFollowers(t *testing.T) {
 		"MCP over HTTP": d.followMCP(t, child, &hosts[0]),
 		"MCP on stdio":  d.followStdio(t, child, &hosts[1]),
 	}
-	questions := make(chan string, len(followers))
-	ends := make(chan error, len(followers))
-	for name, follow := range followers {
-		go func() {
-			var once sync.Once
-			asked := func(approval string) { once.Do(func() { questions <- approval }) }
-			err := follow(asked)
-			if err != nil {
-				err = fmt.Errorf("%s: %w", name, err)
-			}
-			asked("none")
-			ends <- err
-		}()
-	}
+	questions, ends := startFollowers(followers)
 	var asked []string
 	for range followers {
 		asked = append(asked, <-questions)
@@ -112,18 +136,7 @@ func TestFollowers(t *testing.T) {
 	if rows.child != "completed" || rows.root != "completed" || !rows.waited {
 		t.Errorf("the page: %+v", rows)
 	}
-	text, status := "", acp.ToolCallStatus("")
-	for len(e.updates) > 0 { // the answer to the prompt came behind all of them
-		switch u := <-e.updates; {
-		case u.AgentMessageChunk != nil:
-			text += u.AgentMessageChunk.Content.Text.Text
-		case u.ToolCallUpdate != nil && u.ToolCallUpdate.Status != nil:
-			status = *u.ToolCallUpdate.Status
-		}
-	}
-	if text != "All is done." || status != acp.ToolCallStatusCompleted {
-		t.Errorf("the editor: %q, %s", text, status)
-	}
+	e.checkFollowed(t)
 }
 
 // questionIn returns the id of the approval that an event of a root's stream is about; empty
@@ -235,7 +248,7 @@ func (d *doors) followPage(t *testing.T, root, child string, seen *pageRows) fol
 	}
 }
 
-// taskNotice is what a client of MCP's Tasks extension is told of a task.
+// taskNotice is a notification about a task to a client of MCP's Tasks extension.
 type taskNotice struct {
 	Status        string
 	InputRequests map[string]any

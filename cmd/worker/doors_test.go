@@ -43,10 +43,10 @@ const doorsScript = `{"match": {"user": "quick"}, "text": "the answer"}
 {"match": {"user": "turn back"}, "text": "turned back"}
 `
 
-// TestDoors: the same scenario through MCP, HTTP, NATS and the command line: a
-// subagent that runs on is waited for and read, another is interrupted by a message,
-// a third is seen to run and stopped, the first goes on where it had ended, and one that
-// its caller waits for is moved to the background.
+// TestDoors runs the same scenario through MCP, HTTP, NATS and the command line. A subagent in
+// the background is waited for and read, another is interrupted by a message, and a third is
+// seen to run and stopped. The first is resumed after its end. A fourth, whose caller waits
+// for it, is moved to the background.
 func TestDoors(t *testing.T) {
 	at := openDoors(t, doorsScript)
 	for name, d := range map[string]frontDoor{
@@ -129,7 +129,7 @@ func read(t *testing.T, operation, id string, data []byte) (status, text string)
 		t.Fatalf("%s: %v: %s", operation, err, data)
 	}
 	for _, s := range answer.Sessions {
-		if strings.HasPrefix(s.SessionID, id) { // it, or what goes on with it
+		if strings.HasPrefix(s.SessionID, id) { // it, or a session that continues it
 			status = string(s.Status)
 		}
 	}

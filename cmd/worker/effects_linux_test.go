@@ -43,14 +43,15 @@ func attacks(t *testing.T) []attack {
 
 // TestAttacks runs attacks in sessions of the program, with rules that leave
 // nobody to ask: each is refused, or has no effect. It takes every twelfth row,
-// or with SANDBOX_ROWS=all (make soak) all of them.
+// or with WORKER_TEST_LONG=1 (make soak) all of them.
 func TestAttacks(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("worker")
 	if err != nil {
 		t.Fatal(err)
 	}
 	step := 12
-	if os.Getenv("SANDBOX_ROWS") == "all" {
+	if os.Getenv("WORKER_TEST_LONG") != "" {
 		step = 1
 	}
 	ran := 0

@@ -58,13 +58,13 @@ if the session's process was killed and no other worker runs; 130 interrupted.`,
 	return cmd
 }
 
-// errNoEnd is why a stream that was to be shown to its end has none.
+// errNoEnd is why a stream can't be shown to its end.
 var errNoEnd = errors.New("its session_end is not stored")
 
-// errAbandoned is why a stream that was to be shown to its end has none yet.
-var errAbandoned = errors.New("its process has gone, and no worker runs that would end it: the next one does, and so does 'worker sessions stop'")
+// errAbandoned is why a stream has no end yet.
+var errAbandoned = errors.New("its process was killed, and no worker runs that would end it: the next one does, and so does 'worker sessions stop'")
 
-// ownerInterval is how often who follows a session looks whether its process is there.
+// ownerInterval is how often a follower of a session checks that its process runs.
 const ownerInterval = 5 * time.Second
 
 func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOptions, fresh, asJSON bool) (err error) {
@@ -110,7 +110,7 @@ func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOp
 	return nil
 }
 
-// showNew shows the questions that wait, and what comes.
+// showNew shows the questions that wait, and then new events.
 func showNew(ctx context.Context, s *app.Storage, r *store.Record, show func(eventbus.Delivery) error) error {
 	if r.ID != "" {
 		var end func()
@@ -132,9 +132,9 @@ func showNew(ctx context.Context, s *app.Storage, r *store.Record, show func(eve
 	return nil
 }
 
-// showToEnd shows the events of a session from a sequence number on. It returns nil
-// behind the session_end alone, which it waits for where the session runs, whether
-// that is shown or comes before the sequence number.
+// showToEnd shows the events of a session from a sequence number on. It returns nil only
+// after the session_end, whether that is shown or comes before the number. While the
+// session runs it waits for that.
 func showToEnd(ctx context.Context, s *app.Storage, record *store.Record, from uint64, show func(eventbus.Delivery) error) error {
 	newest, err := s.Bus.Newest(ctx) // before the end is looked for: one that is stored later comes behind
 	if err != nil {
@@ -185,15 +185,15 @@ func showToEnd(ctx context.Context, s *app.Storage, record *store.Record, from u
 	return err
 }
 
-// abandoned reports whether the process of a session has gone, and none is there that
+// abandoned reports whether the process of a session was killed, and no other runs that
 // would end it.
 func abandoned(ctx context.Context, s *app.Storage, r *store.Record) (bool, error) {
 	return s.Records.Leases().Abandoned(ctx, cmp.Or(r.EndedBy, r.BootID))
 }
 
-// whileOwned returns a context that ends with [errAbandoned] once nobody is there who would
-// end the session, or with [store.ErrNotFound] once it was deleted. The caller calls end,
-// which waits for the goroutine that looks.
+// whileOwned returns a context that ends with [errAbandoned] once no process runs that
+// would end the session, or with [store.ErrNotFound] once it was deleted. The caller calls
+// end, which waits for the goroutine that checks.
 func whileOwned(ctx context.Context, s *app.Storage, id string) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup

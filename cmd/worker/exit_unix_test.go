@@ -18,9 +18,8 @@ import (
 	"time"
 )
 
-// TestExitAtSignal: what is stopped by a signal ends with 0 where that is how it is
-// stopped, and with 130 where its work was interrupted, whenever the signal comes:
-// while the worker opens its store, or while it works.
+// TestExitAtSignal: a server that a signal stops ends with 0, and an interrupted task with
+// 130. It makes no difference whether the worker opens its store or works already.
 func TestExitAtSignal(t *testing.T) {
 	// The workers have the system's own handling of SIGHUP, also where these tests run with
 	// it ignored.
@@ -74,7 +73,7 @@ func TestExitAtSignal(t *testing.T) {
 	}
 }
 
-// TestNohup: who starts a worker with SIGHUP ignored wants it to outlive the terminal.
+// TestNohup: a worker that starts with SIGHUP ignored outlives the terminal.
 func TestNohup(t *testing.T) {
 	cmd, out := startWorker(t, "run x", "sh", "-c", `trap "" HUP; exec "$@"`, "sh")
 	lines := bufio.NewScanner(out)

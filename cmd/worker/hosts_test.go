@@ -44,8 +44,8 @@ var hostEnv = []string{
 }
 
 // TestHosts runs testdata/hosts: real hosts and clients, in the versions of
-// package-lock.json there, call the worker; their models and those of the
-// subagents are the model server. $REPO is this repository. Besides the commands of TestScript:
+// package-lock.json there, call the worker. All models are the model server. $REPO is this
+// repository. Besides the commands of TestScript:
 //
 //	answered REGEXP    a request to the model server holds a tool result like it
 //	natsserver         starts a NATS server; its address is $NATS_ADDRESS
@@ -95,8 +95,8 @@ func TestHosts(t *testing.T) {
 	})
 }
 
-// hostPackages returns the folder of the installed packages. They are there
-// for as long as the lock file stays the same.
+// hostPackages returns the folder of the installed packages. They stay there until the lock
+// file changes.
 func hostPackages(t *testing.T) string {
 	t.Helper()
 	lock, err := os.ReadFile(filepath.Join("testdata", "hosts", "package-lock.json"))

@@ -35,13 +35,10 @@ func killRounds(t *testing.T) int {
 	return n
 }
 
-// TestKilledOnNATS kills workers on an external server at random points of their
-// tasks, while another worker of the workspace runs. What a killed one has
-// shown is stored, once and in order; its sessions are ended by the other.
-func TestKilledOnNATS(t *testing.T) {
-	url := natsURL(t)
-	other := serve(t, "--nats", url)
-	other.line("as the service agentworker")
+// killTasks runs tasks on a server and kills most of them somewhere. It returns the types of the
+// events that they have shown, by sequence number.
+func killTasks(t *testing.T, rounds int, dir, url string) map[uint64]string {
+	t.Helper()
 	path, err := exec.LookPath("worker")
 	if err != nil {
 		t.Fatal(err)
@@ -49,12 +46,11 @@ func TestKilledOnNATS(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	rounds := killRounds(t)
-	shown := make(map[uint64]string) // by sequence number
+	shown := make(map[uint64]string)
 	for range rounds {
 		cmd := exec.Command(path, "task", "explore", "What is the launch code?", "--events", "--nats", url, "--workspace", "ws",
-			"--dir", other.dir, "--state-dir", filepath.Join(other.dir, "state2"), "--model", "offline")
-		cmd.Env = []string{"HOME=" + filepath.Join(other.dir, "home"), "PATH=" + os.Getenv("PATH")}
+			"--dir", dir, "--state-dir", filepath.Join(dir, "state2"), "--model", "offline")
+		cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH")}
 		out, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()
@@ -77,7 +73,19 @@ func TestKilledOnNATS(t *testing.T) {
 		}
 		_ = cmd.Wait() // killed, or done before
 	}
+	return shown
+}
 
+// TestKilledOnNATS kills workers on an external server at random points of their
+// tasks, while another worker of the workspace runs. What a killed one has
+// shown is stored, once and in order; its sessions are ended by the other.
+func TestKilledOnNATS(t *testing.T) {
+	t.Parallel()
+	url := natsURL(t)
+	other := serve(t, "--nats", url)
+	other.line("as the service agentworker")
+	rounds := killRounds(t)
+	shown := killTasks(t, rounds, other.dir, url)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	bus, err := eventbus.Open(ctx, "ws", &eventbus.Options{URL: url})

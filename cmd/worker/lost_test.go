@@ -13,6 +13,7 @@ import (
 // TestLostConnection: a worker whose server does not take its user any more ends
 // with the reason, and does not stay without a store.
 func TestLostConnection(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := natstest.Start(t, server.Options{Username: "worker", Password: "before", StoreDir: dir})
 	at, ok := first.Addr().(*net.TCPAddr)

@@ -1,9 +1,9 @@
 // Command worker turns a repository's Markdown agent files into a task tool.
 // See the README for what it does, and "worker help" for how.
 //
-// The package wires the others and decides nothing. rootCommand has the tree of
-// commands; each of them is a file, and those of a group have a package of their own
-// below internal, where app is what they share.
+// The package wires the others and decides nothing. rootCommand has the tree of commands. A
+// command is a file here, or in the package of its group below internal. Package app there
+// is what they share.
 package main
 
 import (
@@ -27,8 +27,8 @@ func execute() int {
 		fmt.Fprintln(os.Stderr, "worker: keeping others from this process's memory:", err)
 		return int(cli.Failed)
 	}
-	// The first signal ends the work in order; a second one, once the handler
-	// is gone, kills.
+	// The first signal ends the work in order. A second one kills, since the handler is
+	// removed by then.
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
@@ -46,7 +46,7 @@ func execute() int {
 		OneOutput: terminal.Same(os.Stdout, os.Stderr),
 	}}}
 	if out.IsTerminal() && errs.Redraws {
-		p.Stdout = live.Beside(os.Stdout)
+		p.Stdout = live.Share(os.Stdout)
 	}
 	return p.run(ctx, os.Args[1:])
 }

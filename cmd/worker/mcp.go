@@ -71,13 +71,12 @@ func (p *program) mcp(ctx context.Context, page string) error {
 	})
 }
 
-// onStdio serves one client on stdin and stdout. what says what this is, to who starts it
-// in a terminal; stays is as in [app.Program.OpenWorker].
+// onStdio serves one client on stdin and stdout. what names the command to a user who
+// starts it in a terminal; stays is as in [app.Program.Serve].
 func (p *program) onStdio(ctx context.Context, what string, stays bool, do func(*app.Worker, io.ReadCloser) error) error {
-	// No signal kills this process before its children have ended: neither that
-	// of a host that has gone, which is a write that fails, nor a further one to
-	// end, as where ^C in a terminal reaches the host and this process, and the
-	// host then ends what it has started.
+	// No signal kills this process before its children have ended. A write to a host that
+	// has exited fails and is no SIGPIPE. A second signal to end may come from the host,
+	// after ^C in a terminal has reached both.
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, syscall.SIGPIPE, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ignored)
@@ -94,8 +93,8 @@ func (p *program) onStdio(ctx context.Context, what string, stays bool, do func(
 	})
 }
 
-// mcpServer returns the MCP server of a worker, for one host or for many. page is the
-// address of the page, empty as long as there is none.
+// mcpServer returns the MCP server of a worker, for one host or many. page returns the
+// address of the page, or an empty text.
 func (p *program) mcpServer(a *app.Worker, page func() string) *mcpserver.Server {
 	m := p.Settings.MCP
 	return mcpserver.New(mcpserver.Options{
@@ -105,8 +104,8 @@ func (p *program) mcpServer(a *app.Worker, page func() string) *mcpserver.Server
 	})
 }
 
-// allowHost returns an error where --model says the model of a host, and the policy
-// forbids that.
+// allowHost returns an error if --model names the model of a host, and the policy forbids
+// that.
 func (p *program) allowHost() error {
 	if p.ofHost() == nil {
 		return nil
@@ -114,8 +113,7 @@ func (p *program) allowHost() error {
 	return p.AllowModel(settings.HostModel)
 }
 
-// ofHost makes the model of a host where that is what --model says; nil means it
-// says another one.
+// ofHost makes the model of a host, if --model names that; else it is nil.
 func (p *program) ofHost() func(mcpserver.Sampler) session.Model {
 	if name, err := p.Models().Resolve(p.Settings.Model); err != nil || name != settings.HostModel {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 )
 
-// TestStateFolderIsGone: whatever command has the state folder open when it is moved away
-// says so and fails. None takes it for an interruption, nor waits for the store first.
+// TestStateFolderIsGone: a command whose state folder is moved away reports that and fails.
+// None takes it for an interruption, nor waits for the store first.
 func TestStateFolderIsGone(t *testing.T) {
 	for _, tt := range []struct{ args, begun string }{
 		{"serve --listen 127.0.0.1:0", "is served on"},

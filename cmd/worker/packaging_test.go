@@ -12,8 +12,8 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 )
 
-// TestPackaging holds the files that packages are made by against the code: the variable that
-// is stamped, the files that are packed, the commands and settings that a unit or image uses.
+// TestPackaging compares the files for packages with the code: the stamped variable, the
+// packed files, and the commands and settings of units and images.
 func TestPackaging(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("..", "..", name))

@@ -34,14 +34,14 @@ import (
 	"github.com/agentworker/worker/taskt/conversation"
 )
 
-// pageFile is the file, in the state folder, that says where the page is.
+// pageFile is the file in the state folder with the address of the page.
 const pageFile = "page.json"
 
-// pagePlace is what it holds.
-type pagePlace struct {
+// pageAddress is the content of that file.
+type pageAddress struct {
 	URL  string `json:"url"`
 	PID  int    `json:"pid"`
-	Lock string `json:"lock"` // the file beside it that the process holds locked while it listens there
+	Lock string `json:"lock"` // the file in the same folder that the process keeps locked while it listens
 }
 
 // Locks are files of their own, one of each process: page-RANDOM.lock.
@@ -50,25 +50,25 @@ const (
 	pageLockSuffix = ".lock"
 )
 
-// served reports whether the process still listens that has noted the place: the port of
-// one that was killed may be another program's by now, which must not get the token.
-func (place *pagePlace) served(stateDir string) bool {
-	if filepath.Base(place.Lock) != place.Lock || !strings.HasPrefix(place.Lock, pageLockPrefix) {
+// served reports whether the process that wrote the file still listens. After a kill its
+// port may belong to another program, which must not get the token.
+func (address *pageAddress) served(stateDir string) bool {
+	if filepath.Base(address.Lock) != address.Lock || !strings.HasPrefix(address.Lock, pageLockPrefix) {
 		return false
 	}
-	lock := flock.New(filepath.Join(stateDir, place.Lock), flock.SetFlag(os.O_RDONLY))
+	lock := flock.New(filepath.Join(stateDir, address.Lock), flock.SetFlag(os.O_RDONLY))
 	free, err := lock.TryRLock() // shared, so that two that look do not see each other
 	return errors.Join(err, lock.Close()) == nil && !free
 }
 
-// dial connects to the process that has noted the place, and to nothing else.
-func (place *pagePlace) dial(ctx context.Context, stateDir, network, addr string) (net.Conn, error) {
+// dial connects to the process that wrote the file, and to no other.
+func (address *pageAddress) dial(ctx context.Context, stateDir, network, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	if !place.served(stateDir) { // it was the process's if the lock is held now that there is a connection
-		return nil, errors.Join(errors.New("it has gone"), conn.Close())
+	if !address.served(stateDir) { // the lock is checked after the connection was made, so the port is still the process's
+		return nil, errors.Join(errors.New("it has exited"), conn.Close())
 	}
 	return conn, nil
 }
@@ -118,8 +118,8 @@ func askPageLink(ctx context.Context, stateDir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var place pagePlace
-	if err := json.Unmarshal(data, &place); err != nil {
+	var address pageAddress
+	if err := json.Unmarshal(data, &address); err != nil {
 		return "", fmt.Errorf("reading %s: %w", filepath.Join(stateDir, pageFile), err)
 	}
 	token, err := httpserver.OpenToken(filepath.Join(stateDir, tokenFile))
@@ -128,7 +128,7 @@ func askPageLink(ctx context.Context, stateDir string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, place.URL+"/v1/page/links", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address.URL+"/v1/page/links", nil)
 	if err != nil {
 		return "", err
 	}
@@ -136,12 +136,12 @@ func askPageLink(ctx context.Context, stateDir string) (string, error) {
 	client := &http.Client{Transport: &http.Transport{ // no proxy: it is this machine
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return place.dial(ctx, stateDir, network, addr)
+			return address.dial(ctx, stateDir, network, addr)
 		},
 	}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return "", fmt.Errorf("%w (the last one, process %d at %s, does not answer)", errNoPage, place.PID, place.URL)
+		return "", fmt.Errorf("%w (the last one, process %d at %s, does not answer)", errNoPage, address.PID, address.URL)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
@@ -150,13 +150,13 @@ func askPageLink(ctx context.Context, stateDir string) (string, error) {
 	}
 	var made struct{ URL string }
 	if resp.StatusCode != http.StatusCreated || json.Unmarshal(body, &made) != nil || made.URL == "" {
-		return "", fmt.Errorf("%s has answered %s: %s", place.URL, resp.Status, termtext.OneLine(string(body), 300))
+		return "", fmt.Errorf("%s has answered %s: %s", address.URL, resp.Status, termtext.OneLine(string(body), 300))
 	}
 	return made.URL, nil
 }
 
-// openLink has the browser open a link. Other users of the machine see the command line of
-// a process, so that it has the name of a file that leads there.
+// openLink opens a link in the browser. Other users of the machine see command lines, so
+// the command gets the name of a file that leads there.
 func openLink(ctx context.Context, file, link string) error {
 	address := html.EscapeString(link)
 	doc := `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=` +
@@ -207,7 +207,7 @@ func (p *program) webOptions(a *app.Worker, token string) httpserver.Options {
 	}
 }
 
-// pageDoor is a server with a page, which a file says the place of.
+// pageDoor is a server with a page whose address is in a file.
 type pageDoor struct {
 	*httpserver.Server
 	forget func() // removes the file
@@ -219,14 +219,14 @@ func (d *pageDoor) Wait() error {
 	return d.Server.Wait()
 }
 
-// announcePage says where the page of a server is: on stderr, and in a file for 'worker
-// page'. The file goes with the server, if it is still this process's.
+// announcePage prints the address of the page on stderr, and writes it into a file for
+// 'worker page'. The server's end removes the file, if it is still this process's.
 func (p *program) announcePage(a *app.Worker, web *httpserver.Server) (*pageDoor, error) {
 	lock, err := lockPage(a.Workspace.StateDir)
 	if err != nil {
 		return nil, fmt.Errorf("noting where the page is: %w", err)
 	}
-	data, err := json.Marshal(pagePlace{web.URL(), os.Getpid(), filepath.Base(lock.Path())})
+	data, err := json.Marshal(pageAddress{web.URL(), os.Getpid(), filepath.Base(lock.Path())})
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -247,7 +247,7 @@ func (p *program) announcePage(a *app.Worker, web *httpserver.Server) (*pageDoor
 	}}, nil
 }
 
-// lockPage makes this process's lock. It removes locks that killed processes have left.
+// lockPage makes this process's lock, and removes those of killed processes.
 func lockPage(stateDir string) (*flock.Flock, error) {
 	left, err := filepath.Glob(filepath.Join(stateDir, pageLockPrefix+"*"+pageLockSuffix))
 	if err != nil {

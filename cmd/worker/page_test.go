@@ -29,7 +29,7 @@ func TestPageLinkOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	note := func(lock string) {
-		data, err := json.Marshal(pagePlace{web.URL, 1, lock})
+		data, err := json.Marshal(pageAddress{web.URL, 1, lock})
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, pageFile), data, 0o600)
 		}

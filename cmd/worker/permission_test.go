@@ -124,6 +124,7 @@ func TestEvalShellAgreesWithSample(t *testing.T) {
 // What must not be let through, and what must: through the tools' own values,
 // in a workspace of its own for each line.
 func TestEvalInWorkspaces(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"bypass_sample.jsonl", "harmless_sample.jsonl", "harmless2_sample.jsonl"} {
 		for line := range strings.Lines(readSample(t, name)) {
 			want := jsonLines[decisionLine](t, line)[0]
@@ -144,6 +145,7 @@ func TestEvalInWorkspaces(t *testing.T) {
 // TestEvalUnderPolicy: what gets round no rules of a user gets round none of a policy,
 // with all that agents, users and answers can allow.
 func TestEvalUnderPolicy(t *testing.T) {
+	t.Parallel()
 	for line := range strings.Lines(readSample(t, "bypass_sample.jsonl")) {
 		want := jsonLines[decisionLine](t, line)[0]
 		var call map[string]json.RawMessage

@@ -101,7 +101,7 @@ func (s *screen) read() {
 // sequence is what a whole sequence begins with.
 var sequence = regexp.MustCompile(`^\x1b(?:\[[0-9;?<>=$ ]*[@-Z\\^-~]|[^\[])`)
 
-// shown is what is on the screen, and a channel that is closed when that changes.
+// shown returns the screen, and a channel that is closed when it changes.
 func (s *screen) shown() (string, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 // defaultListen is where serve listens.
 const defaultListen = "127.0.0.1:7433"
 
-// tokenFile is the file, in the state folder, of what HTTP callers have to know.
+// tokenFile is the file in the state folder with the token of HTTP callers.
 const tokenFile = "serve.token"
 
 func (p *program) serveCommand() *cobra.Command {
@@ -114,8 +114,8 @@ func (p *program) serve(ctx context.Context, at listening) error {
 	})
 }
 
-// openDoors starts the front doors and says where they are. With an error come
-// those that it has started.
+// openDoors starts the front doors and prints their addresses. With an error it returns the
+// doors that it has started.
 func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([]door, error) {
 	path := filepath.Join(a.Workspace.StateDir, tokenFile)
 	token, err := httpserver.OpenToken(path)
@@ -170,8 +170,8 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 	return []door{served, service}, nil
 }
 
-// opens reports whether serve opens a door that comes along with others. It says so on
-// stderr if the policy keeps it shut.
+// opens reports whether serve opens an additional door. If the policy keeps it shut, it
+// reports that on stderr.
 func (p *program) opens(name string) bool {
 	err := p.AllowDoors(name)
 	if err != nil {

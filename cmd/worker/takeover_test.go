@@ -44,7 +44,7 @@ type servedProcess struct {
 	url   string
 }
 
-// startServing starts one in a folder; the model is that of a server.
+// startServing starts one in a folder, with the model of a server.
 func startServing(t *testing.T, dir, model string) *servedProcess {
 	t.Helper()
 	path, err := exec.LookPath("worker")
@@ -144,8 +144,8 @@ func (p *servedProcess) stores(ctx context.Context, dir, sessionID, eventType st
 	p.t.Fatalf("no %s is stored: %v", eventType, follow.Wait())
 }
 
-// tasks makes a request of a client of MCP's Tasks extension. name is that of the tool, or the
-// id of the task.
+// tasks makes a request of a client of MCP's Tasks extension. name is the tool's name, or
+// the task's id.
 func (p *servedProcess) tasks(method, name, params string) string {
 	p.t.Helper()
 	return p.post("/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+

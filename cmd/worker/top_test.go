@@ -10,10 +10,11 @@ import (
 	"testing"
 )
 
-// TestTop: somebody looks at a run in another process, answers its question, sends a
-// line, reads a log, moves a subagent to the background, and stops what is left when that process is killed, which had
-// the store.
+// TestTop: a user watches a run in another process: answers its question, sends a line,
+// reads a log, moves a subagent to the background. When that process is killed, which had
+// the store, the user stops the rest.
 func TestTop(t *testing.T) {
+	t.Parallel()
 	dir := workspaceFor(t, `
 {"match": {"system": "You are the agent \"primary\""}, "toolCalls": [{"name": "task", "arguments": {"description": "wait", "prompt": "hang please", "agentType": "explore"}}, {"name": "task", "arguments": {"description": "make it", "prompt": "ask please", "agentType": "general"}}]}
 {"match": {"result": "moved it to the background"}, "text": "I wait."}

@@ -17,15 +17,15 @@ import (
 // TestTutorial does what docs/tutorial.md says, as its reader would, in a new folder and
 // on a terminal without colours:
 //
-//   - It saves each block behind a line that ends in "`FILE`:".
-//   - It runs the commands of a console block, which begin with "$ ", and holds what they
-//     print against the lines behind them. "…" stands for anything, in a line of its
-//     own for any lines. What stands behind "> " is typed. A command that is to be run in a
-//     second terminal goes on until the end.
-//   - It starts what the configuration for an MCP host says, and makes the call behind it.
+//   - It saves each block that follows a line ending in "`FILE`:".
+//   - It runs the commands of a console block, which begin with "$ ", and compares their output
+//     with the lines that follow. "…" matches anything; in a line of its own it matches any
+//     lines. Text after "> " is typed. A command for a second terminal runs until the end.
+//   - It starts the command in the configuration for an MCP host, and makes the call that
+//     follows it.
 //
-// Ids, addresses and times differ from those of the page. An id means the same wherever
-// it stands there.
+// Ids, addresses and times differ from those of the page. The same id on the page is the same
+// id in the run.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tutorial.md"))
@@ -130,7 +130,7 @@ func (r *reader) run(command, output string, second bool) {
 		r.open = append(r.open, s)
 	} else {
 		<-s.end
-		_ = s.cmd.Wait() // the page says so where it is not 0
+		_ = s.cmd.Wait() // the page says it if it is not 0
 	}
 	text, _ := s.shown()
 	text = regexp.MustCompile(` +\n`).ReplaceAllString(strings.TrimRight(text, " \n")+"\n", "\n")
@@ -154,8 +154,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return "", s, false
 }
 
-// pattern returns what matches an output that the page shows, and the names that its
-// groups stand for.
+// pattern returns a pattern that matches an output of the page, and the names of its groups.
 func (r *reader) pattern(output string) (pattern string, names []string) {
 	pattern = regexp.QuoteMeta(output)
 	pattern = times.ReplaceAllStringFunc(pattern, func(time string) string {

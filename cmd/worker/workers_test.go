@@ -34,6 +34,7 @@ func command(t *testing.T, environ []string, args ...string) (status int, stdout
 
 // TestWorkers: workers of a workspace are listed, and that their agents differ.
 func TestWorkers(t *testing.T) {
+	t.Parallel()
 	url := natsURL(t)
 	dir := t.TempDir()
 	at := []string{"--nats", url, "--workspace", "ws", "--dir", dir}

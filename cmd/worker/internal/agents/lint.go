@@ -93,7 +93,7 @@ func (p commands) lintAgents(ctx context.Context, paths []string, opts lintOptio
 	return nil
 }
 
-// lint checks the files at paths, or without any those that are served.
+// lint checks the files at paths; without any it checks the served files.
 func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error) {
 	ws, err := p.Workspace()
 	if err != nil {
@@ -135,8 +135,8 @@ func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error)
 	return report, nil
 }
 
-// fromHere returns a file that is shown relative to root as it is seen from
-// the folder here: relative if it is below it, else absolute.
+// fromHere returns the path of a file relative to the folder here if it is below that, else
+// an absolute path. file is relative to root.
 func fromHere(here, root, file string) string {
 	at := filepath.FromSlash(file)
 	if !filepath.IsAbs(at) {
@@ -148,7 +148,7 @@ func fromHere(here, root, file string) string {
 	return filepath.ToSlash(at)
 }
 
-// countFiles counts the files that a snapshot speaks of.
+// countFiles counts the files of a snapshot.
 func countFiles(snapshot *agentdefs.Snapshot) int {
 	files := map[string]bool{}
 	for _, d := range snapshot.Agents() {

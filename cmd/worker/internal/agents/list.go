@@ -63,7 +63,7 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 // agentRow is a line of the table.
 type agentRow struct{ name, mode, steps, source, may, state, description string }
 
-// tableAgents prints the agents that are served and those that are not.
+// tableAgents prints all agents, served or not.
 func (p commands) tableAgents(snapshot *agentdefs.Snapshot, opts listOptions) error {
 	var rows []agentRow
 	for _, d := range snapshot.Agents() {
@@ -120,8 +120,8 @@ func unservedState(u agentdefs.Unserved) string {
 // clearScreen moves a terminal's cursor to the top and clears what is below.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// watchAgents prints the agents again with every new snapshot, until ctx ends.
-// It opens nothing but the agent files, so a worker may run at the same time.
+// watchAgents prints the agents again with every new snapshot, until ctx ends. It opens
+// only the agent files, so a worker may run at the same time.
 func (p commands) watchAgents(ctx context.Context, opts listOptions) error {
 	ws, err := p.Workspace()
 	if err != nil {
@@ -168,7 +168,7 @@ func (p commands) showChange(c agentdefs.Change, first bool, opts listOptions) e
 	return nil
 }
 
-// changeLine says in one line what has become of the agents.
+// changeLine says in one line which agents have changed.
 func changeLine(c agentdefs.Change) string {
 	var parts []string
 	for _, group := range []struct {
@@ -180,7 +180,7 @@ func changeLine(c agentdefs.Change) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "no agent has changed, but what is said of the files"
+		return "no agent has changed, only the diagnostics of files"
 	}
 	return strings.Join(parts, "; ")
 }

@@ -13,7 +13,7 @@ func TestChangeLine(t *testing.T) {
 	}{
 		{agentdefs.Change{Added: []string{"a", "b"}, Removed: []string{"c\x1b"}}, "added: a, b; removed: c"},
 		{agentdefs.Change{Changed: []string{"a"}}, "changed: a"},
-		{agentdefs.Change{}, "no agent has changed, but what is said of the files"},
+		{agentdefs.Change{}, "no agent has changed, only the diagnostics of files"},
 	} {
 		if got := changeLine(tt.c); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.c, got, tt.want)

@@ -28,7 +28,7 @@ func (p commands) showCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show an agent as it was resolved",
+		Short: "Show an agent with all that its file resolves to",
 		Long: `Shows the agent that a task call would get by NAME, in any case or by an alias: what
 its file amounts to, each rule with the line that it comes from, and the whole system
 prompt that its model reads.`,
@@ -71,11 +71,11 @@ prompt that its model reads.`,
 	return cmd
 }
 
-// noAgent says why no agent has a name, with the diagnostics of a file that has it
-// and is not served.
+// noAgent says why no agent has a name, with the diagnostics of an unserved file that has
+// it.
 func (p commands) noAgent(snapshot *agentdefs.Snapshot, name string, candidates []string) error {
 	if len(candidates) > 0 {
-		return cli.Usage(fmt.Errorf("%q may be each of %s; write the one that is meant as it is", name, strings.Join(candidates, ", ")))
+		return cli.Usage(fmt.Errorf("%q matches each of %s; write the exact name of the one that you mean", name, strings.Join(candidates, ", ")))
 	}
 	for _, u := range snapshot.Unserved() {
 		if strings.EqualFold(u.Name, name) && u.File != "built-in" {
@@ -94,7 +94,7 @@ func (p commands) noAgent(snapshot *agentdefs.Snapshot, name string, candidates 
 	return cli.Usage(fmt.Errorf("there is no agent %q%s; accepted: %s%s", name, suggest.DidYouMean(name, names), strings.Join(names, ", "), hint))
 }
 
-// reportOf says on stderr what was found about one file.
+// reportOf prints the diagnostics of one file on stderr.
 func (p commands) reportOf(snapshot *agentdefs.Snapshot, file string) {
 	for _, d := range snapshot.Diagnostics() {
 		if d.File == file {

@@ -1,5 +1,5 @@
-// Package agenttest has the command 'worker test': cases of what agents are to do, played
-// from recordings, and what is expected of them.
+// Package agenttest has the command 'worker test': test cases of agents, played from
+// recordings, with what is expected of them.
 package agenttest
 
 import (
@@ -40,8 +40,8 @@ type Case struct {
 	Expect    Expect               `yaml:"expect"`
 }
 
-// Expect is what is expected of a run. A field that is left out expects nothing, but Status,
-// which is completed then.
+// Expect is what is expected of a run. An absent field expects nothing, except for Status,
+// which defaults to completed.
 type Expect struct {
 	Status    value[string]    `yaml:"status"`
 	Contains  texts            `yaml:"contains"` // of the answer, or of the error of a task that has failed
@@ -101,8 +101,8 @@ func (d *denials) UnmarshalYAML(n *yaml.Node) error {
 // maxFile bounds a file of cases, in bytes.
 const maxFile = 1 << 20
 
-// Find returns the cases of files, and of all .yaml and .yml files of folders. All that
-// is wrong with them is the error, a line each.
+// Find returns the cases of files, and of all .yaml and .yml files of folders. The error
+// has everything that is wrong with them, a line each.
 func Find(paths []string) ([]*Case, error) {
 	var all []*Case
 	var wrong []error
@@ -211,7 +211,7 @@ func placed(file string, line int, err error) error {
 	return errors.Join(all...)
 }
 
-// statuses are those that a run can end with.
+// statuses are the statuses that a run can end with.
 var statuses = []string{string(store.Completed), string(store.Failed), string(store.TimedOut), string(store.Cancelled)}
 
 // check returns what is wrong with a case, and fills in what it leaves out.
@@ -268,7 +268,7 @@ func (c *Case) path(name string) string {
 	return filepath.Join(filepath.Dir(c.file), name)
 }
 
-// notInName is what the name of a recording has no part of.
+// notInName matches what the name of a recording can't have.
 var notInName = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // recording returns the file of the recording of a case; empty means it is run on its

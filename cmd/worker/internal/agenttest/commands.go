@@ -134,7 +134,7 @@ func (p commands) test(ctx context.Context, paths []string, opts options) error 
 	return err
 }
 
-// verdict runs a case as often as it is asked for.
+// verdict runs a case, once or in trials.
 func (p commands) verdict(ctx context.Context, c *Case, opts options) *Verdict {
 	v := &Verdict{File: c.file, Line: c.line, Name: c.Name.V, Agent: c.Agent.V, Failures: []Failure{}}
 	how := play
@@ -155,7 +155,7 @@ func (p commands) verdict(ctx context.Context, c *Case, opts options) *Verdict {
 		if err != nil {
 			failures = []Failure{c.failed(err)}
 		} else {
-			failures = c.judge(o)
+			failures = c.failures(o)
 			v.Tokens += o.tokens
 		}
 		if len(failures) == 0 {
@@ -169,7 +169,7 @@ func (p commands) verdict(ctx context.Context, c *Case, opts options) *Verdict {
 	return v
 }
 
-// failed is an error of a run at its line, if it names one of the file.
+// failed is an error of a run, at its line if it names one of the file.
 func (c *Case) failed(err error) Failure {
 	if rest, ok := strings.CutPrefix(err.Error(), c.file+":"); ok {
 		at, message, _ := strings.Cut(rest, ": ")
@@ -180,7 +180,7 @@ func (c *Case) failed(err error) Failure {
 	return Failure{c.line, err.Error()}
 }
 
-// print prints a verdict, within 80 columns but for what has failed.
+// print prints a verdict: a line within 80 columns, and the failures.
 func (p commands) print(v *Verdict) {
 	word := p.OutTerm.Paint(terminal.Green, "ok  ")
 	if !v.Passed {
@@ -200,7 +200,7 @@ func (p commands) print(v *Verdict) {
 	}
 }
 
-// annotate shows what has failed beside its lines in GitHub Actions.
+// annotate shows failures at their lines in GitHub Actions.
 func (p commands) annotate(all []*Verdict) {
 	if p.Getenv("GITHUB_ACTIONS") != "true" {
 		return

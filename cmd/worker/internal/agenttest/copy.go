@@ -26,8 +26,8 @@ const (
 	maxBytes = 512 << 20
 )
 
-// copyTree copies the files of a folder: those that git has or does not ignore, else all.
-// Links are copied where they lead to a place in the folder. What lies at .git is not copied.
+// copyTree copies the files of a folder: all that git has or does not ignore; without git
+// all. Links are copied if they stay in the folder. .git is not copied.
 func copyTree(ctx context.Context, from, to string) error {
 	names, err := listed(ctx, from)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
-// outcome is what has come of a run.
+// outcome is the result of a run.
 type outcome struct {
 	document taskt.Document
 	calls    []called // of the agent and its subagents, in their order
@@ -37,9 +37,9 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// judge returns what of the expectations of a case does not hold.
-func (c *Case) judge(o *outcome) []Failure {
-	j := &judge{e: &c.Expect, o: o, text: o.document.Text + o.document.Error}
+// failures returns the expectations of a case that do not hold.
+func (c *Case) failures(o *outcome) []Failure {
+	j := &checker{e: &c.Expect, o: o, text: o.document.Text + o.document.Error}
 	for _, d := range o.differs {
 		j.fail(cmp.Or(c.Recording.line, c.line), "it departs from the recording at %s", d)
 	}
@@ -61,22 +61,22 @@ func (c *Case) judge(o *outcome) []Failure {
 	return j.failures
 }
 
-// judge holds a run against expectations.
-type judge struct {
+// checker compares a run with expectations.
+type checker struct {
 	e        *Expect
 	o        *outcome
 	text     string // the answer, or the error
 	failures []Failure
 }
 
-func (j *judge) fail(line int, format string, args ...any) {
+func (j *checker) fail(line int, format string, args ...any) {
 	j.failures = append(j.failures, Failure{line, fmt.Sprintf(format, args...)})
 }
 
 // short is a text as a failure shows it.
 func short(text string) string { return termtext.OneLine(text, 300) }
 
-func (j *judge) answer() {
+func (j *checker) answer() {
 	for _, want := range j.e.Contains.all {
 		if !strings.Contains(j.text, want.V) {
 			j.fail(want.line, "the answer does not contain %q: %s", short(want.V), short(j.text))
@@ -95,7 +95,7 @@ func (j *judge) answer() {
 // fenced is an answer that is a block of JSON.
 var fenced = regexp.MustCompile("(?s)^```(?:json)?\n(.*)\n```$")
 
-func (j *judge) json() {
+func (j *checker) json() {
 	if j.e.JSON.line == 0 {
 		return
 	}
@@ -168,7 +168,7 @@ func at(v any, path string) (any, bool) {
 	return v, true
 }
 
-func (j *judge) tools() {
+func (j *checker) tools() {
 	var names []string
 	for _, c := range j.o.calls {
 		names = append(names, c.tool)
@@ -198,7 +198,7 @@ func (j *judge) tools() {
 	}
 }
 
-func (j *judge) effects() {
+func (j *checker) effects() {
 	denied := []string{}
 	for _, c := range j.o.calls {
 		if c.denied {

@@ -57,7 +57,7 @@ func TestExpect(t *testing.T) {
 		if err != nil || len(cases) != 1 {
 			t.Fatalf("%s: %v", expect, err)
 		}
-		failures := cases[0].judge(o)
+		failures := cases[0].failures(o)
 		got := ""
 		for _, f := range failures {
 			got += fmt.Sprintf("%d: %s\n", f.Line, f.Message)

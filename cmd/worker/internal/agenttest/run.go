@@ -88,7 +88,7 @@ func (p commands) prepare(ctx context.Context, c *Case, dir, state string) error
 	return err
 }
 
-// call has the agent of a case do its task.
+// call runs the agent of a case, and records it or plays its recording.
 func (p commands) call(ctx context.Context, c *Case, dir, state string, normal *recording.Normal, how mode) (*outcome, error) {
 	get := func(name string) (model.Model, error) { return p.Models().Get(cmp.Or(name, c.model())) }
 	var player *recording.Player
@@ -138,7 +138,7 @@ func (p commands) call(ctx context.Context, c *Case, dir, state string, normal *
 	return o, nil
 }
 
-// task calls the agent in a worker of its own, and returns what has come of it.
+// task calls the agent in a worker of its own, and returns the outcome.
 func (c *Case) task(ctx context.Context, p *app.Program) (_ *outcome, err error) {
 	var approver gate.Approver
 	if c.Approve {

@@ -14,8 +14,8 @@ import (
 	"github.com/agentworker/worker/taskt/offer"
 )
 
-// Advice says, a line each, what to do about an error: which key was used, and
-// which setting bounds a time.
+// Advice says, a line each, what to do about an error: for example which setting has the
+// key or the time limit.
 func Advice(err error, set *settings.Settings, getenv func(string) string) []string {
 	var limit *lifetime.TimeLimitError
 	if errors.As(err, &limit) {
@@ -23,7 +23,7 @@ func Advice(err error, set *settings.Settings, getenv func(string) string) []str
 	}
 	var ended *store.EndedError
 	if errors.As(err, &ended) && ended.Record.ParentID != "" {
-		return []string{fmt.Sprintf("'worker sessions resume %s MESSAGE' has it go on with its conversation", ended.Record.ID)}
+		return []string{fmt.Sprintf("'worker sessions resume %s MESSAGE' continues its conversation", ended.Record.ID)}
 	}
 	var unknown *offer.UnknownAgentError
 	if errors.As(err, &unknown) {
@@ -60,7 +60,7 @@ func Advice(err error, set *settings.Settings, getenv func(string) string) []str
 	return nil
 }
 
-// Advised says what has gone wrong, and what to do about it.
+// Advised returns an error as text, with the advice about it.
 func (p *Program) Advised(err error) string {
 	return strings.Join(append([]string{errtext.Of(err)}, Advice(err, &p.Settings, p.Getenv)...), "\n")
 }

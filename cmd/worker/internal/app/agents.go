@@ -26,9 +26,8 @@ func (p *Program) LoadAgents() (*agentdefs.Snapshot, error) {
 	return agentdefs.Load(ws.Root, opts)
 }
 
-// AgentOptions says where the agents of a workspace come from: besides its own
-// folder the user's, which is below their settings, and those of --agents-dir. What a
-// policy forbids is left out.
+// AgentOptions says where the agents of a workspace come from: its own folder, the user's
+// below their settings, and --agents-dir. What a policy forbids is left out.
 func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, error) {
 	if _, err := p.OpenPolicy(); err != nil {
 		return nil, err
@@ -78,9 +77,8 @@ func ToolNames() []string {
 	return names
 }
 
-// ReportAgent says on stderr what is wrong with the file of an agent that is
-// about to run, or with the one that would have the name. Findings about others
-// are counted in one line.
+// ReportAgent prints on stderr the diagnostics of the agent that is about to run, or of the
+// unserved file with its name. Diagnostics of others are counted in one line.
 func (p *Program) ReportAgent(snapshot *agentdefs.Snapshot, def *agentdefs.Definition, name string) {
 	file := ""
 	if def != nil {
@@ -112,7 +110,7 @@ func (p *Program) ReportAgent(snapshot *agentdefs.Snapshot, def *agentdefs.Defin
 	}
 }
 
-// ReportDiagnostics says on stderr what is wrong with agent files.
+// ReportDiagnostics prints on stderr what is wrong with agent files.
 func (p *Program) ReportDiagnostics(snapshot *agentdefs.Snapshot) {
 	for _, d := range snapshot.Diagnostics() {
 		if d.Severity != agentdefs.Information {
@@ -126,8 +124,8 @@ func OnlyBuiltIn(snapshot *agentdefs.Snapshot) bool {
 	return !slices.ContainsFunc(snapshot.Agents(), func(d *agentdefs.Definition) bool { return !d.BuiltIn })
 }
 
-// ReportUnread says on stderr, in one line, which folders of agent files are not
-// read, and how to read them.
+// ReportUnread prints on stderr, in one line, which folders of agent files are not read,
+// and how to read them.
 func (p *Program) ReportUnread(snapshot *agentdefs.Snapshot) {
 	if folders := snapshot.Unread(); len(folders) > 0 {
 		fmt.Fprintln(p.Stderr, termtext.OneLine(agentdefs.SayUnread(folders)+"; "+agentdefs.ReadHint(folders), 2000))

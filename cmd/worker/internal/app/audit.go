@@ -18,7 +18,7 @@ func (p *Program) OpenAudit(ctx context.Context, s *Storage) (*audit.Log, error)
 	})
 }
 
-// auditEnds has the audit log say that sessions were ended in place of their processes.
+// auditEnds records in the audit log that sessions of killed processes were ended.
 func (s *Storage) auditEnds(ctx context.Context, ended []*store.Record) error {
 	if len(ended) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func (s *Storage) auditEnds(ctx context.Context, ended []*store.Record) error {
 	return errors.Join(err, log.Close())
 }
 
-// thisUser names who runs the process, and on which machine.
+// thisUser names the user of the process and the machine.
 func thisUser() string {
 	name := "?"
 	if u, err := user.Current(); err == nil {

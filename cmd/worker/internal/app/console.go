@@ -26,7 +26,7 @@ type Console struct {
 	StdinTTY  bool             // stdin is a terminal
 	OutTerm   terminal.Output  // stdout, as a terminal
 	ErrTerm   terminal.Output  // stderr, as a terminal
-	Live      *terminal.Screen // where a live line may stand; nil means nowhere
+	Live      *terminal.Screen // shows live lines; nil means that nothing does
 	OneOutput bool             // stdout and stderr lead to the same place
 
 	// Asking is held while something is written to stderr for people: an open
@@ -54,8 +54,8 @@ func (c *Console) ReadStdin(ctx context.Context) (string, error) {
 	}
 }
 
-// JSONOut returns stdout for JSON. On a terminal, what could move its cursor or
-// change the direction of its text is escaped; elsewhere JSON is written as it is.
+// JSONOut returns stdout for JSON. On a terminal it escapes what could move the cursor or
+// change the direction of text. Elsewhere JSON is not changed.
 func (c *Console) JSONOut() io.Writer {
 	if c.OutTerm.IsTerminal() {
 		return termtext.JSON(c.Stdout)

@@ -13,8 +13,7 @@ import (
 	"github.com/agentworker/worker/taskt/control"
 )
 
-// Control makes a call of an operation on sessions, ids or the starts of ids, for a
-// command of a name.
+// Control calls an operation on sessions, for a command. ids may be the starts of ids.
 func Control(ctx context.Context, sessions *store.Store, command, operation string, ids []string, in map[string]any) (control.Answer, error) {
 	args := map[string]any{}
 	maps.Copy(args, in)
@@ -38,7 +37,7 @@ func Control(ctx context.Context, sessions *store.Store, command, operation stri
 	return control.New(sessions).Do(ctx, &control.Scope{Workspace: true, By: Operator(command), As: store.Owner}, control.Find(operation), data)
 }
 
-// Stop stops a session by a command of a name, and says how it has ended.
+// Stop stops a session for a command, and returns how it has ended.
 func (s *Storage) Stop(ctx context.Context, command, id string) (string, error) {
 	answer, err := Control(ctx, s.Records, command, "task_stop", []string{id}, nil)
 	if err != nil {

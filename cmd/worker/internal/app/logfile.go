@@ -47,15 +47,15 @@ func (l *logFile) Write(line []byte) (int, error) {
 	if l.file == nil {
 		return 0, os.ErrClosed
 	}
-	if err := l.turn(int64(len(line))); err != nil {
+	if err := l.rotate(int64(len(line))); err != nil {
 		return 0, err
 	}
 	return l.file.Write(line)
 }
 
-// turn begins the next file where this one is full, or another process has
-// begun it. Of two that do so at once, one may drop what the other has kept.
-func (l *logFile) turn(more int64) error {
+// rotate begins the next file if this one is full, or if another process has begun it. If
+// two do so at once, one may drop what the other has kept.
+func (l *logFile) rotate(more int64) error {
 	own, err := l.file.Stat()
 	if err != nil || own.Size()+more <= l.max {
 		return err

@@ -19,11 +19,10 @@ const (
 	maxKinds = 200
 )
 
-// limitLogs returns a handler that bounds warnings and errors. Strangers can cause
-// them, as by connections to a port on loopback, as fast as they can connect. Lines
-// that are alike but for numbers, such as ports, count together; how many were left
-// out stands in the first line of their kind in the next minute. Info and debug are
-// caused by the worker's own work, and pass.
+// limitLogs returns a handler that bounds warnings and errors. Strangers can cause them, as
+// by connections to a port on loopback, as fast as they can connect. Lines that differ only
+// in numbers, such as ports, count together. The first line of a kind in the next minute
+// says how many were left out. Info and debug come from the worker's own work, and pass.
 func limitLogs(h slog.Handler) slog.Handler {
 	return &limited{Handler: h, seen: &seen{kinds: make(map[string]*kind)}}
 }
@@ -99,8 +98,7 @@ func (s *seen) count(of string) (passes bool, left int) {
 	return true, left
 }
 
-// kindOf returns what lines that are alike have in common: the beginning of the
-// message, without digits.
+// kindOf returns the kind of a line: the beginning of its message, without digits.
 func kindOf(r slog.Record) string {
 	const enough = 60
 	text := r.Message[:min(len(r.Message), enough)]

@@ -34,7 +34,7 @@ type Program struct {
 	above above    // what an administrator forbids
 }
 
-// Complain prints on stderr what has gone wrong, and what to do about it.
+// Complain prints an error on stderr, and what to do about it.
 func (p *Program) Complain(err error) {
 	fmt.Fprintf(p.Stderr, "%s %s\n", p.ErrTerm.Paint(terminal.Red, "worker:"), termtext.Printable(errtext.Of(err)))
 	p.advise(err)

@@ -17,8 +17,7 @@ func RulesFile(ws *workspace.Workspace) string {
 	return filepath.Join(ws.StateDir, "permissions.jsonc")
 }
 
-// OwnRules are the rules that stand behind every agent's own: no file can lift
-// them.
+// OwnRules are the rules that apply after every agent's own. No file can lift them.
 func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
 	rules := ownFolders(ws, p.SharedAgents(ws), p.policyFiles())
 	for _, pattern := range below(p.Settings.KeyFiles()...) {
@@ -29,12 +28,12 @@ func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
 	return rules
 }
 
-// ownFolders are the rules that keep agents out of the worker's own state and
-// settings: with those an agent could give itself what the rules deny it.
+// ownFolders are the rules that keep agents out of the worker's own state and settings.
+// With access to them an agent could give itself what the rules deny.
 //
-// The same for git's own folder, where a file can be a program that the user's
-// next git command runs: no file tool writes there. And for agentsDirs, the
-// further folders of agent files, which serve other workspaces too; and for policyFiles.
+// No file tool writes to git's own folder, where a file can be a program that the user's
+// next git command runs. The same holds for agentsDirs, the further folders of agent files,
+// which serve other workspaces too, and for policyFiles.
 func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles []string) []permission.Rule {
 	var rules []permission.Rule
 	deny := func(source string, patterns []string, tools ...string) {
@@ -86,8 +85,8 @@ func (p *Program) withoutKeys() []string {
 	})
 }
 
-// below returns the patterns of folders and of all below them, by the names
-// that they are given by and by those that they really have.
+// below returns the patterns of folders and of everything below them, by their given names
+// and by their real ones.
 func below(dirs ...string) []string {
 	var patterns []string
 	for _, dir := range dirs {

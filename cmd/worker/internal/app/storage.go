@@ -13,7 +13,7 @@ import (
 	"github.com/agentworker/worker/taskt/control"
 )
 
-// Storage is the open state of a workspace: what commands that only look need.
+// Storage is the open state of a workspace, which is all that commands without tasks need.
 type Storage struct {
 	Workspace *workspace.Workspace
 	Bus       *eventbus.Bus
@@ -21,8 +21,8 @@ type Storage struct {
 	endStop   func() // ends handOverAtStops
 }
 
-// OpenStorage opens the workspace's state, here or through a worker that has it
-// open already. It changes nothing there: see recover.
+// OpenStorage opens the workspace's state, here or through a worker that has it open
+// already. It changes nothing there: see [Storage.Recover].
 func (p *Program) OpenStorage(ctx context.Context) (_ *Storage, err error) {
 	ws, err := p.StateOf()
 	if err != nil {
@@ -50,8 +50,8 @@ func (s *Storage) Close() error {
 	return s.Bus.Close()
 }
 
-// Recover ends the sessions that killed processes of this machine have left running.
-// Commands that run or change sessions call it first. Commands that only read do not.
+// Recover ends the sessions that killed processes of this machine have left open. Commands
+// that run or change sessions call it first. Commands that only read do not.
 func (s *Storage) Recover(ctx context.Context) error {
 	if !s.Bus.Health().Embedded { // the workers that run do it
 		return nil
@@ -65,12 +65,12 @@ func (s *Storage) Recover(ctx context.Context) error {
 	return nil
 }
 
-// WithSessions has f look at the sessions of the workspace.
+// WithSessions calls f with the sessions of the workspace.
 func (p *Program) WithSessions(ctx context.Context, f func(context.Context, *store.Store) error) error {
 	return p.WithStorage(ctx, func(s *Storage) error { return f(ctx, s.Records) })
 }
 
-// WithStorage has f use the state of the workspace.
+// WithStorage calls f with the state of the workspace, and closes it.
 func (p *Program) WithStorage(ctx context.Context, f func(*Storage) error) (err error) {
 	s, err := p.OpenStorage(ctx)
 	if err != nil {

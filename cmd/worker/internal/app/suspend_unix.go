@@ -19,13 +19,13 @@ const (
 	// stopped: closing it takes milliseconds.
 	handOverTime = 5 * time.Second
 
-	// stopTime is how long a process waits for its stop to begin. The system stops
-	// nobody whom no shell could continue.
+	// stopTime is how long a process waits for its stop to begin. The system does not stop
+	// a process that no shell could continue.
 	stopTime = time.Second
 )
 
-// handOverAtStops has the process hand the store over before Ctrl-Z (SIGTSTP) stops it,
-// and take part again when it is continued, until end is called.
+// handOverAtStops hands the store over before Ctrl-Z (SIGTSTP) stops the process, and joins
+// again when it is continued. That lasts until end is called.
 func handOverAtStops(bus *eventbus.Bus, live *terminal.Screen, log *slog.Logger) (end func()) {
 	if signal.Ignored(syscall.SIGTSTP) || !bus.Health().Embedded {
 		return func() {}
@@ -55,7 +55,7 @@ func handOverAtStops(bus *eventbus.Bus, live *terminal.Screen, log *slog.Logger)
 // stopWithoutStore hands the store over, stops the process as the signal would have
 // done, and returns when it has been continued.
 func stopWithoutStore(ctx context.Context, bus *eventbus.Bus, live *terminal.Screen, log *slog.Logger) {
-	if live != nil { // what the shell says is not to stand among the live lines
+	if live != nil { // the shell's output must not mix with live lines
 		live.Hide()
 		defer live.Unhide()
 	}

@@ -232,8 +232,8 @@ func (a *Worker) isolate(ctx context.Context, from, id string) (*workdir.Dir, er
 }
 
 // Serve opens what a server needs, with a log, and closes it when do returns. It reports
-// what is wrong with the agent files. stays says that the worker runs on after a task, so
-// that it continues subagents of workers that were killed.
+// what is wrong with the agent files. With stays the worker also continues subagents of
+// killed workers.
 func (p *Program) Serve(ctx context.Context, stays bool, do func(*Worker) error) (err error) {
 	endLog, err := p.KeepLog()
 	if err != nil {

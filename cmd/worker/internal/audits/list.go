@@ -48,7 +48,7 @@ the list goes on.`,
 	}
 	c.register(cmd.Flags())
 	cmd.Flags().IntVar(&limit, "limit", 100, fmt.Sprintf("how many records at most, 1 to %d", audit.MaxPage))
-	cmd.Flags().StringVar(&cursor, "cursor", "", "go on behind a list that was cut off: what that list says")
+	cmd.Flags().StringVar(&cursor, "cursor", "", "continue a list that was cut off: the value that it has printed")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as a JSON array")
 	app.RegisterWide(cmd, &wide)
 	return cmd

@@ -43,8 +43,8 @@ func RegisterJUnit(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "junit", "", "write a report in JUnit's XML to this file")
 }
 
-// Complete fills in what the environment says where a flag does not. yes says that
-// approvals are given without asking, which the flag --ci forbids.
+// Complete sets from the environment what no flag has set. With yes approvals are given
+// without asking; the flag --ci forbids that.
 func (o *Options) Complete(getenv func(string) string, yes bool) error {
 	if !o.flag.Changed {
 		o.On, _ = strconv.ParseBool(getenv("CI")) // any other word: it is not said
@@ -58,16 +58,16 @@ func (o *Options) Complete(getenv func(string) string, yes bool) error {
 	return nil
 }
 
-// Enabled reports whether nobody is to be asked. nil: it is not.
+// Enabled reports whether nobody is asked; for nil it reports false.
 func (o *Options) Enabled() bool { return o != nil && o.On }
 
-// Reports reports whether there is anything to write. nil: there is not.
+// Reports reports whether there is anything to write; for nil it reports false.
 func (o *Options) Reports() bool {
 	return o != nil && (o.JUnit != "" || o.Summary != "" || o.annotates)
 }
 
-// Status is the exit status of a task that is done or has failed: in a pipeline neither a
-// denied call is done, nor what is not known to its end. denied: a call was.
+// Status returns the exit status of a task that is done or has failed. In a pipeline it is
+// a failure if a call was denied, or if the task's events are not known to their end.
 func (o *Options) Status(status cli.Status, denied bool, unknown error) cli.Status {
 	switch {
 	case !o.Enabled():

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// Guard returns a writer to w through which no command comes: a blank is set within the
-// signs that begin one. Nothing else is changed, and nothing is held back.
+// Guard returns a writer to w that lets no command through: it sets a blank into the signs
+// that begin one. It changes nothing else and delays nothing.
 func Guard(w io.Writer) io.Writer { return &guard{w: w, start: true, broken: " ["} }
 
-// JSON returns a writer for JSON documents to where w leads. If w is a [Guard], the signs that
-// begin a command are escaped as JSON escapes them: the document stays what it is.
+// JSON returns a writer for JSON documents. If w is a [Guard], it escapes the signs that
+// begin a command in JSON's way, so the document stays the same.
 func JSON(w io.Writer) io.Writer {
 	if g, ok := w.(*guard); ok {
 		return &guard{w: g.w, start: true, broken: `\u005b`}
@@ -19,8 +19,7 @@ func JSON(w io.Writer) io.Writer {
 	return w
 }
 
-// Raw returns a writer to where w leads that lets commands through. It is for those of
-// this program.
+// Raw returns the writer below a [Guard], for the commands of this program itself.
 func Raw(w io.Writer) io.Writer {
 	if g, ok := w.(*guard); ok {
 		return g.w
@@ -28,13 +27,13 @@ func Raw(w io.Writer) io.Writer {
 	return w
 }
 
-// guard knows of the line that is being written what a command may begin with.
+// guard remembers what of the current line could begin a command.
 type guard struct {
 	w      io.Writer
-	broken string // what stands in place of the bracket of "##["
+	broken string // replaces the bracket of "##["
 
 	mu     sync.Mutex
-	start  bool // nothing of the line was written, but for blanks and one colon
+	start  bool // only blanks and one colon of the line were written
 	colon  bool // the last byte was a colon, at the start
 	hashes int  // "#" that were written one behind the other, 2 at most; then letters may have followed
 	word   bool // letters have followed
@@ -85,6 +84,5 @@ func (g *guard) note(c byte) {
 	}
 }
 
-// blank reports whether a byte may be part of what is no sign: GitHub cuts off all blanks
-// that Unicode has.
+// blank reports whether GitHub may cut a byte off: it cuts off all of Unicode's blanks.
 func blank(c byte) bool { return c <= ' ' || c >= 0x7f }

@@ -20,7 +20,7 @@ type Case struct {
 	Class, Name string
 	Took        time.Duration
 	Failure     string // what is wrong; empty means nothing is
-	Output      string // for who looks into it
+	Output      string // for whoever looks into it
 }
 
 // The elements of a JUnit report, as the readers in use take them.
@@ -52,7 +52,7 @@ type (
 	}
 )
 
-// WriteJUnit writes the JUnit report of a suite to a file, in place of what is there.
+// WriteJUnit writes the JUnit report of a suite to a file, which it replaces.
 func WriteJUnit(file string, s Suite) error {
 	var total time.Duration
 	doc := junitSuites{Tests: len(s.Cases), Suite: junitSuite{Name: s.Name, Tests: len(s.Cases)}}

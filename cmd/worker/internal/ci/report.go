@@ -12,7 +12,7 @@ import (
 	"github.com/agentworker/worker/taskt/report"
 )
 
-// Report is what a pipeline is told of a task.
+// Report is the report of a task for a pipeline.
 type Report struct {
 	Document taskt.Document
 	Denials  []Denial
@@ -92,8 +92,8 @@ func (r *Report) annotate(w io.Writer) error {
 // maxAnswer bounds the answer in a summary, in bytes: GitHub takes 1 MiB of a step.
 const maxAnswer = 64 << 10
 
-// Markdown is the summary of the task. What a model has written stands in code, where
-// Markdown means nothing.
+// Markdown is the summary of the task. A model's text is in code, where Markdown means
+// nothing.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	doc := &r.Document

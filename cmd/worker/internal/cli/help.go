@@ -27,8 +27,8 @@ func Help(cmd *cobra.Command) error {
 	return err
 }
 
-// fill breaks the lines of a text anew. Lines that begin with a blank stay as they
-// are. first is what the first line begins with, rest what the others do.
+// fill breaks the lines of a text anew. Lines that begin with a blank stay unbroken. first
+// begins the first line, and rest the others.
 func fill(text, first, rest string) string {
 	var lines []string
 	var words []string // of the paragraph
@@ -66,8 +66,8 @@ func FlagsTopic(groups []settings.Group) *cobra.Command {
 	return &cobra.Command{Use: "flags", Short: "All flags that the commands share", Long: strings.TrimRight(b.String(), "\n")}
 }
 
-// PrintUsage prints how a command is used, with its own flags and those of the group
-// common, which all have.
+// PrintUsage prints how a command is used: its own flags, and the common ones of all
+// commands.
 func PrintUsage(cmd *cobra.Command, common settings.Group) error {
 	w := cmd.OutOrStderr()
 	if cmd.IsAdditionalHelpTopicCommand() {
@@ -111,7 +111,7 @@ func PrintUsage(cmd *cobra.Command, common settings.Group) error {
 	return err
 }
 
-// meantCommand suggests the command that a mistyped one stands for.
+// meantCommand suggests a command for a mistyped one.
 func meantCommand(cmd *cobra.Command, args []string) string {
 	if len(args) == 0 || !cmd.HasSubCommands() {
 		return ""
@@ -125,7 +125,7 @@ func meantCommand(cmd *cobra.Command, args []string) string {
 	return suggest.DidYouMean(args[0], names)
 }
 
-// meantFlag suggests the flag that a mistyped one stands for.
+// meantFlag suggests a flag for a mistyped one.
 func meantFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

@@ -41,8 +41,8 @@ func (m Models) Check() error {
 	return err
 }
 
-// Resolve returns the name of a model as "offline", "host" or PROVIDER/NAME. A
-// name that no model has is a wrong use, wherever it comes from.
+// Resolve returns the name of a model as "offline", "host" or PROVIDER/NAME. An unknown
+// name is wrong use, also in a file.
 func (m Models) Resolve(name string) (string, error) {
 	name, err := m.aliases.Resolve(name)
 	if err != nil {
@@ -91,8 +91,8 @@ func (m Models) Get(name string) (model.Model, error) {
 	return m.withKey(at, rest, p)
 }
 
-// Own returns the model of a name for an agent that has a key of its own there; false:
-// it has none, and gets the model that all others get.
+// Own returns the model of a name for an agent that has its own key there. It returns false
+// for an agent without one, which gets the model of all others.
 func (m Models) Own(agent, name string) (model.Model, bool, error) {
 	name, err := m.Resolve(cmp.Or(name, m.fallback, m.byKey()))
 	if err != nil {
@@ -123,8 +123,7 @@ func (m Models) withKey(provider, name string, p *settings.Provider) (model.Mode
 	return openaimodel.New(name, &openaimodel.Options{APIKey: key, BaseURL: base}), nil
 }
 
-// choose returns the model that a name stands for, as "offline" or
-// PROVIDER/NAME, if what it needs is set.
+// choose resolves a name, as Resolve does, and checks that what the model needs is set.
 func (m Models) choose(name string) (string, error) {
 	name, err := m.Resolve(cmp.Or(name, m.fallback, m.byKey()))
 	if err != nil {

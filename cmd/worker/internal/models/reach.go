@@ -18,9 +18,9 @@ import (
 const reachTimeout = 5 * time.Second
 
 // Reach asks the provider of the default model for its list of models, which costs nothing.
-// It returns the model's name, and the request that was sent, with the key's source in place of
-// the key; empty means the model has no provider to ask. An error says why the model can't be
-// used; a server without such a list is none.
+// It returns the model's name and the request that was sent; that is empty if the model has
+// no provider. An error says why the model can't be used. A server without such a list is
+// no error.
 func (m Models) Reach(ctx context.Context) (name, sent string, err error) {
 	if name, err = m.choose(""); err != nil {
 		return name, "", err

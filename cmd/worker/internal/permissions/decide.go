@@ -10,8 +10,8 @@ import (
 	"github.com/agentworker/worker/permission/shell"
 )
 
-// evalCall is one call, in JSON. Keys that it does not know, such as what
-// a test expects, are left to who wrote them.
+// evalCall is one call, in JSON. Unknown keys are ignored, such as those with the
+// expectation of a test.
 type evalCall struct {
 	Policy  json.RawMessage // one ruleset; null: no policy
 	Agent   json.RawMessage // likewise
@@ -33,8 +33,8 @@ type evalAnswer struct {
 	Layer  permission.Layer  `json:"layer"` // layerTool: the tool refuses the arguments
 	Rule   *evalRule         `json:"rule"`  // null: none decided
 
-	// Values are the texts that were judged; of those that can only deny, the
-	// one that did.
+	// Values are the texts that were decided on. A text that can only deny is among them if
+	// it did.
 	Values []string `json:"values"`
 	Reason string   `json:"reason,omitempty"` // why the tool refuses
 
@@ -49,7 +49,7 @@ type evalRule struct {
 	Action  permission.Action `json:"action"`
 }
 
-// layerTool stands where the rules were not asked.
+// layerTool is the layer of a call that the tool itself refuses.
 const layerTool permission.Layer = "tool"
 
 // decide decides one call.
@@ -148,7 +148,7 @@ func (e *evaluator) evalValues(call *evalCall) ([]permission.Value, error) {
 	case call.Tool == "":
 		return nil, errors.New(`want "tool", the name of a tool`)
 	case call.Values != nil && call.Args != nil:
-		return nil, errors.New(`"values" stand in place of "args": give one of them`)
+		return nil, errors.New(`"values" replace "args": give one of them`)
 	case call.Values == nil && call.Args == nil:
 		return nil, errors.New(`want "args" or "values"`)
 	case call.Values == nil:

@@ -30,7 +30,7 @@ func (p commands) evalCommand() *cobra.Command {
 
 RULES are in the form of permissions.jsonc, or an ordered list of pairs; "agentName" and
 "unattended" choose their blocks, and may be left out. "values"
-in place of "args" are the texts to decide on; args become values as the tool itself
+instead of "args" are the texts to decide on; args become values as the tool itself
 says, in the workspace of --dir. Of a line of the shell, "held" names the files
 that rules deny and that the sandbox keeps from it. With --shell it reads {"command"} and writes
 {"patterns", "always"}: the commands of a line, and what "always" would allow.

@@ -51,7 +51,7 @@ called by the first. Without --agent only the policy and permissions.jsonc are a
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.agents, "agent", nil, "the agent that makes the call; again for one that it calls")
 	flags.BoolVar(&opts.alone, "unattended", false, "as where nobody can be asked: blocks of rules for that count")
-	flags.StringVar(&opts.args, "json-args", "", "the arguments of the call, a JSON object, in place of ARG")
+	flags.StringVar(&opts.args, "json-args", "", "the arguments of the call, a JSON object, instead of ARG")
 	flags.BoolVar(&opts.json, "json", false, "print one JSON document")
 	flags.StringVar(&opts.expect, "expect", "", "allow, ask or deny: exit with status 1 if the answer is another")
 	cli.CompleteFlag(cmd, "agent", p.CompleteAgents(func(*agentdefs.Definition) bool { return true }))
@@ -66,7 +66,7 @@ func (p commands) explain(args []string, opts explainOptions) (err error) {
 		}
 	}
 	if opts.args != "" && len(args) > 1 {
-		return cli.Usage(errors.New("--json-args stands in place of ARG: give one of them"))
+		return cli.Usage(errors.New("--json-args replaces ARG: give one of them"))
 	}
 	doc, err := p.explanation(args, opts, func() (*agentdefs.Snapshot, error) {
 		snapshot, err := p.LoadAgents()
@@ -136,15 +136,15 @@ func (p commands) explanation(args []string, opts explainOptions, snapshot func(
 	})
 }
 
-// held is the policy that holds for a session.
-type held struct {
+// sessionPolicy is the policy that is in force for a session.
+type sessionPolicy struct {
 	*policy.Policy                       // nil means there is none
 	second         []*permission.Ruleset // what takes a second person
 }
 
 // explainLayers returns the layers that a new session has, and notes in doc
 // where each is from.
-func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, snapshot func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, *held, error) {
+func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, snapshot func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, *sessionPolicy, error) {
 	doc.Layers = []layerDocument{}
 	layers := &permission.Layers{}
 	var ofAgents []layerDocument
@@ -200,10 +200,10 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 	layers.Static = static.For(who)
 	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerStatic, Source: from, Rules: layers.Static.Len()},
 		layerDocument{Layer: permission.LayerRuntime, Source: "none in a new session"})
-	return layers, &held{now, now.SecondPerson(who)}, nil
+	return layers, &sessionPolicy{now, now.SecondPerson(who)}, nil
 }
 
-// mainArgument is the argument that ARG stands for.
+// mainArgument is the argument that ARG sets.
 var mainArgument = map[string]string{
 	"read_file": "path", "write_file": "path", "edit_file": "path", "list_dir": "path", "glob": "path", "grep": "path",
 	"shell_exec": "command", "task": "agentType",

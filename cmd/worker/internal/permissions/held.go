@@ -13,8 +13,8 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// hold notes in layers whether the sandbox holds calls of the tool to them, and
-// reports that.
+// hold reports whether the sandbox holds calls of the tool to the layers, and notes it
+// there.
 func (e *evaluator) hold(name string, layers *permission.Layers) bool {
 	if t, ok := e.tools[name].(tool.Sandboxed); ok {
 		layers.Held, _ = t.Held("permission", layers)
@@ -28,9 +28,9 @@ const (
 	maxHeldFiles = 1_000
 )
 
-// heldFiles returns the files that the layers deny a line of the shell: those of
-// the workspace, and those that the line names. Only the sandbox keeps the line
-// from them. Their paths are relative to the workspace.
+// heldFiles returns the files of the workspace, and those in a line of the shell, that the
+// layers deny. Only the sandbox keeps the line from them. Their paths are relative to the
+// workspace.
 func (e *evaluator) heldFiles(layers *permission.Layers, args json.RawMessage) []string {
 	held := []string{}
 	add := func(path string) {

@@ -14,7 +14,7 @@ import (
 // Normal replaces what differs from run to run by fixed words. It is safe for concurrent use.
 type Normal struct{ folders, back *strings.Replacer }
 
-// NewNormal returns a Normal for a run in these folders, by the words that stand for them.
+// NewNormal returns a Normal for a run. folders has the word that replaces each folder.
 func NewNormal(folders map[string]string) *Normal {
 	type pair struct{ folder, word string }
 	var pairs []pair
@@ -53,7 +53,7 @@ func (n *Normal) Text(text string) string {
 	return times.ReplaceAllString(text, "<duration>")
 }
 
-// message is a message as calls are compared by it: for people to read, too.
+// message is the text by which messages are compared, and which people read.
 func (n *Normal) message(m *model.Message) string {
 	var b strings.Builder
 	b.WriteString(string(m.Role) + "\n")
@@ -88,7 +88,7 @@ func arguments(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// call is a request as it is recorded; its texts are added to r.
+// call returns the recorded form of a request, and adds its texts to r.
 func (n *Normal) call(r *Recording, req *model.Request) *Call {
 	c := &Call{System: r.text(n.Text(req.System)), NoToolCalls: req.NoToolCalls}
 	for _, t := range req.Tools {

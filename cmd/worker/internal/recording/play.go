@@ -13,7 +13,7 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// Player answers calls as a recording has them, each once. It is safe for concurrent use.
+// Player answers each call of a recording once. It is safe for concurrent use.
 type Player struct {
 	normal *Normal
 	mask   func(string) string
@@ -24,8 +24,8 @@ type Player struct {
 	differs []string
 }
 
-// NewPlayer returns a player of a recording, in a run of its own. mask is that of
-// [Recording.Save]: what is asked is masked before it is compared.
+// NewPlayer returns a player of a recording, for one run. mask is as in [Recording.Save]:
+// requests are masked before they are compared.
 func NewPlayer(r *Recording, n *Normal, mask func(string) string) *Player {
 	return &Player{normal: n, mask: mask, rec: r, used: make([]bool, len(r.Calls))}
 }

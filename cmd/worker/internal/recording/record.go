@@ -55,7 +55,7 @@ func (m *recorded) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 				call.Answer.Error = failureOf(err)
 				m.to.add(call)
 			}
-			call.Answer.take(part)
+			call.Answer.add(part)
 			if _, ended := part.(model.Stop); ended {
 				m.to.add(call)
 			}
@@ -80,8 +80,8 @@ func failureOf(err error) *Failure {
 	return &Failure{Message: err.Error()}
 }
 
-// take adds a part of the answer.
-func (a *Answer) take(part model.Part) {
+// add adds a part of the answer.
+func (a *Answer) add(part model.Part) {
 	switch part := part.(type) {
 	case model.TextDelta:
 		a.Text += part.Text

@@ -1,10 +1,10 @@
-// Package recording keeps the model calls of a run, and plays them again: strictly, so that
-// a call that is not the recorded one fails with what differs.
+// Package recording keeps the model calls of a run, and plays them again. It is strict: a
+// call that was not recorded fails, with the difference.
 //
-// A call is known by what it asks: the system prompt, the names of the tools and the
+// A call is identified by its request: the system prompt, the names of the tools and the
 // messages. What differs from run to run, such as ids, times and the workspace's folder, is
-// replaced by a fixed word before ([Normal]). So calls of agents that work side by side may
-// come in any order.
+// first replaced by a fixed word ([Normal]). So calls of agents that work at the same time
+// may come in any order.
 package recording
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// Version is that of the form.
+// Version is the version of the format.
 const Version = 1
 
 // maxSize bounds a recording, in bytes.
@@ -32,7 +32,7 @@ const maxSize = 64 << 20
 // Recording is the model calls of a run.
 type Recording struct {
 	Version int               `json:"version"`
-	Models  map[string]string `json:"models"` // the names of models by those that agents ask for; "": the default
+	Models  map[string]string `json:"models"` // the names of models, by the names that agents use; "": the default
 	Texts   map[string]string `json:"texts"`  // what calls ask, by its hash
 	Calls   []*Call           `json:"calls"`
 }
@@ -161,7 +161,8 @@ func (r *Recording) Masked(mask func(string) string) *Recording {
 	return masked
 }
 
-// mapped returns an answer with each of its texts mapped, but for what providers have signed.
+// mapped returns an answer with each text mapped, except for those that providers have
+// signed.
 func (a Answer) mapped(mask func(string) string) Answer {
 	a.Text = mask(a.Text)
 	calls := make([]model.ToolCall, len(a.ToolCalls))

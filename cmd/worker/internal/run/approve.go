@@ -15,8 +15,8 @@ import (
 // asks reports whether the user at the terminal can be asked.
 func (p commands) asks() bool { return p.StdinTTY && p.ErrTerm.IsTerminal() }
 
-// approver returns who answers what the rules ask: everything is approved, or
-// the user at the terminal is asked; nil means there is no terminal.
+// approver answers what the rules ask: with yes it approves everything, else it asks the
+// user at the terminal. It is nil without a terminal.
 func (p commands) approver(yes bool) gate.Approver {
 	switch {
 	case yes:
@@ -52,7 +52,7 @@ func (t *terminalApprover) Approve(ctx context.Context, req *gate.Request) (stor
 	default:
 	}
 	w := t.p.Stderr
-	always := tui.WriteQuestion(w, asked(req), tui.QuestionWidth)
+	always := tui.WriteQuestion(w, approvalOf(req), tui.QuestionWidth)
 	for {
 		fmt.Fprint(w, "  "+tui.Choices(always))
 		select {
@@ -72,8 +72,8 @@ func (t *terminalApprover) Approve(ctx context.Context, req *gate.Request) (stor
 	}
 }
 
-// asked is a request as it is stored.
-func asked(req *gate.Request) *store.Approval {
+// approvalOf returns the stored form of a request.
+func approvalOf(req *gate.Request) *store.Approval {
 	return &store.Approval{
 		ID: req.ID, SessionID: req.SessionID, Agent: req.Agent, ToolCallID: req.ToolCallID, Tool: req.Tool,
 		Arguments: req.Arguments, Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,

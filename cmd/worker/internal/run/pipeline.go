@@ -19,8 +19,8 @@ func (p commands) taskApprover(opts runOptions) gate.Approver {
 	return p.approver(opts.yes)
 }
 
-// judged is the document of a task in a pipeline.
-type judged struct {
+// withDenials is the document of a task in a pipeline.
+type withDenials struct {
 	taskt.Document
 	Denials []ci.Denial `json:"denials"`
 }
@@ -29,7 +29,7 @@ type judged struct {
 func (p commands) printTask(result *taskt.Result, refused []progress.Refusal, opts runOptions) error {
 	doc := result.Document()
 	if opts.ci.Enabled() {
-		return p.printResult(judged{doc, denials(refused)}, result.XML(), result.Answer(), opts)
+		return p.printResult(withDenials{doc, denials(refused)}, result.XML(), result.Answer(), opts)
 	}
 	return p.printResult(doc, result.XML(), result.Answer(), opts)
 }

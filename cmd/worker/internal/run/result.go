@@ -54,8 +54,8 @@ func (p commands) readPrompt(ctx context.Context, arg string) (string, error) {
 	return prompt, nil
 }
 
-// printResult writes the result to stdout: text, or the document as JSON. A person at a
-// terminal gets the answer, which is Markdown, formatted; it is empty where there is none.
+// printResult writes the result to stdout: text, or the document as JSON. At a terminal the
+// answer, which is Markdown, is formatted; it is empty if there is none.
 func (p commands) printResult(doc any, text, answer string, opts runOptions) error {
 	switch {
 	case opts.json || opts.events:
@@ -71,8 +71,8 @@ func (p commands) printResult(doc any, text, answer string, opts runOptions) err
 	return err
 }
 
-// endedBy returns the status, and the reason, of what ended without a result: what
-// ended ctx, such as a signal, is that reason, whatever became of the work then.
+// endedBy returns the status and the reason of a task that ended without a result. If ctx
+// has ended, for example by a signal, that is the reason, whatever err is.
 func endedBy(ctx context.Context, err error) (store.Status, error) {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:

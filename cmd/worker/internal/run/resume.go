@@ -14,8 +14,8 @@ import (
 	"github.com/agentworker/worker/taskt/control"
 )
 
-// goOn is what a session that is resumed is told where its user says nothing.
-const goOn = "Go on with your task from where you were."
+// continueMessage is the message to a resumed session, if its user gives none.
+const continueMessage = "Go on with your task from where you were."
 
 // Resume returns 'worker sessions resume'.
 func Resume(program *app.Program) *cobra.Command {
@@ -37,7 +37,7 @@ Exit status: 0 done, 1 the task failed, or SESSION runs or can't be resumed, 2 w
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: p.CompleteSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			message := goOn
+			message := continueMessage
 			if len(args) == 2 {
 				var err error
 				if message, err = p.readPrompt(cmd.Context(), args[1]); err != nil {
@@ -51,7 +51,7 @@ Exit status: 0 done, 1 the task failed, or SESSION runs or can't be resumed, 2 w
 				return err
 			}
 			return p.task(cmd.Context(), "", opts, func(a *app.Worker) (*oneTask, error) {
-				return newRun(cmd.Context(), a, args[0], message, assignment)
+				return resumption(cmd.Context(), a, args[0], message, assignment)
 			})
 		},
 	}
@@ -60,8 +60,8 @@ Exit status: 0 done, 1 the task failed, or SESSION runs or can't be resumed, 2 w
 	return cmd
 }
 
-// newRun returns the task that has a session go on that has ended.
-func newRun(ctx context.Context, a *app.Worker, id, message string, assignment store.Assignment) (*oneTask, error) {
+// resumption returns the task that resumes a session.
+func resumption(ctx context.Context, a *app.Worker, id, message string, assignment store.Assignment) (*oneTask, error) {
 	r, err := a.Records.Get(ctx, id)
 	if err == nil {
 		r, err = a.Records.NewestRun(ctx, r)

@@ -63,8 +63,8 @@ is asked there. /help lists its commands. It is one session: --resume goes on wi
 	return cmd
 }
 
-// runPrimary runs a primary agent. Whatever goes wrong, --json and --events get
-// a document that says so.
+// runPrimary runs a primary agent. Whatever goes wrong, --json and --events print a
+// document about it.
 func (p commands) runPrimary(ctx context.Context, name, prompt string, opts runOptions) error {
 	doc, refused, err := p.prompt(ctx, name, prompt, opts)
 	if doc == nil {
@@ -82,7 +82,7 @@ func (p commands) runPrimary(ctx context.Context, name, prompt string, opts runO
 		return nil
 	case opts.json || opts.events:
 		p.ComplainOnce(err)
-	default: // stdout has the answer alone, and there is none
+	default: // stdout has only the answer, and there is none
 		p.Complain(err)
 	}
 	switch {

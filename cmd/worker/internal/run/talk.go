@@ -26,7 +26,7 @@ import (
 // talkOptions are the flags of a conversation.
 type talkOptions struct {
 	interactive bool
-	resume      string // the session to go on with; empty means a new one
+	resume      string // the session to resume; empty means a new one
 }
 
 func (o *talkOptions) register(cmd *cobra.Command) {
@@ -45,7 +45,7 @@ func (o *talkOptions) args(cmd *cobra.Command, args []string) error {
 	return cobra.ExactArgs(1)(cmd, args)
 }
 
-// talk has the user talk with a primary agent.
+// talk is a conversation of the user with a primary agent.
 func (p commands) talk(ctx context.Context, name, prompt string, talk talkOptions, opts runOptions) error {
 	if opts.json || opts.events {
 		return cli.Usage(errors.New("--json and --events can't be used with -i"))
@@ -84,7 +84,7 @@ func (p commands) talk(ctx context.Context, name, prompt string, talk talkOption
 	return err
 }
 
-// choose finds the agent, and the session to go on with.
+// choose finds the agent, and the session to resume; nil means a new one.
 func (c *talker) choose(ctx context.Context, name, resume string) (*store.Record, error) {
 	snapshot := c.a.Agents.Snapshot()
 	var resumes *store.Record

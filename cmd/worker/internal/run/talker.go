@@ -58,7 +58,7 @@ func (c *talker) feed(ctx context.Context, send func(tea.Msg)) {
 	})
 }
 
-// show hands something to the screen, while there is one.
+// show sends something to the screen, while there is one.
 func (c *talker) show(item any) {
 	select {
 	case c.items <- item:
@@ -123,7 +123,7 @@ func (c *talker) SetModel(_ context.Context, name string) error {
 // Approve implements [gate.Approver]: the user is asked on the screen.
 func (c *talker) Approve(ctx context.Context, req *gate.Request) (store.Answer, error) {
 	reply := make(chan store.Answer, 1)
-	c.show(tui.Asked{Approval: asked(req), Context: ctx, Reply: reply})
+	c.show(tui.Asked{Approval: approvalOf(req), Context: ctx, Reply: reply})
 	select {
 	case answer := <-reply:
 		return answer, nil

@@ -79,8 +79,8 @@ type oneTask struct {
 	run    func(ctx context.Context, root *session.Session) *taskt.Result
 }
 
-// model returns the model of a name, as an agent's file has it, or the default, which stands
-// in for one that can't be had: the session warns of that.
+// model returns the model that an agent's file names. If that is not available it returns
+// the default; the session warns of it.
 func (p commands) model(name string) (model.Model, error) {
 	m, err := p.Models().Get(name)
 	if err != nil {
@@ -106,8 +106,8 @@ func (p commands) newTask(a *app.Worker, in taskt.Input) (*oneTask, error) {
 	}}, nil
 }
 
-// task runs one task of an agent in a root session of its own. Whatever goes wrong,
-// stdout gets an element that says so.
+// task runs one task of an agent in a root session of its own. Whatever goes wrong, stdout
+// gets an element about it.
 func (p commands) task(ctx context.Context, agent string, opts runOptions, find func(*app.Worker) (*oneTask, error)) error {
 	result, refused, err := p.callTask(ctx, opts, find)
 	if result == nil {
@@ -172,8 +172,8 @@ func failed(err error) cli.Status {
 type checkFlags struct{ commands, paths []string }
 
 func (f *checkFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.commands, "check", nil, "a command that must succeed for the answer to be taken; may be repeated")
-	cmd.Flags().StringArrayVar(&f.paths, "check-path", nil, "a path that must exist for the answer to be taken; may be repeated")
+	cmd.Flags().StringArrayVar(&f.commands, "check", nil, "a command that must succeed before the answer is accepted; may be repeated")
+	cmd.Flags().StringArrayVar(&f.paths, "check-path", nil, "a path that must exist before the answer is accepted; may be repeated")
 }
 
 func (f *checkFlags) all() []agentdefs.Check {

@@ -25,7 +25,7 @@ type watcher struct {
 // redraw is how often the live lines are drawn.
 const redraw = 200 * time.Millisecond
 
-// settle is how long the last events may take, one after the other.
+// settle is the longest time between two of the last events.
 const settle = 10 * time.Second
 
 // watch follows the stream of a session that is about to run: readable
@@ -78,8 +78,8 @@ func (p commands) tick(ctx context.Context, progress *progress.Progress) {
 	}
 }
 
-// wait returns when the session's last event has been shown, or when none has
-// come for a while: an output that takes nothing must not hold up the result.
+// wait returns when the session's last event was shown, or when none has come for a while:
+// a blocked output must not hold up the result.
 func (w *watcher) wait() error {
 	defer w.cancel()
 	timeout := time.NewTimer(settle)

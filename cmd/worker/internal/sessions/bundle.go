@@ -19,7 +19,7 @@ import (
 	"github.com/agentworker/worker/internal/atomicfile"
 )
 
-// Version is that of the form.
+// Version is the version of the format.
 const Version = 1
 
 // Manifest says what a bundle is of: manifest.json in it.
@@ -128,7 +128,7 @@ func Open(file string) (*Bundle, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() > maxPacked:
-		return nil, fmt.Errorf("bundle %s: it is no file of at most %d MiB", file, maxPacked>>20)
+		return nil, fmt.Errorf("bundle %s: it is not a regular file of up to %d MiB", file, maxPacked>>20)
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -142,8 +142,8 @@ func Open(file string) (*Bundle, error) {
 	return b, nil
 }
 
-// Read reads a bundle, which anybody may have made: entries with other names than those that
-// [Bundle.Write] uses, or with more than a bundle has, are refused. Nothing is written.
+// Read reads a bundle, which anybody may have made. It refuses names that [Bundle.Write]
+// does not use, and more data than a bundle has. It writes nothing.
 func Read(r io.Reader) (*Bundle, error) {
 	packed, err := gzip.NewReader(r)
 	if err != nil {
@@ -209,7 +209,7 @@ func read(entries map[string][]byte) (*Bundle, error) {
 		}
 	}
 	if b.Manifest.Rules != "" && Hash(b.Rules) != b.Manifest.Rules || b.Manifest.Diff != "" && Hash(b.Diff) != b.Manifest.Diff {
-		return nil, errors.New("the rules or the diff are not those that the manifest names")
+		return nil, errors.New("the rules or the diff differ from the manifest")
 	}
 	return b, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// deletion says which sessions to delete, besides those that are named.
+// deletion selects sessions to delete that are not named.
 type deletion struct{ archived, expired bool }
 
 func (p commands) deleteCommand() *cobra.Command {
@@ -64,7 +64,7 @@ func (p commands) deleteSessions(ctx context.Context, ids []string, what deletio
 			return err
 		}
 	}
-	for _, keep := range p.unkept(what) {
+	for _, keep := range p.kept(what) {
 		n, err := s.Records.Expire(ctx, keep, time.Now())
 		deleted += n
 		if err != nil {
@@ -74,8 +74,8 @@ func (p commands) deleteSessions(ctx context.Context, ids []string, what deletio
 	return nil
 }
 
-// unkept is what is to be kept after a deletion.
-func (p commands) unkept(what deletion) []store.Retention {
+// kept are the rules of what remains after a deletion.
+func (p commands) kept(what deletion) []store.Retention {
 	var keep []store.Retention
 	if what.archived {
 		keep = append(keep, store.Retention{Age: p.Settings.ArchiveAfter})

@@ -61,7 +61,7 @@ func (p commands) export(ctx context.Context, s *app.Storage, id, output string)
 	case !r.Status.Ended():
 		return fmt.Errorf("session %s has not ended", r.ID)
 	case r.Agent == "":
-		return cli.Usage(fmt.Errorf("session %s stands for a caller: name one of its subagents", r.ID))
+		return cli.Usage(fmt.Errorf("session %s is a caller's: name one of its subagents", r.ID))
 	}
 	b, err := p.collect(ctx, s, r)
 	if err != nil {

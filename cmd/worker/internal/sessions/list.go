@@ -62,7 +62,7 @@ the list goes on. Page after page has each session once, whatever changes meanwh
 		},
 	}
 	cmd.Flags().IntVar(&o.Limit, "limit", 100, fmt.Sprintf("how many sessions at most, 1 to %d", store.MaxPage))
-	cmd.Flags().StringVar(&o.Cursor, "cursor", "", "go on behind a list that was cut off: what that list says")
+	cmd.Flags().StringVar(&o.Cursor, "cursor", "", "continue a list that was cut off: the value that it has printed")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as a JSON array")
 	cmd.Flags().BoolVar(&all, "all", false, "list archived sessions too, and subagents that have ended")
 	cmd.Flags().BoolVar(&kept, "worktrees", false, "list the git worktrees that are kept")
@@ -76,7 +76,7 @@ type listed struct {
 	Archived bool `json:"archived"`
 }
 
-// printRest says what of the list is not shown.
+// printRest says which part of the list is not shown.
 func (p commands) printRest(page *store.Page, o store.ListOptions) error {
 	var err error
 	switch {

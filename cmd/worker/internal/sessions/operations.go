@@ -50,7 +50,7 @@ func (p commands) operationCommand(cmd *cobra.Command, o operation) *cobra.Comma
 	return cmd
 }
 
-// control makes a call of an operation on sessions: ids, or the starts of ids.
+// control calls an operation on sessions; ids may be the starts of ids.
 func (p commands) control(ctx context.Context, sessions *store.Store, operation string, ids []string, in map[string]any) (control.Answer, error) {
 	return app.Control(ctx, sessions, "worker sessions "+strings.TrimPrefix(operation, "task_"), operation, ids, in)
 }

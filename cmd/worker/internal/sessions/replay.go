@@ -100,7 +100,7 @@ func (b *Bundle) unpack(dir, state string) error {
 	return err
 }
 
-// compare prints what the bundle is of, and what differs from what is here.
+// compare prints what the bundle has, and what differs here.
 func (p commands) compare(ctx context.Context, b *Bundle) {
 	m := &b.Manifest
 	row := func(name, value, note string) {
@@ -136,7 +136,7 @@ func (p commands) compare(ctx context.Context, b *Bundle) {
 	}
 }
 
-// run has the agent of a bundle do its task again.
+// run runs the agent of a bundle again.
 func (b *Bundle) run(ctx context.Context, p *app.Program, approver gate.Approver) (status, text string, err error) {
 	a, err := p.OpenWorker(ctx, approver)
 	if err != nil {
@@ -174,8 +174,8 @@ type calls struct {
 	missing []string
 }
 
-// take returns the call that was made with these arguments.
-func (c *calls) take(agent, id, tool string, args json.RawMessage) (Call, bool) {
+// remove removes and returns the recorded call with these arguments.
+func (c *calls) remove(agent, id, tool string, args json.RawMessage) (Call, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var check struct{ Command string }
@@ -191,8 +191,7 @@ func (c *calls) take(agent, id, tool string, args json.RawMessage) (Call, bool) 
 	return Call{}, false
 }
 
-// tools returns tools that have the results of the bundle in place of their own. Nothing of
-// them runs.
+// tools returns tools that answer with the results of the bundle, and run nothing.
 func (c *calls) tools(all []tool.Tool) []tool.Tool {
 	var made []tool.Tool
 	for _, t := range all {
@@ -213,7 +212,7 @@ type played struct {
 
 // Run implements [tool.Tool].
 func (t *played) Run(_ context.Context, call *tool.Call) (tool.Result, error) {
-	made, ok := t.from.take(call.Agent, call.ID, t.Spec().Name, call.Args)
+	made, ok := t.from.remove(call.Agent, call.ID, t.Spec().Name, call.Args)
 	if !ok {
 		return tool.Errorf("the bundle has no result of this call"), nil
 	}
@@ -234,10 +233,10 @@ func (t *playedSandboxed) Held(sessionID string, rules *permission.Layers) (bool
 // EndSession implements [tool.Sandboxed].
 func (t *playedSandboxed) EndSession(string) error { return nil }
 
-// nobody is what a call is told that nobody could answer.
+// nobody is the text of a refusal because nobody could be asked.
 const nobody = "Nobody can answer here"
 
-// approver answers as was answered; nil means nobody could.
+// approver gives the recorded answers; it is nil if nobody could be asked.
 func (c *calls) approver() gate.Approver {
 	answers := make(map[string]store.Answer)
 	for _, call := range c.left {

@@ -18,19 +18,18 @@ import (
 )
 
 const (
-	// maxKeyBytes bounds what a file or a command may say the key is.
+	// maxKeyBytes bounds the key in a file, or in the output of a command.
 	maxKeyBytes = 16 << 10
 
 	// keyCommandTimeout is how long a key command may take.
 	keyCommandTimeout = 15 * time.Second
 
-	// keyAge is how long what a key command has said is taken for the key.
+	// keyAge is how long the output of a key command is used as the key.
 	keyAge = 5 * time.Minute
 )
 
-// Provider is a server of models: where its API key comes from, and its
-// address. Hosts pass few variables on to what they start, so that each has a
-// setting.
+// Provider is a server of models: its address, and where its API key comes from. Each has a
+// setting, because hosts pass few variables to the programs that they start.
 type Provider struct {
 	name     string // as in model names
 	variable string // what its own variables begin with: ANTHROPIC
@@ -39,8 +38,8 @@ type Provider struct {
 	baseURL  string
 
 	agent       string // whose key it is; empty means that of all agents without one
-	keyVariable string // that holds it; of an agent alone
-	wrong       error  // with the setting; of an agent alone
+	keyVariable string // that holds it; set only for an agent's own key
+	wrong       error  // with the setting; set only for an agent's own key
 
 	listed func() string // the first model of the server; nil means not asked yet
 
@@ -78,8 +77,8 @@ func (s *Settings) registerProviders(flags *pflag.FlagSet) {
 	}
 }
 
-// rivals returns the flags that set the same thing as name, itself among them,
-// and the variable of the environment that does so besides theirs.
+// rivals returns the flags that set the same thing as name, itself among them. variable is
+// the provider's own variable that does so, too.
 func (s *Settings) rivals(name string) (flags []string, variable string) {
 	for _, p := range s.providers() {
 		keys := []string{p.name + "-api-key-file", p.name + "-api-key-command"}
@@ -127,7 +126,7 @@ func (p *Provider) Base(getenv func(string) string) string {
 	return getenv(p.variable + "_BASE_URL")
 }
 
-// HasKey reports whether it is said where the key comes from.
+// HasKey reports whether a setting or a variable has the key.
 func (p *Provider) HasKey(getenv func(string) string) bool {
 	return p.keyFile != "" || p.command != "" || getenv(p.variable+"_API_KEY") != ""
 }
@@ -237,8 +236,7 @@ func oneKey(data []byte) (string, error) {
 	return key, nil
 }
 
-// commandKey returns what the key command says, and asks it again when that is
-// old.
+// commandKey returns the output of the key command, and runs it again when that is old.
 func (p *Provider) commandKey(environ []string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -257,8 +255,8 @@ func (p *Provider) commandKey(environ []string) (string, error) {
 	return key, nil
 }
 
-// runKeyCommand runs a command for its output. What it says on stderr is left
-// out, since nobody knows what that shows.
+// runKeyCommand runs a command for its output. Its stderr is not shown: it could contain
+// the key.
 func runKeyCommand(command string, environ []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), keyCommandTimeout)
 	defer cancel()

@@ -11,8 +11,8 @@ type limits struct {
 	MaxDepth     int // of sessions
 	MaxChildren  int // that run at once
 	MaxPerParent int // likewise
-	MaxToolCalls int // of one step that run at once, but for those of task
-	Takeovers    int // of a subagent whose process has gone
+	MaxToolCalls int // of one step that run at once, except those of task
+	Takeovers    int // of a subagent whose process was killed
 }
 
 // limit is one of them.

@@ -12,7 +12,7 @@ import (
 	"github.com/agentworker/worker/internal/suggest"
 )
 
-// The models used where a key is set and no model is named.
+// The models used if a key is set and no model is named.
 const (
 	DefaultAnthropicModel = "claude-sonnet-5-5"
 	DefaultOpenAIModel    = "gpt-5.5"
@@ -32,8 +32,8 @@ var BuiltinAliases = map[string]string{
 // openAIModel matches the names of OpenAI's models: gpt-5.5, o3, o4-mini.
 var openAIModel = regexp.MustCompile(`^(gpt-|o\d+(-|$))`)
 
-// ModelAliases are names for models, in lower case, with what they stand for: a
-// model or another alias.
+// ModelAliases are names for models, in lower case, with the model or the alias that each
+// names.
 type ModelAliases map[string]string
 
 // check refuses aliases that lead to no model.
@@ -65,8 +65,8 @@ func unknownModel(name string, aliases ModelAliases) error {
 		name, suggest.DidYouMean(name, names))
 }
 
-// Resolve returns the name of a model as "offline" or PROVIDER/NAME. name may
-// be an alias, in any case, or the name of a model at Anthropic or OpenAI alone.
+// Resolve returns the name of a model as "offline" or PROVIDER/NAME. name may be an alias,
+// in any case, or a model of Anthropic or OpenAI without its provider.
 func (a ModelAliases) Resolve(name string) (string, error) {
 	given := name
 	for range len(a) + 1 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAgentValues: agents have the names that files give them, with "/" too; what a flag
-// says comes before the environment, and that before the config file.
+// TestAgentValues: agents have the names of their files, also with "/". A flag beats the
+// environment, which beats the config file.
 func TestAgentValues(t *testing.T) {
 	values := make(map[string]string)
 	v := agentValues(values)

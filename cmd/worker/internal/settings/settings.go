@@ -1,9 +1,8 @@
-// Package settings holds what a user can set: a flag, an environment variable
-// and a key in the config file for each setting, and where API keys and the names
-// of models come from.
+// Package settings holds what a user can set. Each setting has a flag, an environment
+// variable and a key in the config file. API keys and the names of models are here, too.
 //
-// A new setting is a field and a flag registered in this package, in the file of
-// its kind: the variable and the key follow from the name of the flag.
+// To add a setting, add a field and register a flag, in the file of its kind. The variable
+// and the key follow from the flag's name.
 package settings
 
 import (
@@ -55,14 +54,14 @@ type Settings struct {
 	LogLevel slog.Level
 	Timeout  time.Duration
 
-	// BackgroundTimeout is the same for a subagent in the background.
+	// BackgroundTimeout is how long a subagent in the background may run.
 	BackgroundTimeout time.Duration
 
-	MaxPause time.Duration // how long a provider's "try again later" is waited for
+	MaxPause time.Duration // how long agents wait for a provider that asks for a pause
 
-	// StallTimeout is after what time without an event a subagent has stalled, and after what
-	// time more it is stopped. 0 means it is not stopped, and StallNotice is after what time
-	// it is said; 0 means never.
+	// StallTimeout is the time without an event after which a subagent has stalled; after
+	// the same time again it is stopped. 0 means it is never stopped. Then a stall is
+	// reported after StallNotice; 0 means never.
 	StallTimeout, StallNotice time.Duration
 
 	limits
@@ -70,8 +69,8 @@ type Settings struct {
 	ModelTimeout time.Duration
 	Prices       string // the file of the prices of models; empty means the built-in ones
 
-	// ContextWindow is the tokens of the context window of models of which it is not
-	// known. 0 means their conversations are not compacted.
+	// ContextWindow is the context window, in tokens, of models whose window is not known.
+	// 0 means their conversations are not compacted.
 	ContextWindow int
 
 	// ApprovalTimeout is how long a call waits for approval. 0 means the default
@@ -173,8 +172,8 @@ func (s *Settings) all() []*pflag.Flag {
 	return all
 }
 
-// Load fills in, from the environment and the config file, what no flag has set,
-// and checks the values. Its errors name the flag, the variable or the key.
+// Load sets from the environment and the config file what no flag has set, and checks the
+// values. Its errors name the flag, the variable or the key.
 func (s *Settings) Load(getenv func(string) string) error {
 	file, path, err := s.readConfig(getenv)
 	if err != nil {
@@ -232,8 +231,8 @@ func (s *Settings) Load(getenv func(string) string) error {
 	return nil
 }
 
-// given reports whether a setting, or one in its place, is on the command line,
-// and whether it is in the environment.
+// given reports whether a setting, or a rival of it, is on the command line, and whether it
+// is in the environment.
 func (s *Settings) given(name string, getenv func(string) string) (byFlag, byEnv bool) {
 	rivals, own := s.rivals(name)
 	for _, rival := range rivals {

@@ -126,8 +126,8 @@ func folder(path string) (string, error) {
 	return abs, nil
 }
 
-// list returns a setting of names with commas between, which adds to what is set. usage is the
-// error for a key of the config file that is neither a text nor a list.
+// list returns a setting of names with commas between. It adds to what is set. usage is the
+// error for a config file whose key has neither a text nor a list.
 func list(to *[]string, kind, usage string, check func(name string) error) *value {
 	set := func(text string) error {
 		for name := range strings.SplitSeq(text, ",") {

@@ -22,7 +22,7 @@ import (
 // maxFile bounds the files that are edited, in bytes.
 const maxFile = 64 << 20
 
-// fileChange is what a file of a host would become.
+// fileChange is a change of a host's file that is not yet written.
 type fileChange struct {
 	File string // as it is named
 	real string // behind symlinks
@@ -31,7 +31,7 @@ type fileChange struct {
 	mode fs.FileMode
 }
 
-// Nothing reports whether the file is as it should be.
+// Nothing reports whether the file needs no change.
 func (c *fileChange) Nothing() bool { return bytes.Equal(c.old, c.text) }
 
 // Diff returns the change as a unified diff.
@@ -47,7 +47,7 @@ func (c *fileChange) Diff() string {
 	return diff
 }
 
-// Write writes the file, in one step, where it is as it was when the change was made.
+// Write replaces the file in one step, unless it differs from when the change was made.
 func (c *fileChange) Write() error {
 	now, err := readFile(c.real)
 	if err != nil {
@@ -96,7 +96,7 @@ func (h *host) Install(p hostFolders, project bool, name string, s serverCommand
 	})
 }
 
-// Remove returns the change that takes a server out of the file.
+// Remove returns the change that removes a server from the file.
 func (h *host) Remove(p hostFolders, project bool, name string) (*fileChange, error) {
 	return h.change(p, project, name, func(text []byte, entries map[string]any) (string, map[string]any, error) {
 		if _, ok := entries[name]; !ok {
@@ -125,9 +125,9 @@ func (h *host) Has(p hostFolders, project bool, name string) (bool, error) {
 	return ok, nil
 }
 
-// change returns what edit makes of the host's file. edit returns the new text, and the entry
-// that it has added; nil means none, and an empty one that it was taken out. What else the
-// file says has to be the same before and after.
+// change returns what edit makes of the host's file. edit returns the new text, and the
+// entry that it has added: nil means none, an empty one means it was removed. Everything
+// else in the file must mean the same before and after.
 func (h *host) change(p hostFolders, project bool, name string, edit func([]byte, map[string]any) (string, map[string]any, error)) (*fileChange, error) {
 	if !serverName.MatchString(name) {
 		return nil, fmt.Errorf("the name %q of a server has other characters than letters, digits, - and _, or too many", name)
@@ -168,8 +168,8 @@ func (h *host) change(p hostFolders, project bool, name string, edit func([]byte
 	return c, nil
 }
 
-// file returns the host's file: as it is named, and behind symlinks. A file of a project has
-// to be within it: a repository must not lead to another file.
+// file returns the host's file: its name, and the path that symlinks lead to. A file of a
+// project must be within it, so that no repository leads to another file.
 func (h *host) file(p hostFolders, project bool) (named, real string, err error) {
 	var files []string
 	switch {
@@ -203,7 +203,7 @@ func (h *host) file(p hostFolders, project bool) (named, real string, err error)
 	return named, real, nil
 }
 
-// behind resolves the symlinks of a path, of which the end may not be there.
+// behind resolves the symlinks of a path whose last part may not exist.
 func behind(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -263,7 +263,7 @@ func (h *host) remove(text []byte, name string) (string, error) {
 	return f.remove(h.keys, name)
 }
 
-// with returns what a document has to say once an entry was added, or taken out.
+// with returns the values that a document must have after an entry was added or removed.
 func (h *host) with(values map[string]any, name string, entry map[string]any) map[string]any {
 	var put func(values map[string]any, keys []string) map[string]any
 	put = func(values map[string]any, keys []string) map[string]any {
@@ -288,14 +288,14 @@ func (h *host) with(values map[string]any, name string, entry map[string]any) ma
 	return put(values, h.keys)
 }
 
-// plainEntry returns an entry as a document has it that was read.
+// plainEntry returns an entry with the types of a document that was read.
 func plainEntry(fields []entryField) map[string]any {
 	var values map[string]any
 	_ = json.Unmarshal([]byte(entryText(fields)), &values) // it was made of such values
 	return values
 }
 
-// hasAll reports whether an entry has all that it should, whatever else it has.
+// hasAll reports whether an entry has all wanted values. It may have others.
 func hasAll(entry any, want map[string]any) bool {
 	has, ok := entry.(map[string]any)
 	for key, value := range want {

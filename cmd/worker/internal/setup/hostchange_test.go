@@ -38,7 +38,8 @@ func write(t testing.TB, file, text string) {
 	}
 }
 
-// TestInstall: a host's file is made, and changed, and as it was in the end.
+// TestInstall: a host's file is made and changed, and after the removal it has its old
+// content.
 func TestInstall(t *testing.T) {
 	for _, tt := range []struct{ host, file, before, after string }{
 		{"claude", ".claude.json", "", "{\n  \"mcpServers\": {\n    \"worker\": {\"command\": \"worker\", \"args\": [\"mcp\", \"--timeout\", \"10m\"]}\n  }\n}\n"},

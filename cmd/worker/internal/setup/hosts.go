@@ -35,14 +35,15 @@ type entryField struct {
 	Value any
 }
 
-// hostFolders is the machine and the workspace whose files are meant.
+// hostFolders are the folders with the files of hosts: the user's and the workspace's.
 type hostFolders struct {
 	Home    string
 	Project string // the workspace's root
 	Getenv  func(string) string
 }
 
-// below returns a path below the folder that a variable names, else below one of the home folder.
+// below returns a path in the folder that a variable names, else in a folder of the home
+// folder.
 func (p hostFolders) below(variable, folder string, path ...string) string {
 	dir := ""
 	if variable != "" {

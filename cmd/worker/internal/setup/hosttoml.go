@@ -45,8 +45,8 @@ func lineEnd(text string) string {
 	return "\n"
 }
 
-// tomlRemove returns a text without a table and those below it, which have to stand together.
-// The comments behind them stay.
+// tomlRemove returns a text without a table and its subtables, which must follow each
+// other. Comments that follow stay.
 func tomlRemove(text, table string) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
 	first := -1

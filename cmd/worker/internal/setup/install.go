@@ -125,8 +125,8 @@ func (p commands) folders() (hostFolders, error) {
 	return hostFolders{Home: ws.Home, Project: ws.Root, Getenv: p.Getenv}, nil
 }
 
-// command returns what starts this program: its name where that is on the PATH, and in files
-// that are shared, else its path.
+// command returns the command that starts this program. That is its name, if the PATH leads
+// to it or the file is shared; else its path.
 func (p commands) command(shared bool) string {
 	const name = "worker"
 	self, err := os.Executable()
@@ -141,7 +141,7 @@ func (p commands) command(shared bool) string {
 	return self
 }
 
-// apply shows a change, asks, and writes it. same is what is said where there is nothing to do.
+// apply shows a change, asks, and writes it. same describes an entry that needs no change.
 func (p commands) apply(c *fileChange, err error, opts hostOptions, same string) error {
 	if err != nil {
 		return err

@@ -103,9 +103,9 @@ func wrap(s string, limit int) []string {
 // tabStop is how many columns apart the stops of a tab are.
 const tabStop = 4
 
-// Lines breaks a text into lines of at most so many columns, behind a blank where there
-// is one in the last third of a line. What goes on is indented as its line is. Blanks
-// are kept, and tabs become some.
+// Lines breaks a text into lines of at most so many columns. It breaks after a blank, if
+// the last third of a line has one, and indents the continuation like its line. Blanks are
+// kept, and tabs become blanks.
 func Lines(text string, columns int) []string {
 	columns = max(columns, 2)
 	var lines []string
@@ -163,8 +163,8 @@ func broken(line string, columns int) (parts []string) {
 	return append(parts, line[start:])
 }
 
-// Pad returns a text that takes just so many columns: cut, or with blanks behind it or,
-// to the right, before it.
+// Pad returns a text of exactly so many columns: cut, or with blanks after it. With right
+// they are before it.
 func Pad(s string, columns int, right bool) string {
 	s = Fit(s, columns)
 	blanks := strings.Repeat(" ", max(0, columns-Cells(s)))

@@ -8,19 +8,18 @@ import (
 	"sync"
 )
 
-// Screen is stderr. On a terminal that can take lines back, live lines may stand below
-// what was written; whatever is written next takes their place.
+// Screen is stderr. On a terminal that can redraw, live lines may follow the output; the
+// next output replaces them.
 //
-// The cursor stands at the beginning of the first live line. All from there on is
-// erased or drawn over, so nothing has to be known of how a terminal that was resized
-// has broken the lines anew.
+// The cursor is at the beginning of the first live line. Everything from there is erased or
+// drawn over. So it makes no difference how a terminal has broken the lines after a resize.
 type Screen struct {
 	Output
 	out io.Writer
 
 	mu     sync.Mutex
-	live   []string // what stands there
-	hidden bool     // nothing may stand there
+	live   []string // the live lines that are shown
+	hidden bool     // none may be shown
 }
 
 // NewScreen returns a screen that writes to out. output says what out can show.
@@ -29,7 +28,7 @@ func NewScreen(out io.Writer, output Output) *Screen { return &Screen{Output: ou
 const (
 	clearBelow = "\r\x1b[J" // erases the live lines
 	clearRest  = "\x1b[K"
-	noWrap     = "\x1b[?7l" // a line that takes more columns than was thought stays one line
+	noWrap     = "\x1b[?7l" // a line that is wider than it was computed stays one line
 	wrapAgain  = "\x1b[?7h"
 )
 
@@ -39,14 +38,14 @@ func (s *Screen) Write(p []byte) (int, error) { return s.writeTo(s.out, p) }
 func (s *Screen) writeTo(w io.Writer, p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.take(); err != nil {
+	if err := s.clear(); err != nil {
 		return 0, err
 	}
 	return w.Write(p)
 }
 
-// take takes the live lines away.
-func (s *Screen) take() error {
+// clear removes the live lines.
+func (s *Screen) clear() error {
 	if len(s.live) == 0 {
 		return nil
 	}
@@ -55,8 +54,8 @@ func (s *Screen) take() error {
 	return err
 }
 
-// Show puts lines in place of the live ones: each cut to the terminal's width, and as
-// many as leave a row of it to what was written. None takes the live lines away.
+// Show replaces the live lines. Each is cut to the terminal's width, and one row is left to
+// other output. Without lines the live ones are removed.
 func (s *Screen) Show(lines ...string) {
 	if !s.Redraws {
 		return
@@ -72,7 +71,7 @@ func (s *Screen) Show(lines ...string) {
 		return
 	}
 	if len(lines) == 0 {
-		_ = s.take() // a display is not the place to fail
+		_ = s.clear() // a display is not the place to fail
 		return
 	}
 	text := noWrap + "\r" + strings.Join(lines, clearRest+"\r\n") + clearRest + "\x1b[J" + wrapAgain
@@ -83,14 +82,14 @@ func (s *Screen) Show(lines ...string) {
 	s.live = lines
 }
 
-// Room is how many live lines the terminal holds.
+// Room is how many live lines fit on the terminal.
 func (s *Screen) Room() int { return max(1, s.Rows()-1) }
 
-// Hide takes the live lines away, and has none stand there until Unhide.
+// Hide removes the live lines, and prevents others until Unhide.
 func (s *Screen) Hide() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.take() // a display is not the place to fail
+	_ = s.clear() // a display is not the place to fail
 	s.hidden = true
 }
 
@@ -101,13 +100,14 @@ func (s *Screen) Unhide() {
 	s.hidden = false
 }
 
-// Beside returns another output that may be the same terminal.
-func (s *Screen) Beside(out io.Writer) io.Writer { return beside{s, out} }
+// Share returns another output to the same terminal: writing to it removes the live lines
+// first.
+func (s *Screen) Share(out io.Writer) io.Writer { return sharedOutput{s, out} }
 
-type beside struct {
+type sharedOutput struct {
 	*Screen
 	out io.Writer
 }
 
 // Write implements [io.Writer].
-func (b beside) Write(p []byte) (int, error) { return b.writeTo(b.out, p) }
+func (b sharedOutput) Write(p []byte) (int, error) { return b.writeTo(b.out, p) }

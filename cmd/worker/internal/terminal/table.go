@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Table is what a list command prints. On a terminal it fits: columns that can
-// be missed are left out, and long texts are wrapped. Elsewhere, and with
-// --wide, each row is one line and whole.
+// Table is what a list command prints. On a terminal it fits the width: less important
+// columns are dropped, and long texts are wrapped. Elsewhere, and with --wide, each row is
+// one complete line.
 type Table struct {
 	Header []string
 	rows   [][]string
-	Drop   []string             // columns that can be missed, the first one first
+	Drop   []string             // columns that are dropped first, in this order
 	Colors func([]string) Color // of a row's STATUS or STATE; nil means no colour
 }
 
@@ -23,8 +23,8 @@ const minColumn = 12
 // Add adds a row.
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Print prints the table. wide: whole, even on a terminal. It returns the
-// columns that it has left out.
+// Print prints the table, and returns the columns that it has dropped. With wide none is,
+// even on a terminal.
 func (t *Table) Print(w io.Writer, on Output, wide bool) (left []string, err error) {
 	limit := 0
 	if on.IsTerminal() && !wide {
@@ -78,7 +78,7 @@ func (t *Table) fit(limit int) (left []string) {
 	return left
 }
 
-// natural returns how wide the columns are where nothing is wrapped.
+// natural returns how wide the columns are if nothing is wrapped.
 func (t *Table) natural() []int {
 	widths := make([]int, len(t.Header))
 	for _, row := range append([][]string{t.Header}, t.rows...) {
@@ -97,8 +97,8 @@ func total(widths []int) int {
 	return n
 }
 
-// widths returns how wide the columns are within limit: the last one gives way
-// first, then the widest.
+// widths returns how wide the columns are within limit: the last one shrinks first, then
+// the widest.
 func (t *Table) widths(limit int) []int {
 	widths := t.natural()
 	if limit == 0 {
@@ -151,5 +151,5 @@ func (t *Table) write(b *strings.Builder, row []string, widths []int, wraps bool
 	}
 }
 
-// Dash returns what stands in a cell for a text: "-" for an empty one.
+// Dash returns the text of a cell: "-" for an empty one.
 func Dash(s string) string { return cmp.Or(s, "-") }

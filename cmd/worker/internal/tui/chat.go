@@ -16,16 +16,16 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// Agent is what the user talks to.
+// Agent is the agent that the user talks to.
 type Agent interface {
-	// Prompt has the agent answer, and returns when all that was told of that is stored.
-	// The facts of it come by [Facts].
+	// Prompt lets the agent answer, and returns when all events of that are stored. They
+	// come as [Facts].
 	Prompt(ctx context.Context, text string) Answered
 
-	// Send has the agent read a line before its next step, while it answers.
+	// Send sends a line that the agent reads before its next step, while it answers.
 	Send(text string) error
 
-	// Stop stops a session, and says how it has ended.
+	// Stop stops a session, and returns how it has ended.
 	Stop(ctx context.Context, sessionID string) (string, error)
 
 	// Chat returns the model of the next turns, and SetModel changes it.
@@ -38,7 +38,7 @@ type Agent interface {
 
 // Messages of the program.
 type (
-	// Opened says that a session was opened: the facts that follow are below it.
+	// Opened reports a session that was opened. The facts that follow are about it.
 	Opened struct{ ID string }
 
 	// Answered is how a turn has ended.
@@ -59,8 +59,8 @@ type (
 	printed struct{}
 )
 
-// Chat is a conversation with an agent on a terminal, as a [tea.Model]. What was said stays
-// above; below it stand the answer so far, the subagents that run, and the line that is typed.
+// Chat is a conversation with an agent on a terminal, as a [tea.Model]. Earlier text stays
+// above. Below it are the answer so far, the running subagents and the input line.
 type Chat struct {
 	ctx   context.Context
 	agent Agent
@@ -73,14 +73,14 @@ type Chat struct {
 	at            int    // in history; its length: the line that is typed
 	draft         string // that line, while another one is shown
 
-	root    string // the session's id; empty means not opened
-	tree    *live.Tree
-	seq     uint64 // of the last fact
-	message string // the id of the message whose text comes
-	text    string // of it, what is not printed yet
-	spoken  bool   // something of this turn's last message was printed
-	calls   map[string]string
-	failed  int // subagents of the agent itself that have said how they failed
+	root        string // the session's id; empty means not opened
+	tree        *live.Tree
+	seq         uint64 // of the last fact
+	message     string // the id of the message whose text comes
+	text        string // of it, what is not printed yet
+	printedText bool   // something of this turn's last message was printed
+	calls       map[string]string
+	failed      int // subagents of the agent itself that have said how they failed
 
 	running  bool
 	began    time.Time
@@ -93,7 +93,7 @@ type Chat struct {
 	out      []string // lines to print
 	printing bool
 	note     string
-	greeting string // that is to be printed first
+	greeting string // printed first
 	first    string // the prompt to begin with
 	leaving  bool   // ctrl-c was pressed, and ends the conversation when it is again
 	quitting bool   // it ends with the turn
@@ -106,7 +106,7 @@ func NewChat(ctx context.Context, agent Agent, on terminal.Output, now func() ti
 	input.ShowLineNumbers = false
 	input.Prompt = "> "
 	input.SetVirtualCursor(false)
-	input.SetStyles(textarea.Styles{}) // none: it is shown as it is
+	input.SetStyles(textarea.Styles{}) // without styles
 	input.DynamicHeight, input.MinHeight, input.MaxHeight, input.MaxContentHeight, input.CharLimit = true, 1, 5, 5000, 0
 	input.KeyMap.InsertNewline.SetKeys("ctrl+j", "alt+enter", "shift+enter")
 	input.KeyMap.Paste.SetEnabled(false) // it would ask another program for the clipboard
@@ -156,7 +156,8 @@ func (m *Chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, tea.Batch(cmd, m.flush())
 }
 
-// begin prints the greeting, and makes the first prompt: once the size is known.
+// begin prints the greeting and makes the first prompt. It is called once the size is
+// known.
 func (m *Chat) begin() tea.Cmd {
 	m.print(terminal.Dim, m.greeting)
 	first := m.first
@@ -171,12 +172,12 @@ func (m *Chat) begin() tea.Cmd {
 // prompt begins a turn.
 func (m *Chat) prompt(text string) tea.Cmd {
 	ctx, stop := context.WithCancel(m.ctx)
-	m.running, m.began, m.stop, m.answered, m.spoken = true, m.now(), stop, nil, false
+	m.running, m.began, m.stop, m.answered, m.printedText = true, m.now(), stop, nil, false
 	m.failed = 0
 	return func() tea.Msg { return m.agent.Prompt(ctx, text) }
 }
 
-// finish ends the turn, once it has ended and all of it was shown.
+// finish ends the turn, once the answer is there and all of it was shown.
 func (m *Chat) finish() tea.Cmd {
 	if m.answered == nil || m.seq < m.answered.Seq && m.ctx.Err() == nil {
 		return nil
@@ -188,7 +189,7 @@ func (m *Chat) finish() tea.Cmd {
 	switch {
 	case a.Err != nil:
 		m.print(terminal.Red, errtext.Of(a.Err))
-	case !m.spoken:
+	case !m.printedText:
 		m.print("", a.Text)
 	}
 	m.out = append(m.out, "")
@@ -201,7 +202,7 @@ func (m *Chat) finish() tea.Cmd {
 	return nil
 }
 
-// print has a text printed above the screen, in lines that fit.
+// print prints a text above the screen, in lines that fit.
 func (m *Chat) print(paint terminal.Color, text string) {
 	if text == "" {
 		return
@@ -211,8 +212,8 @@ func (m *Chat) print(paint terminal.Color, text string) {
 	}
 }
 
-// flush prints what is to be printed: so much at once as there is room for above the
-// screen, and one part behind the other.
+// flush prints the waiting lines above the screen: as many at once as fit, one part after
+// the other.
 func (m *Chat) flush() tea.Cmd {
 	if m.printing || len(m.out) == 0 {
 		return nil

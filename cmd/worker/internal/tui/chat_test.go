@@ -74,7 +74,7 @@ func openChat(t *testing.T, width, height int) *chatUser {
 // prompt, whose end the test passes on.
 func (u *chatUser) update(msg tea.Msg) {
 	was := u.m.running
-	u.m.printing = true // what is to be printed waits, and is taken here
+	u.m.printing = true // the waiting lines are removed here
 	_, cmd := u.m.Update(msg)
 	u.above = append(u.above, u.m.out...)
 	u.m.out = nil
@@ -115,7 +115,7 @@ func (u *chatUser) hears(path string, events ...event.Event) {
 	}
 }
 
-// screen is all that is shown: what was printed, and what stands below it.
+// screen is all that is shown: the printed lines, and the screen below them.
 func (u *chatUser) screen() string {
 	lines := append(append([]string{}, u.above...), strings.Split(u.m.View().Content, "\n")...)
 	for i := range lines {
@@ -140,7 +140,8 @@ func (u *chatUser) asked(id string) chan store.Answer {
 	return reply
 }
 
-// TestChatTurn: the answer comes as it is written, with what the agent and its subagents do.
+// TestChatTurn: the answer is shown while it is written, with the work of the agent and its
+// subagents.
 func TestChatTurn(t *testing.T) {
 	u := openChat(t, 60, 20)
 	u.press("do it", "enter")
@@ -180,7 +181,7 @@ func TestLongLine(t *testing.T) {
 	for range 1000 {
 		u.hears("ses_root", event.ContentDelta{MessageID: "m", Delta: "twelve bytes"})
 	}
-	if len(u.m.text) > maxHeld || len(u.above) < 100 {
+	if len(u.m.text) > maxUnbroken || len(u.above) < 100 {
 		t.Errorf("%d bytes wait, %d lines are printed", len(u.m.text), len(u.above))
 	}
 	u.hears("ses_root", event.TurnComplete{})
@@ -229,7 +230,7 @@ func TestQuestionOver(t *testing.T) {
 	}
 }
 
-// TestLines: what is typed, and what becomes of it.
+// TestLines: what each typed line does.
 func TestLines(t *testing.T) {
 	for _, tt := range []struct {
 		keys []string

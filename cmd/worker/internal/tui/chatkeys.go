@@ -15,7 +15,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// key does what a key says.
+// key handles a key.
 func (m *Chat) key(msg tea.KeyPressMsg) tea.Cmd {
 	key := msg.String()
 	if key != "ctrl+c" {
@@ -50,8 +50,8 @@ func (m *Chat) key(msg tea.KeyPressMsg) tea.Cmd {
 
 const again = "ctrl+c again ends the conversation"
 
-// interrupt stops the turn. Where none runs, or it was stopped already, it ends the
-// conversation at the second time.
+// interrupt stops the turn. If none runs, or it is stopped already, a second interrupt ends
+// the conversation.
 func (m *Chat) interrupt() tea.Cmd {
 	switch {
 	case m.leaving:
@@ -96,10 +96,10 @@ func (m *Chat) recall(by int) {
 	m.input.MoveToEnd()
 }
 
-// slashCommand is what a line begins with that is not for the agent.
+// slashCommand matches a line that is a command, and not for the agent.
 var slashCommand = regexp.MustCompile(`^/([a-z]+)(?:\s+(.*))?$`)
 
-// enter takes the line that was typed.
+// enter handles the line that was typed.
 func (m *Chat) enter() tea.Cmd {
 	text := strings.TrimSpace(m.input.Value())
 	if len(m.asked) > 0 {
@@ -129,7 +129,7 @@ func (m *Chat) enter() tea.Cmd {
 	})
 }
 
-// echo prints what the user has said.
+// echo prints the user's line.
 func (m *Chat) echo(text string) {
 	for i, line := range terminal.Lines(text, max(2, m.width-2)) {
 		mark := "> "
@@ -194,7 +194,7 @@ func (m *Chat) stopSession(id string) tea.Cmd {
 	return nil
 }
 
-// ask prints the first of the calls that wait, and has the user answer it.
+// ask prints the first call that waits, for the user to answer.
 func (m *Chat) ask() {
 	m.say(true)
 	var b bytes.Buffer
@@ -204,7 +204,7 @@ func (m *Chat) ask() {
 	m.input.Reset()
 }
 
-// reply takes what the user has typed to a call that waits.
+// reply answers a call that waits by a line that the user has typed.
 func (m *Chat) reply(line string) {
 	m.input.Reset()
 	answer, ok := ParseAnswer(line)
@@ -218,7 +218,7 @@ func (m *Chat) reply(line string) {
 	m.over(0)
 }
 
-// over takes a question away, and asks the next one.
+// over removes a question, and asks the next one.
 func (m *Chat) over(i int) {
 	m.asked = slices.Delete(m.asked, i, i+1)
 	if i > 0 {
@@ -230,7 +230,7 @@ func (m *Chat) over(i int) {
 	}
 }
 
-// unask takes away the questions that nobody waits for any more.
+// unask removes the questions that nobody waits for any more.
 func (m *Chat) unask() {
 	for i := len(m.asked) - 1; i >= 0; i-- {
 		if context.Cause(m.asked[i].Context) == nil {

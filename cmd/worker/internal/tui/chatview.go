@@ -9,8 +9,8 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 )
 
-// View implements [tea.Model]. It leaves at least two lines of the terminal to what was
-// said.
+// View implements [tea.Model]. It leaves at least two lines of the terminal to earlier
+// text.
 func (m *Chat) View() tea.View {
 	input := strings.Split(strings.TrimRight(m.input.View(), "\n"), "\n")
 	status := m.status()
@@ -30,7 +30,7 @@ func (m *Chat) View() tea.View {
 	return view
 }
 
-// partial is the end of the line of the answer that is not whole yet.
+// partial is the end of the answer's unfinished line.
 func (m *Chat) partial(room int) []string {
 	if m.text == "" || room < 1 {
 		return nil
@@ -39,7 +39,7 @@ func (m *Chat) partial(room int) []string {
 	return lines[max(0, len(lines)-room):]
 }
 
-// status is the line above that which is typed: what is asked, or what goes on.
+// status is the line above the input: what is asked, or what the agent does.
 func (m *Chat) status() []string {
 	text, paint := m.note, terminal.Dim
 	switch {

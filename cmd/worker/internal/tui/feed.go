@@ -18,18 +18,18 @@ import (
 
 // Messages of a [Feed].
 type (
-	// Listed is how the sessions were when they were listed.
+	// Listed is a list of the sessions.
 	Listed struct {
 		Records []*store.Record
 		Facts   []live.Event // of what those do that run already
 		Pending []*store.Approval
-		Lost    map[string]bool // boot ids of processes that have gone, with none that would end their sessions
+		Lost    map[string]bool // boot ids of killed processes, if no worker runs that would end their sessions
 	}
 
 	// Facts is what was heard of sessions since.
 	Facts []live.Event
 
-	// Trouble is why what is shown may be old. It is over with the next Listed.
+	// Trouble is why the shown state may be old. The next Listed ends it.
 	Trouble struct{ Err error }
 )
 
@@ -43,25 +43,25 @@ type Feed struct {
 	facts     chan live.Event
 	followers sync.WaitGroup
 	mu        sync.Mutex
-	next      map[string]uint64 // by root: from which sequence number on it is to be followed
+	next      map[string]uint64 // the sequence number, by root, from which it is followed
 	follows   map[string]bool   // roots that are followed now
 	newest    uint64            // in the store when it was last listed; 0 means never
 }
 
 const (
-	// between is how long after a list the next one is read, and share how much more
-	// than a list has taken: a large one is read less often.
+	// between is the time between two lists. It is at least share times as long as a list
+	// has taken: a large one is read less often.
 	between = time.Second
 	share   = 10
 
 	// shown is how many sessions are listed at most.
 	shown = store.MaxPage
 
-	// patience is how long a list may take before it is said.
+	// patience is how long a list may take before that is shown.
 	patience = 5 * time.Second
 )
 
-// Run sends what it hears, until ctx ends.
+// Run sends lists and events, until ctx ends.
 func (f *Feed) Run(ctx context.Context, send func(tea.Msg)) {
 	f.facts = make(chan live.Event, 64)
 	f.next, f.follows = make(map[string]uint64), make(map[string]bool)

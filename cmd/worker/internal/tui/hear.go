@@ -13,7 +13,7 @@ import (
 	"github.com/agentworker/worker/session/live"
 )
 
-// hear takes over what is heard of a session.
+// hear applies an event of a session.
 func (m *Chat) hear(f live.Event) {
 	if len(f.Path) == 0 || f.Path[0].SessionID != m.root {
 		return // of one before
@@ -28,7 +28,7 @@ func (m *Chat) hear(f live.Event) {
 	case event.ContentDelta:
 		if ev.MessageID != m.message {
 			m.say(true)
-			m.message, m.spoken = ev.MessageID, false
+			m.message, m.printedText = ev.MessageID, false
 		}
 		m.text += ev.Delta
 		m.say(false)
@@ -50,7 +50,7 @@ func (m *Chat) hear(f live.Event) {
 	}
 }
 
-// ended says how a call of the agent has ended, unless a subagent has said it.
+// ended prints how a call of the agent has ended, unless its subagent's end was printed.
 func (m *Chat) ended(call string, ev event.ToolCallEnd) {
 	if ev.ToolName == "task" {
 		if !ev.IsError {
@@ -68,7 +68,7 @@ func (m *Chat) ended(call string, ev event.ToolCallEnd) {
 	m.print(paint, fmt.Sprintf("  %s  %s", termtext.OneLine(call, 200), outcome))
 }
 
-// child says what is worth a line that stays, of a subagent.
+// child prints those events of a subagent that deserve a lasting line.
 func (m *Chat) child(f live.Event) {
 	s := m.tree.Get(f.ID())
 	indent := strings.Repeat("  ", len(f.Path)-1)
@@ -90,16 +90,17 @@ func (m *Chat) child(f live.Event) {
 	}
 }
 
-// maxHeld is how long a line of an answer may be, in bytes: what is longer is broken.
-const maxHeld = 8 << 10
+// maxUnbroken is how long, in bytes, an unfinished line of an answer gets before it is
+// broken.
+const maxUnbroken = 8 << 10
 
-// say prints the answer so far, up to its last whole line; rest: all of it.
+// say prints the answer so far, up to its last complete line; with rest all of it.
 func (m *Chat) say(rest bool) {
 	end := strings.LastIndexByte(m.text, '\n') + 1
-	if end == 0 && len(m.text) > maxHeld {
+	if end == 0 && len(m.text) > maxUnbroken {
 		end = strings.LastIndexByte(m.text, ' ') + 1
 	}
-	if rest || end == 0 && len(m.text) > maxHeld {
+	if rest || end == 0 && len(m.text) > maxUnbroken {
 		end = len(m.text)
 	}
 	if end == 0 {
@@ -107,10 +108,10 @@ func (m *Chat) say(rest bool) {
 	}
 	text := strings.TrimSuffix(m.text[:end], "\n")
 	m.text = m.text[end:]
-	if strings.TrimSpace(text) == "" && !m.spoken {
+	if strings.TrimSpace(text) == "" && !m.printedText {
 		return
 	}
-	m.spoken = true
+	m.printedText = true
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.TrimSpace(line) == "" {
 			m.out = append(m.out, "")
@@ -120,7 +121,7 @@ func (m *Chat) say(rest bool) {
 	}
 }
 
-// children are the lines of the subagents that run, as many as there is room for.
+// children are the lines of the running subagents, as many as fit.
 func (m *Chat) children(room int, now time.Time) []string {
 	rows := slices.DeleteFunc(m.tree.Rows(false), func(r live.Row) bool { return r.ID == m.root || r.Status.Ended() })
 	more := ""

@@ -31,8 +31,8 @@ func (r *renderer) paint(s textStyle, text string) string {
 	return "\x1b[" + strings.Join(codes, ";") + "m" + text + "\x1b[0m"
 }
 
-// inline returns the text below a node, in a style. Without colours, what stands for a
-// textStyle is left as it was written.
+// inline returns the text below a node, in a style. Without colours the marks of a style
+// are kept.
 func (r *renderer) inline(parent ast.Node, s textStyle) string {
 	var b strings.Builder
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -90,7 +90,7 @@ func (r *renderer) span(n ast.Node, s textStyle) string {
 	return r.inline(n, s)
 }
 
-// marked returns a text between two marks, where no colours show what they say.
+// marked returns a text between two marks, unless colours show their meaning.
 func (r *renderer) marked(mark, text string) string {
 	if r.on.Colors {
 		return text
@@ -98,8 +98,7 @@ func (r *renderer) marked(mark, text string) string {
 	return mark + text + mark
 }
 
-// link is a text with where it leads: a link whose address can't be seen could say
-// anything.
+// link is a text with its address: a reader must see where a link leads.
 func (r *renderer) link(text, address string) string {
 	address = plainText([]byte(address))
 	if address == "" || address == text {

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// maxMarkdown bounds the text that is read as Markdown, in bytes; the rest is shown as it
-	// is. What reading a hostile text takes grows faster than the text.
+	// maxMarkdown bounds, in bytes, the text that is read as Markdown; the rest is shown
+	// unformatted. The time to read a hostile text grows faster than the text.
 	maxMarkdown = 16 << 10
 
 	// maxColumns is how long a line may get, in columns: longer ones are hard to read.
@@ -29,7 +29,10 @@ const (
 
 var markdownReader = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
 
-// RenderMarkdown returns a text as it is shown on a terminal, without a line end.
+// RenderMarkdown returns Markdown formatted for a terminal, without a line end. The text's
+// author is not trusted: nothing in it makes an escape, a link that can't be seen, or a
+// text that runs the other way. The usual library for this, glamour, would add 7.5 MB to
+// the program.
 func RenderMarkdown(markdown string, on terminal.Output) string {
 	markdown = termtext.Printable(markdown)
 	head := termtext.Head(markdown, maxMarkdown)
@@ -52,14 +55,14 @@ type renderer struct {
 	tight  bool // no empty line between two blocks
 }
 
-// linePrefix is what stands before the lines of a block.
+// linePrefix is what the lines of a block begin with.
 type linePrefix struct {
 	first, rest string
 	columns     int // that it takes
 }
 
-// under returns the prefix of a block below a block, whose lines begin with first and rest.
-// Where there is no room left for it, there is none.
+// under adds first and rest to the prefix of an outer block. If there is no room left for
+// them, it adds nothing.
 func (r *renderer) under(p linePrefix, first, rest string) linePrefix {
 	n := terminal.Cells(first)
 	if r.width-p.columns-n < minColumns {
@@ -133,7 +136,7 @@ func (r *renderer) list(n *ast.List, p linePrefix) {
 	r.tight = was
 }
 
-// code writes lines as they are, however long: they are there to be copied.
+// code writes lines without breaking them, so that they can be copied.
 func (r *renderer) code(n ast.Node, p linePrefix) {
 	p = r.under(p, "  ", "  ")
 	lines := n.Lines()
@@ -186,8 +189,8 @@ func (r *renderer) wrapped(text string, p linePrefix) {
 
 func (r *renderer) line(text string) { r.out.WriteString(text + "\n") }
 
-// plainText is a piece of the text as it is read: without the backslashes of escapes, and
-// with the characters that references stand for, unless these would control something.
+// plainText resolves the escapes and references in a piece of the text. Characters that
+// control something stay escaped.
 func plainText(source []byte) string {
 	source = util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(source)))
 	return termtext.Printable(string(source))

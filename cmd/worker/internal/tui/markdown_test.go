@@ -42,7 +42,7 @@ break, 2 \* 3, **bold _both_** and ~~gone~~.
 ---
 end`
 
-// TestRender: what stands there without colours, at 40 columns.
+// TestRender: the output without colours, at 40 columns.
 func TestRender(t *testing.T) {
 	want := `# The *port*
 
@@ -111,7 +111,7 @@ var hostile = []string{
 
 var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// inert reports what of a shown text would control a terminal.
+// inert returns the parts of a shown text that would control a terminal.
 func inert(t *testing.T, in string, colors bool) string {
 	t.Helper()
 	out := tui.RenderMarkdown(in, on(60, colors))

@@ -1,6 +1,6 @@
-// Package tui has what the program draws on a terminal and reads keys from: the tree of
-// sessions of 'worker top' ([Top]), the conversation of 'worker run -i' ([Chat]), and what
-// both show, such as a call that waits for approval and answers in Markdown.
+// Package tui draws on a terminal and reads keys from it. [Top] is the tree of sessions of
+// 'worker top', [Chat] the conversation of 'worker run -i'. Calls that wait for approval
+// and answers in Markdown are rendered here, too.
 package tui
 
 import (

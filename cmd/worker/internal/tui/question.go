@@ -14,7 +14,7 @@ import (
 // maxShownTexts bounds the texts of one call that a person is shown.
 const maxShownTexts = 60
 
-// QuestionWidth is how many characters of a command line stand in a row where nothing else
+// QuestionWidth is how many characters of a command line are in a row, if nothing else
 // limits it.
 const QuestionWidth = 100
 
@@ -24,9 +24,9 @@ func Texts(texts []string, limit int) string {
 	return line
 }
 
-// WriteQuestion writes which call waits and why, and what "always" would allow. A command
-// line is in rows of so many characters. It reports whether "always" may be offered:
-// it is there, and all is shown.
+// WriteQuestion writes which call waits and why, and what "always" would allow, so that
+// nothing of it hides. A command line is in rows of so many characters. It reports whether
+// "always" may be offered: there is such a rule, and all of it is shown.
 func WriteQuestion(w io.Writer, a *store.Approval, width int) (always bool) {
 	fmt.Fprintf(w, "%s asks to call %s, which wants\n", termtext.OneLine(a.Agent, termtext.MaxName), termtext.OneLine(a.Tool, termtext.MaxName))
 	whole := writeWants(w, a, width)
@@ -39,7 +39,7 @@ func WriteQuestion(w io.Writer, a *store.Approval, width int) (always bool) {
 	return writeTexts(w, a.AlwaysPatterns)
 }
 
-// ParseAnswer reads what a person types to answer: y, a or n, and behind n why not.
+// ParseAnswer reads an answer: y, a or n, and after n the reason.
 func ParseAnswer(line string) (store.Answer, bool) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch strings.ToLower(word) {
@@ -54,7 +54,7 @@ func ParseAnswer(line string) (store.Answer, bool) {
 	}
 }
 
-// Choices says what may be typed, as it stands before the place where it is.
+// Choices is the prompt that lists what may be typed.
 func Choices(always bool) string {
 	if always {
 		return "[y] yes, this time   [a] always   [n REASON] no > "
@@ -62,14 +62,14 @@ func Choices(always bool) string {
 	return "[y] yes, this time   [n REASON] no > "
 }
 
-// writeTexts prints each text in a line of its own. It reports false where not all
-// of it is shown.
+// writeTexts prints each text in a line of its own. It reports whether all of them are
+// shown.
 func writeTexts(w io.Writer, texts []string) (whole bool) {
 	return termtext.VisibleLines(w, texts, termtext.MaxQuestion, maxShownTexts)
 }
 
-// writeWants prints what a call wants: the whole line of a shell, wrapped, and what rules
-// see of it. It reports false where not all of it is shown.
+// writeWants prints what a call wants: a shell's complete line, wrapped, and its parts that
+// rules see. It reports whether all of it is shown.
 func writeWants(w io.Writer, a *store.Approval, width int) (whole bool) {
 	var args struct{ Command, Plan string }
 	if a.Tool == planexit.ToolName && json.Unmarshal([]byte(a.Arguments), &args) == nil {

@@ -47,7 +47,7 @@ func TestWants(t *testing.T) {
 	}
 }
 
-// Of a plan that is to be carried out all lines are shown, and by whom.
+// Of a plan all lines are shown, and the agent that would carry it out.
 func TestPlan(t *testing.T) {
 	var out bytes.Buffer
 	req := &store.Approval{Tool: "plan_exit", Arguments: `{"plan": "1. write\n2. test\u202e\n"}`, Patterns: []string{"build"}}

@@ -17,8 +17,8 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// Actions are what can be done with a session. Each returns what it has done, for
-// people, in a line.
+// Actions are what the user can do with a session. Each returns a line about what it has
+// done.
 type Actions interface {
 	Log(ctx context.Context, sessionID string) (string, error)
 	Send(ctx context.Context, sessionID, text string) (string, error)
@@ -39,7 +39,7 @@ type Top struct {
 	width, height int
 	tree          *live.Tree
 	rows          []live.Row
-	pending       map[string]*store.Approval // those that were listed last, by their ids
+	pending       map[string]*store.Approval // of the last list, by their ids
 	running       int                        // sessions
 	waiting       int                        // that need somebody
 	listed        bool
@@ -47,7 +47,7 @@ type Top struct {
 	selected      string // its id
 	first         int    // the first row that is shown
 	note          string // what was done last, or went wrong
-	trouble       string // why what is shown may be old; empty means it is not
+	trouble       string // why the shown state may be old; empty means it is not
 
 	mode   mode
 	about  string          // the id of the session that mode is about
@@ -73,11 +73,11 @@ const (
 // fetched is a message with the log of a session.
 type fetched struct{ id, text string }
 
-// NewTop returns what is shown of a workspace. Its actions end with ctx.
+// NewTop returns the screen of a workspace. Its actions end with ctx.
 func NewTop(ctx context.Context, workspace string, actions Actions, on terminal.Output, now func() time.Time) *Top {
 	input := textinput.New()
 	input.SetVirtualCursor(false)
-	input.SetStyles(textinput.Styles{})  // none: it is shown as it is
+	input.SetStyles(textinput.Styles{})  // without styles
 	input.KeyMap.Paste.SetEnabled(false) // it would ask another program for the clipboard
 	return &Top{ctx: ctx, workspace: workspace, actions: actions, on: on, now: now, tree: &live.Tree{}, ended: true, width: 80, height: 24, input: input}
 }
@@ -98,7 +98,7 @@ func (m *Top) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tick:
 		cmd = wait()
 	case Listed:
-		cmd = m.take(msg)
+		cmd = m.list(msg)
 	case Facts:
 		for _, ev := range msg {
 			m.tree.Apply(ev)
@@ -123,8 +123,8 @@ func (m *Top) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
-// take takes over a list of the sessions.
-func (m *Top) take(l Listed) tea.Cmd {
+// list applies a list of the sessions.
+func (m *Top) list(l Listed) tea.Cmd {
 	m.listed, m.trouble = true, ""
 	m.tree.List(l.Records)
 	for _, ev := range l.Facts {
@@ -173,13 +173,13 @@ func (m *Top) fetch(id string) tea.Cmd {
 	}
 }
 
-// act begins an action, and says so until it has ended.
+// act starts an action, and shows begin until it has ended.
 func (m *Top) act(begin string, action func() (string, error)) tea.Cmd {
 	m.note = begin
 	return do(action)
 }
 
-// arrange finds the rows, and those of them that are shown.
+// arrange computes the rows, and which of them are on the screen.
 func (m *Top) arrange() {
 	m.rows = m.tree.Rows(m.ended)
 	m.running, m.waiting = 0, 0

@@ -156,8 +156,8 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestTopFits: whatever the size and whatever is shown, no line is too long, there are not
-// too many, and nothing of what models say moves the cursor.
+// TestTopFits: at any size no line is too long, there are not too many, and no text of a
+// model moves the cursor.
 func TestTopFits(t *testing.T) {
 	evil := shop()
 	for _, r := range evil.Records {
@@ -273,8 +273,8 @@ func TestTrouble(t *testing.T) {
 	u.sees("1 of 4 need you")
 }
 
-// TestStalled checks that a session in which nothing happens is among those that need
-// somebody, by its event or by its record, until something happens in it.
+// TestStalled: a session without events needs somebody, by its event or its record, until
+// it has another event.
 func TestStalled(t *testing.T) {
 	stalls := Facts{{Path: event.Path{{SessionID: "ses_root"}, {SessionID: "ses_look"}}, Event: event.Stalled{IdleMs: 300_000}, Time: now}}
 	for name, update := range map[string]func(u *topUser){

@@ -29,10 +29,10 @@ q, ctrl+c        quit; the sessions go on
 stalled, is over its budget or paused, or whose process has gone. They and what
 is above them come first. "·" marks what is above them.`
 
-// typing reports whether keys are text.
+// typing reports whether keys are typed into a line.
 func (m *Top) typing() bool { return m.mode == sending || m.mode == denying }
 
-// key does what a key says.
+// key handles a key.
 func (m *Top) key(msg tea.KeyPressMsg) tea.Cmd {
 	key := msg.String()
 	switch {
@@ -122,7 +122,7 @@ func (m *Top) next() {
 	m.note = "no session needs you"
 }
 
-// onRow begins what a key says about a session.
+// onRow handles a key about a session.
 func (m *Top) onRow(key string, row *live.Row) tea.Cmd {
 	switch key {
 	case "enter":
@@ -159,7 +159,7 @@ func (m *Top) onRow(key string, row *live.Row) tea.Cmd {
 	return nil
 }
 
-// typeIn has the user type a line.
+// typeIn lets the user type a line.
 func (m *Top) typeIn(prompt string) tea.Cmd {
 	m.input.Reset()
 	m.input.Prompt = terminal.Fit(prompt, m.width/2)
@@ -167,8 +167,8 @@ func (m *Top) typeIn(prompt string) tea.Cmd {
 	return m.input.Focus()
 }
 
-// showNext shows the call that waits for approval: of a session or, where that has
-// none, of one below it.
+// showNext shows the call that waits for approval: a session's, or else one of a session
+// below it.
 func (m *Top) showNext(key string, row *live.Row) tea.Cmd {
 	at := 0
 	for i := range m.rows {
@@ -193,7 +193,7 @@ func (m *Top) showNext(key string, row *live.Row) tea.Cmd {
 	return nil
 }
 
-// showAsk has the pager show the approval.
+// showAsk shows the approval in the pager.
 func (m *Top) showAsk() {
 	var b bytes.Buffer
 	m.always = WriteQuestion(&b, m.ask, max(10, m.width-4))

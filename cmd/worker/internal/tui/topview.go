@@ -15,9 +15,8 @@ import (
 	"github.com/agentworker/worker/session/live"
 )
 
-// A screen is a line about the workspace, the body, and a line with what keys do. In the
-// table's body a line has the heads, and the last ones what there is to say of the
-// selected session.
+// A screen is a line about the workspace, the body, and a line about keys. The table's body
+// begins with a line of heads, and ends with lines about the selected session.
 const around = 2
 
 // details is how many lines there are about the selected session.
@@ -127,7 +126,7 @@ func (m *Top) showRow(r *live.Row, shown []column, now time.Time) string {
 	return m.on.Paint(paint, " "+mark+line(shown, func(c *column) string { return c.text(r, now) }))
 }
 
-// detail is what there is to say of the selected session.
+// detail are lines about the selected session.
 func (m *Top) detail(now time.Time) []string {
 	lines := make([]string, 3)
 	if r := m.row(); r != nil {
@@ -149,7 +148,7 @@ func (m *Top) detail(now time.Time) []string {
 	return lines[:m.details()]
 }
 
-// joined is as many texts in a line as there is room for.
+// joined joins as many texts as fit into a line.
 func joined(width int, texts ...string) string {
 	n := 0
 	for i, text := range texts {
@@ -161,7 +160,7 @@ func joined(width int, texts ...string) string {
 	return strings.Join(texts, strings.Repeat(" ", gap))
 }
 
-// lastLine says what keys do, or what was done. cursor nil: nothing is typed.
+// lastLine lists keys, or says what was done. Without a cursor nothing is typed.
 func (m *Top) lastLine() (string, *tea.Cursor) {
 	var text string
 	switch m.mode {
