@@ -216,7 +216,7 @@ func TestEvalInput(t *testing.T) {
 		{"{", "line 1: unexpected end"},
 		{`[]`, "line 1: json: cannot unmarshal array"},
 		{`{"values":[]}`, `line 1: want "tool"`},
-		{`{"tool":"a","values":[],"args":{}}`, `line 1: "values" stand in place of "args"`},
+		{`{"tool":"a","values":[],"args":{}}`, `line 1: "values" replace "args"`},
 		{`{"tool":"a","values":[1]}`, "line 1: json"},
 		{`{"tool":"a","values":[],"static":{"a":"alow"}}`, `line 1: static:1:6: unknown action "alow"`},
 		{`{"tool":"a","values":[],"agent":{"a":{"[z-a]":"deny"}}}`, "line 1: agent:1:7: rule a"},

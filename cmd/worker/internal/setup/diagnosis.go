@@ -48,7 +48,7 @@ func files(bus *eventbus.Bus) finding {
 	}
 	return finding{
 		"files", noteState, "the files of the store were not read, since another worker has it open",
-		"end the workers of this workspace, and run 'worker command --full' again, to find what a disk has changed by itself",
+		"end the workers of this workspace, and run 'worker doctor --full' again, to find what a disk has changed by itself",
 	}
 }
 
@@ -136,7 +136,7 @@ func (p doctor) hosts() []finding {
 		}
 		switch {
 		case err != nil && h.Installed(at):
-			all = append(all, finding{"Host " + h.Name, noteState, err.Error(), "put the file right; 'worker mcp install " + h.Name + "' writes into no file that can't be read"})
+			all = append(all, finding{"host " + h.Name, noteState, err.Error(), "put the file right; 'worker mcp install " + h.Name + "' writes into no file that can't be read"})
 		case has:
 			with = append(with, h.Name)
 		case h.Installed(at):

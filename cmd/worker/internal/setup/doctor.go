@@ -31,22 +31,22 @@ func Doctor(program *app.Program, listen string) *cobra.Command {
 	p := doctor{commands{program}, listen}
 	var asJSON, rebuild, full bool
 	cmd := &cobra.Command{
-		Use:   "command",
+		Use:   "doctor",
 		Short: "Say what is wrong and what to do, and make the index of sessions anew",
-		Long: `Checks the default model and its key, the sandbox that the kernel gives, watches of files,
-the port of 'worker serve', and which hosts have an entry for worker. To a provider of
-models it sends one request, for its list of models, which costs nothing.
+		Long: `Checks the default model and its key, the sandbox of the kernel, watches of files, the
+port of 'worker serve', and which hosts have an entry for worker. It sends one request to
+the provider of the model, for its list of models, which costs nothing.
 
-Shows what the event store holds, compares the index of sessions with their logs, and
-says what the store has lost by damage, which sessions that is about, and what to do. The
-exit status is 6 if anything is wrong. Of the policy above the repository it shows the files,
-their hash and what they narrow, and then the limits that count, after policy and settings.
+Then it shows what the event store holds, and compares the index of sessions with their
+logs. It reports what the store has lost by damage, for which sessions, and what to do. Of
+the policy above the repository it shows the files, their hash and what they narrow; then
+the limits in force. The exit status is 6 if anything is wrong.
 
-For large events whose content is gone it looks at the newest 100,000 messages, and with
---full, or where the store has lost something, at all. With --full it also reads all files
-of the store, unless another worker has it open: then it says so.
+It looks for the content of large events in the newest 100,000 messages. With --full, or
+after a loss, it looks in all of them. With --full it also reads all files of the store,
+unless another worker has it open: then it reports that.
 
-With --rebuild it first makes the records of the index anew from the logs.`,
+With --rebuild it first makes the records of the index again from the logs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			above, broken := p.policyOf()

@@ -66,7 +66,7 @@ func (p commands) init(role string) error {
 		}
 		fmt.Fprintf(p.Stdout, "wrote %s\n", file)
 	}
-	fmt.Fprintf(p.Stdout, "run it:    worker task %s \"…\"\ncheck all: worker command\n", termtext.OneLine(role, 200))
+	fmt.Fprintf(p.Stdout, "run it:    worker task %s \"…\"\ncheck all: worker doctor\n", termtext.OneLine(role, 200))
 	return p.printHosts(at)
 }
 
@@ -106,7 +106,7 @@ func (p commands) printHosts(at hostFolders) error {
 		fmt.Fprintf(p.Stdout, "  %-19s %s\n", h.Title, line)
 	}
 	if !found {
-		fmt.Fprint(p.Stdout, "\nno MCP Host was found that is known here: docs/guide/hosts.md says how to add worker to others\n")
+		fmt.Fprint(p.Stdout, "\nno MCP host was found that is known here: docs/guide/hosts.md says how to add worker to others\n")
 	}
 	return nil
 }

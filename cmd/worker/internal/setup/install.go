@@ -32,7 +32,7 @@ func Install(program *app.Program) *cobra.Command {
 	var opts hostOptions
 	cmd := &cobra.Command{
 		Use:   "install HOST [-- FLAGS]",
-		Short: "Add worker to the configuration of an MCP Host",
+		Short: "Add worker to the configuration of an MCP host",
 		Long: `Adds an entry to the configuration file of an MCP host, which starts 'worker mcp' with
 FLAGS. It shows the difference and asks first. What else the file has stays as it is, byte
 for byte, comments too. A file that cannot be read without a doubt is not written, and an
@@ -64,7 +64,7 @@ func Uninstall(program *app.Program) *cobra.Command {
 	var opts hostOptions
 	cmd := &cobra.Command{
 		Use:   "uninstall HOST",
-		Short: "Take worker out of the configuration of an MCP Host",
+		Short: "Take worker out of the configuration of an MCP host",
 		Long: `Takes the entry out again that 'worker mcp install' adds. It shows the difference and
 asks first.`,
 		Args:              cobra.ExactArgs(1),
@@ -91,7 +91,7 @@ func (o *hostOptions) register(cmd *cobra.Command) {
 
 func hostArgs(cmd *cobra.Command, args []string) error {
 	if dash := cmd.ArgsLenAtDash(); len(args) == 0 || dash != 1 && len(args) > 1 {
-		return fmt.Errorf("name one Host (%s); what follows -- are flags of 'worker mcp'", strings.Join(hostNames(), ", "))
+		return fmt.Errorf("name one host (%s); what follows -- are flags of 'worker mcp'", strings.Join(hostNames(), ", "))
 	}
 	return nil
 }
