@@ -12,7 +12,7 @@ import (
 // counted is an answer whose status is noted.
 type counted struct {
 	http.ResponseWriter
-	route   string // that it was answered by; empty means none
+	path    string // of the route that answers; empty means there is none
 	status  int
 	revoked atomic.Bool // its caller may not have the rest of it
 }
@@ -46,7 +46,7 @@ func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 func count(with *metrics.Metrics, next func(w *counted, r *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &counted{ResponseWriter: w}
-		defer func() { with.Request(c.route, r.Method, cmp.Or(c.status, http.StatusOK)) }()
+		defer func() { with.Request(c.path, r.Method, cmp.Or(c.status, http.StatusOK)) }()
 		next(c, r)
 	})
 }

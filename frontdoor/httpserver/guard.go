@@ -1,7 +1,6 @@
 package httpserver
 
 import (
-	"cmp"
 	"crypto/subtle"
 	"fmt"
 	"net"
@@ -17,37 +16,15 @@ import (
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 )
 
+// pageLinks is where whoever has a token gets a link to the page.
+const pageLinks = "/v1/page/links"
+
 // guard admits the requests that may be answered.
 type guard struct {
 	*Options
 	page     *page.Page  // may be nil
 	certs    *certs.Pair // may be nil
 	attempts tokens.Attempts
-}
-
-// protect lets through what comes from a program on this machine that has the token, or
-// from the page of somebody who has logged in.
-func (s *guard) protect(next http.Handler) func(w *counted, r *http.Request) {
-	return func(w *counted, r *http.Request) {
-		header := w.Header()
-		header.Set("Cache-Control", "no-store")
-		header.Set("X-Content-Type-Options", "nosniff")
-		identity, err := s.admit(r)
-		if err != nil && err.Status == http.StatusUnauthorized {
-			err = cmp.Or(s.wrong(header, r), err)
-		}
-		switch {
-		case err == nil:
-			s.whileAdmitted(next, w, r, identity)
-		case err.Status == http.StatusUnauthorized && s.page != nil && wantsDocument(r):
-			s.page.TurnAway(w)
-		default:
-			if err.Status == http.StatusUnauthorized {
-				header.Set("WWW-Authenticate", "Bearer")
-			}
-			fail(w, err, s.Logger)
-		}
-	}
 }
 
 // wrong counts a request that is not let in, if it has a token or a cookie. After too many

@@ -11,14 +11,6 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 )
 
-// TLS says where a server listens with TLS, and with which certificate. Whoever reaches the
-// address may connect; only named tokens count there.
-type TLS struct {
-	Addr     string // with a port; 0 is any free one
-	CertFile string // PEM, with the certificates between it and the root
-	KeyFile  string // PEM
-}
-
 // listen opens the socket. Others than the programs of this machine are kept
 // out: the token would travel in the clear.
 func listen(addr string) (net.Listener, error) {

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"time"
-
-	"github.com/agentworker/worker/frontdoor/internal/caller"
 )
 
 // mcpPath is where MCP is served.
@@ -16,22 +14,6 @@ const mcpPath = "/mcp"
 // maxMCPBody bounds the body of an MCP request, in bytes. It is more than a
 // task call needs: what is too large for that is then refused in MCP's words.
 const maxMCPBody = 4 << 20
-
-// MCP serves the Model Context Protocol over streamable HTTP.
-type MCP interface {
-	http.Handler
-
-	// Identities returns the identities that have made requests and were not ended.
-	Identities() []caller.Identity
-
-	// End ends the sessions of an identity with what their calls have started, and does not
-	// wait for that.
-	End(identity caller.Identity)
-
-	// Close takes no more requests, cancels the calls, lets them be answered,
-	// and returns when their sessions have ended.
-	Close()
-}
 
 // serveMCP hands a request on that has passed the guard. A request has to come
 // within the server's time limit; how long the answer takes is for MCP to say,

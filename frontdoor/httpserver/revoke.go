@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -12,6 +13,31 @@ import (
 
 // recheck is how often it is looked whether the token of an open request still counts.
 const recheck = time.Second
+
+// protect lets through what comes from a program on this machine that has the token, or
+// from the page of somebody who has logged in.
+func (s *guard) protect(next http.Handler) func(w *counted, r *http.Request) {
+	return func(w *counted, r *http.Request) {
+		header := w.Header()
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
+		identity, err := s.admit(r)
+		if err != nil && err.Status == http.StatusUnauthorized {
+			err = cmp.Or(s.wrong(header, r), err)
+		}
+		switch {
+		case err == nil:
+			s.whileAdmitted(next, w, r, identity)
+		case err.Status == http.StatusUnauthorized && s.page != nil && wantsDocument(r):
+			s.page.TurnAway(w)
+		default:
+			if err.Status == http.StatusUnauthorized {
+				header.Set("WWW-Authenticate", "Bearer")
+			}
+			fail(w, err, s.Logger)
+		}
+	}
+}
 
 // whileAdmitted answers a request until it is answered, or who makes it is not let in any
 // more as they were: the token was removed, or replaced by another of its name, or the

@@ -103,7 +103,7 @@ func (s *Server) routes() http.Handler {
 func (s *Server) scoped(to route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := w.(*counted); ok {
-			c.route = to.path
+			c.path = to.path
 		}
 		identity := caller.IdentityOf(r.Context())
 		err := identity.Require(to.scope)
@@ -133,9 +133,6 @@ func (s *Server) note(r *http.Request, identity caller.Identity, scope caller.Sc
 func document(w http.ResponseWriter, _ *http.Request) error {
 	return write(w, http.StatusOK, "application/yaml", openapi.Document)
 }
-
-// pageLinks is where who has a token gets a link to the page.
-const pageLinks = "/v1/page/links"
 
 func (s *Server) makePageLink(w http.ResponseWriter, r *http.Request) error {
 	base := s.URL()

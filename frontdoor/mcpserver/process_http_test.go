@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,10 +29,7 @@ func TestServeProcess(t *testing.T) {
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
 			p := newProcess(t, `{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "exec 3>fifo; echo begun >&3; sleep 1000; echo late >&3"}}]}`, map[string]string{})
-			fifo := filepath.Join(p.dir, "fifo")
-			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fifo := p.newPipe(t)
 			p.Args = append([]string{p.Path, "serve", "--listen", "127.0.0.1:0"}, p.Args[2:]...)
 			p.Stderr = nil
 			stderr, err := p.StderrPipe()
@@ -72,14 +68,7 @@ func TestServeProcess(t *testing.T) {
 				}
 				done <- text(t, res)
 			}()
-			command, err := os.Open(fifo) // when the command has opened it too
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines := bufio.NewReader(command)
-			if line, err := lines.ReadString('\n'); line != "begun\n" {
-				t.Fatalf("the command wrote %q, %v", line, err)
-			}
+			fifo.awaitBegun(t)
 			if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
@@ -93,13 +82,7 @@ func TestServeProcess(t *testing.T) {
 			if err := p.Wait(); err != nil {
 				t.Errorf("the process ended with %v", err)
 			}
-			// The other end is closed when nobody holds it any more.
-			if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 {
-				t.Errorf("the command went on: %q, %v", rest, err)
-			}
-			if err := command.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fifo.awaitEnd(t)
 			_ = host.Close() // of a server that has gone
 			if got, want := p.sessions(t), "general cancelled, completed"; got != want {
 				t.Errorf("sessions: %s, want %s", got, want)

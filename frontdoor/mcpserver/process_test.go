@@ -165,6 +165,57 @@ func TestProcess(t *testing.T) {
 	}
 }
 
+// checkLines fails the test if a line is not JSON.
+func checkLines(t *testing.T, stdout string) {
+	t.Helper()
+	for line := range strings.Lines(stdout) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("stdout has %q", line)
+		}
+	}
+}
+
+// pipe is the FIFO that a command of the process writes to.
+type pipe struct {
+	path  string
+	file  *os.File
+	lines *bufio.Reader
+}
+
+// newPipe makes the FIFO in the process's folder.
+func (p *process) newPipe(t *testing.T) *pipe {
+	t.Helper()
+	path := filepath.Join(p.dir, "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &pipe{path: path}
+}
+
+// awaitBegun waits until the command has begun.
+func (f *pipe) awaitBegun(t *testing.T) {
+	t.Helper()
+	var err error
+	if f.file, err = os.Open(f.path); err != nil { // when the command has opened it too
+		t.Fatal(err)
+	}
+	f.lines = bufio.NewReader(f.file)
+	if line, err := f.lines.ReadString('\n'); line != "begun\n" {
+		t.Fatalf("the command wrote %q, %v", line, err)
+	}
+}
+
+// awaitEnd waits until nobody holds the other end any more.
+func (f *pipe) awaitEnd(t *testing.T) {
+	t.Helper()
+	if rest, err := io.ReadAll(f.lines); err != nil || len(rest) > 0 {
+		t.Errorf("the command went on: %q, %v", rest, err)
+	}
+	if err := f.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestProcessEnd: however the host goes away, the process ends with status 0,
 // and the shell command that a child was running is gone.
 func TestProcessEnd(t *testing.T) {
@@ -181,10 +232,7 @@ func TestProcessEnd(t *testing.T) {
 			if how == "SIGINT and SIGTERM" {
 				prompt = "stubborn"
 			}
-			fifo := filepath.Join(p.dir, "fifo")
-			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fifo := p.newPipe(t)
 			stdin, err := p.StdinPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -204,14 +252,7 @@ rubbish
 			if err != nil {
 				t.Fatal(err)
 			}
-			command, err := os.Open(fifo) // when the command has opened it too
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines := bufio.NewReader(command)
-			if line, err := lines.ReadString('\n'); line != "begun\n" {
-				t.Fatalf("the command wrote %q, %v", line, err)
-			}
+			fifo.awaitBegun(t)
 			var out []byte
 			switch how {
 			case "EOF":
@@ -222,7 +263,7 @@ rubbish
 				if err = p.Process.Signal(syscall.SIGINT); err != nil {
 					t.Fatal(err)
 				}
-				if line, err := lines.ReadString('\n'); line != "told\n" {
+				if line, err := fifo.lines.ReadString('\n'); line != "told\n" {
 					t.Fatalf("the command wrote %q, %v", line, err)
 				}
 				err = p.Process.Signal(syscall.SIGTERM)
@@ -240,18 +281,8 @@ rubbish
 			if err := p.Wait(); err != nil {
 				t.Fatalf("the process ended with %v\n%s", err, p.stderr.String())
 			}
-			// The other end is closed when nobody holds it any more.
-			if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 {
-				t.Errorf("the command went on: %q, %v", rest, err)
-			}
-			if err := command.Close(); err != nil {
-				t.Fatal(err)
-			}
-			for line := range strings.Lines(string(out)) {
-				if !json.Valid([]byte(line)) {
-					t.Errorf("stdout has %q", line)
-				}
-			}
+			fifo.awaitEnd(t)
+			checkLines(t, string(out))
 			if how != "the host is gone" && !strings.Contains(string(out), "the task was cancelled") {
 				t.Errorf("the call was not answered: %s", out)
 			}

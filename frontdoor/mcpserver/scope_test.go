@@ -73,28 +73,7 @@ func TestScopes(t *testing.T) {
 		if version != generations[0] {
 			continue // what follows does not depend on it
 		}
-		newest, err := e.bus.Newest(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		asks, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		answered := make(chan struct{})
-		go func() {
-			defer close(answered)
-			for placed, err := range e.bus.FollowAll(asks, newest+1) {
-				if err != nil {
-					t.Errorf("nothing was asked: %v", err)
-					return
-				}
-				if _, ev, err := placed.Event(); err != nil {
-					t.Error(err)
-				} else if asked, ok := ev.(event.ToolApprovalRequired); ok {
-					e.approve(t, &store.Approval{ID: asked.ApprovalID})
-					return
-				}
-			}
-		}()
+		answered := approveNext(t, e)
 		if res := callTool(t, hosts["runner"], "task", call("general", "echo hello").Arguments); res.IsError || !strings.Contains(text(t, res), "hello") {
 			t.Errorf("a task of who may run: %s", text(t, res))
 		}
@@ -108,21 +87,56 @@ func TestScopes(t *testing.T) {
 			t.Errorf("forms %q", forms)
 		}
 		if id := hosts["owner"].ID(); id != "" {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL, strings.NewReader(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header.Set("Mcp-Session-Id", id)
-			r.Header.Set("Accept", accepts)
-			r.Header.Set("Content-Type", "application/json")
-			resp, err := as{"both"}.RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp.Body.Close()
+			resp := listTools(t, srv.URL, "both", id)
 			if resp.StatusCode != http.StatusNotFound {
 				t.Errorf("another identity's session: status %d", resp.StatusCode)
 			}
 		}
 	}
+}
+
+// approveNext approves the next tool call that asks. The channel is closed once it has.
+func approveNext(t *testing.T, e *env) <-chan struct{} {
+	t.Helper()
+	newest, err := e.bus.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks, cancel := context.WithTimeout(t.Context(), time.Minute)
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		defer cancel()
+		for placed, err := range e.bus.FollowAll(asks, newest+1) {
+			if err != nil {
+				t.Errorf("nothing was asked: %v", err)
+				return
+			}
+			if _, ev, err := placed.Event(); err != nil {
+				t.Error(err)
+			} else if asked, ok := ev.(event.ToolApprovalRequired); ok {
+				e.approve(t, &store.Approval{ID: asked.ApprovalID})
+				return
+			}
+		}
+	}()
+	return answered
+}
+
+// listTools lists the tools of a session as an identity.
+func listTools(t *testing.T, url, identity, id string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Mcp-Session-Id", id)
+	r.Header.Set("Accept", accepts)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := as{identity}.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp
 }

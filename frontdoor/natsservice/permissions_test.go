@@ -84,6 +84,55 @@ func TestPermissions(t *testing.T) {
 	shop := newWorkerOf(t, "shop", byWorker, doortest.Asking, taskt.Limits{}, natsservice.Options{})
 	newWorkerOf(t, "blog", byWorker, answer("x"), taskt.Limits{}, natsservice.Options{})
 
+	checkLogins(t, url)
+
+	// The client calls and follows; the approver answers.
+	client, approver := newNATSClient(t, url, "shop"), newNATSClient(t, url, "shop_approver")
+	doc, approval := approvedTask(t, client, approver)
+
+	// What none of them may send.
+	history := newNATSClient(t, url, "shop_history")
+	for _, g := range []*natsClient{client, approver, history} {
+		g.deniedAll(doc, approval)
+	}
+	for _, subject := range []string{"agents.v1.shop.service.approvals", "agents.v1.shop.service.answer"} {
+		if err := client.PublishRequest(subject, client.NewInbox(), nil); err != nil {
+			t.Fatal(err)
+		}
+		client.denied(subject)
+	}
+
+	// The history is that of the workspace.
+	js, err := jetstream.New(history.Conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	consumer, err := js.OrderedConsumer(t.Context(), eventbus.Stream, jetstream.OrderedConsumerConfig{FilterSubjects: []string{"agents.v1.shop.events." + doc.ParentID + ".>"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := 0
+	for last := ""; !strings.HasPrefix(last, `{"type":"session_end"`); events++ {
+		msg, err := consumer.Next(jetstream.FetchMaxWait(time.Minute))
+		if err != nil {
+			t.Fatalf("after %d events: %v", events, err)
+		}
+		last = string(msg.Data())
+	}
+	// The filter that counts is that of the subject.
+	crossed := `{"stream_name":"AGENT_EVENTS","config":{"name":"c","filter_subject":"agents.v1.blog.events.>","ack_policy":"none","inactive_threshold":1000000000}}`
+	msg, err := history.Request("$JS.API.CONSUMER.CREATE.AGENT_EVENTS.c.agents.v1.shop.events.>", []byte(crossed), time.Minute)
+	if err != nil || !strings.Contains(string(msg.Data), "did not match filtered subject") {
+		t.Errorf("a consumer with two filters: %v %s", err, msg.Data)
+	}
+	if r, err := shop.sessions.Get(t.Context(), doc.SessionID); err != nil || r.Status != store.Completed {
+		t.Errorf("the session after all that: %+v, %v", r, err)
+	}
+}
+
+// checkLogins fails the test if the server admits anybody with a wrong login.
+func checkLogins(t *testing.T, url string) {
+	t.Helper()
 	for _, login := range []string{"shop:wrong", "nobody:pw-shop", "", "worker:pw-shop"} {
 		opts := []nats.Option{nats.UserInfo(login, "")}
 		if user, password, ok := strings.Cut(login, ":"); ok {
@@ -94,9 +143,11 @@ func TestPermissions(t *testing.T) {
 			conn.Close()
 		}
 	}
+}
 
-	// The client calls and follows; the approver answers.
-	client, approver := newNATSClient(t, url, "shop"), newNATSClient(t, url, "shop_approver")
+// approvedTask makes a task call, whose approval the approver answers.
+func approvedTask(t *testing.T, client, approver *natsClient) (doc taskt.Document, approval string) {
+	t.Helper()
 	live, err := client.SubscribeSync("agents.v1.shop.events.>")
 	if err != nil {
 		t.Fatal(err)
@@ -131,76 +182,45 @@ func TestPermissions(t *testing.T) {
 	if _, err := approver.Request("agents.v1.shop.service.answer", []byte(`{"approvalId":"`+waits[0].ID+`","approve":true}`), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	doc := decode[taskt.Document](t, (<-replies).Data)
+	doc = decode[taskt.Document](t, (<-replies).Data)
 	if doc.Status != store.Completed || !strings.Contains(doc.Text, "touched") {
 		t.Errorf("document %+v", doc)
 	}
+	return doc, waits[0].ID
+}
 
-	// What none of them may send.
-	history := newNATSClient(t, url, "shop_history")
-	for _, g := range []*natsClient{client, approver, history} {
-		for _, subject := range []string{
-			"agents.v1.blog.service.task", "agents.v1.blog.service.answer", "agents.v1.shop.workers.take",
-			"agents.v1.shop.events." + doc.ParentID + ".session_end", "agents.v1.shop.messages." + doc.SessionID,
-			"$KV.AGENT_APPROVALS.shop." + waits[0].ID, "$KV.AGENT_SESSIONS.shop." + doc.SessionID,
-			"$JS.API.STREAM.INFO.AGENT_EVENTS", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.DELETE.AGENT_EVENTS",
-			"$JS.API.STREAM.MSG.GET.KV_AGENT_APPROVALS", "$JS.API.DIRECT.GET.KV_AGENT_APPROVALS",
-			"$JS.API.DIRECT.GET.KV_AGENT_APPROVALS.$KV.AGENT_APPROVALS.shop." + waits[0].ID,
-			"$JS.API.DIRECT.GET.AGENT_EVENTS", "$JS.API.CONSUMER.NAMES.AGENT_EVENTS",
-			"$JS.API.CONSUMER.CREATE.AGENT_EVENTS", "$JS.API.CONSUMER.CREATE.AGENT_EVENTS.c",
-			"$JS.API.CONSUMER.CREATE.AGENT_EVENTS.c.agents.v1.*.events.>", "$JS.API.CONSUMER.CREATE.AGENT_EVENTS.c.>",
-			"$JS.API.CONSUMER.CREATE.AGENT_EVENTS.c.agents.v1.blog.events.>", "$JS.API.CONSUMER.CREATE.AGENT_MESSAGES.c.agents.v1.shop.messages.>",
-			"$JS.API.CONSUMER.DURABLE.CREATE.AGENT_EVENTS.c",
-		} {
-			if err := g.PublishRequest(subject, g.NewInbox(), []byte(`{}`)); err != nil {
-				t.Fatal(err)
-			}
-			g.denied(subject)
-		}
-		for _, subject := range []string{
-			">", "agents.>", "agents.v1.*.events.>", "agents.v1.blog.events.>", "agents.v1.shop.service.task", "agents.v1.shop.workers.take",
-			"agents.v1.shop.messages.>", "$KV.>", "$JS.>", "_INBOX.>", "_INBOX_worker.>",
-		} {
-			if _, err := g.SubscribeSync(subject); err != nil {
-				t.Fatal(err)
-			}
-			if err := g.Flush(); err != nil {
-				t.Fatal(err)
-			}
-			g.denied("subscribing to " + subject)
-		}
-	}
-	for _, subject := range []string{"agents.v1.shop.service.approvals", "agents.v1.shop.service.answer"} {
-		if err := client.PublishRequest(subject, client.NewInbox(), nil); err != nil {
+// deniedAll fails the test if a client may send or follow what none may.
+func (g *natsClient) deniedAll(doc taskt.Document, approval string) {
+	t := g.t
+	t.Helper()
+	for _, subject := range []string{
+		"agents.v1.blog.service.task", "agents.v1.blog.service.answer", "agents.v1.shop.workers.take",
+		"agents.v1.shop.events." + doc.ParentID + ".session_end", "agents.v1.shop.messages." + doc.SessionID,
+		"$KV.AGENT_APPROVALS.shop." + approval, "$KV.AGENT_SESSIONS.shop." + doc.SessionID,
+		"$JS.API.STREAM.INFO.AGENT_EVENTS", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.DELETE.AGENT_EVENTS",
+		"$JS.API.STREAM.MSG.GET.KV_AGENT_APPROVALS", "$JS.API.DIRECT.GET.KV_AGENT_APPROVALS",
+		"$JS.API.DIRECT.GET.KV_AGENT_APPROVALS.$KV.AGENT_APPROVALS.shop." + approval,
+		"$JS.API.DIRECT.GET.AGENT_EVENTS", "$JS.API.CONSUMER.NAMES.AGENT_EVENTS",
+		"$JS.API.CONSUMER.CREATE.AGENT_EVENTS", "$JS.API.CONSUMER.CREATE.AGENT_EVENTS.c",
+		"$JS.API.CONSUMER.CREATE.AGENT_EVENTS.c.agents.v1.*.events.>", "$JS.API.CONSUMER.CREATE.AGENT_EVENTS.c.>",
+		"$JS.API.CONSUMER.CREATE.AGENT_EVENTS.c.agents.v1.blog.events.>", "$JS.API.CONSUMER.CREATE.AGENT_MESSAGES.c.agents.v1.shop.messages.>",
+		"$JS.API.CONSUMER.DURABLE.CREATE.AGENT_EVENTS.c",
+	} {
+		if err := g.PublishRequest(subject, g.NewInbox(), []byte(`{}`)); err != nil {
 			t.Fatal(err)
 		}
-		client.denied(subject)
+		g.denied(subject)
 	}
-
-	// The history is that of the workspace.
-	js, err := jetstream.New(history.Conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	consumer, err := js.OrderedConsumer(t.Context(), eventbus.Stream, jetstream.OrderedConsumerConfig{FilterSubjects: []string{"agents.v1.shop.events." + doc.ParentID + ".>"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	events := 0
-	for last := ""; !strings.HasPrefix(last, `{"type":"session_end"`); events++ {
-		msg, err := consumer.Next(jetstream.FetchMaxWait(time.Minute))
-		if err != nil {
-			t.Fatalf("after %d events: %v", events, err)
+	for _, subject := range []string{
+		">", "agents.>", "agents.v1.*.events.>", "agents.v1.blog.events.>", "agents.v1.shop.service.task", "agents.v1.shop.workers.take",
+		"agents.v1.shop.messages.>", "$KV.>", "$JS.>", "_INBOX.>", "_INBOX_worker.>",
+	} {
+		if _, err := g.SubscribeSync(subject); err != nil {
+			t.Fatal(err)
 		}
-		last = string(msg.Data())
-	}
-	// The filter that counts is that of the subject.
-	crossed := `{"stream_name":"AGENT_EVENTS","config":{"name":"c","filter_subject":"agents.v1.blog.events.>","ack_policy":"none","inactive_threshold":1000000000}}`
-	msg, err = history.Request("$JS.API.CONSUMER.CREATE.AGENT_EVENTS.c.agents.v1.shop.events.>", []byte(crossed), time.Minute)
-	if err != nil || !strings.Contains(string(msg.Data), "did not match filtered subject") {
-		t.Errorf("a consumer with two filters: %v %s", err, msg.Data)
-	}
-	if r, err := shop.sessions.Get(t.Context(), doc.SessionID); err != nil || r.Status != store.Completed {
-		t.Errorf("the session after all that: %+v, %v", r, err)
+		if err := g.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		g.denied("subscribing to " + subject)
 	}
 }

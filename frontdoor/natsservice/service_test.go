@@ -79,6 +79,20 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
+// untilEnd returns the events that next returns, up to the end of the session.
+func untilEnd(t *testing.T, next func() ([]byte, error)) (events []string) {
+	t.Helper()
+	for {
+		data, err := next()
+		if err != nil {
+			t.Fatalf("after %d events: %v", len(events), err)
+		}
+		if events = append(events, string(data)); events[len(events)-1] == `{"type":"session_end","status":"completed"}` {
+			return events
+		}
+	}
+}
+
 // TestFollow: a client that knows the server's address alone is told, while
 // the task runs, where its events stand; it reads all of them there, and hears
 // those that are still to come.
@@ -127,22 +141,20 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(g.open)
-	end := []byte(`{"type":"session_end","status":"completed"}`)
-	for got[len(got)-1] != string(end) {
+	got = append(got, untilEnd(t, func() ([]byte, error) {
 		msg, err := messages.Next(jetstream.NextMaxWait(time.Minute))
 		if err != nil {
-			t.Fatalf("after %d events: %v", len(got), err)
+			return nil, err
 		}
-		got = append(got, string(msg.Data()))
-	}
-	var heard []string
-	for len(heard) == 0 || heard[len(heard)-1] != string(end) {
+		return msg.Data(), nil
+	})...)
+	heard := untilEnd(t, func() ([]byte, error) {
 		msg, err := plain.NextMsg(time.Minute)
 		if err != nil {
-			t.Fatalf("after %d events: %v", len(heard), err)
+			return nil, err
 		}
-		heard = append(heard, string(msg.Data))
-	}
+		return msg.Data, nil
+	})
 	if len(heard) >= len(got) || !slices.Equal(heard, got[len(got)-len(heard):]) {
 		t.Errorf("heard %v\nof %v", heard, got)
 	}

@@ -83,7 +83,7 @@ func TestDrain(t *testing.T) {
 				go func() {
 					<-calls.Done()
 					if tt.answer > 0 {
-						time.Sleep(tt.answer) // the bubble's clock
+						<-time.After(tt.answer) // the bubble's clock
 						if err := conn.Write(t.Context(), &jsonrpc.Response{ID: id}); err != nil {
 							t.Error(err)
 						}
