@@ -40,10 +40,10 @@ func (s agentAPI) show(w http.ResponseWriter, r *http.Request) error {
 
 // explainRequest is a call that the rules are asked about.
 type explainRequest struct {
-	Agent     string          `json:"agent"` // empty means permissions.jsonc alone is asked
+	Agent     string          `json:"agent"` // empty asks only permissions.jsonc
 	Tool      string          `json:"tool"`
 	Arg       string          `json:"arg"`       // what the call is about: a path, a command
-	Arguments json.RawMessage `json:"arguments"` // all of them, in place of Arg: a JSON object
+	Arguments json.RawMessage `json:"arguments"` // all of them, instead of Arg: a JSON object
 }
 
 // readExplain reads an [explainRequest].

@@ -25,7 +25,7 @@ const maxBody = 1 << 20
 // jsonType is the type of a JSON document.
 const jsonType = "application/json"
 
-// errNotTaken is the error of a client that has gone, or stalls.
+// errNotTaken is the error of a client that has disconnected, or stalls.
 var errNotTaken = errors.New("the client does not read the answer")
 
 // handler answers a request. [fail] answers with the error that it returns; it returns
@@ -66,7 +66,7 @@ func answerTagged(w http.ResponseWriter, r *http.Request, body any) error {
 	return write(w, http.StatusOK, jsonType, data)
 }
 
-// hasTag reports whether a header If-None-Match has a tag, or stands for any.
+// hasTag reports whether a header If-None-Match names a tag, or all tags.
 func hasTag(header []string, tag string) bool {
 	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
 		if part = strings.TrimSpace(part); part == "*" || strings.TrimPrefix(part, "W/") == tag {
@@ -99,7 +99,7 @@ func write(w http.ResponseWriter, status int, mediaType string, data []byte) err
 	return nil
 }
 
-// fail answers with an error, unless the client has gone.
+// fail answers with an error, unless the client has disconnected.
 func fail(w http.ResponseWriter, why error, log *slog.Logger) {
 	if !errors.Is(why, errNotTaken) {
 		e := caller.Explain(why, log)

@@ -215,8 +215,8 @@ func check(t testing.TB, r *http.Request, resp *http.Response, body []byte) {
 	}
 }
 
-// TestDescribedFields: the description has the fields of a task call, and of what is known
-// of sessions, agents and approvals, each whether or not a test makes an answer with it.
+// TestDescribedFields: the description has all fields of task calls, sessions, agents and
+// approvals, also those that no test's answer contains.
 func TestDescribedFields(t *testing.T) {
 	d, err := described()
 	if err != nil {

@@ -22,12 +22,12 @@
 //
 // # Who may call
 //
-// Without TLS it listens on loopback addresses only. Each request carries the bearer
-// token of the state folder, whose owner may do everything, or a named one, which has
-// scopes; over TLS, where other machines connect, named ones alone count. A page in a browser could get around both. So a
-// request is refused, whatever it carries, if its Host is not a loopback name
-// (the page's own name was made to point here) or its Origin is another site
-// (the page fetches from here).
+// Without TLS it listens on loopback addresses only. Each request carries a bearer token.
+// The owner of the state folder's token may do everything; a named token has scopes. Other
+// machines connect over TLS, where only named tokens count. A page in a browser could get
+// around both. So a request with any token is refused if its Host is not a loopback name:
+// the page's own name was made to point here. It is also refused if its Origin is another
+// site: the page fetches from here.
 //
 // # Streams
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver"
 )
 
-// TestFromNow: a client that begins now gets what comes from then on, and
-// nothing of a session that has ended.
+// TestFromNow: a client that begins now gets the events from then on, and none of an ended
+// session.
 func TestFromNow(t *testing.T) {
 	g := newGate()
 	e := newEnv(t, g.model, httpserver.Options{})

@@ -28,7 +28,7 @@ type guard struct {
 }
 
 // wrong counts a request that is not let in, if it has a token or a cookie. After too many
-// from one address, those that follow have to wait. Right tokens still count.
+// from one address, further ones have to wait. Right tokens still count.
 func (s *guard) wrong(header http.Header, r *http.Request) *caller.Error {
 	_, noCookie := r.Cookie(page.CookieName(r.Host))
 	if r.Header.Get("Authorization") == "" && noCookie != nil {
@@ -60,7 +60,7 @@ func (s *guard) admit(r *http.Request) (caller.Identity, *caller.Error) {
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if s.page != nil && reads && r.URL.Path == page.LoginPath {
-		return caller.Identity{}, nil // from wherever it was clicked: it has a code
+		return caller.Identity{}, nil // the link may be on any page: it has a code
 	}
 	if err := sameOrigin(r); err != nil {
 		return caller.Identity{}, &caller.Error{Status: http.StatusForbidden, Code: "forbidden_origin", Message: err.Error()}
@@ -126,7 +126,7 @@ func hostOf(hostport string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 }
 
-// scheme is that of a request.
+// scheme returns the scheme of a request's address.
 func scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://"

@@ -18,8 +18,8 @@ func quote(s string) string {
 	return string(data)
 }
 
-// FuzzLongFields: whatever stands in a request, and however much of it, the
-// worker answers, and has its connection to the store afterwards.
+// FuzzLongFields: the worker answers any request of any length, and keeps its connection to
+// the store.
 func FuzzLongFields(f *testing.F) {
 	shared := newEnv(f, answer("x"), httpserver.Options{})
 	for _, n := range []int{1, 64, 65, 255, 256, 1024, 3900, 4000, 4096, 5000, 20_000} {

@@ -15,9 +15,9 @@ const mcpPath = "/mcp"
 // task call needs: what is too large for that is then refused in MCP's words.
 const maxMCPBody = 4 << 20
 
-// serveMCP hands a request on that has passed the guard. A request has to come
-// within the server's time limit; how long the answer takes is for MCP to say,
-// but each piece of it has to be taken within [writeTimeout].
+// serveMCP hands a request on that has passed the guard. The client has to send its request
+// within the server's time limit. The answer may take long, but the client has to read each
+// piece of it within [writeTimeout].
 func (o *Options) serveMCP(w http.ResponseWriter, r *http.Request) error {
 	body, err := readAll(w, r, maxMCPBody)
 	if err != nil {

@@ -39,7 +39,8 @@ type Options struct {
 	// error is for the caller. nil means that the worker does not explain calls.
 	Explain func(ctx context.Context, agent, tool, arg string) (any, error)
 
-	// Upkeep is what is done with sessions that have ended; nil means that it is not offered.
+	// Upkeep does what callers may do with ended sessions; nil means that it is not
+	// offered.
 	Upkeep *upkeep.Upkeep
 
 	// Audit is the audit log; nil means that the worker keeps none.
@@ -54,8 +55,8 @@ type Options struct {
 	// Profiles has the server answer what pprof asks, for the owner on loopback addresses.
 	Profiles bool
 
-	// MaxCalls bounds the task calls that are open at once, including those
-	// that wait for a slot; 0 means 100. More are answered "busy".
+	// MaxCalls bounds the task calls that are open at once, including calls that wait for a
+	// slot; 0 means 100. More are answered "busy".
 	MaxCalls int
 
 	// Heartbeat is the time between comments on a stream where nothing

@@ -133,8 +133,8 @@ func TestPageCookie(t *testing.T) {
 	}
 }
 
-// TestPageEvents: a browser gets all there is, then what changes; one that comes back what
-// it lacks.
+// TestPageEvents: a browser gets all there is, then the changes. When it comes back, it
+// gets the ones it missed.
 func TestPageEvents(t *testing.T) {
 	g := newGate()
 	e := withPage(t, g.model)

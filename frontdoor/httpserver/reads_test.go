@@ -17,8 +17,8 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
-// TestTags: a client that has a session as it is gets 304, until the session changes. While
-// its model waits, a session changes no more after a while.
+// TestTags: a client that has the current state of a session gets 304, until the session
+// changes. While its model waits, a session changes no more after a while.
 func TestTags(t *testing.T) {
 	g := newGate()
 	e := newEnv(t, g.model, httpserver.Options{})

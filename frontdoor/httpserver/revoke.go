@@ -14,8 +14,8 @@ import (
 // recheck is how often it is looked whether the token of an open request still counts.
 const recheck = time.Second
 
-// protect lets through what comes from a program on this machine that has the token, or
-// from the page of somebody who has logged in.
+// protect admits programs on this machine that have the token, and the pages of people who
+// have logged in.
 func (s *guard) protect(next http.Handler) func(w *counted, r *http.Request) {
 	return func(w *counted, r *http.Request) {
 		header := w.Header()
@@ -39,10 +39,10 @@ func (s *guard) protect(next http.Handler) func(w *counted, r *http.Request) {
 	}
 }
 
-// whileAdmitted answers a request until it is answered, or who makes it is not let in any
-// more as they were: the token was removed, or replaced by another of its name, or the
-// cookie is too old. Then the request ends as if its client had gone. The token of the
-// state folder counts as long as the server runs.
+// whileAdmitted answers a request, and breaks it off once its caller is not admitted any
+// more: the token was removed, or replaced by another of its name, or the cookie is too
+// old. Then the request ends as if its client had disconnected. The token of the state
+// folder counts as long as the server runs.
 func (s *guard) whileAdmitted(next http.Handler, out *counted, r *http.Request, identity caller.Identity) {
 	ctx := caller.WithIdentity(r.Context(), identity)
 	if identity.Name == "" {
@@ -78,8 +78,8 @@ func (s *guard) whileAdmitted(next http.Handler, out *counted, r *http.Request, 
 	}
 }
 
-// endRevoked ends the sessions of MCP whose token does not count any more as it did, or was
-// replaced by another of its name, until ctx ends. No request of them need be open.
+// endRevoked ends the MCP sessions whose token was removed, changed, or replaced by another
+// of its name. It works until ctx ends, whether or not the sessions have open requests.
 func (s *guard) endRevoked(ctx context.Context) {
 	tick := time.NewTicker(recheck)
 	defer tick.Stop()

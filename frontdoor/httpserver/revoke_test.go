@@ -37,9 +37,9 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestRevoked: when a token is removed, all that is open with it ends: streams, those of MCP
-// and the page among them, and a call that waits, though its task goes on. What others have
-// open goes on.
+// TestRevoked: when a token is removed, all that is open with it ends: streams, also of MCP
+// and of the page, and a call that waits. The call's task goes on. What others have open
+// goes on.
 func TestRevoked(t *testing.T) {
 	file, texts := named(t)
 	g, ends := newGate(), make(lines, 100)
@@ -99,9 +99,8 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
-// TestWrongTokens: an address that sends wrong tokens is told to wait, in place of being
-// told that they are wrong. A right token counts all the same, and who has none is not
-// counted.
+// TestWrongTokens: an address that sends wrong tokens is told to wait, and not that they
+// are wrong. A right token counts all the same, and who has none is not counted.
 func TestWrongTokens(t *testing.T) {
 	var log bytes.Buffer
 	e := newEnv(t, answer("x"), httpserver.Options{Page: &page.Options{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})

@@ -38,8 +38,8 @@ func (e *env) with(token, method, path, body string) *http.Request {
 	return r
 }
 
-// TestScopes: a named token does what its scope says and nothing else, until it is removed;
-// what is done with it says so.
+// TestScopes: a named token allows what its scope says and nothing else, until it is
+// removed. Whatever it does bears its name.
 func TestScopes(t *testing.T) {
 	file, texts := named(t)
 	log := slog.New(slog.DiscardHandler)
@@ -102,8 +102,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestPageScopes: who logs in by the link of a named token has its scopes, and is logged out
-// with it; another token of the name does not let them in again.
+// TestPageScopes: a browser that logs in by the link of a named token has its scopes, and
+// is logged out with it. Another token of the name does not admit it again.
 func TestPageScopes(t *testing.T) {
 	file, texts := named(t)
 	e := newEnv(t, answer("x"), httpserver.Options{Tokens: tokens.Open(file, slog.New(slog.DiscardHandler)), Page: &page.Options{}})

@@ -18,8 +18,8 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
-// TestSecondPerson: a token does not approve what it has begun, nor does the owner what the
-// owner has; a refused answer says who may, and the call waits on.
+// TestSecondPerson: nobody approves a call of their own, neither a token nor the owner. A
+// refused answer says who may approve it, and the call keeps waiting.
 func TestSecondPerson(t *testing.T) {
 	file, texts := filepath.Join(t.TempDir(), "serve.tokens"), map[string]string{"": token}
 	for _, name := range []string{"alice", "bob"} {

@@ -20,8 +20,8 @@ const (
 	// requestTimeout is how long a client may take to send a request.
 	requestTimeout = 30 * time.Second
 
-	// followGrace is how long streams may go on at the end. Those of sessions
-	// that ran here end by themselves; others would go on for ever.
+	// followGrace is how long streams may go on at the end. The streams of sessions that
+	// ran here end by themselves; others would go on for ever.
 	followGrace = time.Second
 
 	// closeGrace is how long clients may take to accept the last bytes.
@@ -48,9 +48,9 @@ type Server struct {
 	err      error              // of the end; read after done
 }
 
-// Start serves on addr, a loopback address with a port (0: any free one),
-// until ctx ends. Then it accepts no more calls, cancels those that run, answers
-// them, lets the streams run out, and closes. Wait returns when that is done.
+// Start serves on addr, a loopback address with a port (0: any free one), until ctx ends.
+// Then it accepts no more calls, cancels and answers the running ones, lets the streams run
+// out, and closes. Wait returns when that is done.
 func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 	if opts.Token == "" {
 		return nil, errors.New("starting the HTTP server: the token is empty")

@@ -20,14 +20,13 @@ import (
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 )
 
-// maxWaiting bounds what waits for a client, in bytes. One event may be larger: it
-// waits alone.
+// maxWaiting bounds what waits for a client, in bytes. A larger event waits without others.
 const maxWaiting = 256 << 10
 
-// eventWriter writes server-sent events. What the client has not taken waits in one
-// buffer, which is bounded by its bytes, not by its events: an event has from a hundred
-// bytes up to a megabyte, and a client may leave a stream unread. Then the reader of the
-// stream waits, too.
+// eventWriter writes server-sent events. What the client has not read yet waits in one
+// buffer. It is bounded by bytes, not by events, because an event has from a hundred bytes
+// up to a megabyte. While a client leaves the buffer unread, the reader of the stream
+// waits, too.
 type eventWriter struct {
 	w     http.ResponseWriter
 	out   *http.ResponseController

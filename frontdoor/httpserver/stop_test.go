@@ -65,8 +65,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestOnDisconnect: what becomes of a call whose caller goes away is as the
-// request says.
+// TestOnDisconnect: a request says what happens to its call when the caller disconnects.
 func TestOnDisconnect(t *testing.T) {
 	for _, tt := range []struct {
 		query    string

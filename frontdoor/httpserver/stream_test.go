@@ -21,8 +21,7 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
-// TestStreamedTask: the answer is the stream of the root session as it is
-// stored, and the document.
+// TestStreamedTask: the answer is the stored stream of the root session, and the document.
 func TestStreamedTask(t *testing.T) {
 	e := newEnv(t, answer("found\n", "it", ": \r\n"), httpserver.Options{})
 	s := e.open(e.request("POST", "/v1/tasks", call))
@@ -41,8 +40,8 @@ func TestStreamedTask(t *testing.T) {
 	}
 }
 
-// TestNamedIsStored: a session that a client is told of is stored: it is there if this
-// process is killed now.
+// TestNamedIsStored: a session is stored before its client reads its id, and so survives a
+// kill of this process.
 func TestNamedIsStored(t *testing.T) {
 	e := newEnv(t, answer("x"), httpserver.Options{})
 	for range 30 {
@@ -80,8 +79,7 @@ func TestStreamAccept(t *testing.T) {
 	}
 }
 
-// TestResume: from wherever a client comes back, it gets exactly what it has
-// not seen.
+// TestResume: a client that comes back at any point gets exactly what it has not seen.
 func TestResume(t *testing.T) {
 	e := newEnv(t, answer("a", "b", "c"), httpserver.Options{})
 	doc := e.run()
@@ -123,8 +121,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestLostEnd: the stream of a session whose session_end the store has lost ends at
-// once, and says so.
+// TestLostEnd: the stream of a session whose session_end the store has lost ends at once
+// with an error.
 func TestLostEnd(t *testing.T) {
 	e := newEnv(t, answer("a", "b"), httpserver.Options{})
 	id := e.run().ParentID

@@ -19,9 +19,8 @@ import (
 )
 
 const (
-	// maxHasty is how often a form that comes back before anybody can have read
-	// it is put again: a client that fills in forms by itself would be asked
-	// without end.
+	// maxHasty is how often a form is put again that comes back before anybody can have
+	// read it. A client that fills in forms by itself would be asked without end.
 	maxHasty = 2
 
 	// answerTime bounds the storing of an answer.

@@ -65,8 +65,8 @@ type children struct {
 	ended   []*endedChild     // the oldest first
 }
 
-// start begins a call of task in the root session. A result is that of a call which
-// has ended without a child.
+// start begins a call of task in the root session. It returns a result if the call has
+// ended without a child.
 func (c *children) start(client *mcp.Implementation, in taskt.Input) (*child, *taskt.Result) {
 	return c.begin(client, in.AgentType, func(root *session.Session) *taskt.Run { return c.opts.Tasks.Start(c.root.ctx, root, in) })
 }
@@ -116,8 +116,7 @@ func (c *children) begin(client *mcp.Implementation, agent string, start func(ro
 // maxEnded is how many children that have ended a connection can list.
 const maxEnded = 20
 
-// retire moves a child that has ended to those that have, and reports whether it was the
-// last that ran.
+// retire moves a child from running to ended, and reports whether it was the last that ran.
 func (c *children) retire(child *child) (last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,8 +192,8 @@ func (c *children) inOrder() []*child {
 	return running
 }
 
-// list returns the children that run, and copies of those that have ended without
-// delivering their answers. all: also of those that have delivered them.
+// list returns the children that run, and copies of the ended ones whose answers no call
+// has delivered. all: of all ended ones.
 func (c *children) list(all bool) (running []*child, over []endedChild) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

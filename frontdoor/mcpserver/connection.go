@@ -17,9 +17,9 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
-// hostConn is the connection of one host. It puts together who the host is ([rootSession]), what runs for
-// it ([children]), how it is asked ([asker], [rounds], [taskExtension]) and what its calls wait
-// for ([waiter], [toolSet]).
+// hostConn is the connection of one host. Its parts have a lock each: the host and its
+// session ([rootSession]), its [children], the questions for it ([asker], [rounds],
+// [taskExtension]) and its calls ([waiter], [toolSet]).
 type hostConn struct {
 	*Server
 	ctx      context.Context // ends with the connection, and all of its children with it
@@ -36,8 +36,8 @@ type hostConn struct {
 	prompts *listing.Prompts
 }
 
-// open returns a connection for a host with an identity. ctx gives it values alone: its
-// calls end when it says so, in order. shared: several clients use it.
+// open returns a connection for a host with an identity. It gets only the values of ctx,
+// because its calls end in order, by Close. shared: several clients use it.
 func (s *Server) open(ctx context.Context, identity caller.Identity, shared bool) *hostConn {
 	c := &hostConn{Server: s}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))

@@ -90,7 +90,7 @@ func (c *waiter) taskWait(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	}
 	limit := c.patience(req)
 	if s := in.TimeoutSeconds; s != nil {
-		most := max(time.Duration(*s*float64(time.Second)), 1) // 0 stands for no limit
+		most := max(time.Duration(*s*float64(time.Second)), 1) // 0 means no limit
 		if limit == 0 || most < limit {
 			limit = most
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 )
 
-// A host that gives up on a call cuts it off: the host's model does not learn the
-// session id of the child. The child goes on, and the result of the next call says so.
+// A host that gives up on a call cuts it off: the host's model does not learn the session
+// id of the child. The child goes on, and the result of the next call mentions it.
 
 // attach notes that a call waits for children, until detach is called.
 func (c *children) attach(to []*child) (detach func()) {
@@ -62,8 +62,8 @@ func (c *children) expire(child *child, waits int, grace time.Duration) {
 	}
 }
 
-// notices returns what a host's model has not read yet of children whose calls were cut
-// off, and of those that ran in the background. Each notice is returned once.
+// notices returns what a host's model has to learn of children whose calls were cut off,
+// and of children in the background. Each notice is returned once.
 func (c *children) notices() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

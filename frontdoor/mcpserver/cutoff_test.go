@@ -172,8 +172,8 @@ func (r *raw) result(id string) string {
 	}
 }
 
-// TestGrace: where a host cancels alike for its time limit and for its user, the
-// child goes on for a while, and the next call says so.
+// TestGrace: some hosts cancel in the same way for their time limit and for their user.
+// Then the child goes on for a while, and the next call mentions it.
 func TestGrace(t *testing.T) {
 	t.Run("found", func(t *testing.T) {
 		p := newPatient()

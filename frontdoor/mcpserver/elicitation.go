@@ -106,7 +106,7 @@ func (a *elicitation) send(q *question) {
 }
 
 // complete tells a client that its approval was answered, if a link had sent it to the
-// page. link nil: none had.
+// page. link may be nil.
 func (a *elicitation) complete(q *question, link *mcp.ElicitParams) {
 	if link == nil || link.Mode != "url" {
 		return

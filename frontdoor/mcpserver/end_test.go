@@ -181,8 +181,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestRubbish: what is no message is passed over, and refused where it says
-// what to answer to; what follows is served.
+// TestRubbish: invalid lines are skipped, and refused if they have an id. The lines after
+// them are served.
 func TestRubbish(t *testing.T) {
 	tests := []struct{ name, line, refused string }{
 		{"text", `hello`, ""},

@@ -14,8 +14,8 @@ import (
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 )
 
-// TestFormShowsAll: the call stands whole in the first line of the message, and
-// a rule is offered where the host's user sees all of the message alone.
+// TestFormShowsAll: the first line of the message holds the call in full. A rule is offered
+// only if the host's user sees all of the message.
 func TestFormShowsAll(t *testing.T) {
 	for _, tt := range []struct {
 		name, command, first string

@@ -16,7 +16,7 @@ type wanted struct {
 	any bool     // until one of them has ended
 }
 
-// has reports whether a session, or one that it continues, is among those that are named.
+// has reports whether the ids name a session, or one that it continues.
 func (w wanted) has(sessionID string) bool {
 	return slices.ContainsFunc(w.ids, func(id string) bool { return store.SameRuns(id, sessionID) })
 }
@@ -37,7 +37,7 @@ func (w wanted) arguments() string {
 type waitState struct {
 	limit  time.Duration   // then it is answered without a result; 0 means never
 	asked  map[string]bool // the questions that its host was asked before
-	unseen map[string]bool // those of them that its user does not answer
+	unseen map[string]bool // and its user does not answer
 	round  int             // how often it was answered with questions
 	heard  int             // messages of the child's progress that the host has had
 }

@@ -65,8 +65,7 @@ func (w authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.RoundTripper.RoundTrip(r)
 }
 
-// connect connects a client of the SDK that speaks the version that clients of
-// before 2026-07-28 do, or that one.
+// connect connects a client of the SDK. It speaks version 2026-07-28, or the one before.
 func (w *web) connect(t testing.TB, name, version string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	return connect(t, &mcp.StreamableClientTransport{Endpoint: w.server.URL() + "/mcp", HTTPClient: w.client}, name, version, opts)
@@ -235,8 +234,8 @@ func TestHTTPResume(t *testing.T) {
 	e.awaitStatuses(t, "explore completed, - completed")
 }
 
-// TestHTTPIdle: the session of a client that has been away for long ends, and
-// the client is told so when it comes back; one whose call runs is not away.
+// TestHTTPIdle: the session of a client that was idle for long ends, and the client gets an
+// error when it comes back. A client with a running call is not idle.
 func TestHTTPIdle(t *testing.T) {
 	const idle = 300 * time.Millisecond
 	begun := make(chan struct{})

@@ -16,8 +16,8 @@ const instructions = "The task tool gives work to subagents that this repository
 // sideBySide is added to the instructions of a host that does it.
 const sideBySide = " Independent tasks go into several calls in one turn: they run side by side."
 
-// listTTL is how long a client may go by a list without asking again. It is told of a
-// change, but not where it listens to nothing.
+// listTTL is how long a client may use a list without asking again. Clients that listen are
+// notified of a change; others are not.
 const listTTL = 2 * time.Second
 
 // setCacheable says how long a client may keep a result: the lists of what is offered for a
@@ -30,7 +30,7 @@ func setCacheable(_ context.Context, req mcp.Request, cache *mcp.Cacheable) {
 	}
 }
 
-// instruct says in the instructions what holds for the host alone.
+// instruct adapts the instructions to the host.
 func (t *toolSet) instruct(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)

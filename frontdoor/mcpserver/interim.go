@@ -15,9 +15,9 @@ import (
 // list.
 const minShare = 500
 
-// overview answers with the children that run, and with those that have ended and their
-// answers, which it delivers. Of all children it leaves out those that have delivered
-// theirs.
+// overview answers with the wanted children that run, and with the ended ones and their
+// answers, which it delivers. If all children are wanted, it leaves out the answers that a
+// call has delivered.
 func (c *children) overview(req *mcp.CallToolRequest, want wanted) *mcp.CallToolResult {
 	running, over := c.list(len(want.ids) > 0)
 	if len(want.ids) > 0 {

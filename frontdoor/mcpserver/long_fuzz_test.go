@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzLongFields: whatever stands in the arguments of a call, and however much
-// of it, the host gets an answer that is not as long, and the worker has its
-// connection to the store afterwards.
+// FuzzLongFields: a call with any arguments of any length gets an answer that is shorter,
+// and the worker keeps its connection to the store.
 func FuzzLongFields(f *testing.F) {
 	fields := []struct{ tool, arguments string }{
 		{"task", `{"description":"d","prompt":"p","agentType":%s}`},

@@ -209,8 +209,8 @@ func (e *env) connect(t testing.TB, opts *mcp.ClientOptions) *mcp.ClientSession 
 	return e.connectAs(t, "test-host", "", opts)
 }
 
-// connectAs is connect for a client of that name, which speaks that version of
-// the protocol; empty means the newest.
+// connectAs is connect for a client with a name and a version of the protocol; empty means
+// the newest.
 func (e *env) connectAs(t testing.TB, name, version string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	w := e.serve(t.Context(), t)

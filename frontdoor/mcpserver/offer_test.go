@@ -8,8 +8,9 @@ import (
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 )
 
-// TestOffer: a host is told what holds for it: that calls run side by side only
-// where it does that, and no enum where it would refuse what is not in it.
+// TestOffer: the task tool is described to each host in its own way. It says that calls run
+// side by side only to a host that does so, and has no enum for one that would refuse other
+// names.
 func TestOffer(t *testing.T) {
 	const reader = "---\ndescription: Reads.\naliases: [lector]\npermission: {\"*\": deny, read_file: allow}\n---\n"
 	const ghost = "---\ndescription: Is not listed.\nhidden: true\n---\n"

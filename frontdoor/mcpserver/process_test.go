@@ -216,8 +216,8 @@ func (f *pipe) awaitEnd(t *testing.T) {
 	}
 }
 
-// TestProcessEnd: however the host goes away, the process ends with status 0,
-// and the shell command that a child was running is gone.
+// TestProcessEnd: in whatever way the host ends, the process ends with status 0, and so
+// does the shell command of its child.
 func TestProcessEnd(t *testing.T) {
 	for _, how := range []string{"EOF", "SIGTERM", "SIGINT and SIGTERM", "the host is gone"} {
 		t.Run(how, func(t *testing.T) {

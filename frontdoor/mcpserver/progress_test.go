@@ -67,8 +67,8 @@ func withToken(params *mcp.CallToolParams, token any) *mcp.CallToolParams {
 	return params
 }
 
-// TestProgress: the host is told of the step and the tool call before the
-// child goes on.
+// TestProgress: the host is notified of the step and the tool call before the child goes
+// on.
 func TestProgress(t *testing.T) {
 	p := newProgress()
 	m := func(ctx context.Context, _ string, answers int) (model.Part, error) {
@@ -129,8 +129,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestProgressParallel: calls at once get the progress of their own child.
-// Each child goes on when its host has been told of it.
+// TestProgressParallel: calls at once get the progress of their own child. Each child goes
+// on when its host was notified of it.
 func TestProgressParallel(t *testing.T) {
 	p := newProgress()
 	waits := sync.Mutex{} // p.told wakes one waiter

@@ -19,8 +19,8 @@ import (
 	"github.com/agentworker/worker/taskt/control"
 )
 
-// rootSession stands for a connection's host: who it is, what it may do, and the session
-// below which its children run.
+// rootSession represents a connection's host: who it is, what it may do, and the parent
+// session of its children.
 type rootSession struct {
 	*Server
 	ctx      context.Context
@@ -32,7 +32,7 @@ type rootSession struct {
 	mu     sync.Mutex
 	client string           // who the host is, once there was a call
 	latest *session.Session // nil means there was no call yet
-	ids    []string         // of latest, and of those that it has replaced
+	ids    []string         // of latest, and of the sessions before it
 }
 
 // open returns the root session. The first call opens it in the name of the client. Once
@@ -105,8 +105,8 @@ func (r *rootSession) authorize(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// scopeOf is the scope that a request needs. All tools but those that only read may
-// change something.
+// scopeOf is the scope that a request needs. All tools may change something, except the
+// read-only ones.
 func scopeOf(method string, req mcp.Request) caller.Scope {
 	switch method {
 	case "tools/call":
@@ -126,7 +126,7 @@ func scopeOf(method string, req mcp.Request) caller.Scope {
 	return caller.Read
 }
 
-// describeClient says in the root's record which host it stands for.
+// describeClient returns the description of a host, as its root's record has it.
 func describeClient(client *mcp.Implementation) string {
 	if client == nil || strings.TrimSpace(client.Name) == "" {
 		return "MCP host"

@@ -34,9 +34,9 @@ func (r *raw) rounds(line string) (out inputRequired) {
 	return out
 }
 
-// TestRounds: in the newest protocol the question is the call's result. The
-// child lives until the call is made again, on the same connection alone, and
-// its result is there for who never does.
+// TestRounds: in the newest protocol the question is the call's result. The child lives
+// until the call is made again, which only works on the same connection. Its result stays
+// for a host that never does.
 func TestRounds(t *testing.T) {
 	e := setup{model: shell{}, rules: new(asking)}.open(t)
 	r, other := e.raw(t.Context(), t), e.raw(t.Context(), t)

@@ -66,9 +66,8 @@ func (e *env) connectBy(t testing.TB, door, version string, opts *mcp.ClientOpti
 	return e.connectAs(t, "test-host", version, opts)
 }
 
-// TestSampling: an agent runs on the host's model, with its tools, whichever
-// way the host is asked; also where it takes more steps than a call can be
-// answered with questions.
+// TestSampling: an agent runs on the host's model, with its tools, in each way of asking
+// the host. It may take more steps than a call can be answered with questions.
 func TestSampling(t *testing.T) {
 	for _, door := range []string{"stdio", "HTTP"} {
 		for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {

@@ -26,8 +26,8 @@ func (a as) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestScopes: over HTTP a client calls what its scopes allow, is asked about approvals only
-// if it may answer them, and offered "always" only as the owner; and no client reaches the
+// TestScopes: over HTTP a client calls what its scopes allow. It is asked about approvals
+// only if it may answer them, and offered "always" only as the owner. No client reaches the
 // session of another identity.
 func TestScopes(t *testing.T) {
 	identities := map[string]caller.Identity{

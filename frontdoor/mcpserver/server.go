@@ -34,9 +34,8 @@ type Options struct {
 	// is known of the host, and 7,500 for an unknown one.
 	ResultLimit int
 
-	// ReadOnly says of the task tool that it changes nothing, whatever the agents may do:
-	// some hosts run calls side by side only then. false: it depends on the agents that
-	// are offered.
+	// ReadOnly describes the task tool as read-only, whatever the agents may do: some hosts
+	// run calls side by side only then. false: it depends on the offered agents.
 	ReadOnly bool
 
 	// ToolPerAgent offers a tool for each agent besides task. Hosts that run the calls of
@@ -92,7 +91,7 @@ func New(opts Options) *Server {
 // at the second place of path. It ends with ctx, after 10 minutes at the latest.
 type Sampler func(ctx context.Context, path []string, params *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageWithToolsResult, error)
 
-// host returns what holds for a client: what is configured, else what is known of its host.
+// host returns what is configured for hosts, else what is known of the client's.
 func (s *Server) host(client *mcp.Implementation) hosts.Host {
 	h := hosts.Of(client)
 	if s.opts.CallLimit > 0 {

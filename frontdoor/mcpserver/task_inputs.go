@@ -32,7 +32,7 @@ func (a taskQuestion) key(id string) string {
 	return id + "~" + strconv.Itoa(a.n)
 }
 
-// askFor adds to a task that runs what its client is to answer, and what it does.
+// askFor adds to a running task the questions for its client, and its latest activity.
 func (c *taskExtension) askFor(ctx context.Context, task *exttask.Task, by peer) error {
 	if child := c.children.get(task.ID); child != nil {
 		task.StatusMessage, _ = child.progress.last()

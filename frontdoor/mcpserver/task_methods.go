@@ -73,7 +73,7 @@ func (c *taskExtension) getTask(ctx context.Context, host *mcp.ServerSession, p 
 	return exttask.NewState(task), nil
 }
 
-// cancelTask is [exttask.Cancel]. What has ended stays as it is.
+// cancelTask is [exttask.Cancel]. It has no effect on an ended task.
 func (c *taskExtension) cancelTask(ctx context.Context, _ *mcp.ServerSession, p *exttask.Params) (*exttask.Ack, error) {
 	r, err := c.taskOf(ctx, p.Meta, p.TaskID)
 	if err != nil {

@@ -75,8 +75,8 @@ func (c *taskExtension) listenToTasks(next mcp.MethodHandler) mcp.MethodHandler 
 	}
 }
 
-// tasksOf returns the sessions of the tasks that a subscription asks about, without those
-// that there are none of.
+// tasksOf returns the sessions of the tasks that a subscription asks about. It leaves out
+// ids without a task.
 func (c *taskExtension) tasksOf(ctx context.Context, meta mcp.Meta) (map[string]*store.Record, error) {
 	records := make(map[string]*store.Record)
 	for _, id := range exttask.Asked(meta) {
@@ -129,8 +129,8 @@ func (c *taskExtension) watchTask(ctx context.Context, listen *mcp.Subscriptions
 		if err == nil {
 			task, err = c.taskState(ctx, now, c.peerOf(listen))
 		}
-		if err == nil && told(task) != last {
-			last = told(task)
+		if err == nil && summary(task) != last {
+			last = summary(task)
 			err = c.sender.Notify(ctx, listen.Session, l, task)
 		}
 		if err != nil || task.Final() {
@@ -170,7 +170,7 @@ func changesTask(ev event.Event) bool {
 	return false
 }
 
-// told is what of a task its client hears of.
-func told(t *exttask.Task) string {
+// summary is the part of a task whose changes its client is notified of.
+func summary(t *exttask.Task) string {
 	return string(t.Status) + " " + strings.Join(slices.Sorted(maps.Keys(t.InputRequests)), " ")
 }

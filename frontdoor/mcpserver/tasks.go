@@ -13,9 +13,9 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// A client that names the Tasks extension with a call of an agent is answered with a
-// task at once: the session of the subagent. What a task is at a moment is read from the
-// store, so that it is there for a client that comes back, to whatever worker.
+// A client that names the Tasks extension with a call of an agent is answered with a task
+// at once: the session of the subagent. Its state is read from the store at each request,
+// so that a client may come back to any worker.
 
 // pollInterval is how often a client should ask how a task is doing.
 const pollInterval = time.Second

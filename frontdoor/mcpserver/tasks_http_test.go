@@ -16,7 +16,7 @@ type posted struct {
 	lines *bufio.Scanner
 }
 
-// ask sends a request. name is that of the header; empty means there is none.
+// ask sends a request. name is for the header; empty means there is none.
 func (w *web) ask(t testing.TB, method, name, params string) *posted {
 	t.Helper()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s}}`, method, params)
@@ -70,8 +70,8 @@ func (p *posted) message(t testing.TB) (msg taskMessage) {
 	return msg
 }
 
-// TestHandle: a client that sends the handle which it was given has a session of its own,
-// with what is below it; one that was not given out is refused.
+// TestHandle: a client that sends a handle of the server has a session of its own, with its
+// children. An unknown handle is refused.
 func TestHandle(t *testing.T) {
 	w := newEnv(t, modelFunc(echo), 0, nil).web(t, nil)
 	with := func(handle string) string {

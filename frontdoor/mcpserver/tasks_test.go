@@ -184,8 +184,8 @@ func TestTaskHasty(t *testing.T) {
 	r.close()
 }
 
-// TestTasksRefused: what needs the extension is refused to who does not name it, and so is
-// what is no task. A call that starts nothing has a result.
+// TestTasksRefused: a client that does not name the extension can't use it, and an id of no
+// task is refused. A call that starts nothing has a result.
 func TestTasksRefused(t *testing.T) {
 	e := newEnv(t, modelFunc(echo), 0, nil)
 	r := e.raw(t.Context(), t)

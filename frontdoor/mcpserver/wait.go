@@ -30,8 +30,7 @@ type waiter struct {
 	reported map[string]bool // approvals with which a call was answered, by their ids
 }
 
-// wait waits for children of the connection that run, or reads the results of
-// those that have ended.
+// wait waits for running children of the connection, or reads the results of ended ones.
 func (c *waiter) wait(ctx context.Context, req *mcp.CallToolRequest, want wanted, w waitState) *mcp.CallToolResult {
 	switch len(want.ids) {
 	case 0:
@@ -121,10 +120,10 @@ func (c *waiter) again(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallT
 	return c.wait(ctx, req, r.want, r.wait)
 }
 
-// await returns the result once there is one. Before that a call is answered
-// when its time has passed, when an approval has waited for a while that its
-// user can't see, and with what the host is to be asked. A call that the host
-// cancels stops the child, unless the host only stops waiting.
+// await returns the result once there is one. Before that a call is answered when its time
+// has passed, when it has questions for the host, and when an approval has waited for a
+// while that its user can't see. A call that the host cancels stops the child, unless the
+// host only stops waiting.
 func (c *waiter) await(ctx context.Context, req *mcp.CallToolRequest, on *group, w waitState) *mcp.CallToolResult {
 	defer on.release()
 	detach := sync.OnceFunc(c.children.attach(on.children))
@@ -173,9 +172,8 @@ func (c *waiter) await(ctx context.Context, req *mcp.CallToolRequest, on *group,
 	}
 }
 
-// survive reports whether the children of a call that the host has cancelled
-// go on, and for how long at most if no other call waits for them; 0 means until they
-// end.
+// survive reports whether the children of a cancelled call go on. Without another call that
+// waits for them they go on for the grace at most; 0 means until they end.
 func (c *waiter) survive(req *mcp.CallToolRequest) (grace time.Duration, survives bool) {
 	switch {
 	case c.ctx.Err() != nil: // the connection ends

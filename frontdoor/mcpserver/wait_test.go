@@ -43,8 +43,8 @@ func callTool(t testing.TB, host *mcp.ClientSession, name string, args any) *mcp
 
 func bySession(id any) map[string]any { return map[string]any{"sessionId": id} }
 
-// TestCallLimit: a call is answered before the host's time limit, the child goes
-// on, and task_wait has its answer, to this host alone.
+// TestCallLimit: a call is answered before the host's time limit, and the child goes on.
+// task_wait returns its answer, only to this host.
 func TestCallLimit(t *testing.T) {
 	p := newPatient()
 	e := setup{model: modelFunc(p.answer), options: mcpserver.Options{CallLimit: 50 * time.Millisecond}}.open(t)

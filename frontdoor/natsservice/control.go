@@ -18,14 +18,14 @@ var client = caller.By{Text: "a NATS client", Person: store.Unknown}
 
 // control makes a call of an operation.
 func (s *Service) control(op *control.Operation, from micro.Request) {
-	s.beside(from, "ask for a part of it with offset and limit", func(ctx context.Context, body []byte) (any, error) {
+	s.serve(from, "ask for a part of it with offset and limit", func(ctx context.Context, body []byte) (any, error) {
 		return s.calls.Control(ctx, op, body, client)
 	})
 }
 
 // keep makes a call of an operation on a session that has ended.
 func (s *Service) keep(op *upkeep.Operation, from micro.Request) {
-	s.beside(from, "'worker sessions' has it whole", func(ctx context.Context, body []byte) (any, error) {
+	s.serve(from, "'worker sessions' has it whole", func(ctx context.Context, body []byte) (any, error) {
 		id, err := readSession(body)
 		if err != nil {
 			return nil, caller.BadRequest(err)
@@ -52,10 +52,9 @@ func readSession(body []byte) (id string, err error) {
 	return in.SessionID, nil
 }
 
-// beside answers a request with what do returns; instead says what to do where that is too
-// long for the server. The library hands over one request at a time, so that it happens
-// elsewhere.
-func (s *Service) beside(from micro.Request, instead string, do func(ctx context.Context, body []byte) (any, error)) {
+// serve answers a request with what do returns; instead says what to do if that is too long
+// for the server. It returns at once, because the library hands over one request at a time.
+func (s *Service) serve(from micro.Request, instead string, do func(ctx context.Context, body []byte) (any, error)) {
 	req := newRequest(from)
 	if !answerable(req.reply) {
 		return

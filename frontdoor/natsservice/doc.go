@@ -19,9 +19,8 @@
 //
 //	{"rootSessionId":"ses_…","subject":"agents.v1.WS.events.ses_….>","stream":"AGENT_EVENTS"}
 //
-// A JetStream consumer on that subject reads all of the events, from the first
-// one, also when it comes late. A plain subscription sees those that are
-// published from then on.
+// A JetStream consumer on that subject reads all of the events, from the first one, also
+// when it comes late. A plain subscription sees the events that are published from then on.
 //
 // # Errors
 //

@@ -20,11 +20,11 @@ const (
 	responseKey    = "response_schema" // JSON Schema of the body of an answer that is no error
 )
 
-// answerSchema is that of a [caller.Answer].
+// answerSchema is the JSON Schema of a [caller.Answer].
 const answerSchema = `{"type":"object","properties":{"approvalId":{"type":"string","minLength":1},"approve":{"type":"boolean"},` +
 	`"feedback":{"type":"string","description":"of a denial, for the model"}},"required":["approvalId","approve"],"additionalProperties":false}`
 
-// sessionSchema is that of a request about one session.
+// sessionSchema is the JSON Schema of a request about one session.
 const sessionSchema = `{"type":"object","properties":{"sessionId":{"type":"string","minLength":1}},"required":["sessionId"],"additionalProperties":false}`
 
 // endpoint is what one subject of the service answers.

@@ -11,8 +11,8 @@ import (
 	"github.com/agentworker/worker/frontdoor/natsservice"
 )
 
-// FuzzLongFields: whatever stands in the headers, the reply subject and the body
-// of a request, the worker answers the next one.
+// FuzzLongFields: after a request with any headers, reply subject and body, the worker
+// answers the next one.
 func FuzzLongFields(f *testing.F) {
 	shared := newEnv(f, answer("x"), natsservice.Options{})
 	for _, n := range []int{1, 64, 65, 255, 256, 3900, 4000, 4096, 5000, 50_000} {

@@ -18,7 +18,7 @@ import (
 //     handed on has the caller's reply subject in replyHeader; the answer is
 //     "taken", or "full" from a worker that has none left. If no worker has one,
 //     none answers.
-//   - A worker that has a free slot again says so on "free".
+//   - A worker that has a free slot again publishes on "free".
 const (
 	takeSuffix  = ".take"
 	freeSuffix  = ".free"

@@ -67,7 +67,7 @@ func TestCapacity(t *testing.T) {
 	for range extra {
 		go ask()
 	}
-	// One worker alone becomes free: it gets all that wait, wherever they do.
+	// Only one worker becomes free: it gets all calls that wait with any worker.
 	for range extra {
 		desks[0].open <- struct{}{}
 		select {

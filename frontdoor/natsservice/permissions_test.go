@@ -102,7 +102,7 @@ func TestPermissions(t *testing.T) {
 		client.denied(subject)
 	}
 
-	// The history is that of the workspace.
+	// The history client reads the workspace's events.
 	js, err := jetstream.New(history.Conn)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestPermissions(t *testing.T) {
 		}
 		last = string(msg.Data())
 	}
-	// The filter that counts is that of the subject.
+	// The filter in the subject counts.
 	crossed := `{"stream_name":"AGENT_EVENTS","config":{"name":"c","filter_subject":"agents.v1.blog.events.>","ack_policy":"none","inactive_threshold":1000000000}}`
 	msg, err := history.Request("$JS.API.CONSUMER.CREATE.AGENT_EVENTS.c.agents.v1.shop.events.>", []byte(crossed), time.Minute)
 	if err != nil || !strings.Contains(string(msg.Data), "did not match filtered subject") {

@@ -21,7 +21,7 @@ import (
 // Name is the service's name among NATS micro services.
 const Name = "agentworker"
 
-// version is that of the contract: agents.v1.
+// version is the contract's: agents.v1.
 const version = "1.0.0"
 
 // flushTimeout bounds how long the last answers may take to reach the server.
@@ -33,11 +33,12 @@ type Options struct {
 	Sessions *store.Store
 	Bus      *eventbus.Bus
 
-	// Upkeep is what is done with sessions that have ended; nil means that it is not offered.
+	// Upkeep does what callers may do with ended sessions; nil means that it is not
+	// offered.
 	Upkeep *upkeep.Upkeep
 
-	// MaxCalls bounds the task calls that are open at once, those that wait
-	// for a slot to run among them; 0 means 100. More are answered "busy".
+	// MaxCalls bounds the task calls that are open at once, including calls that wait for a
+	// slot; 0 means 100. More are answered "busy".
 	MaxCalls int
 
 	Logger *slog.Logger // nil discards them

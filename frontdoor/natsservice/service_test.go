@@ -93,9 +93,8 @@ func untilEnd(t *testing.T, next func() ([]byte, error)) (events []string) {
 	}
 }
 
-// TestFollow: a client that knows the server's address alone is told, while
-// the task runs, where its events stand; it reads all of them there, and hears
-// those that are still to come.
+// TestFollow: a client that has only the server's address learns, while the task runs,
+// where its events are. It reads all of them there, and hears the ones to come.
 func TestFollow(t *testing.T) {
 	g := newGate()
 	e := newEnv(t, g.model, natsservice.Options{})

@@ -11,8 +11,8 @@ import (
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
-// TestUpkeep: a session that has ended is summarised and deleted; what cannot be done is
-// told apart, and so is what is no request.
+// TestUpkeep: an ended session is summarised and deleted. An operation that can't be done
+// has an error of its own, and so has an invalid request.
 func TestUpkeep(t *testing.T) {
 	e := newEnv(t, answer("done"), natsservice.Options{})
 	doc := decode[taskt.Document](t, e.request(taskSubject, call, nil).Data)

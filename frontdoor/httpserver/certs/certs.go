@@ -59,7 +59,7 @@ func (p *Pair) read() error {
 	return nil
 }
 
-// current returns the certificate as it is now.
+// current returns the certificate that counts now.
 func (p *Pair) current() *tls.Certificate {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -39,8 +39,8 @@ func Of(e *caller.Error) Document {
 // Codes returns all codes, sorted.
 func Codes() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// kind is what all errors of a code have in common: what it is, and what to do about it
-// where the message of each does not say so.
+// kind is what all errors of a code have in common: a title, and a remedy unless their
+// messages have one.
 type kind struct{ title, hint string }
 
 var kinds = map[string]kind{

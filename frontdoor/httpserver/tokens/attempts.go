@@ -17,8 +17,8 @@ const (
 	maxAddresses = 1000
 )
 
-// Attempts counts the wrong tokens of each address. It says nothing of right ones: who has
-// one is let in whatever others try from the same address. The zero value is ready to use.
+// Attempts counts the wrong tokens of each address. It does not affect right ones: they are
+// accepted whatever else comes from the same address. The zero value is ready to use.
 type Attempts struct {
 	mu    sync.Mutex
 	byWho map[netip.Addr]*attempts
@@ -67,7 +67,7 @@ func (a *Attempts) forget(now time.Time) {
 }
 
 // network is what counts as one address: with IPv6 a network of 64 bits, which one machine
-// usually has for itself. The zero Addr is that of whatever is none.
+// usually has for itself. The zero Addr stands for all that is no address.
 func network(remoteAddr string) netip.Addr {
 	host, _, err := net.SplitHostPort(remoteAddr)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/agentworker/worker/internal/atomicfile"
 )
 
-// Add adds a token to a file, which it makes if it is missing, and returns the token's text:
-// 64 hex digits of 32 random bytes. It is not to be had again.
+// Add adds a token to a file, which it makes if it is missing, and returns the token's
+// text: 64 hex digits of 32 random bytes. Nothing can return the text again.
 func Add(path, name string, scopes []Scope) (text string, err error) {
 	raw := make([]byte, 32)
 	rand.Read(raw) // never fails

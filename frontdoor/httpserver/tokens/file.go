@@ -16,14 +16,14 @@ import (
 // settled is how old a change of a file has to be before another one is sure to be seen.
 const settled = 2 * time.Second
 
-// File has the tokens of a file as it is at the moment. While something is wrong with the
-// file no token counts. The methods of a nil File find none.
+// File has the current tokens of a file. While something is wrong with the file no token
+// counts. The methods of a nil File find none.
 type File struct {
 	path string
 	log  *slog.Logger
 
 	mu     sync.Mutex
-	info   fs.FileInfo // as it was read; nil means there was none
+	info   fs.FileInfo // when it was read; nil means there was no file
 	fresh  bool        // it changed so shortly before that it is read again
 	said   string      // what was logged of it last
 	tokens []Token

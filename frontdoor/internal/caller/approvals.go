@@ -11,8 +11,8 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// Answer is the body of a request to answer an approval. Through a front door
-// nobody changes rules: a call is approved or denied, this one alone.
+// Answer is the body of a request to answer an approval. It approves or denies this one
+// call: nobody changes rules through a front door.
 type Answer struct {
 	ApprovalID string `json:"approvalId"`
 	Approve    *bool  `json:"approve"`
@@ -55,8 +55,8 @@ func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by 
 	return approval, err
 }
 
-// CallText returns what is to be decided on: a shell's command, or what another
-// tool's call wants as the rules see it, and its arguments.
+// CallText returns what an approval decides on: the command of a shell, else the values
+// that the rules match, and the arguments.
 func CallText(a *store.Approval) (call, arguments string) {
 	var args struct{ Command string }
 	if a.Tool == "shell_exec" && json.Unmarshal([]byte(a.Arguments), &args) == nil && args.Command != "" {

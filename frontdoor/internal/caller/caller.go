@@ -1,6 +1,6 @@
-// Package caller runs the task calls that come in through a front door: each
-// in a root session of its own, so many at once and no more, and all of them
-// cancelled and waited for when the door shuts.
+// Package caller runs the task calls that come in through a front door. Each has a root
+// session of its own, and their number is bounded. When the door shuts, it cancels them and
+// waits for them.
 package caller
 
 import (
@@ -35,8 +35,8 @@ func New(tasks *taskt.Service, size int, log *slog.Logger) *Pool {
 	return p
 }
 
-// Close refuses further calls, cancels those that run, and returns when all
-// of them are done.
+// Close refuses further calls, cancels the running ones, and returns when all of them are
+// done.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -98,7 +98,7 @@ type By struct {
 	Person store.Person
 }
 
-// Open opens the root session that stands for the caller. Run ends it.
+// Open opens the root session of the caller. Run ends it.
 func (c *Call) Open(by By) (*session.Session, error) {
 	root, err := c.pool.tasks.OpenCaller(c.ctx, by.Text, by.Person)
 	if err != nil {
@@ -111,9 +111,9 @@ func (c *Call) Open(by By) (*session.Session, error) {
 	return root, nil
 }
 
-// Start makes a call that returns before its subagent has ended, and returns what
-// its caller gets at once. finish, which is never nil, returns when the subagent and
-// the root session have ended. Without a free slot the error is [slots.ErrFull].
+// Start makes a call in the background, and returns what its caller gets at once. finish
+// returns when the subagent and the root session have ended; it is never nil. Without a
+// free slot the error is [slots.ErrFull].
 func (c *Call) Start(in taskt.Input) (result *taskt.Result, finish func(), err error) {
 	return c.finish(c.pool.tasks.Start(c.ctx, c.root, in))
 }

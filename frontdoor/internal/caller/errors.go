@@ -24,7 +24,7 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
 
-// Body returns what stands in the answer.
+// Body returns the error's form in an answer.
 func (e *Error) Body() any {
 	return struct {
 		Error *Error `json:"error"`

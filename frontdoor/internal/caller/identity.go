@@ -19,7 +19,7 @@ const (
 	Owner   Scope = "owner"   // what only the person may do who runs the worker
 )
 
-// Scopes are those that a named token may have.
+// Scopes are the ones that a named token may have.
 var Scopes = []Scope{Read, Run, Approve}
 
 // Identity is who makes a request. The zero Identity may do nothing.
@@ -28,7 +28,7 @@ type Identity struct {
 	Scopes []Scope // [Owner] among them means all
 }
 
-// OwnerIdentity is that of the person who runs the worker.
+// OwnerIdentity is the person who runs the worker.
 var OwnerIdentity = Identity{Scopes: []Scope{Owner}}
 
 // May reports whether an identity has a scope. The empty Scope is the owner's.

@@ -1,5 +1,5 @@
-// Package doortest has what the tests of the front doors share: the part of a worker
-// that is behind a door.
+// Package doortest has what the tests of the front doors share: the part of a worker that a
+// door calls.
 package doortest
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// Worker is what is behind a door: the built-in agents, on a model, with the tool
-// touch, in an empty workspace.
+// Worker is what a door calls: the built-in agents, on a model, with the tool touch, in an
+// empty workspace.
 type Worker struct {
 	Bus      *eventbus.Bus
 	Sessions *session.Manager
@@ -77,7 +77,7 @@ func Asking(_ context.Context, req *model.Request, yield func(model.Part) bool) 
 	return nil
 }
 
-// Close closes what Open has opened but for the sessions' manager.
+// Close closes what Open has opened, except the sessions' manager.
 func (w *Worker) Close() error {
 	defer w.Agents.Close()
 	return w.Bus.Close()

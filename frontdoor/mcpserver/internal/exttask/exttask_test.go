@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestRenaming: a notification gets its own name in the envelope alone, whatever stands
-// in its params.
+// TestRenaming: a notification gets its own name in the envelope, and its params stay the
+// same.
 func TestRenaming(t *testing.T) {
 	for event, want := range map[string]string{
 		"event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"method\":\"notifications/message\"}}\n\n": "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks\",\"params\":{\"method\":\"notifications/message\"}}\n\n",

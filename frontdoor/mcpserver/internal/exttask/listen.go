@@ -13,9 +13,9 @@ import (
 // A client hears of tasks by "subscriptions/listen", which the SDK serves. The SDK drops
 // the ids of the tasks from its params, acknowledges without them, and sends no
 // notification that it does not know. So the transport keeps the ids in the _meta of the
-// request ([KeepIDs]), [Sender] adds them to the acknowledgement, and a notification
-// goes out under the name of one that no server of this program sends, which the
-// transport changes back ([Rename], [Renaming]).
+// request ([KeepIDs]), and [Sender] adds them to the acknowledgement. A notification leaves
+// the SDK under the name of one that no server of this program sends. The transport changes
+// the name ([Rename], [Renaming]).
 
 // Listen is the one method whose requests are answered only at the connection's end.
 const Listen = "subscriptions/listen"
@@ -147,7 +147,7 @@ func (s *Sender) Middleware(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 // Notify tells the client of a Listen request that has started how a task is doing. ctx is
-// that of the request.
+// the request's.
 func (s *Sender) Notify(ctx context.Context, to *mcp.ServerSession, l *Listening, t *Task) error {
 	params := &notifyParams{Task: *t}
 	params.Meta = mcp.Meta{mcp.MetaKeySubscriptionID: l.id}

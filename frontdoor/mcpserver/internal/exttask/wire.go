@@ -57,7 +57,7 @@ type Task struct {
 	Error         *Error              `json:"error,omitempty"`         // of one that is [Failed]
 }
 
-// Final reports whether the task stays as it is.
+// Final reports whether the task has ended.
 func (t *Task) Final() bool { return t.Status != Working && t.Status != InputRequired }
 
 // Error is why a request has no result.

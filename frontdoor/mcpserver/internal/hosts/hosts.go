@@ -47,8 +47,8 @@ type Form struct {
 	NoReason bool // it can't be sent while a text field is empty
 }
 
-// hosts are those that are known. The sizes are somewhat below what was
-// measured: hosts write a little around a result.
+// hosts is the table of known hosts. The sizes are somewhat below the measured ones: hosts
+// write a little around a result.
 var hosts = []Host{
 	{prefix: "opencode", Idle: 60 * time.Second, Text: Size{50_000, UTF8Bytes}, Calls: abreast, Form: fewRows},
 	{prefix: "claude-code", Text: Size{Max: MaxResultChars}, Calls: abreastIfReading, Form: fewRows},
@@ -62,7 +62,7 @@ var hosts = []Host{
 	{prefix: "continue", Limit: 60 * time.Second, Text: Size{Max: 100_000}, Calls: abreast, Form: fewRows}, // of 600,000 nothing arrives
 }
 
-// fewRows are those that Claude Code shows. Of other hosts it is the least.
+// fewRows is how many rows Claude Code shows. Other hosts show as many or more.
 var fewRows = Form{Rows: 3}
 
 // clineText is what Cline takes: it writes a result, its _meta too, as JSON, and

@@ -14,8 +14,8 @@ const (
 	// server's name before it, as in mcp__worker__agent_reviewer.
 	maxName = 48
 
-	// hashed is how many hex digits of an agent's hash stand in the name of its tool,
-	// where the agent's own name can't be used.
+	// hashed is how many hex digits of an agent's hash its tool's name has, if the agent's
+	// own name can't be used.
 	hashed = 8
 )
 

@@ -21,8 +21,8 @@ func TestToolNames(t *testing.T) {
 
 var valid = regexp.MustCompile(`^agent_[a-z0-9_-]{0,42}$`)
 
-// FuzzToolNames: whatever the agents are called, their tools have names that all hosts take, no
-// two the same, and none that another tool has.
+// FuzzToolNames: the tools of agents with any names have distinct names, which all hosts
+// accept and no other tool has.
 func FuzzToolNames(f *testing.F) {
 	f.Add("a", "A", "a_b")
 	f.Add("x y", "x_y", "x_y_12345678")

@@ -27,7 +27,7 @@ func TestTruncateDescriptions(t *testing.T) {
 		t.Errorf("a text of %d units was changed:\n%s", units(textOf(few)), got)
 	}
 
-	// Four get the same budget, and the short one stays as it is.
+	// Four get the same budget, and the short one stays the same.
 	many := []taskt.Agent{{Name: "a", Description: "Short."}}
 	for _, name := range []string{"b", "c", "d", "e"} {
 		many = append(many, taskt.Agent{Name: name, Description: words})
@@ -58,9 +58,9 @@ func TestTruncateDescriptions(t *testing.T) {
 	}
 }
 
-// TestTruncateDescriptionsProperties: whatever the agents are, the text fits, names every agent
-// that it does not count, and leaves a description that is no longer than
-// another one's shortened form as it is.
+// TestTruncateDescriptionsProperties: the text fits for any agents, and names every agent
+// that it does not count. It shortens no description that is shorter than the result for
+// another one.
 func TestTruncateDescriptionsProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		description := rapid.OneOf(

@@ -67,7 +67,7 @@ func promptOf(a taskt.Primary) *mcp.Prompt {
 	}
 }
 
-// get is the handler of all prompts. It answers with the agent as it is now.
+// get is the handler of all prompts. It answers with the agent's current definition.
 func (p *Prompts) get(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	for _, a := range p.tasks.Primaries() {
 		if a.Name == req.Params.Name {

@@ -27,10 +27,10 @@ const (
 )
 
 // Resources are the transcripts of a connection's own sessions: its roots, and all below.
-// What other callers of the workspace do is not shown: their prompts may hold what
-// this host must not know. For that reason, clients that share a connection are offered no
-// list, nor the root, which has the questions of all. A client that knows the id of a
-// session has called it.
+// What other callers of the workspace do is not shown: their prompts may hold what this
+// host must not know. For that reason, clients that share a connection are offered no list
+// and no root: the root has the prompts of all. A client that has the id of a session has
+// called it.
 type Resources struct {
 	Sessions *store.Store
 	Owns     func(*store.Record) bool
@@ -49,7 +49,7 @@ func (c Resources) Add(server *mcp.Server) {
 	server.AddReceivingMiddleware(c.list)
 }
 
-// read returns a session's transcript as it is now.
+// read returns a session's current transcript.
 func (c Resources) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	id := strings.TrimPrefix(req.Params.URI, sessionScheme)
 	record, err := c.Sessions.Get(ctx, id)

@@ -46,7 +46,7 @@ func (t Tools) Task(h hosts.Host) *mcp.Tool {
 	}
 }
 
-// Unlisted stands for the task tool in a server whose list [Tools.Task] completes.
+// Unlisted is the task tool's place in a server, whose list [Tools.Task] then completes.
 func Unlisted() *mcp.Tool {
 	return &mcp.Tool{Name: toolcall.Task, InputSchema: json.RawMessage(`{"type":"object"}`)}
 }

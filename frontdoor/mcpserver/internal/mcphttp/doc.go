@@ -16,9 +16,9 @@ import (
 
 // Backend opens what serves a client.
 type Backend interface {
-	// Open returns what serves a new client. ctx gives it values alone: it ends
-	// by [Client.Cancel] and [Client.Close]. shared: several clients with the same
-	// name and version use it.
+	// Open returns what serves a new client. It gets only the values of ctx, and ends by
+	// [Client.Cancel] and [Client.Close]. shared: several clients with the same name and
+	// version use it.
 	Open(ctx context.Context, shared bool) Client
 
 	// ClientName names a client to people. client may be nil.

@@ -84,10 +84,10 @@ func (opts *Options) withDefaults() Options {
 // Handler serves MCP over streamable HTTP. The caller checks each request's
 // token, address and origin before.
 //
-// Up to 2025-11-25 a client has a session of the protocol, and a root session
-// with it: from its initialize request to its DELETE request, or until it has
-// been idle for [Options.Idle]. A broken connection ends nothing: a client that
-// comes back with the id of the last event it saw gets the rest.
+// Up to 2025-11-25 a client has a session of the protocol, and a root session with it. They
+// begin with its initialize request, and end with its DELETE request, or when it has been
+// idle for [Options.Idle]. A broken connection ends nothing: a client that comes back with
+// the id of the last event it saw gets the rest.
 //
 // From 2026-07-28 on there are no sessions. A client whose requests have the handle that
 // the server has given it with the answer to server/discover has a root session of its
@@ -350,10 +350,9 @@ type httpError struct {
 
 func (e *httpError) Error() string { return e.message }
 
-// refuse answers as the SDKs do: with a JSON-RPC error, without an id where that is not
-// known. An ended
-// session gets the status alone: clients would take a JSON-RPC error for the
-// request's own, and try again for ever.
+// refuse answers as the SDKs do, with a JSON-RPC error. Its id is null if the request's is
+// not known. A request of an ended session gets only the status: clients would treat a
+// JSON-RPC error as the request's own, and try again for ever.
 func refuse(w http.ResponseWriter, err error) {
 	status, code, id := http.StatusInternalServerError, -32000, "null"
 	if r, ok := errors.AsType[*httpError](err); ok {
@@ -372,6 +371,6 @@ func refuse(w http.ResponseWriter, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The client has gone if this fails.
+	// If this fails, the client has disconnected.
 	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`+"\n", id, code, message)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// HandleKey is where the _meta of an answer to server/discover has a handle, and that of a
-// request which is to go to the session of that handle.
+// HandleKey is the key of a handle in the _meta of an answer to server/discover. A request
+// with the same key goes to the session of its handle.
 const HandleKey = "agentworker/handle"
 
 // maxHandles bounds the handles that were given out: one more replaces the oldest.
 const maxHandles = 10_000
 
-// handles are those that were given out. A handle costs nothing until a request has it.
+// handles are the ones that were given out. A handle costs nothing until a request has it.
 type handles struct {
 	mu    sync.Mutex
 	known map[string]bool

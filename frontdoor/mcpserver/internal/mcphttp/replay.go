@@ -18,10 +18,9 @@ const (
 	maxReplayEvents  = 1024
 )
 
-// replay keeps the events sent on the streams of HTTP sessions, so that a client
-// with a broken connection gets what it missed. The SDK's own store has one bound
-// for all sessions, which a busy one would use up alone, and no bound for the
-// number of streams.
+// replay keeps the events sent on the streams of HTTP sessions, so that a client with a
+// broken connection gets what it missed. The SDK's own store has one bound for all
+// sessions, which one busy session would use up. It has no bound for the number of streams.
 type replay struct {
 	mu       sync.Mutex
 	sessions map[string]*keptSession

@@ -31,9 +31,9 @@ func Failure(agent string, err error) *taskt.Result {
 	return &taskt.Result{Agent: agent, Status: store.Failed, Text: errtext.Of(err), Err: err}
 }
 
-// Result returns a child's result as its host takes it. The text holds all that the
-// model is to read, because some hosts show it nothing else, and others the structured
-// content alone.
+// Result returns a child's result as its host takes it. The text holds all that the model
+// has to read, and there is no structured content: some hosts show the model only the text,
+// and others only structured content.
 func Result(r *taskt.Result, limit hosts.Size) *mcp.CallToolResult {
 	text, cut := Truncate(r, limit)
 	res := Text(text)

@@ -82,8 +82,8 @@ func TestHostThatReadsNothing(t *testing.T) {
 			if got := seen.Load(); got > int64(tt.requests) || got < int64(tt.requests)/2 {
 				t.Errorf("%d requests of %d bytes were taken, want up to %d", got, tt.size, tt.requests)
 			}
-			// What is on its way: a refusal that is not taken, and what the buffer of
-			// the input holds.
+			// Besides, there is a refusal that nobody reads, and the content of the input's
+			// buffer.
 			if got := sent.Load() - seen.Load(); got > 3000 || tt.size > 0 && got > 4 {
 				t.Errorf("%d more were read", got)
 			}

@@ -14,17 +14,17 @@ import (
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
 )
 
-// What a host may leave without an answer. More requests are refused at once, while
-// notifications and answers of the host get through; and as nothing is read while a
-// refusal is not taken, neither is more read of a host that reads nothing.
+// These bound the requests of a host that wait for their answers. More requests are refused
+// at once, while notifications and answers of the host get through. Nothing is read while
+// the host does not read a refusal, so that a host that reads nothing is not read any more.
 const (
 	maxPending      = 10_000   // requests
 	maxPendingBytes = 32 << 20 // of all of them; one may be larger
 )
 
-// What is read of a host that does not take what is written to it, besides requests: the
-// SDK keeps notifications until it has written what comes before them. A cancellation
-// has to get through; the host goes on writing once it reads.
+// These bound what is read besides requests from a host that does not read: the SDK keeps
+// notifications until it has written the messages before them. A cancellation has to get
+// through; the host goes on writing once it reads.
 const (
 	maxUnread   = 4 << 20 // bytes
 	messageSize = 512     // of a message besides what it says, in memory
@@ -39,7 +39,7 @@ const grace = 5 * time.Second
 // waits until all requests are answered; only then the SDK gets to see it.
 type Draining struct {
 	mcp.Transport
-	Ctx         context.Context // its end is that of the connections
+	Ctx         context.Context // the connections end with it
 	CancelCalls context.CancelFunc
 	GivenUp     *GivenUp
 	Logger      *slog.Logger

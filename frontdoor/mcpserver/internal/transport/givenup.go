@@ -11,11 +11,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// GivenUp knows the calls that the host has cancelled because they took too
-// long for it, not because somebody wants them stopped. MCP has one
-// notification for both, which says why in words; the SDK shows a call neither
-// the reason nor the id that it is meant by, so each call is marked with its id
-// on the way in.
+// GivenUp knows the calls that the host has cancelled because they took too long for it,
+// not because somebody wants them stopped. MCP has one notification for both, with a reason
+// in words. The SDK shows a call neither the reason nor its id, so each call is marked with
+// its id on the way in.
 type GivenUp struct {
 	mu  sync.Mutex
 	ids map[string]bool

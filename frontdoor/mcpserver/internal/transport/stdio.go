@@ -132,8 +132,8 @@ func (c *stdioConn) refuse(ctx context.Context, line []byte, why error) error {
 	}})
 }
 
-// Write implements [mcp.Connection]. A line is written whole or not at all,
-// whatever becomes of ctx.
+// Write implements [mcp.Connection]. A line is written in full or not at all, even if ctx
+// ends meanwhile.
 func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	line, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
@@ -207,8 +207,8 @@ func (c *stdioConn) deliver(in incoming) bool {
 	}
 }
 
-// readLine reads up to a line's end. It reads a line that is too long to its end,
-// and returns errTooLong alone.
+// readLine reads up to a line's end. It reads a line that is too long to its end, and
+// returns only errTooLong.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	long := false
