@@ -38,7 +38,8 @@ const (
 	maxSeq    = 1 << 48
 )
 
-// block is what the file of a block holds.
+// block is what the file of a block has before the first place that is no record. The
+// server keeps no more of it.
 type block struct {
 	first, last         uint64 // sequence numbers of messages, deleted ones too; 0 means there are none
 	firstTime, lastTime time.Time
@@ -46,12 +47,12 @@ type block struct {
 	topTime             time.Time
 	opens               uint64  // the number in its first record, if that says that a message is deleted; else 0
 	runs                []Range // the numbers of its messages, deleted ones too, ascending
-	bad                 []gap   // what is not a record
-	good                []byte  // the records alone; nil means bad is empty, or is the end
 	start, end          int     // of the last record, where it begins and ends
+	bad                 bool    // what follows the last record is no record
+	partial             bool    // it is the beginning of one, as far as can be told
 }
 
-// add notes the number of a message. Like the server it takes none that is not above all
+// add notes the number of a message. Like the server it accepts none that is not above all
 // before.
 func (b *block) add(seq uint64) {
 	if n := len(b.runs); n == 0 || seq > b.runs[n-1].Last+1 {
@@ -59,14 +60,6 @@ func (b *block) add(seq uint64) {
 	} else if seq > b.runs[n-1].Last {
 		b.runs[n-1].Last = seq
 	}
-}
-
-// gap is a part of a block that is not a record.
-type gap struct {
-	after, before         uint64 // sequence numbers of the messages around it; 0 means there is none
-	afterTime, beforeTime time.Time
-	bytes                 int
-	tail                  bool // no record follows
 }
 
 // blockNumber returns the number in a block's name.
@@ -89,34 +82,20 @@ func hashOf(name string) hash.Hash64 {
 	return h
 }
 
-// parseBlock reads a block. Behind what is not a record it looks for the next one:
-// a checksum tells.
+// parseBlock reads a block up to the first place that is no record.
 func parseBlock(data []byte, sum hash.Hash64) *block {
 	b := &block{}
-	var good []byte
-	var open *gap // whose end is not known yet
-	copied := 0   // of data, to good
-	for at := 0; at < len(data); {
+	for b.end < len(data) {
+		at := b.end
 		size := recordAt(data[at:], sum)
 		if size == 0 {
-			if open == nil {
-				open = &gap{after: b.last, afterTime: b.lastTime}
-				good = append(good, data[copied:at]...)
-			}
-			open.bytes++
-			at++
-			copied = at
-			continue
+			b.bad, b.partial = true, partial(data[at:])
+			break
 		}
 		seq := binary.LittleEndian.Uint64(data[at+4:])
 		when := time.Unix(0, int64(binary.LittleEndian.Uint64(data[at+12:])))
 		if message := seq&deleteBit == 0; message {
 			seq &^= erasedBit
-			if open != nil {
-				open.before, open.beforeTime = seq, when
-				b.bad = append(b.bad, *open)
-				open = nil
-			}
 			if b.first == 0 {
 				b.first, b.firstTime = seq, when
 			}
@@ -124,28 +103,24 @@ func parseBlock(data []byte, sum hash.Hash64) *block {
 				b.last, b.lastTime = seq, when
 			}
 			b.add(seq)
-		} else if open != nil {
-			b.bad = append(b.bad, *open)
-			open = nil
+		} else if seq &^= deleteBit; at == 0 {
+			b.opens = seq
 		}
-		if seq&deleteBit != 0 && at == 0 {
-			b.opens = seq &^ deleteBit
-		}
-		if seq &^= deleteBit; seq > b.top {
+		if seq > b.top {
 			b.top, b.topTime = seq, when
 		}
-		b.start = at
-		at += size
-		b.end = at
-	}
-	if open != nil {
-		open.tail = true
-		b.bad = append(b.bad, *open)
-	}
-	if len(b.bad) > 0 {
-		b.good = append(good, data[copied:]...)
+		b.start, b.end = at, at+size
 	}
 	return b
+}
+
+// partial reports whether data may be the beginning of a record that goes on behind it.
+func partial(data []byte) bool {
+	if len(data) < headSize {
+		return true
+	}
+	size := int(binary.LittleEndian.Uint32(data) &^ hasHeader)
+	return size > len(data) && size <= maxRecord
 }
 
 // recordAt returns the size of the record with which data begins; 0 means it does not

@@ -62,11 +62,10 @@ func Check(dir string, all bool, log *slog.Logger) error {
 		}
 	}
 	for _, c := range damaged {
-		kept, err := c.repair(dir)
-		if err != nil {
+		if err := c.repair(dir); err != nil {
 			return fmt.Errorf("repairing the stream %s: %w", c.name, err)
 		}
-		c.report(kept, log)
+		c.report(log)
 	}
 	if err := os.Remove(filepath.Join(dir, ledgerFile)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -158,14 +157,13 @@ func (c *check) checkBlock(file string) error {
 		return err
 	}
 	cut := is.Size < was.Size
-	tail := len(b.bad) == 1 && b.bad[0].tail
 	switch {
-	case len(b.bad) == 0 && cut && !c.known.Closed && is.Size > 0 && !c.inPlace(file, b): // the server has made it smaller
-	case cut && (len(b.bad) == 0 || tail):
+	case !b.bad && cut && !c.known.Closed && is.Size > 0 && !c.inPlace(file, b): // the server has made it smaller
+	case cut && (!b.bad || b.partial):
 		c.causes[file] = "was cut off"
-	case tail && !c.known.Closed && int64(b.end) >= was.Size:
+	case b.partial && !c.known.Closed && int64(b.end) >= was.Size: // the server removes the rest of a write
 		c.torn = append(c.torn, file)
-	case len(b.bad) > 0:
+	case b.bad:
 		c.causes[file] = "was garbled"
 	}
 	return nil
@@ -268,19 +266,9 @@ func (c *check) losses(files []string) {
 			}
 			continue
 		}
-		if len(b.bad) > 0 && b.bad[0].after == 0 && cause != "" { // its beginning is garbled
-			causes = append(causes, cause)
-		}
 		lost(b.first-1, b.firstTime)
-		intact = max(intact, b.first)
-		for _, g := range b.bad {
-			if g.after > 0 && g.before > g.after && cause != "" {
-				intact, after, causes = max(intact, g.after), g.afterTime, []string{cause}
-				lost(g.before-1, g.beforeTime)
-			}
-		}
 		intact, after = max(intact, b.last), b.lastTime
-		if cause != "" && (len(b.bad) == 0 || b.bad[len(b.bad)-1].tail) {
+		if cause != "" {
 			causes = append(causes, cause)
 		}
 	}
@@ -307,12 +295,8 @@ func (c *check) told(files []string) {
 	slices.SortFunc(c.found, func(a, b Loss) int { return cmp.Compare(a.First, b.First) })
 }
 
-// report tells what was done, and what is no loss for certain. kept is where the
-// files are that were replaced.
-func (c *check) report(kept string, log *slog.Logger) {
-	if kept != "" {
-		log.Warn("damaged files of the event store were replaced", "stream", c.name, "originals", kept)
-	}
+// report logs what is no loss for certain.
+func (c *check) report(log *slog.Logger) {
 	if c.meta {
 		log.Warn("the description of a stream in the event store was damaged, and is made anew; no message is lost by that", "stream", c.name, "file", metaFile)
 	}

@@ -130,11 +130,12 @@ func (k *Keeper) messages(name string) (*Messages, error) {
 func (v *verdict) decide(was fileState, end end, has *Messages) {
 	d := damage{Missing: has.missing(v.after, v.upTo, v.block.runs)}
 	switch {
-	case v.is.sameFile(was) && v.is.Size < was.Size && !v.written, // it is cut in place only where the disk did not take a message
-		v.written && v.is.sameFile(fileState{ID: end.id}) && v.block.last < end.top:
+	case v.is.sameFile(was) && v.is.Size < was.Size && !v.written: // a server does that only where the disk did not take a message
 		d.Cause = "was cut off"
 	case v.there && v.block.garbled(v.written):
 		d.Cause = "was garbled"
+	case v.written && v.is.sameFile(fileState{ID: end.id}) && v.block.last < end.top:
+		d.Cause = "was cut off"
 	case len(d.Missing) == 0:
 		return
 	case !v.there:

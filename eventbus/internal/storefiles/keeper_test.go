@@ -79,71 +79,76 @@ func (k *kept) looks() {
 	}
 }
 
-// TestDamageIsTold: what is done to the files of an open store, which is damage or not, and
-// what is found to be missing when the store is opened anew.
+// old returns the block of S with the messages 15 to 21, and last the newest one.
+func (k *kept) old() string  { return k.blocks["S"][2] }
+func (k *kept) last() string { return k.blocks["S"][len(k.blocks["S"])-1] }
+
+// damageCases are what is done to the files of an open store.
+var damageCases = []struct {
+	name string
+	do   func(k *kept) error
+	says string   // at once; empty means that it is no damage
+	lost []string // ranges
+}{
+	{"nothing", func(*kept) error { return nil }, "", nil},
+	{"an old block is touched", func(k *kept) error { return os.Chtimes(k.old(), time.Time{}, time.Now()) }, "", nil},
+	{"an old block is put back", func(k *kept) error {
+		return rewrite(k.old(), func(_ *block, data []byte) []byte { return data })
+	}, "", nil},
+	{"its last messages are left out", func(k *kept) error {
+		return rewrite(k.old(), func(b *block, data []byte) []byte { return data[:b.start] })
+	}, "cut off", []string{"21-21"}},
+	{"its first message is left out", func(k *kept) error {
+		return rewrite(k.old(), func(_ *block, data []byte) []byte { return data[4031:] })
+	}, "cut off", []string{"15-15"}},
+	{"messages are left out, and others added", func(k *kept) error {
+		return rewrite(k.old(), func(_ *block, data []byte) []byte {
+			return append(data[:4031:4031], record(15, time.Now(), "s", strings.Repeat("x", 30_000), checksums("S", 3))...)
+		})
+	}, "replaced", []string{"16-21"}},
+	{"the server misses a block first", func(k *kept) error {
+		err := os.Remove(k.old())
+		_, getErr := k.stream.GetMsg(k.Context(), 17)
+		if !errors.Is(getErr, jetstream.ErrMsgNotFound) {
+			k.T.Logf("reading a message of it: %v", getErr)
+		}
+		return err
+	}, "removed", []string{"15-21"}},
+	{"the last block is emptied, and written on", func(k *kept) error {
+		err := os.Truncate(k.last(), 0)
+		k.put("s", 100)
+		return err
+	}, "garbled", []string{"36-41"}},
+	{"the last block is removed, and written on", func(k *kept) error {
+		err := os.Remove(k.last())
+		k.put("s", 100)
+		return err
+	}, "removed", []string{"36-41"}},
+	{"the last block is garbled, and another one begun", func(k *kept) error {
+		err := garble(k.last(), 100)
+		for range 8 {
+			k.put("s", 4000)
+		}
+		return err
+	}, "garbled", []string{"36-42"}},
+	{"the last block is garbled while it is written", func(k *kept) error {
+		k.put("s", 100)
+		k.looks()
+		err := garble(k.last(), 100)
+		k.put("s", 100)
+		k.looks()
+		return err
+	}, "", []string{"36-42"}}, // it is read as a whole when the store is closed
+	{"a block of a bucket is removed", func(k *kept) error { return os.Remove(k.blocks["KV_B"][len(k.blocks["KV_B"])-2]) }, "removed", []string{"KV_B"}},
+	{"all of the last blocks are removed", func(k *kept) error {
+		return errors.Join(os.Remove(k.last()), os.Remove(k.blocks["KV_B"][len(k.blocks["KV_B"])-1]))
+	}, "removed", []string{"KV_B", "36-40"}},
+}
+
+// TestDamageIsTold: what is damage or not, and what is found to be missing when the store is
+// opened anew.
 func TestDamageIsTold(t *testing.T) {
-	old := func(k *kept) string { return k.blocks["S"][2] } // of the messages 15 to 21
-	last := func(k *kept) string { return k.blocks["S"][len(k.blocks["S"])-1] }
-	for _, tt := range []struct {
-		name string
-		do   func(k *kept) error
-		says string   // at once; empty means that it is no damage
-		lost []string // ranges
-	}{
-		{"nothing", func(*kept) error { return nil }, "", nil},
-		{"an old block is touched", func(k *kept) error { return os.Chtimes(old(k), time.Time{}, time.Now()) }, "", nil},
-		{"an old block is put back", func(k *kept) error {
-			return rewrite(old(k), func(_ *block, data []byte) []byte { return data })
-		}, "", nil},
-		{"its last messages are left out", func(k *kept) error {
-			return rewrite(old(k), func(b *block, data []byte) []byte { return data[:b.start] })
-		}, "cut off", []string{"21-21"}},
-		{"its first message is left out", func(k *kept) error {
-			return rewrite(old(k), func(_ *block, data []byte) []byte { return data[4031:] })
-		}, "cut off", []string{"15-15"}},
-		{"messages are left out, and others added", func(k *kept) error {
-			return rewrite(old(k), func(_ *block, data []byte) []byte {
-				return append(data[:4031:4031], record(15, time.Now(), "s", strings.Repeat("x", 30_000), checksums("S", 3))...)
-			})
-		}, "replaced", []string{"16-21"}},
-		{"the server misses a block first", func(k *kept) error {
-			err := os.Remove(old(k))
-			_, getErr := k.stream.GetMsg(k.Context(), 17)
-			if !errors.Is(getErr, jetstream.ErrMsgNotFound) {
-				k.T.Logf("reading a message of it: %v", getErr)
-			}
-			return err
-		}, "removed", []string{"15-21"}},
-		{"the last block is emptied, and written on", func(k *kept) error {
-			err := os.Truncate(last(k), 0)
-			k.put("s", 100)
-			return err
-		}, "garbled", []string{"36-40"}},
-		{"the last block is removed, and written on", func(k *kept) error {
-			err := os.Remove(last(k))
-			k.put("s", 100)
-			return err
-		}, "removed", []string{"36-41"}},
-		{"the last block is garbled, and another one begun", func(k *kept) error {
-			err := garble(last(k), 100)
-			for range 8 {
-				k.put("s", 4000)
-			}
-			return err
-		}, "garbled", []string{"36-36"}},
-		{"the last block is garbled while it is written", func(k *kept) error {
-			k.put("s", 100)
-			k.looks()
-			err := garble(last(k), 100)
-			k.put("s", 100)
-			k.looks()
-			return err
-		}, "", []string{"36-36"}}, // it is read as a whole when the store is closed
-		{"a block of a bucket is removed", func(k *kept) error { return os.Remove(k.blocks["KV_B"][len(k.blocks["KV_B"])-2]) }, "removed", []string{"KV_B"}},
-		{"all of the last blocks are removed", func(k *kept) error {
-			return errors.Join(os.Remove(last(k)), os.Remove(k.blocks["KV_B"][len(k.blocks["KV_B"])-1]))
-		}, "removed", []string{"KV_B", "36-40"}},
-	} {
+	for _, tt := range damageCases {
 		t.Run(tt.name, func(t *testing.T) {
 			k := keep(t)
 			if err := tt.do(k); err != nil {

@@ -11,71 +11,52 @@ import (
 	"github.com/agentworker/worker/internal/atomicfile"
 )
 
-// DamagedDir is the folder, below that of the store, with the files that were
-// repaired, as they were found. Nothing reads them.
-const DamagedDir = "damaged"
-
-// repair makes the files of the stream such that the server reads all that is
-// intact, and goes on behind the last sequence number that was ever given. kept is
-// where the originals are; empty means nothing was replaced.
-func (c *check) repair(dir string) (kept string, err error) {
+// repair does what the server's own recovery lacks. A damaged block ends at the first place
+// that is no record: the server keeps as much of it, but can't tell where the headers of a
+// garbled message end. The index of the stream goes, because the server believes it and
+// reads no block. A record with the last number is added, because the server would give
+// out numbers again. The description of the stream is put back, because the server leaves
+// out a stream without one.
+func (c *check) repair(dir string) error {
 	folder := filepath.Join(dir, filepath.FromSlash(streamsDir), c.name)
 	blocks := filepath.Join(folder, blocksDir)
 	if err := os.MkdirAll(blocks, 0o700); err != nil {
-		return "", err
-	}
-	save := func(path string) error {
-		if kept == "" {
-			kept = filepath.Join(dir, DamagedDir, c.name+"-"+time.Now().UTC().Format("20060102T150405.000"))
-		}
-		if err := os.MkdirAll(kept, 0o700); err != nil {
-			return err
-		}
-		err := os.Rename(path, filepath.Join(kept, filepath.Base(path)))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
 		return err
 	}
-	changed := len(c.found) > 0
-	for file, b := range c.parsed {
-		path := filepath.Join(blocks, file)
-		switch {
-		case len(b.bad) == 0:
-			continue
-		case len(b.bad) == 1 && b.bad[0].tail && c.causes[file] == "": // the rest of a write
-			err = os.Truncate(path, int64(b.end))
-		default:
-			changed = true
-			if err = save(path); err == nil {
-				err = atomicfile.Write(path, b.good, 0o600)
+	if len(c.found) > 0 || len(c.causes) > 0 {
+		for file := range c.causes {
+			if b := c.parsed[file]; b != nil && b.bad {
+				if err := os.Truncate(filepath.Join(blocks, file), int64(b.end)); err != nil {
+					return err
+				}
 			}
 		}
-		if err != nil {
-			return kept, err
-		}
-	}
-	if changed && c.was.Last > c.top {
-		if err := c.skip(blocks); err != nil {
-			return kept, err
-		}
-	}
-	if changed {
-		if err := os.Remove(filepath.Join(blocks, indexFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return kept, err
-		}
-	}
-	if c.meta {
-		for _, file := range []string{metaFile, metaSum} {
-			if err := save(filepath.Join(folder, file)); err != nil {
-				return kept, err
+		if c.was.Last > c.top {
+			if err := c.skip(blocks); err != nil {
+				return err
 			}
 		}
-		if c.was.Meta != nil {
-			return kept, errors.Join(atomicfile.Write(filepath.Join(folder, metaFile), c.was.Meta, 0o600), atomicfile.Write(filepath.Join(folder, metaSum), c.was.Sum, 0o600))
+		if err := remove(blocks, indexFile); err != nil {
+			return err
 		}
 	}
-	return kept, nil
+	if !c.meta {
+		return nil
+	}
+	if c.was.Meta == nil { // whoever uses the stream makes it anew
+		return remove(folder, metaFile, metaSum)
+	}
+	return errors.Join(atomicfile.Write(filepath.Join(folder, metaFile), c.was.Meta, 0o600), atomicfile.Write(filepath.Join(folder, metaSum), c.was.Sum, 0o600))
+}
+
+// remove removes files of a folder that may be missing.
+func remove(folder string, files ...string) error {
+	for _, file := range files {
+		if err := os.Remove(filepath.Join(folder, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // skip has the server go on behind the last sequence number: what others have seen

@@ -151,11 +151,9 @@ func (k *Keeper) natural(name string, dir *os.Root, file, written string) (is fi
 	return is, !b.garbled(file == seen.last()), err
 }
 
-// garbled reports whether a part of a block is no record. A message that is just written
-// may be there in part.
-func (b *block) garbled(written bool) bool {
-	return len(b.bad) > 1 || len(b.bad) == 1 && !(written && b.bad[0].tail)
-}
+// garbled reports whether a part of a block is no record. A message that is just being
+// written may be partial.
+func (b *block) garbled(written bool) bool { return b.bad && !(written && b.partial) }
 
 // readOn reads what was appended to the block that is written, together with the record
 // before: where a file was cut off, what is written later leaves a hole before itself.
