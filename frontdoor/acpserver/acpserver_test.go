@@ -26,8 +26,8 @@ const script = `
 `
 
 // TestTurns: what a turn does is shown before it is answered, its end as the protocol
-// says it. The conversation is listed, and loaded by another connection, as it was shown;
-// it goes on from there.
+// says it. Another connection
+// lists the conversation, loads it with the same updates, and continues it.
 func TestTurns(t *testing.T) {
 	e := newEnv(t, play(t, script))
 	c := e.editor(acpserver.Options{})
@@ -109,7 +109,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestRefusals: what can't be done is an error that says what to do.
+// TestRefusals: an error says what to do instead.
 func TestRefusals(t *testing.T) {
 	e := newEnv(t, play(t, `{"text": "x"}`))
 	c := e.editor(acpserver.Options{CheckModel: func(string) error { return errors.New("there is no such model") }})

@@ -37,8 +37,8 @@ func newClient(ctx context.Context, s *Server, out io.Writer) *client {
 	return c
 }
 
-// update shows the client something of a session. An error says that the client has gone,
-// which ends the connection by itself.
+// update shows the client something of a session. An error means that the client no
+// longer reads: the connection ends by itself.
 func (c *client) update(sessionID string, update any) {
 	err := c.peer.SendNotification(c.life, acp.ClientMethodSessionUpdate, map[string]any{"sessionId": sessionID, "update": update})
 	if err != nil {

@@ -35,9 +35,9 @@ func (c *connection) talkOf(id acp.SessionId) (*talk, error) {
 	return nil, &store.NotFoundError{What: "session", ID: termtext.OneLine(string(id), termtext.MaxTitle)}
 }
 
-// cancellation keeps the order of a prompt and its cancellation, of which the SDK handles each
-// in a goroutine of its own: it returns the cancellation of the request, which the SDK
-// handles at once.
+// cancellation returns a cancellation of the newest prompt's request, to follow a message that
+// cancels its turn. The SDK handles each message in a goroutine of its own, in any order, but
+// such a cancellation at once.
 func (c *connection) cancellation(m message) []byte {
 	if m.Method != acp.AgentMethodSessionPrompt && m.Method != acp.AgentMethodSessionCancel {
 		return nil

@@ -18,8 +18,8 @@ import (
 // maxLines is how many of the last lines of a subagent are shown.
 const maxLines = 12
 
-// delegates are the tool calls that have made subagents, for a client that knows nothing of
-// these: what they do is the content of the call.
+// delegates shows subagents to a client that knows none: the work of a subagent is the content
+// of the tool call that made it.
 type delegates struct {
 	calls    []*delegate          // that run
 	children map[string]*delegate // by the subagent's id
@@ -105,8 +105,8 @@ func (d *delegate) status() string {
 	return strings.ReplaceAll(string(d.child.Activity), "_", " ")
 }
 
-// assign finds the call that has made a subagent: of those of its message which have none
-// yet, the one that names it best.
+// assign finds the call that made a subagent. Of the calls of its message without a subagent
+// it takes the one that describes it best.
 func (l *delegates) assign(child *live.Session, start event.SessionStart) {
 	var best *delegate
 	most := -1

@@ -87,9 +87,9 @@ type editor struct {
 
 	reads sync.Mutex // held by a client that reads nothing
 
-	mu   sync.Mutex
-	said []string // the updates, in a line each
-	news chan struct{}
+	mu    sync.Mutex
+	lines []string // the updates, in a line each
+	news  chan struct{}
 }
 
 func (e *env) editor(opts acpserver.Options) *editor {
@@ -127,7 +127,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ids are those that are made up.
+// ids matches generated ids.
 var ids = regexp.MustCompile(`(ses|msg|apr|call)_[0-9a-z]{6,}(-\d+)?`)
 
 func (c *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
@@ -142,7 +142,7 @@ func (c *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 func (c *editor) note(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.said = append(c.said, line)
+	c.lines = append(c.lines, line)
 	select {
 	case c.news <- struct{}{}:
 	default:
@@ -193,12 +193,12 @@ func (c *editor) shown() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var lines []string
-	for _, line := range c.said {
+	for _, line := range c.lines {
 		if !strings.Contains(line, ": in_progress") {
 			lines = append(lines, line)
 		}
 	}
-	c.said = nil
+	c.lines = nil
 	return strings.Join(lines, "\n")
 }
 
@@ -207,7 +207,7 @@ func (c *editor) sees(text string) {
 	c.t.Helper()
 	for {
 		c.mu.Lock()
-		all := strings.Join(c.said, "\n")
+		all := strings.Join(c.lines, "\n")
 		c.mu.Unlock()
 		if strings.Contains(all, text) {
 			return

@@ -38,7 +38,7 @@ func (t *talk) follow(s *stream) {
 			}
 		}
 	})
-	v := newView(ctx, t, &below)
+	v := newRenderer(ctx, t, &below)
 	n := 0
 	for d := range deliveries {
 		v.show(d)

@@ -16,9 +16,9 @@ import (
 // maxMessage bounds, in bytes, a message of a client.
 const maxMessage = 10_000_000
 
-// What a client may leave without an answer. More requests are refused, while its
-// notifications and answers get through; and as nothing is read while a refusal is not
-// taken, neither is more read of a client that reads nothing.
+// Bounds of the requests that wait for an answer. More are refused, while notifications and
+// answers get through. Nothing is read until the client has read the refusal, so a client that
+// reads nothing can't fill the memory either.
 const (
 	maxWaiting      = 10_000   // requests
 	maxWaitingBytes = 32 << 20 // of all of them; one may be larger
@@ -54,11 +54,11 @@ func newInput(c *client, in io.Reader, after func(message) []byte) *input {
 func (i *input) Read(p []byte) (int, error) {
 	<-i.ready
 	for len(i.rest) == 0 {
-		line, whole, err := i.line()
+		line, complete, err := i.line()
 		if err != nil {
 			return 0, err
 		}
-		i.rest = i.accept(line, whole)
+		i.rest = i.accept(line, complete)
 	}
 	n := copy(p, i.rest)
 	i.rest = i.rest[n:]
@@ -66,16 +66,16 @@ func (i *input) Read(p []byte) (int, error) {
 }
 
 // line reads a line, or the beginning of one that is too long.
-func (i *input) line() (line []byte, whole bool, err error) {
-	whole = true
+func (i *input) line() (line []byte, complete bool, err error) {
+	complete = true
 	for {
 		part, err := i.r.ReadSlice('\n')
-		if whole = whole && len(line)+len(part) <= maxMessage; whole {
+		if complete = complete && len(line)+len(part) <= maxMessage; complete {
 			line = append(line, part...)
 		}
 		switch {
 		case err == nil, errors.Is(err, io.EOF) && len(line) > 0:
-			return line, whole, nil
+			return line, complete, nil
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, false, err
 		}
@@ -83,10 +83,10 @@ func (i *input) line() (line []byte, whole bool, err error) {
 }
 
 // accept returns what is handed on of a line.
-func (i *input) accept(line []byte, whole bool) []byte {
+func (i *input) accept(line []byte, complete bool) []byte {
 	var m message
 	switch {
-	case !whole:
+	case !complete:
 		i.refuse(idOf(line), -32600, fmt.Sprintf("a message may have %d MB, and this one has more: send links to files in place of their content", maxMessage/1_000_000))
 		return nil
 	case len(bytes.TrimSpace(line)) == 0:

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzMessages: whatever a client writes, what is handed on to the SDK are messages, in a
-// line each, and what they say can be read or is an error.
+// FuzzMessages: whatever a client writes, the SDK gets one message per line, and each can be
+// decoded or is an error.
 func FuzzMessages(f *testing.F) {
 	f.Add("{}\n[]\n" + `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"x"}]}}`)
 	f.Add(`{"id":"a","method":"session/set_config_option","params":{"sessionId":"s","configId":"agent","value":true}}` + "\n\n")

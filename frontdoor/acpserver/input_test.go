@@ -131,7 +131,7 @@ func TestTwoSessions(t *testing.T) {
 	if reason := <-reasons[two]; reason != acp.StopReasonCancelled {
 		t.Errorf("the other: %q", reason)
 	}
-	if said := c.shown(); strings.Contains(said, "touched") {
-		t.Errorf("shown:\n%s", said)
+	if lines := c.shown(); strings.Contains(lines, "touched") {
+		t.Errorf("shown:\n%s", lines)
 	}
 }

@@ -71,7 +71,7 @@ var methods = map[string]func(*connection, context.Context, json.RawMessage) (an
 	acp.AgentMethodSessionSetConfigOption: call((*connection).setOption),
 }
 
-// call reads the params of a method, which the client may call once it has said who it
+// call reads the params of a method, which the client may call once it has lines who it
 // is.
 func call[P, R any](f func(*connection, context.Context, P) (R, error)) func(*connection, context.Context, json.RawMessage) (any, error) {
 	return func(c *connection, ctx context.Context, raw json.RawMessage) (any, error) {

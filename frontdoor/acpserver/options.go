@@ -21,7 +21,7 @@ const (
 // choice is a value that an option may have.
 type choice struct{ value, description string }
 
-// agents are those that a user may choose from.
+// agents are the agents that a user may choose from.
 func (t *talk) agents() []choice {
 	var all []choice
 	for _, a := range t.opts.Tasks.Primaries() {
@@ -30,7 +30,7 @@ func (t *talk) agents() []choice {
 	return withCurrent(append(all, choice{conversation.Default.Name, "the built-in agent, which works by itself and with subagents"}), t.agent())
 }
 
-// models are those that a user may choose from.
+// models are the models that a user may choose from.
 func (t *talk) models() []choice {
 	all := []choice{{ownModel, "what the agent's file or the worker's settings say"}}
 	for _, name := range t.opts.Models {
@@ -109,7 +109,7 @@ func (t *talk) setModel(name string) error {
 	case name == ownModel:
 		name = ""
 	case t.opts.CheckModel == nil:
-		return invalid(errors.New("there is no choice of models"))
+		return invalid(errors.New("this worker does not let clients choose models"))
 	default:
 		if err := t.opts.CheckModel(name); err != nil {
 			return invalid(errors.New(t.opts.Explain(err)))

@@ -80,7 +80,7 @@ func (o *output) full(size int) int {
 	return 0
 }
 
-// expect counts a request that is to be answered.
+// expect counts a request that needs an answer.
 func (o *output) expect(id json.RawMessage, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

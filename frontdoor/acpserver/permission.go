@@ -17,7 +17,7 @@ const answerTime = 10 * time.Second
 
 // ask puts a call that waits to the client's user, until it is answered. That of a
 // subagent is shown to the client first, which knows nothing of it.
-func (v *view) ask(path event.Path, ev event.ToolApprovalRequired) {
+func (v *renderer) ask(path event.Path, ev event.ToolApprovalRequired) {
 	id, dir, child := callID(path, ev.ToolCallID), v.opts.Root, len(path) > 1
 	if child {
 		dir = v.dirOf(ev.SessionID)
@@ -57,16 +57,16 @@ func (v *view) ask(path event.Path, ev event.ToolApprovalRequired) {
 }
 
 // cannotAsk says who else can answer.
-func (v *view) cannotAsk(id, approvalID string, err error) {
+func (v *renderer) cannotAsk(id, approvalID string, err error) {
 	v.log.Warn("the editor's user was not asked: 'worker approvals' can answer", "approval", approvalID, "err", err)
 	v.update(v.id, acp.UpdateToolCall(acp.ToolCallId(id), acp.WithUpdateContent([]acp.ToolCallContent{
 		block(fmt.Sprintf("It waits for an answer, which this editor can't give: `worker approvals approve %s`, or `deny`.", approvalID)),
 	})))
 }
 
-// question asks the client, and stores what it answers. An error is that of a client that
+// question asks the client, and stores what it answers. An error means that the client
 // can't be asked.
-func (v *view) question(ctx context.Context, request acp.RequestPermissionRequest, approvalID string) error {
+func (v *renderer) question(ctx context.Context, request acp.RequestPermissionRequest, approvalID string) error {
 	response, err := acp.SendRequest[acp.RequestPermissionResponse](v.peer, ctx, acp.ClientMethodSessionRequestPermission, request)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (v *view) question(ctx context.Context, request acp.RequestPermissionReques
 }
 
 // dirOf returns what the paths of a session are relative to, if it is known.
-func (v *view) dirOf(sessionID string) string {
+func (v *renderer) dirOf(sessionID string) string {
 	r, err := v.opts.Sessions.Get(v.ctx, sessionID)
 	if err != nil { // nothing but a link is wrong
 		return v.opts.Root

@@ -83,8 +83,8 @@ func TestQuestions(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
-			if said := c.shown(); !strings.Contains(said, tt.says) || !strings.Contains(said, "ses_/k1: ") {
-				t.Errorf("shown:\n%s\nwant %q", said, tt.says)
+			if lines := c.shown(); !strings.Contains(lines, tt.says) || !strings.Contains(lines, "ses_/k1: ") {
+				t.Errorf("shown:\n%s\nwant %q", lines, tt.says)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ var planStatuses = map[string]acp.PlanEntryStatus{
 	event.TodoDone:       acp.PlanEntryStatusCompleted,
 }
 
-// todoPlan shows a list of what is to be done.
+// todoPlan shows a to-do list.
 func todoPlan(todo event.Todo) acp.SessionUpdate {
 	entries := []acp.PlanEntry{}
 	for _, item := range todo.Items {

@@ -10,8 +10,8 @@ import (
 	"github.com/coder/acp-go-sdk"
 )
 
-// promptText is a prompt as an agent reads it: text in its order, files as "@path", and
-// what the client embeds of them behind all that.
+// promptText returns a prompt for an agent: the text in its order, files as "@path", and at the
+// end the contents that the client has embedded.
 func (c *connection) promptText(blocks []acp.ContentBlock) (string, error) {
 	var text, context strings.Builder
 	for i, b := range blocks {

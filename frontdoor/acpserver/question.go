@@ -40,25 +40,25 @@ func answerOf(outcome acp.RequestPermissionOutcome, offered []acp.PermissionOpti
 	return store.Answer{Feedback: "the editor has answered with something that it was not offered."}
 }
 
-// questionOf is a question about a call, whose paths are relative to dir. names has it say
-// which agent asks. What is not shown whole can't be allowed here, and no rule is added
-// by who has not seen all.
+// questionOf is a question about a call, whose paths are relative to dir. names makes it say
+// which agent asks. It offers to allow a call only if the title shows all of it, and a rule
+// only if everything is shown.
 func questionOf(a *store.Approval, dir string, names bool) acp.RequestPermissionRequest {
 	text, rest := caller.CallText(a)
-	title, whole := termtext.Visible(text, termtext.MaxQuestion)
+	title, complete := termtext.Visible(text, termtext.MaxQuestion)
 	title = termtext.OneLine(a.Tool, termtext.MaxName) + " " + title
 	if names {
 		title = termtext.OneLine(a.Agent, termtext.MaxName) + " asks: " + title
 	}
 	content, all := contentOf(a, dir, rest)
 	options := []acp.PermissionOption{}
-	if whole {
+	if complete {
 		options = append(options, acp.PermissionOption{OptionId: allowOnce, Name: "Allow once", Kind: acp.PermissionOptionKindAllowOnce})
 	} else {
 		content = append(content, block("Not all of it can be shown here: see `worker approvals list --json`."))
 	}
-	rules, complete := termtext.Visible(strings.Join(gate.AlwaysRules(a.AlwaysPatterns), ", "), termtext.MaxQuestion)
-	if whole && all && complete && len(a.AlwaysPatterns) > 0 {
+	rules, allRules := termtext.Visible(strings.Join(gate.AlwaysRules(a.AlwaysPatterns), ", "), termtext.MaxQuestion)
+	if complete && all && allRules && len(a.AlwaysPatterns) > 0 {
 		options = append(options, acp.PermissionOption{
 			OptionId: allowAlways, Name: "Always allow " + termtext.OneLine(a.Tool, termtext.MaxName) + ": " + rules, Kind: acp.PermissionOptionKindAllowAlways,
 		})

@@ -35,7 +35,7 @@ func TestSecondPerson(t *testing.T) {
 		t.Fatalf("%v, %v", pending, err)
 	}
 	if _, err := e.Sessions.Store().Answer(t.Context(), pending[0].ID, store.Answer{Verdict: store.ApproveOnce, As: store.Owner}); !errors.As(err, new(*store.SecondPersonError)) {
-		t.Errorf("who has begun it approves: %v", err)
+		t.Errorf("the person who started it approves: %v", err)
 	}
 	if _, err := e.Sessions.Store().Answer(t.Context(), pending[0].ID, store.Answer{Verdict: store.ApproveOnce, As: store.TokenPerson("bob")}); err != nil {
 		t.Error(err)
@@ -43,7 +43,7 @@ func TestSecondPerson(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if said := c.shown(); !strings.Contains(said, "touched") {
-		t.Errorf("shown:\n%s", said)
+	if lines := c.shown(); !strings.Contains(lines, "touched") {
+		t.Errorf("shown:\n%s", lines)
 	}
 }

@@ -33,8 +33,7 @@ type Options struct {
 	// false: such sessions are refused.
 	IgnoreMCP bool
 
-	// Explain says what has gone wrong and what to do about it; nil means what has gone
-	// wrong.
+	// Explain describes an error and its remedy; nil means only the error.
 	Explain func(error) string
 
 	// Grace is how long a client may take to read the last messages. 0 means 5 s.

@@ -8,10 +8,10 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// This file alone knows how subagents are shown to a client that declares the capability
-// "subagents": by "subagent_update" of the unstable schema of version 1, as
-// @agentclientprotocol/sdk 2.4.0 has it. The first one of a subagent announces it to the
-// session that has made it; its own updates follow under its own id.
+// Only this file knows how a client that declares the capability "subagents" is shown
+// subagents: by "subagent_update" of the unstable schema of version 1, as in
+// @agentclientprotocol/sdk 2.4.0. The first one announces a subagent to the session that made
+// it. The subagent's updates follow under its own id.
 
 // showsSubagents reports whether the params of initialize declare the capability.
 func showsSubagents(initialize json.RawMessage) bool {

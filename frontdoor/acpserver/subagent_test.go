@@ -53,9 +53,9 @@ func (k *knowing) call(method string, params any) map[string]any {
 	return result
 }
 
-// told returns the states of the subagent below root that the client was told of, and the
-// kinds of its own updates.
-func (k *knowing) told(root string) (child, states, said string) {
+// received returns the states of the subagent below root, and the kinds of its own updates, as
+// the client got them.
+func (k *knowing) received(root string) (child, states, lines string) {
 	k.t.Helper()
 	var were, kinds []string
 	for _, p := range k.got {
@@ -93,23 +93,23 @@ func TestSubagents(t *testing.T) {
 	root, _ := k.call("session/new", map[string]any{"cwd": e.Root, "mcpServers": []any{}})["sessionId"].(string)
 	k.call("session/prompt", map[string]any{"sessionId": root, "prompt": []any{map[string]any{"type": "text", "text": "work"}}})
 	k.end()
-	child, states, said := k.told(root)
+	child, states, lines := k.received(root)
 	if states != "unknown running requires_action running idle" {
 		t.Errorf("states: %s", states)
 	}
-	if said != "tool_call tool_call_update agent_message_chunk" {
-		t.Errorf("the subagent's: %s", said)
+	if lines != "tool_call tool_call_update agent_message_chunk" {
+		t.Errorf("the subagent's: %s", lines)
 	}
 
 	k = e.knowing()
 	k.call("session/load", map[string]any{"sessionId": root, "cwd": e.Root, "mcpServers": []any{}})
 	k.end()
-	again, states, said := k.told(root)
+	again, states, lines := k.received(root)
 	if again != child || states != "unknown idle" {
 		t.Errorf("loaded, %s and not %s has the states %s", again, child, states)
 	}
-	if said != "user_message_chunk tool_call tool_call_update agent_message_chunk" {
-		t.Errorf("loaded, the subagent's: %s", said)
+	if lines != "user_message_chunk tool_call tool_call_update agent_message_chunk" {
+		t.Errorf("loaded, the subagent's: %s", lines)
 	}
 	if first, last := k.got[0].Update["sessionUpdate"], k.got[len(k.got)-1]; first != "user_message_chunk" || last.SessionID != root || last.Update["sessionUpdate"] != "agent_message_chunk" {
 		t.Errorf("loaded, the conversation begins with %v and ends with %v", first, last)

@@ -20,10 +20,10 @@ type talk struct {
 	request *json.RawMessage   // the id of the newest prompt; nil means there was none
 	cancel  context.CancelFunc // of the turn that runs; nil means none does
 	stream  *stream            // of the session that is open, or was last; nil means none was
-	as      string             // the agent that the session has gone on as; empty means the one that it began with
+	as      string             // the agent that the session has become; empty means its first one
 }
 
-// agent is the name of the agent of the next prompt, or of that which works.
+// agent is the name of the agent that works, else of the next prompt's.
 func (t *talk) agent() string {
 	t.mu.Lock()
 	as := t.as
@@ -41,7 +41,7 @@ func (t *talk) become(name string) {
 	t.as = name
 }
 
-// opened notes that a session of the conversation begins, whose stream is to be shown.
+// opened notes that a session of the conversation begins, and returns its stream.
 func (t *talk) opened(root *session.Session) *stream {
 	s := newStream(root)
 	t.mu.Lock()

@@ -145,7 +145,7 @@ func block(text string) acp.ToolCallContent { return acp.ToolContent(acp.TextBlo
 
 var fences = regexp.MustCompile("`+")
 
-// fenced shows a text in Markdown as it is: no line of it ends the fence.
+// fenced returns a text as a code block of Markdown, which no line of it can end.
 func fenced(text string) string {
 	longest := 2
 	for _, run := range fences.FindAllString(text, -1) {

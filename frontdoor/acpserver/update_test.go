@@ -64,8 +64,8 @@ func TestPromptText(t *testing.T) {
 	}
 }
 
-// TestDelegates: what subagents do shows at the calls that have made them, whatever order
-// they begin in.
+// TestDelegates: a subagent's work shows at the call that made it, in whatever order subagents
+// start.
 func TestDelegates(t *testing.T) {
 	l := newDelegates()
 	for id, what := range map[string]string{"c1": "one", "c2": "two"} {

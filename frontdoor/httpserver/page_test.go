@@ -239,7 +239,7 @@ func TestPageSession(t *testing.T) {
 			card = (*u.Approvals)[0]
 		}
 	}
-	if card.Tool != "touch" || card.SessionID != id || !card.Whole || card.Arguments[0].Text[1].Text != `\u{202e}` {
+	if card.Tool != "touch" || card.SessionID != id || !card.Complete || card.Arguments[0].Text[1].Text != `\u{202e}` {
 		t.Errorf("card %+v", card)
 	}
 	for _, tt := range []struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/agentworker/worker/session/live"
 )
 
-// maxSaid bounds the messages that are kept for a slow reader. Older ones are dropped: the
+// maxMessages bounds the messages that are kept for a slow reader. Older ones are dropped: the
 // stream has them, and progress is for people who watch.
-const maxSaid = 64
+const maxMessages = 64
 
 // progressTracker has the progress of the children of a root session, by their session ids.
 type progressTracker struct {
@@ -88,8 +88,8 @@ type childProgress struct {
 	forgets int // calls of forget; guarded by progressTracker.mu
 
 	mu        sync.Mutex
-	said      []string // the newest last
-	n         int      // how many were said in all
+	messages  []string // the newest last
+	n         int      // how many were messages in all
 	questions []*question
 	also      []*childProgress // joined ones, which hear the same
 	changed   chan struct{}    // closed at the next change
@@ -97,7 +97,7 @@ type childProgress struct {
 
 // state is a child's progress at one moment.
 type state struct {
-	said      []string // after what the reader had, the newest last
+	messages  []string // after what the reader had, the newest last
 	n         int      // what the reader has now
 	questions []*question
 	changed   <-chan struct{} // closed at the next change
@@ -107,19 +107,19 @@ type state struct {
 func (f *childProgress) since(n int) state {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	missing := min(f.n-n, len(f.said))
-	return state{slices.Clone(f.said[len(f.said)-missing:]), f.n, slices.Clone(f.questions), f.changed}
+	missing := min(f.n-n, len(f.messages))
+	return state{slices.Clone(f.messages[len(f.messages)-missing:]), f.n, slices.Clone(f.questions), f.changed}
 }
 
-// last returns what was said last, empty if nothing was, and n for a reader that
+// last returns what was messages last, empty if nothing was, and n for a reader that
 // has all before it.
-func (f *childProgress) last() (said string, n int) {
+func (f *childProgress) last() (messages string, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.said) == 0 {
+	if len(f.messages) == 0 {
 		return "", 0
 	}
-	return f.said[len(f.said)-1], f.n - 1
+	return f.messages[len(f.messages)-1], f.n - 1
 }
 
 func (f *childProgress) say(text string) {
@@ -128,8 +128,8 @@ func (f *childProgress) say(text string) {
 	}
 	f.change(func() {
 		f.n++
-		if f.said = append(f.said, text); len(f.said) > maxSaid {
-			f.said = slices.Delete(f.said, 0, 1)
+		if f.messages = append(f.messages, text); len(f.messages) > maxMessages {
+			f.messages = slices.Delete(f.messages, 0, 1)
 		}
 		for _, other := range f.also {
 			other.say(text)
@@ -169,14 +169,14 @@ func (f *childProgress) remove(id string) (q *question) {
 }
 
 // join returns the progress of several children as one. It begins with what each
-// said last, and ends when part is called.
+// messages last, and ends when part is called.
 func join(parts []*childProgress) (joined *childProgress, part func()) {
 	joined = &childProgress{changed: make(chan struct{})}
 	for _, f := range parts {
 		f.mu.Lock()
 		f.also = append(slices.Clip(f.also), joined)
-		if len(f.said) > 0 {
-			joined.say(f.said[len(f.said)-1])
+		if len(f.messages) > 0 {
+			joined.say(f.messages[len(f.messages)-1])
 		}
 		for _, q := range f.questions {
 			joined.ask(q)
@@ -200,8 +200,8 @@ func (f *childProgress) change(do func()) {
 	f.changed = make(chan struct{})
 }
 
-// describe says what an event has changed of what a session does, below the agents that have
-// called it. It is empty where that is not worth a message.
+// describe returns a message about what an event has changed in a session. It begins with the
+// agents from the child down. Empty means the event is not worth a message.
 func describe(s *live.Session, ev event.Event) string {
 	what := ""
 	switch ev.(type) {

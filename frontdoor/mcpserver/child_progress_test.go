@@ -26,8 +26,8 @@ func TestChildProgress(t *testing.T) {
 	a, b := all.of("a"), all.of("b")
 	child("b", step(7))
 	now := a.since(0)
-	if want := []string{"x: step 1: grep p"}; !slices.Equal(now.said, want) {
-		t.Errorf("a: %q, want %q", now.said, want)
+	if want := []string{"x: step 1: grep p"}; !slices.Equal(now.messages, want) {
+		t.Errorf("a: %q, want %q", now.messages, want)
 	}
 	child("b", step(8))
 	select {
@@ -35,15 +35,15 @@ func TestChildProgress(t *testing.T) {
 		t.Error("a changed with b")
 	default:
 	}
-	if said, n := b.last(); said != "x: step 8: grep p" || !slices.Equal(b.since(n).said, []string{said}) {
-		t.Errorf("b for a new reader: %q, %q, want step 8", said, b.since(n).said)
+	if messages, n := b.last(); messages != "x: step 8: grep p" || !slices.Equal(b.since(n).messages, []string{messages}) {
+		t.Errorf("b for a new reader: %q, %q, want step 8", messages, b.since(n).messages)
 	}
-	for i := range maxSaid + 5 { // more than is kept
+	for i := range maxMessages + 5 { // more than is kept
 		child("a", step(i+2))
 	}
 	<-now.changed
-	if now = a.since(now.n); len(now.said) != maxSaid || now.said[maxSaid-1] != fmt.Sprintf("x: step %d: grep p", maxSaid+6) {
-		t.Errorf("a slow reader gets %d, the last %q", len(now.said), now.said[len(now.said)-1])
+	if now = a.since(now.n); len(now.messages) != maxMessages || now.messages[maxMessages-1] != fmt.Sprintf("x: step %d: grep p", maxMessages+6) {
+		t.Errorf("a slow reader gets %d, the last %q", len(now.messages), now.messages[len(now.messages)-1])
 	}
 
 	all.event(eventbus.Delivery{Raw: json.RawMessage(`rubbish`)})

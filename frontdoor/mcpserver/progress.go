@@ -48,7 +48,7 @@ func (s *Server) reportUntil(ctx context.Context, host *mcp.ServerSession, token
 	for {
 		now := of.progress.since(heard)
 		heard = now.n
-		for _, text = range now.said {
+		for _, text = range now.messages {
 			if !send(text) {
 				return
 			}

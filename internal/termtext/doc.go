@@ -1,4 +1,4 @@
-// Package termtext makes text from models, files and the network fit to be shown
-// to a person: in one line, without characters that move the cursor or change
-// the direction of the text, cut to a length.
+// Package termtext prepares text from models, files and the network for people: in one
+// line, and cut to a length. It removes characters that move the cursor or change the
+// direction of the text.
 package termtext

@@ -8,7 +8,7 @@ import (
 )
 
 // JSON returns a writer of JSON to a terminal. Characters that could move the
-// cursor or change the direction of text are written as \u escapes, which stand for
+// cursor or change the direction of text are written as \u escapes of
 // the same characters: C1, DEL, direction, line ends of Unicode. JSON itself asks
 // that of C0 alone. What is no UTF-8, and so no JSON, becomes U+FFFD.
 func JSON(w io.Writer) io.Writer { return &jsonWriter{w: w} }

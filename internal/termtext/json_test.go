@@ -17,9 +17,9 @@ func TestJSON(t *testing.T) {
 		{"\"raw \x9b2J\"", `"raw \ufffd2J"`},
 		{`"\u001b[2J"`, `"\u001b[2J"`},
 	} {
-		var whole, pieces bytes.Buffer
-		if _, err := termtext.JSON(&whole).Write([]byte(tt.in)); err != nil || whole.String() != tt.want {
-			t.Errorf("JSON(%q) = %s, %v, want %s", tt.in, whole.String(), err, tt.want)
+		var complete, pieces bytes.Buffer
+		if _, err := termtext.JSON(&complete).Write([]byte(tt.in)); err != nil || complete.String() != tt.want {
+			t.Errorf("JSON(%q) = %s, %v, want %s", tt.in, complete.String(), err, tt.want)
 		}
 		w, r := termtext.JSON(&pieces), iotest.OneByteReader(bytes.NewReader([]byte(tt.in)))
 		for b := make([]byte, 1); ; {

@@ -12,7 +12,7 @@ import (
 // about it. Characters that are invisible or change the direction of text are
 // written as escapes. If s is longer than limit characters, the middle is left
 // out, not the end. It reports false if not all of s is shown.
-func Visible(s string, limit int) (line string, whole bool) {
+func Visible(s string, limit int) (line string, complete bool) {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
@@ -49,26 +49,26 @@ var blank = []*unicode.RangeTable{
 // lastShown is how many of the last texts are shown where there are too many.
 const lastShown = 10
 
-// VisibleLines writes each text in a line of its own, so that what is approved
-// cannot hide behind what is shown. Of each text it shows up to maxText
-// characters. It shows up to maxTexts texts, which must be more than 10; the
-// last 10 are among them. It reports false, and says so, if not all is shown.
-func VisibleLines(w io.Writer, texts []string, maxText, maxTexts int) (whole bool) {
-	whole = true
+// VisibleLines writes texts, a line each, for a person who decides about them. It
+// shows up to maxText characters of each text, and up to maxTexts texts, always with
+// the last 10; maxTexts must be more than 10. If something is left out, it writes
+// that, and reports false.
+func VisibleLines(w io.Writer, texts []string, maxText, maxTexts int) (complete bool) {
+	complete = true
 	for i, text := range texts {
 		if hidden := len(texts) - maxTexts; hidden > 0 && i >= maxTexts-lastShown && i < len(texts)-lastShown {
 			if i == maxTexts-lastShown {
 				fmt.Fprintf(w, "    … %d more …\n", hidden)
 			}
-			whole = false
+			complete = false
 			continue
 		}
 		line, all := Visible(text, maxText)
 		fmt.Fprintf(w, "    %s\n", line)
-		whole = whole && all
+		complete = complete && all
 	}
-	if !whole {
+	if !complete {
 		fmt.Fprintln(w, "  not all of it is shown here; worker approvals list --json does")
 	}
-	return whole
+	return complete
 }

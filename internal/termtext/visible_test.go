@@ -9,10 +9,10 @@ import (
 
 func TestVisible(t *testing.T) {
 	for _, c := range []struct {
-		in    string
-		limit int
-		want  string
-		whole bool
+		in       string
+		limit    int
+		want     string
+		complete bool
 	}{
 		{"git push", 20, "git push", true},
 		{"ls # x\nrm -rf y", 40, `ls # x\nrm -rf y`, true},
@@ -23,8 +23,8 @@ func TestVisible(t *testing.T) {
 		{"日本語 é", 40, "日本語 é", true},
 		{"echo " + strings.Repeat("x", 100) + "; rm y", 30, "echo xxxxxxxxxxxxxxx …(81 characters)… xxxx; rm y", false},
 	} {
-		if got, whole := termtext.Visible(c.in, c.limit); got != c.want || whole != c.whole {
-			t.Errorf("Visible(%q, %d) = %q, %v, want %q, %v", c.in, c.limit, got, whole, c.want, c.whole)
+		if got, complete := termtext.Visible(c.in, c.limit); got != c.want || complete != c.complete {
+			t.Errorf("Visible(%q, %d) = %q, %v, want %q, %v", c.in, c.limit, got, complete, c.want, c.complete)
 		}
 	}
 }

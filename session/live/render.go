@@ -10,11 +10,11 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// questions are the tools whose calls ask for more than to be let through: whether a session may
-// use more, and whether its plan is to be carried out.
+// questions are the tools whose calls ask a person more than permission: whether a session may
+// use more, and whether to carry out its plan.
 var questions = []string{"budget", "plan_exit"}
 
-// Needs says in a word what of the session needs a person; empty means nothing.
+// Needs says in a word why the session needs a person; empty means that it does not.
 func (s *Session) Needs() string {
 	switch {
 	case s.Status.Ended():
@@ -60,8 +60,7 @@ func (s *Session) Doing() string {
 	return ""
 }
 
-// OwnCalls returns the calls that run, without those that wait for a subagent: what that does is
-// shown of it.
+// OwnCalls returns the running calls except calls of task: a subagent shows its own work.
 func (s *Session) OwnCalls() []Call {
 	return slices.DeleteFunc(slices.Clone(s.Calls), func(c Call) bool { return c.Tool == "task" })
 }

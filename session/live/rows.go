@@ -9,12 +9,12 @@ import (
 type Row struct {
 	*Session
 	Branch string // the lines of the tree before it: "", "├ ", "│ └ "
-	Below  bool   // a session below it needs somebody
+	Below  bool   // a session below it needs a person
 }
 
-// Rows returns the sessions as a tree: what needs somebody first, then what runs, then
-// what has ended; of the same kind the newest first. ended false: without the sessions
-// that have ended, unless one below them runs.
+// Rows returns the sessions as a tree. Sessions that need a person come first, then running
+// ones, then ended ones, each time the newest first. Without ended, an ended session is left
+// out, unless one below it runs.
 func (t *Tree) Rows(ended bool) []Row {
 	below := make(map[string][]*Session) // by parent
 	for _, s := range t.sessions {

@@ -26,7 +26,7 @@ type Session struct {
 	Path            event.Path // from the root down to the session; its own hop is the last one
 	ParentID        string     // empty for a root
 	ParentMessageID string     // the message whose tool call has made the session
-	Agent           string     // empty means the session stands for a caller
+	Agent           string     // empty means a caller's session
 	Label           string     // its task in a few words
 	Model           string
 	Resumes         string // the ended session whose conversation it continues
@@ -36,7 +36,7 @@ type Session struct {
 
 	Status event.Status // as its record has it
 	Error  string       // the last error; of a session that has ended, why it has not completed
-	Lost   bool         // its process has gone, and no other one ends it; set by whoever knows the leases
+	Lost   bool         // its process has exited, and no other one ends it; set by views that read the leases
 
 	Activity event.Status // from the last status_change; empty before the first one and after the end
 	Since    time.Time    // the activity began
@@ -176,7 +176,7 @@ func (s *Session) start(ev event.SessionStart, at time.Time) {
 	}
 }
 
-// change updates what the session does. A retry leaves it as it is.
+// change updates the activity. A retry does not change it.
 func (s *Session) change(ev event.StatusChange, at time.Time) {
 	if ev.Retry != nil {
 		s.Retry, s.RetryAt = ev.Retry, at

@@ -73,8 +73,8 @@ func (t *Tree) Below(id string) []*Session {
 	return below
 }
 
-// List updates the tree with the records of all sessions that are to be shown. It forgets the
-// others, unless they have only just begun and so have no record yet.
+// List updates the tree with the records of all sessions of a view. It forgets the others,
+// except new ones, which have no record yet.
 func (t *Tree) List(records []*store.Record) {
 	listed := make(map[string]bool, len(records))
 	for _, r := range records {
@@ -88,7 +88,7 @@ func (t *Tree) List(records []*store.Record) {
 	}
 }
 
-// Ask makes the given questions those that wait, of all sessions.
+// Ask replaces the questions of all sessions.
 func (t *Tree) Ask(pending []Question) {
 	for _, s := range t.sessions {
 		s.Questions = nil

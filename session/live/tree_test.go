@@ -71,7 +71,7 @@ func TestTree(t *testing.T) {
 	tell(11, "a/c/e", event.StatusChange{Status: event.StatusPaused, Pause: &event.Pause{Until: at(99), Reason: "limit\x1b[2J"}})
 	sees(false, "a running\n├ c over budget\n│ └ e paused: until "+at(99).Format(time.TimeOnly)+": limit[2J\n└ b running: list_dir\n")
 
-	// A list says what is stored, and is behind what was heard.
+	// A list has what is stored, which is older than the events.
 	usage := model.Usage{InputTokens: 5}
 	tell(12, "a/b", event.Usage{InputTokens: 7})
 	tell(12, "a/b", event.SessionEnd{Status: "failed"})

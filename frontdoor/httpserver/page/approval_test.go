@@ -26,7 +26,7 @@ func TestCard(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCard(&store.Approval{Tool: "shell_exec", Arguments: string(raw), Patterns: []string{"a *"}, AlwaysPatterns: []string{"a *"}})
-	if len(c.Arguments) != 2 || c.Arguments[0].Name != "command" || !c.Whole {
+	if len(c.Arguments) != 2 || c.Arguments[0].Name != "command" || !c.Complete {
 		t.Fatalf("card %+v", c)
 	}
 	if got, want := text(c.Arguments[0].Text), `a \u{202e}b\u{200b}c\u{1b}[2J\u{ad}`+"\nd \\u{202e}"; got != want {
@@ -54,8 +54,8 @@ func TestCard(t *testing.T) {
 		"a pattern": {Arguments: `{}`, Patterns: []string{long}, AlwaysPatterns: []string{"x"}},
 		"patterns":  {Arguments: `{}`, Patterns: make([]string, maxShownTexts+1), AlwaysPatterns: []string{"x"}},
 	} {
-		if c := newCard(a); c.Whole || len(c.Always) > 0 {
-			t.Errorf("%s: whole %v, always %q", name, c.Whole, c.Always)
+		if c := newCard(a); c.Complete || len(c.Always) > 0 {
+			t.Errorf("%s: complete %v, always %q", name, c.Complete, c.Always)
 		}
 	}
 }

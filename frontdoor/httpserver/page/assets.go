@@ -72,9 +72,9 @@ func (a *assets) file(w http.ResponseWriter, r *http.Request) {
 	a.write(w, http.StatusOK, f.data)
 }
 
-// html answers with a document. values alternates names with texts: {{NAME}} in the document,
-// between tags or in a quoted attribute, becomes the text. html/template would keep the linker
-// from leaving out methods that nothing calls.
+// html answers with a document. values alternates names with texts: {{NAME}} in the document
+// becomes the text. It may be between tags or in a quoted attribute. With html/template, the
+// linker could not leave out methods that nothing calls.
 func (a *assets) html(w http.ResponseWriter, status int, name string, values ...string) {
 	setHeaders(w)
 	for i := range values {

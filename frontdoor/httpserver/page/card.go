@@ -33,8 +33,8 @@ type Card struct {
 	Arguments []Argument `json:"arguments"`
 	Wants     [][]Piece  `json:"wants"`
 
-	// Whole says that all of the call is shown. Else there is no "always".
-	Whole bool `json:"whole"`
+	// Complete says that all of the call is shown. Else there is no "always".
+	Complete bool `json:"whole"`
 
 	// Always are the rules that "always" adds, each a line of permissions.jsonc; empty means
 	// there is no "always".
@@ -52,16 +52,16 @@ func newCard(a *store.Approval) Card {
 		ID: a.ID, SessionID: a.SessionID, Path: a.Path, Agent: a.Agent, Tool: a.Tool, Reason: a.Reason,
 		CreatedAt: millis(a.CreatedAt), ExpiresAt: millis(a.ExpiresAt), Wants: [][]Piece{}, Always: []string{},
 	}
-	c.Arguments, c.Whole = arguments(a.Arguments)
+	c.Arguments, c.Complete = arguments(a.Arguments)
 	for i, want := range a.Patterns {
 		if i == maxShownTexts {
-			c.Whole = false
+			c.Complete = false
 			break
 		}
-		pieces, whole := visible(want, termtext.MaxCard)
-		c.Wants, c.Whole = append(c.Wants, pieces), c.Whole && whole
+		pieces, complete := visible(want, termtext.MaxCard)
+		c.Wants, c.Complete = append(c.Wants, pieces), c.Complete && complete
 	}
-	if !c.Whole {
+	if !c.Complete {
 		return c
 	}
 	for _, pattern := range gate.AlwaysRules(a.AlwaysPatterns) {
@@ -74,22 +74,22 @@ func newCard(a *store.Approval) Card {
 	return c
 }
 
-// mainArguments are those that a call is about, by what most people look for first.
+// mainArguments are the arguments that people look at first, in that order.
 var mainArguments = []string{"command", "path", "url", "agentType", "pattern"}
 
-// arguments returns the arguments of a call as a person reads them. whole false: there is
+// arguments returns the arguments of a call as a person reads them. complete false: there is
 // more than is shown.
-func arguments(raw string) (args []Argument, whole bool) {
+func arguments(raw string) (args []Argument, complete bool) {
 	decoder := json.NewDecoder(strings.NewReader(raw))
-	whole = true
+	complete = true
 	add := func(name, text string) {
 		pieces, all := visible(text, termtext.MaxCard)
-		args, whole = append(args, Argument{name, pieces}), whole && all
+		args, complete = append(args, Argument{name, pieces}), complete && all
 	}
 	fields := map[string]json.RawMessage{}
 	if err := decoder.Decode(&fields); err != nil {
 		add("", raw) // as the model wrote it
-		return args, whole
+		return args, complete
 	}
 	main := slices.DeleteFunc(slices.Clone(mainArguments), func(name string) bool { return fields[name] == nil })
 	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return slices.Contains(main, name) })
@@ -109,5 +109,5 @@ func arguments(raw string) (args []Argument, whole bool) {
 	if args == nil {
 		args = []Argument{}
 	}
-	return args, whole
+	return args, complete
 }

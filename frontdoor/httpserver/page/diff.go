@@ -38,7 +38,7 @@ func difference(before, after string) []DiffLine {
 	if len(before)+len(after) > maxDiffed {
 		return nil
 	}
-	before, after = wholeLines(before), wholeLines(after)
+	before, after = completeLines(before), completeLines(after)
 	u, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), udiff.DefaultContextLines)
 	if err != nil {
 		return nil
@@ -66,8 +66,8 @@ func difference(before, after string) []DiffLine {
 	return lines
 }
 
-// wholeLines ends a text with a line end, so that its last line compares like the others.
-func wholeLines(text string) string {
+// completeLines ends a text with a line end, so that its last line compares like the others.
+func completeLines(text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}

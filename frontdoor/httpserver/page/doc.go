@@ -13,8 +13,8 @@
 //
 // # Who sees it
 //
-// The bearer token never stands in an address. A link is used once, for ten minutes
-// at most, and becomes a cookie that is signed with a key made of the token: it
+// The bearer token is never part of an address. A link can be used once, within ten
+// minutes, and becomes a cookie. The cookie is signed with a key made of the token: it
 // outlives the process, and ends when the token file is deleted. What a cookie asks
 // to change has to come from the page itself (see [Page.Admit]).
 //

@@ -15,15 +15,15 @@ type Update struct {
 	Reset     bool    `json:"reset,omitempty"` // it is all there is: what the page had is to go
 	Rows      []*Row  `json:"rows,omitempty"`
 	Approvals *[]Card `json:"approvals,omitempty"` // all that wait; nil means they are as they were
-	Agents    uint64  `json:"agents,omitempty"`    // a number that is another one once agents have changed; 0 means they are as they were
+	Agents    uint64  `json:"agents,omitempty"`    // a number that is a different one once agents have changed; 0 means they are as they were
 }
 
 // heartbeat is how often something is sent where nothing changes.
 const heartbeat = 15 * time.Second
 
-// events answers with what changes, of all sessions, as server-sent events: at once all
-// there is, or what a browser lacks that comes back; then what changes, once in a [beat]
-// at most.
+// events answers with the changes of all sessions, as server-sent events. A new browser gets
+// everything at once, and one that comes back what it lacks. Changes follow at most once in a
+// [beat].
 func (h *hub) events(w http.ResponseWriter, r *http.Request) {
 	defer h.leave()
 	if err := h.enter(r.Context()); err != nil {

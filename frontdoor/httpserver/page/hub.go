@@ -19,8 +19,8 @@ const (
 	// beat is the shortest time between two updates of a browser.
 	beat = 200 * time.Millisecond
 
-	// linger is how long the events are followed without a browser, so that one that
-	// reconnects gets only what it lacks.
+	// linger is how long the events are followed without a browser. One that reconnects
+	// within that time gets only what it lacks.
 	linger = 30 * time.Second
 
 	// budgetBeats is once in how many beats the use of budgets is read.
@@ -107,7 +107,7 @@ func (h *hub) begin() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.stop = nil
-		close(h.changed) // who waits sees that the run is over
+		close(h.changed) // waiting browsers see that the run is over
 		select {
 		case <-h.loaded:
 		default:
@@ -215,7 +215,7 @@ func (h *hub) apply(ctx context.Context, placed eventbus.Placed) error {
 	return nil
 }
 
-// change makes a change of the rows, and wakes those that wait for one.
+// change makes a change of the rows, and wakes the browsers that wait for one.
 func (h *hub) change(do func(*rows)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -82,8 +82,8 @@ func (l *links) use(code string, now time.Time) (used link, ok bool) {
 	return used, true
 }
 
-// signer makes and checks the values of cookies: "EXPIRES.NONCE.NAME.MAC". The name is that
-// of a token, empty for the owner. The MAC also covers a secret of the token, so that a
+// signer makes and checks the values of cookies: "EXPIRES.NONCE.NAME.MAC". NAME is
+// a token's, and empty for the owner. The MAC also covers a secret of the token, so that a
 // cookie ends with it.
 type signer struct{ key []byte }
 
@@ -145,9 +145,9 @@ func CookieName(host string) string {
 	return "agentworker-" + port
 }
 
-// Admit returns who has logged in with the cookie of a request. One that
-// may change something must also say that it comes from the page itself, as browsers do:
-// what says nothing is refused.
+// Admit returns who has logged in with the cookie of a request. A
+// request that may change something needs a header which says that it comes from the page
+// itself. Browsers send one.
 func (l *logins) Admit(r *http.Request) (caller.Identity, bool) {
 	cookie, err := r.Cookie(CookieName(r.Host))
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// Options configures a [Page]. Those that say so may be left out.
+// Options configures a [Page]. All fields are required, except where a comment says otherwise.
 type Options struct {
 	Workspace string // the workspace's name, for people
 	RulesFile string // where "always" is noted, for people
 
-	// Agents returns the agents and what is wrong with their files, as it is at the
-	// moment, in the form of "worker agents list --json".
+	// Agents returns the current agents and the findings about their files, in the form of
+	// "worker agents list --json".
 	Agents func() any
 
 	// Talks has the conversations with primary agents. The page closes it.

@@ -16,7 +16,7 @@ type Row struct {
 	ID       string       `json:"id"`
 	ParentID string       `json:"parentId,omitempty"`
 	Root     string       `json:"root"`            // the session at the top of its tree
-	Agent    string       `json:"agent,omitempty"` // empty means it stands for a caller
+	Agent    string       `json:"agent,omitempty"` // empty means a caller
 	Label    string       `json:"label,omitempty"`
 	Model    string       `json:"model,omitempty"`
 	Status   store.Status `json:"status"`

@@ -7,8 +7,8 @@ import (
 	"github.com/agentworker/worker/session/live"
 )
 
-// TestRowHidesNothing: what a row says of a call has no character that is not seen. Those
-// that turn the text are taken out, as everywhere in one line.
+// TestRowHidesNothing: the call in a row has no invisible character. Characters that turn the
+// text around are removed, as everywhere in one line.
 func TestRowHidesNothing(t *testing.T) {
 	var tree live.Tree
 	s := tree.Apply(live.Event{Path: event.Path{{SessionID: "s"}}, Event: event.ToolCallStart{ToolCallID: "c", ToolName: "shell_exec", Arguments: `{"command": "a \u202eb\u200bc"}`}})

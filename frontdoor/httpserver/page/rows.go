@@ -15,8 +15,8 @@ const (
 	endedRows = 1500
 	cutRows   = 500
 
-	// lookups is how many records are looked up at a time, and recordTries how often one is
-	// whose session has ended, until it says so.
+	// lookups is how many records are looked up at a time. The record of an ended session is
+	// looked up until it has the end, recordTries times at most.
 	lookups     = 20
 	recordTries = 50
 )
@@ -27,7 +27,7 @@ type rows struct {
 	revision  uint64 // of the latest change
 	tree      live.Tree
 	changed   map[string]uint64 // by session: the revision of its latest change
-	lookups   map[string]int    // by session: how often its record is still to be looked up
+	lookups   map[string]int    // by session: how many lookups of its record are left
 	approvals []*store.Approval
 	asked     uint64 // the revision of approvals
 	agents    uint64 // the revision of the last change of agents
@@ -82,7 +82,7 @@ func (r *rows) setBudget(id string, used event.Budget) {
 	s.Budget, r.changed[id] = &used, r.next()
 }
 
-// lookUp returns the sessions whose records are to be looked up now.
+// lookUp returns the sessions whose records the caller must look up now.
 func (r *rows) lookUp() (ids []string) {
 	for id, left := range r.lookups {
 		if len(ids) == lookups {

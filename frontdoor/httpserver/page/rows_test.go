@@ -73,8 +73,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestLookups: the record of a new session is looked up once, that of an ended one until it
-// says so.
+// TestLookups: the record of a new session is looked up once, that of an ended one until it has
+// the end.
 func TestLookups(t *testing.T) {
 	r := newRows()
 	apply := func(seq uint64, ev event.Event) {

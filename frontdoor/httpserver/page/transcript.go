@@ -19,7 +19,7 @@ type Transcript struct {
 	Blocks  []Block       `json:"blocks"`
 	Omitted int           `json:"omitted,omitempty"` // messages before these, which are not shown
 	After   string        `json:"after,omitempty"`   // the blocks follow that of this key; empty means they are all
-	Final   *Final        `json:"final,omitempty"`   // nil means it has not ended, or stands for a caller
+	Final   *Final        `json:"final,omitempty"`   // nil means it has not ended, or is a caller's
 }
 
 // Block is a part of a transcript. Its key stays the same while it grows.
@@ -44,7 +44,7 @@ type Call struct {
 	Error     bool       `json:"error,omitempty"`
 }
 
-// Final holds what a session says that it has done against what it has done.
+// Final compares a session's claims with its work.
 type Final struct {
 	Claims []Claim    `json:"claims"`
 	Notes  []string   `json:"notes"` // what does not hold of them
@@ -71,8 +71,8 @@ type transcripts struct {
 	html     *htmlCache
 }
 
-// serve answers with a transcript. after=KEY asks for what follows the block of that key:
-// a browser that has seen it, and those before it, complete, needs no more.
+// serve answers with a transcript. after=KEY asks for the blocks after that one. It is for a
+// browser that has all blocks up to it, complete.
 func (ts *transcripts) serve(w http.ResponseWriter, r *http.Request) {
 	transcript, err := ts.read(r.Context(), r.PathValue("id"), r.URL.Query().Get("after"))
 	ts.answer(w, transcript, err)
@@ -165,9 +165,9 @@ func (ts *transcripts) add(t *Transcript, m *store.Message) {
 		if b.Call == nil || !ok {
 			continue
 		}
-		var whole bool
-		b.Call.Result, whole = visible(r.Text, maxResult)
-		b.Call.Cut, b.Call.Error, b.Open = !whole, r.IsError, false
+		var complete bool
+		b.Call.Result, complete = visible(r.Text, maxResult)
+		b.Call.Cut, b.Call.Error, b.Open = !complete, r.IsError, false
 	}
 	block := Block{Key: m.ID, Kind: string(m.Role), At: millis(m.CreatedAt), HTML: ts.html.markdown(m.Text)}
 	for _, r := range m.Reasoning {

@@ -14,8 +14,8 @@ type Piece struct {
 	Hidden bool   `json:"h,omitempty"` // Text is the name of such a character: \u{202e}
 }
 
-// visible returns a text as pieces, up to limit characters. whole false: more was there.
-func visible(s string, limit int) (pieces []Piece, whole bool) {
+// visible returns a text as pieces, up to limit characters. complete false: more was there.
+func visible(s string, limit int) (pieces []Piece, complete bool) {
 	pieces = []Piece{}
 	var b strings.Builder
 	flush := func() {

@@ -51,8 +51,7 @@ type row struct {
 // used is the tokens that the agent has used.
 func (r row) used() int64 { return r.Usage.InputTokens + r.Usage.OutputTokens }
 
-// table is a line of each agent: who it is and what it is to do, what it does, and what
-// it has used.
+// table returns a line for each agent: its name and task, its activity, and its tokens.
 func table(rows []row, width int) []string {
 	names, widest, used := make([]string, len(rows)), 0, 0
 	for i, r := range rows {
@@ -79,7 +78,7 @@ func (r row) withText(line string, columns int) string {
 	return line + gap + terminal.FitEnd(strings.TrimSpace(termtext.OneLine(r.Text, len(r.Text))), room)
 }
 
-// tokens says how many were used, behind a text; nothing where none were.
+// tokens returns a count of tokens after a text; empty for none.
 func tokens(before string, n int64) string {
 	if n == 0 {
 		return ""

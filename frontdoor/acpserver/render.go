@@ -11,8 +11,8 @@ import (
 	"github.com/agentworker/worker/session/live"
 )
 
-// view shows the stream of one session to the client. It is for one goroutine.
-type view struct {
+// renderer shows the stream of one session to the client. It is for one goroutine.
+type renderer struct {
 	*talk
 	ctx       context.Context // ends with the stream
 	below     *sync.WaitGroup // waits for the questions
@@ -25,8 +25,8 @@ type view struct {
 	delegates *delegates        // else; nil means it does
 }
 
-func newView(ctx context.Context, t *talk, below *sync.WaitGroup) *view {
-	v := &view{
+func newRenderer(ctx context.Context, t *talk, below *sync.WaitGroup) *renderer {
+	v := &renderer{
 		talk: t, ctx: ctx, below: below, root: &shown{dir: t.opts.Root},
 		questions: make(map[string]context.CancelFunc), asked: make(map[string]bool),
 	}
@@ -39,7 +39,7 @@ func newView(ctx context.Context, t *talk, below *sync.WaitGroup) *view {
 }
 
 // show shows an event, or keeps it for flush. What can't be read can't be shown.
-func (v *view) show(d eventbus.Delivery) {
+func (v *renderer) show(d eventbus.Delivery) {
 	e, err := live.Decode(v.id, d.Raw, d.Time, d.Seq)
 	if err != nil {
 		return
@@ -83,7 +83,7 @@ func (v *view) show(d eventbus.Delivery) {
 }
 
 // settle says how a call of a subagent has ended that the client knows by a question.
-func (v *view) settle(id string, end event.ToolCallEnd) {
+func (v *renderer) settle(id string, end event.ToolCallEnd) {
 	if v.asked[id] {
 		delete(v.asked, id)
 		v.update(v.id, acp.UpdateToolCall(acp.ToolCallId(id), acp.WithUpdateStatus(statusOf(end))))
@@ -91,7 +91,7 @@ func (v *view) settle(id string, end event.ToolCallEnd) {
 }
 
 // flush shows what show has kept.
-func (v *view) flush() {
+func (v *renderer) flush() {
 	if v.delegates == nil {
 		return
 	}
@@ -101,7 +101,7 @@ func (v *view) flush() {
 }
 
 // subagent shows an event of a subagent as one of a session of its own.
-func (v *view) subagent(s *live.Session, ev event.Event) {
+func (v *renderer) subagent(s *live.Session, ev event.Event) {
 	if _, ok := ev.(event.SessionStart); ok {
 		dir := v.dirOf(s.ID)
 		v.children[s.ID] = &shown{dir: dir}
