@@ -211,6 +211,21 @@ func agents(rows map[string]page.Row, status store.Status) []string {
 	return names
 }
 
+// awaitCard returns the first approval that the page shows.
+func (e *env) awaitCard(t *testing.T) page.Card {
+	t.Helper()
+	updates := e.open(e.bare("GET", "/page/events"))
+	for {
+		ev, ok := updates.next()
+		if !ok {
+			t.Fatal("the stream has ended")
+		}
+		if u := decode[page.Update](t, []byte(ev.Data)); u.Approvals != nil && len(*u.Approvals) > 0 {
+			return (*u.Approvals)[0]
+		}
+	}
+}
+
 // TestPageSession: a call is approved through the page, and the session is shown, drawn and
 // exported.
 func TestPageSession(t *testing.T) {
@@ -228,17 +243,7 @@ func TestPageSession(t *testing.T) {
 	}
 	id := decode[taskt.Document](t, body).SessionID
 
-	var card page.Card
-	updates := e.open(e.bare("GET", "/page/events"))
-	for card.ID == "" {
-		ev, ok := updates.next()
-		if !ok {
-			t.Fatal("the stream has ended")
-		}
-		if u := decode[page.Update](t, []byte(ev.Data)); u.Approvals != nil && len(*u.Approvals) > 0 {
-			card = (*u.Approvals)[0]
-		}
-	}
+	card := e.awaitCard(t)
 	if card.Tool != "touch" || card.SessionID != id || !card.Complete || card.Arguments[0].Text[1].Text != `\u{202e}` {
 		t.Errorf("card %+v", card)
 	}

@@ -89,7 +89,7 @@ type childProgress struct {
 
 	mu        sync.Mutex
 	messages  []string // the newest last
-	n         int      // how many were messages in all
+	n         int      // how many there were in all
 	questions []*question
 	also      []*childProgress // joined ones, which hear the same
 	changed   chan struct{}    // closed at the next change
@@ -111,9 +111,9 @@ func (f *childProgress) since(n int) state {
 	return state{slices.Clone(f.messages[len(f.messages)-missing:]), f.n, slices.Clone(f.questions), f.changed}
 }
 
-// last returns what was messages last, empty if nothing was, and n for a reader that
+// last returns the last message, empty if there is none, and n for a reader that
 // has all before it.
-func (f *childProgress) last() (messages string, n int) {
+func (f *childProgress) last() (message string, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.messages) == 0 {
@@ -168,8 +168,8 @@ func (f *childProgress) remove(id string) (q *question) {
 	return q
 }
 
-// join returns the progress of several children as one. It begins with what each
-// messages last, and ends when part is called.
+// join returns the progress of several children as one. It begins with the
+// last message of each, and ends when part is called.
 func join(parts []*childProgress) (joined *childProgress, part func()) {
 	joined = &childProgress{changed: make(chan struct{})}
 	for _, f := range parts {

@@ -11,8 +11,8 @@ import (
 // A host that gives up on a call cuts it off: the host's model does not learn the session
 // id of the child. The child goes on, and the result of the next call mentions it.
 
-// attach notes that a call waits for children, until detach is called.
-func (c *children) attach(to []*child) (detach func()) {
+// attach notes that a call waits for children, until release is called.
+func (c *children) attach(to []*child) (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, child := range to {
@@ -29,9 +29,9 @@ func (c *children) attach(to []*child) (detach func()) {
 	}
 }
 
-// leave lets children go on whose call was cut off. With a grace they are stopped after
+// detach lets children go on whose call was cut off. With a grace they are stopped after
 // it, unless another call has waited for them.
-func (c *children) leave(detached []*child, grace time.Duration) {
+func (c *children) detach(detached []*child, grace time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, child := range detached {

@@ -126,8 +126,8 @@ func (c *waiter) again(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallT
 // host only stops waiting.
 func (c *waiter) await(ctx context.Context, req *mcp.CallToolRequest, on *group, w waitState) *mcp.CallToolResult {
 	defer on.release()
-	detach := sync.OnceFunc(c.children.attach(on.children))
-	defer detach()
+	release := sync.OnceFunc(c.children.attach(on.children))
+	defer release()
 	defer c.report(ctx, req, on, w.heard)()
 	elicit := c.asker.elicit(ctx, req, w)
 	defer elicit.stop()
@@ -162,8 +162,8 @@ func (c *waiter) await(ctx context.Context, req *mcp.CallToolRequest, on *group,
 		case <-elicit.news:
 		case <-ctx.Done():
 			if grace, survives := c.survive(req); survives {
-				detach() // else the grace may be over while this call still counts as one that waits
-				c.children.leave(on.children, grace)
+				release() // else the grace may be over while this call still counts as one that waits
+				c.children.detach(on.children, grace)
 				return c.children.goesOn(req, on)
 			}
 			on.stop("the host has cancelled the call")

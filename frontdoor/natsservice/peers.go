@@ -20,13 +20,13 @@ import (
 //     none answers.
 //   - A worker that has a free slot again publishes on "free".
 const (
-	takeSuffix  = ".take"
+	offerSuffix = ".take"
 	freeSuffix  = ".free"
 	replyHeader = "Agent-Caller-Reply"
 	queueGroup  = "workers"
 
-	taken = "taken"
-	full  = "full"
+	accepted = "taken"
+	full     = "full"
 )
 
 // peers are the other workers of a workspace on NATS.
@@ -37,8 +37,8 @@ type peers struct {
 	wake    func()              // another worker may have a free slot
 	log     *slog.Logger
 
-	take *nats.Subscription // to takeSuffix, while a slot is free
-	free *nats.Subscription // to freeSuffix
+	offers *nats.Subscription // to offerSuffix, while a slot is free
+	free   *nats.Subscription // to freeSuffix
 }
 
 var _ slots.Peers[*request] = (*peers)(nil)
@@ -58,7 +58,7 @@ func (p *peers) close() error {
 
 // Offer implements [slots.Peers].
 func (p *peers) Offer(ctx context.Context, req *request) (slots.Reply, error) {
-	msg := &nats.Msg{Subject: p.subject + takeSuffix, Header: nats.Header{}, Data: req.data}
+	msg := &nats.Msg{Subject: p.subject + offerSuffix, Header: nats.Header{}, Data: req.data}
 	for name, values := range req.header {
 		msg.Header[name] = values
 	}
@@ -69,7 +69,7 @@ func (p *peers) Offer(ctx context.Context, req *request) (slots.Reply, error) {
 		return slots.NoPeer, nil
 	case err != nil:
 		return 0, err
-	case string(answer.Data) == taken:
+	case string(answer.Data) == accepted:
 		return slots.Accepted, nil
 	default:
 		return slots.Full, nil
@@ -79,16 +79,16 @@ func (p *peers) Offer(ctx context.Context, req *request) (slots.Reply, error) {
 // Advertise implements [slots.Peers].
 func (p *peers) Advertise(free bool) error {
 	switch {
-	case free && p.take == nil:
-		sub, err := p.conn.QueueSubscribe(p.subject+takeSuffix, queueGroup, p.offered)
+	case free && p.offers == nil:
+		sub, err := p.conn.QueueSubscribe(p.subject+offerSuffix, queueGroup, p.offered)
 		if err != nil {
 			return err
 		}
-		p.take = sub
+		p.offers = sub
 		return p.conn.Publish(p.subject+freeSuffix, nil)
-	case !free && p.take != nil:
-		sub := p.take
-		p.take = nil
+	case !free && p.offers != nil:
+		sub := p.offers
+		p.offers = nil
 		return sub.Drain() // what is on its way is answered
 	}
 	return nil
@@ -99,7 +99,7 @@ func (p *peers) offered(msg *nats.Msg) {
 	req := &request{msg.Subject, msg.Header.Get(replyHeader), msg.Header, msg.Data}
 	answer := full
 	if answerable(req.reply) && p.enter(req) {
-		answer = taken
+		answer = accepted
 	}
 	if err := msg.Respond([]byte(answer)); err != nil {
 		p.log.Error("answering a worker that hands a call on", "err", err)

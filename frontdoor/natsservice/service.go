@@ -80,7 +80,7 @@ func Start(ctx context.Context, opts Options) (*Service, error) {
 		opts.MaxCalls = 100
 	}
 	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
-	s.peers = &peers{conn: s.conn, subject: "agents.v1." + s.bus.Workspace() + ".workers", enter: s.taken, log: s.log}
+	s.peers = &peers{conn: s.conn, subject: "agents.v1." + s.bus.Workspace() + ".workers", enter: s.accept, log: s.log}
 	s.slots = slots.NewDispatcher(s.tasks.Load, s.peers, s.log)
 	s.peers.wake = s.slots.Wake
 	if err := s.subscribe(); err != nil {

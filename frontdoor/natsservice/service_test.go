@@ -79,6 +79,14 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
+// dataOf returns the data of a message, if there is one.
+func dataOf(msg jetstream.Msg) []byte {
+	if msg == nil {
+		return nil
+	}
+	return msg.Data()
+}
+
 // untilEnd returns the events that next returns, up to the end of the session.
 func untilEnd(t *testing.T, next func() ([]byte, error)) (events []string) {
 	t.Helper()
@@ -142,10 +150,7 @@ func TestFollow(t *testing.T) {
 	close(g.open)
 	got = append(got, untilEnd(t, func() ([]byte, error) {
 		msg, err := messages.Next(jetstream.NextMaxWait(time.Minute))
-		if err != nil {
-			return nil, err
-		}
-		return msg.Data(), nil
+		return dataOf(msg), err
 	})...)
 	heard := untilEnd(t, func() ([]byte, error) {
 		msg, err := plain.NextMsg(time.Minute)

@@ -37,7 +37,7 @@ func newRequest(req micro.Request) *request {
 	return &request{req.Subject(), req.Reply(), nats.Header(req.Headers()), req.Data()}
 }
 
-// task takes a call. The library hands over one request at a time, so that
+// task accepts a call. The library hands over one request at a time, so that
 // what takes long happens elsewhere.
 func (s *Service) task(from micro.Request) {
 	req := newRequest(from)
@@ -73,8 +73,8 @@ func (s *Service) task(from micro.Request) {
 	}()
 }
 
-// taken runs a call that another worker hands on, if a slot is still free.
-func (s *Service) taken(req *request) bool {
+// accept runs a call that another worker hands on, if a slot is still free.
+func (s *Service) accept(req *request) bool {
 	if !s.slots.TryEnter() {
 		return false
 	}

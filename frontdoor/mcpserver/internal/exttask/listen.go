@@ -34,36 +34,50 @@ const (
 const maxIDs = 1000
 
 // KeepIDs returns the params of a Listen request with the ids of the tasks in the
-// _meta. What can't be read is left to the SDK, which refuses it.
+// _meta. It leaves params that can't be read to the SDK, which refuses them.
 func KeepIDs(params json.RawMessage) json.RawMessage {
-	var whole, meta map[string]json.RawMessage
-	var wanted struct {
-		TaskIDs []string `json:"taskIds"`
+	var listen struct {
+		Notifications struct {
+			TaskIDs []string `json:"taskIds"`
+		} `json:"notifications"`
 	}
-	if json.Unmarshal(params, &whole) != nil || json.Unmarshal(whole["notifications"], &wanted) != nil || len(wanted.TaskIDs) == 0 {
+	ids := &listen.Notifications.TaskIDs
+	if json.Unmarshal(params, &listen) != nil || len(*ids) == 0 {
 		return params
 	}
-	if raw, ok := whole["_meta"]; ok && json.Unmarshal(raw, &meta) != nil {
+	return WithMeta(params, keptIDs, (*ids)[:min(len(*ids), maxIDs)])
+}
+
+// WithMeta returns the params of a request with a value in their _meta. It returns params
+// that can't be read without a change.
+func WithMeta(params json.RawMessage, key string, value any) json.RawMessage {
+	var all, meta map[string]json.RawMessage
+	if json.Unmarshal(params, &all) != nil || all == nil {
+		return params
+	}
+	if raw, ok := all["_meta"]; ok && json.Unmarshal(raw, &meta) != nil {
 		return params
 	}
 	if meta == nil {
 		meta = make(map[string]json.RawMessage)
 	}
 	var err error
-	if meta[keptIDs], err = json.Marshal(wanted.TaskIDs[:min(len(wanted.TaskIDs), maxIDs)]); err != nil {
+	if meta[key], err = json.Marshal(value); err != nil {
 		return params
 	}
-	if whole["_meta"], err = json.Marshal(meta); err != nil {
+	if all["_meta"], err = json.Marshal(meta); err != nil {
 		return params
 	}
-	kept, err := json.Marshal(whole)
-	if err != nil {
+	var changed bytes.Buffer
+	enc := json.NewEncoder(&changed)
+	enc.SetEscapeHTML(false) // the arguments of a call keep their length
+	if enc.Encode(all) != nil {
 		return params
 	}
-	return kept
+	return bytes.TrimSpace(changed.Bytes())
 }
 
-// KeepIDsIn is [KeepIDs] for a whole message.
+// KeepIDsIn is [KeepIDs] for an entire message.
 func KeepIDsIn(body []byte) []byte {
 	msg, err := jsonrpc.DecodeMessage(body)
 	req, ok := msg.(*jsonrpc.Request)

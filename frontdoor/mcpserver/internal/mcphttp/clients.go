@@ -18,9 +18,9 @@ import (
 // client is one client, with its open requests.
 type client struct {
 	Client
-	gone context.Context // ends the requests that listen, at the client's end
-	drop context.CancelFunc
-	open sync.WaitGroup // requests
+	ended context.Context // ends the requests that listen, at the client's end
+	drop  context.CancelFunc
+	open  sync.WaitGroup // requests
 
 	// Handler.mu guards the rest.
 
@@ -38,7 +38,7 @@ type client struct {
 // newClient makes a client, which stop has to end. shared: see [Backend].
 func (h *Handler) newClient(shared bool) *client {
 	client := &client{Client: h.backend.Open(h.ctx, shared), calls: make(map[string]bool), quiet: make(chan struct{}), last: time.Now()}
-	client.gone, client.drop = context.WithCancel(context.Background())
+	client.ended, client.drop = context.WithCancel(context.Background())
 	client.MCP().AddReceivingMiddleware(h.counted(client))
 	return client
 }
@@ -153,7 +153,7 @@ func (client *client) hush() {
 	}
 }
 
-// known returns the client of a session for a request, which ends with leave.
+// known returns the client of a session for a request, which ends with exit.
 func (h *Handler) known(key string, busy int) (*client, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -164,7 +164,7 @@ func (h *Handler) known(key string, busy int) (*client, error) {
 	return client, h.enter(client, busy)
 }
 
-// made returns the client of a key for a request, which ends with leave. It makes
+// made returns the client of a key for a request, which ends with exit. It makes
 // a client if the key has none; the empty key never has one.
 func (h *Handler) made(key string, busy int) (*client, error) {
 	h.mu.Lock()
@@ -194,7 +194,7 @@ func (h *Handler) made(key string, busy int) (*client, error) {
 // cutOff breaks off the answer to a request at the client's end, in case nobody
 // reads it, unless stay was called before.
 func (client *client) cutOff(w http.ResponseWriter) (stay func()) {
-	stop := context.AfterFunc(client.gone, func() {
+	stop := context.AfterFunc(client.ended, func() {
 		// A writer without deadlines can't be interrupted.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0))
 	})
@@ -237,8 +237,8 @@ func (h *Handler) enter(client *client, busy int) error {
 	return nil
 }
 
-// leave ends what enter began.
-func (h *Handler) leave(client *client, busy int) {
+// exit ends what enter began.
+func (h *Handler) exit(client *client, busy int) {
 	h.mu.Lock()
 	client.requests--
 	h.mu.Unlock()

@@ -176,12 +176,12 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, id string
 		return
 	}
 	if r.Method == http.MethodDelete {
-		h.leave(client, busy)
+		h.exit(client, busy)
 		h.stop(client)
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	defer h.leave(client, busy)
+	defer h.exit(client, busy)
 	defer client.cutOff(w)()
 	if r.Method == http.MethodPost {
 		body, err := readBody(r)
@@ -218,7 +218,7 @@ func (h *Handler) serveNew(w http.ResponseWriter, r *http.Request) {
 			h.stop(client)
 		}
 	}()
-	defer h.leave(client, 1)
+	defer h.exit(client, 1)
 	defer client.cutOff(w)()
 	h.stateful.ServeHTTP(w, withClient(r, client))
 }
@@ -249,11 +249,11 @@ func (h *Handler) serveSessionless(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	defer h.leave(client, busy)
+	defer h.exit(client, busy)
 	defer client.cutOff(w)()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(client.gone, cancel)()
+	defer context.AfterFunc(client.ended, cancel)()
 	h.stateless.ServeHTTP(w, withClient(r.WithContext(ctx), client))
 }
 

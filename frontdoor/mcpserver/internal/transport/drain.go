@@ -51,21 +51,21 @@ func (t *Draining) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &drainingConn{Connection: conn, Draining: t, pending: make(map[jsonrpc.ID]int), taken: make(chan struct{})}, nil
+	return &drainingConn{Connection: conn, Draining: t, pending: make(map[jsonrpc.ID]int), accepted: make(chan struct{})}, nil
 }
 
 type drainingConn struct {
 	mcp.Connection
 	*Draining
 
-	mu      sync.Mutex
-	pending map[jsonrpc.ID]int // requests without an answer, and their bytes
-	bytes   int                // of all of them
-	broken  bool               // the host does not read: the SDK writes no answers any more
-	drained chan struct{}      // nil means not draining; closed: no answer is to come
-	writes  int                // on their way to the host
-	unread  int                // bytes that were read of it since the host has taken one
-	taken   chan struct{}      // closed when it takes one
+	mu       sync.Mutex
+	pending  map[jsonrpc.ID]int // requests without an answer, and their bytes
+	bytes    int                // of all of them
+	broken   bool               // the host does not read: the SDK writes no answers any more
+	drained  chan struct{}      // nil means not draining; closed: no answer is to come
+	writes   int                // on their way to the host
+	unread   int                // bytes that were read of it since the host has taken one
+	accepted chan struct{}      // closed when it takes one
 }
 
 // Read implements [mcp.Connection].
@@ -87,7 +87,7 @@ func (c *drainingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 // next returns the next message that the SDK is to see.
 func (c *drainingConn) next(ctx context.Context) (jsonrpc.Message, error) {
 	for {
-		if err := c.awaitTaken(ctx); err != nil {
+		if err := c.awaitRead(ctx); err != nil {
 			return nil, err
 		}
 		msg, err := c.Connection.Read(ctx)
@@ -108,17 +108,17 @@ func (c *drainingConn) next(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// awaitTaken waits while the host takes nothing, and too much was read of it meanwhile.
-func (c *drainingConn) awaitTaken(ctx context.Context) error {
+// awaitRead waits while the host takes nothing, and too much was read of it meanwhile.
+func (c *drainingConn) awaitRead(ctx context.Context) error {
 	for {
 		c.mu.Lock()
-		taken, full := c.taken, c.writes > 0 && c.unread > maxUnread
+		accepted, full := c.accepted, c.writes > 0 && c.unread > maxUnread
 		c.mu.Unlock()
 		if !full {
 			return nil
 		}
 		select {
-		case <-taken:
+		case <-accepted:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -171,8 +171,8 @@ func (c *drainingConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	defer c.mu.Unlock()
 	c.writes--
 	c.unread = 0
-	close(c.taken)
-	c.taken = make(chan struct{})
+	close(c.accepted)
+	c.accepted = make(chan struct{})
 	if res, ok := msg.(*jsonrpc.Response); ok {
 		c.bytes -= c.pending[res.ID]
 		delete(c.pending, res.ID)

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
 )
 
 // GivenUp knows the calls that the host has cancelled because they took too long for it,
@@ -23,33 +24,11 @@ type GivenUp struct {
 // callMark is where in its _meta a call has its id.
 const callMark = "agentworker/requestId"
 
-// Mark writes a call's id into its params.
+// Mark writes a call's id into its params. It leaves params that can't be read to the SDK,
+// which refuses them.
 func (g *GivenUp) Mark(req *jsonrpc.Request) {
-	if req.Method != "tools/call" {
-		return
-	}
-	var params, meta map[string]json.RawMessage
-	if json.Unmarshal(req.Params, &params) != nil || params == nil {
-		return // the SDK refuses it
-	}
-	if raw, ok := params["_meta"]; ok && json.Unmarshal(raw, &meta) != nil {
-		return
-	}
-	if meta == nil {
-		meta = make(map[string]json.RawMessage)
-	}
-	var err error
-	if meta[callMark], err = json.Marshal(Key(req.ID)); err != nil {
-		return
-	}
-	if params["_meta"], err = json.Marshal(meta); err != nil {
-		return
-	}
-	var marked bytes.Buffer
-	enc := json.NewEncoder(&marked)
-	enc.SetEscapeHTML(false) // the arguments are to stay as long as they are
-	if enc.Encode(params) == nil {
-		req.Params = bytes.TrimSpace(marked.Bytes())
+	if req.Method == "tools/call" {
+		req.Params = exttask.WithMeta(req.Params, callMark, Key(req.ID))
 	}
 }
 
