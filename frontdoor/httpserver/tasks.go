@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -102,7 +103,8 @@ func outlivesCaller(r *http.Request, streamed bool) (bool, error) {
 
 // stream answers with the stream of a call's root session, then with the result.
 func (s taskAPI) stream(w http.ResponseWriter, r *http.Request, root *session.Session, results <-chan *taskt.Result) error {
-	if err := root.AwaitStored(r.Context()); err != nil { // the header names it
+	// The header names the session. One that has ended meanwhile is stored, too.
+	if err := root.AwaitStored(r.Context()); err != nil && !errors.Is(err, eventbus.ErrEnded) {
 		return err
 	}
 	out, err := startEvents(w)
