@@ -72,7 +72,7 @@ func (s setup) over(t *testing.T, bus *eventbus.Bus) (*env, []*store.Record) {
 func TestTakeoverTree(t *testing.T) {
 	stored, boot := recordTree(t)
 	step := 29
-	if os.Getenv("SOAK") != "" { // make soak: every one
+	if os.Getenv("SOAK") != "" { // after each append
 		step = 1
 	}
 	let := make(chan struct{})

@@ -126,22 +126,35 @@ func record(t *testing.T, e *env, id string) *store.Record {
 	return r
 }
 
-// TestKilledTree: wherever in a run of nested subagents in the background their process
-// was killed, each parent is told once of each end: by its process, or by who ends what
-// that has left; not of those of which the result of a call has told it, and which
-// need no telling.
+// killPoints are after how many appends a process is killed: after each with SOAK, after every
+// fifth with WORKER_TEST_LONG, and else after the first append of each kind.
+func killPoints(stored []*nats.Msg) (points []int) {
+	step := len(stored)
+	switch {
+	case os.Getenv("SOAK") != "":
+		step = 1
+	case os.Getenv("WORKER_TEST_LONG") != "":
+		step = 5
+	}
+	kinds := make(map[string]bool)
+	for i, m := range stored {
+		kind, _ := bustest.Stored(m)
+		if i%step == 0 || !kinds[kind] || i == len(stored)-1 {
+			points = append(points, i+1)
+		}
+		kinds[kind] = true
+	}
+	return points
+}
+
+// TestKilledTree: a process that ran nested subagents in the background is killed at any point.
+// Each parent is told of each end once, by its process or by the one that ends its sessions. It
+// is not told again what the result of a call has told it.
 func TestKilledTree(t *testing.T) {
 	stored, boot := recordTree(t)
-	step := 5
-	if os.Getenv("SOAK") != "" { // make soak: every one
-		step = 1
-	}
 	bus := openBus(t, t.TempDir())
 	texts := make(map[string]string) // of the messages about those that have completed
-	for n := 1; n <= len(stored); n++ {
-		if kind, _ := bustest.Stored(stored[n-1]); (n-1)%step != 0 && kind != "opened" {
-			continue
-		}
+	for _, n := range killPoints(stored) {
 		killAt(t, bus, stored[:n], boot)
 		sessions, err := store.Open(t.Context(), bus)
 		if err != nil {

@@ -238,7 +238,7 @@ func TestTime(t *testing.T) {
 		if time.Until(deadline) != 10*time.Minute || !strings.Contains(why.Error(), "the budget of 10m is used up") {
 			t.Errorf("%v, %v", time.Until(deadline), why)
 		}
-		time.Sleep(4 * time.Minute)
+		<-time.After(4 * time.Minute)
 		if level, ok := m.Level("ses_test"); !ok || level.Limit != "time" || level.Used != "240" || level.Max != "600" || level.Percent != 40 {
 			t.Errorf("level %+v, %v", level, ok)
 		}
@@ -251,7 +251,7 @@ func TestTime(t *testing.T) {
 		if got := m.Left(); got != "Budget for this task and all that it starts: 6m." {
 			t.Error(got)
 		}
-		time.Sleep(6 * time.Minute)
+		<-time.After(6 * time.Minute)
 		var exceeded *budget.ExceededError
 		if _, err := m.Reserve(t.Context(), call(1, 1), nobody); !errors.As(err, &exceeded) || exceeded.Limit != "time" {
 			t.Errorf("%v", err)
