@@ -79,7 +79,7 @@ func TestBudgetOfTree(t *testing.T) {
 	if !errors.As(out.Err, new(*budget.ExceededError)) && out.Err != nil {
 		t.Errorf("the turn ended with %v", out.Err)
 	}
-	used, err := budget.Spent(t.Context(), e.sessions.Store(), root.Path())
+	used, err := budget.Used(t.Context(), e.sessions.Store(), root.Path())
 	if n := used[budget.Tokens]; err != nil || n < spent.Load() || n > limit.Tokens {
 		t.Errorf("the logs have %d tokens of %d, %v, and %d were used", n, limit.Tokens, err, spent.Load())
 	}
@@ -173,7 +173,7 @@ func TestBudgetOfSiblings(t *testing.T) {
 	}
 	r := record(t, e, first.SessionID())
 	sets, err := budget.Carry(t.Context(), e.sessions.Store(), r.Path, e.root.Path(), "")
-	all, spentErr := budget.Spent(t.Context(), e.sessions.Store(), root.Path())
+	all, spentErr := budget.Used(t.Context(), e.sessions.Store(), root.Path())
 	if err != nil || spentErr != nil || len(sets) != 1 || sets[0].Used != all || all[budget.Tokens] < spent.Load()+1 || all[budget.ModelCalls] != 6 {
 		t.Errorf("%+v of %v, %v, %v; %d tokens were used", sets, all, err, spentErr, spent.Load())
 	}

@@ -51,7 +51,7 @@ func (e *env) isThere(t *testing.T, id string, want bool) {
 
 func (e *env) spent(t *testing.T, path event.Path) budget.Use {
 	t.Helper()
-	used, err := budget.Spent(t.Context(), e.sessions.Store(), path)
+	used, err := budget.Used(t.Context(), e.sessions.Store(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func (w *Worktree) apply(ctx context.Context, changes *Changes) error {
 	if len(m.conflicts) > 0 {
 		return &ConflictError{m.conflicts, w.Path}
 	}
-	return m.place(ctx)
+	return m.writeResults(ctx)
 }
 
 // entry is a file in a tree; the zero value: it has none.

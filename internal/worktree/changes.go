@@ -12,7 +12,7 @@ import (
 // Kind is what has happened to a file.
 type Kind string
 
-// The kinds. A file that has moved is one that was deleted and one that was added.
+// The kinds. A moved file is a deleted and an added one.
 const (
 	Added    Kind = "added"
 	Modified Kind = "modified"
@@ -98,7 +98,7 @@ func (w *Worktree) changes(ctx context.Context) (*Changes, error) {
 		}
 	}
 	if c.base, err = s.line(ctx, nil, "rev-parse", w.Base+"^{tree}"); err != nil {
-		return nil, fmt.Errorf("what it was made of is gone from the repository: %w", err)
+		return nil, fmt.Errorf("the commit that it was made of is missing in the repository: %w", err)
 	}
 	if c.tip, err = r.commit(ctx, "refs/heads/"+w.Branch); err != nil {
 		return nil, err

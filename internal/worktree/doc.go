@@ -8,17 +8,16 @@
 // the agent has done, whether or not it has committed anything.
 // [Worktree.Apply] merges it into the repository's working files, and
 // [Worktree.Discard] throws it away. The user's index, HEAD, stash and branches
-// are never touched, and the working files by Apply alone.
+// are never touched, and only Apply changes the working files.
 //
 // # A repository that is not trusted
 //
 // What git does is decided by the repository's own settings, which can name
-// programs. So all work on files is done in a git folder made for one operation,
-// which has the repository's objects and none of its settings but those in
-// [copied], that say how files are stored. No hook, filter, file system monitor,
-// merge driver, diff driver, textconv or remote is known there. The few commands
-// that need the repository itself (where it is, a worktree, a branch) run with
-// hooks and monitor switched off, and with no protocol to reach a remote by.
+// programs. So all work on files is done in a git folder that is made for one operation.
+// It has the repository's objects, and only the settings in [copied], which say how
+// files are stored. No hook, filter, file system monitor, merge driver, diff driver,
+// textconv or remote is known there. A few commands need the repository itself: where
+// it is, a worktree, a branch. They run without hooks, monitor and protocols.
 //
 // A file with a filter (Git LFS, git-crypt) is therefore taken as it lies on
 // disk, and arrives so. The user's own git filters it when the user adds it.

@@ -152,8 +152,8 @@ func findRepository(ctx context.Context, dir string) (*repository, error) {
 	return &repository{lines[1], lines[2], lines[3]}, nil
 }
 
-// change is git for a command that changes branches: hooks that have no file but
-// stand in the settings, as git has them since 2.54, are switched off by name.
+// change is git for a command that changes branches. Since 2.54 git also has hooks in its
+// settings: each is switched off by its name.
 func (r *repository) change(ctx context.Context, args ...string) error {
 	names, err := r.git(ctx, nil, "config", "-z", "--name-only", "--get-regexp", `^hook\.`)
 	if err != nil && !isExit(err, 1) { // 1: there are none

@@ -49,8 +49,7 @@ func (w *Worktree) DiscardUnused(ctx context.Context) (bool, error) {
 	return true, w.Discard(ctx)
 }
 
-// remove removes the worktree, and its branch where dropBranch says so. What it
-// is noted in goes last.
+// remove removes the worktree, its branch if dropBranch is set, and last its note.
 func (w *Worktree) remove(ctx context.Context, dropBranch bool) error {
 	end, err := w.store.lock(ctx, adding, true)
 	if err != nil {
@@ -60,7 +59,7 @@ func (w *Worktree) remove(ctx context.Context, dropBranch bool) error {
 	if err := removeAll(w.Path); err != nil {
 		return err
 	}
-	if _, err := os.Stat(w.Common); err == nil { // else the repository has gone
+	if _, err := os.Stat(w.Common); err == nil { // else the repository does not exist any more
 		if err := w.forget(ctx, dropBranch); err != nil {
 			return err
 		}

@@ -121,7 +121,7 @@ func (s *scratch) update(ctx context.Context, paths []string, how ...string) err
 	return err
 }
 
-// changed takes over the tracked files as they are now.
+// changed adds the current content of the tracked files.
 func (s *scratch) changed(ctx context.Context, _ *snapshot) error {
 	fields, err := s.names(ctx, nil, "diff-files", "-z", "--name-status", "--no-renames", "--no-ext-diff", "--ignore-submodules=all")
 	if err != nil {
@@ -158,9 +158,8 @@ func (s *scratch) untracked(ctx context.Context, snap *snapshot) error {
 	return s.update(ctx, files, "--add", "--remove", "--replace")
 }
 
-// filtered takes files that have a filter as they lie on disk, also those that
-// git takes for unchanged: what the index has of them is what the filter made.
-// And it names the submodules.
+// filtered adds files with a filter as they lie on disk, even if git finds no change in them:
+// the index has the output of the filter. It also notes the submodules.
 func (s *scratch) filtered(ctx context.Context, snap *snapshot) error {
 	entries, err := s.names(ctx, nil, "ls-files", "-z", "--stage")
 	if err != nil {

@@ -54,11 +54,10 @@ type Worktree struct {
 
 var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// Create makes a worktree of the working files in repo as they are, for a
-// session's id. repo is the top folder of a git repository or of one of its
-// worktrees; of any other folder the error is [ErrNoRepository]. Where it fails,
-// nothing is left behind. If the process is killed meanwhile, what there is of
-// the worktree is listed by [Store.List] and has no Base.
+// Create makes a worktree of the current working files in repo, for a session's id. repo is
+// the top folder of a git repository or of one of its worktrees; for any other folder the
+// error is [ErrNoRepository]. After an error nothing is left behind. If the process is
+// killed meanwhile, [Store.List] lists the rest of the worktree, without a Base.
 func (s *Store) Create(ctx context.Context, repo, id string) (*Worktree, error) {
 	if !validID.MatchString(id) {
 		return nil, fmt.Errorf("making a worktree: %q is no id", id)
@@ -134,8 +133,7 @@ func (w *Worktree) fill(ctx context.Context, r *repository) error {
 	if err := w.add(ctx, r, base); err != nil {
 		return err
 	}
-	// The worktree's own index is that of the snapshot, with the times of the
-	// files that are made now.
+	// The worktree's own index is a copy of the snapshot's, with the times of the new files.
 	files, err := r.scratch(ctx, w.Path)
 	if err != nil {
 		return err
@@ -154,8 +152,8 @@ func (w *Worktree) fill(ctx context.Context, r *repository) error {
 	return nil
 }
 
-// commit returns the commit of a tree: that which is checked out, if it has that
-// tree, else a new one on top of it.
+// commit returns a commit of a tree: the one that is checked out, if it has the same tree, else
+// a new one on top of it.
 func (w *Worktree) commit(ctx context.Context, r *repository, s *scratch, tree string) (string, error) {
 	head, err := r.commit(ctx, "HEAD")
 	if err != nil {
@@ -193,7 +191,7 @@ func (w *Worktree) add(ctx context.Context, r *repository, base string) error {
 		return err
 	}
 	w.GitDir = found.gitDir
-	// It keeps git from clearing away the base, whatever becomes of the branch.
+	// It keeps git from removing the base, even if the branch is deleted.
 	return found.change(ctx, "update-ref", "refs/worktree/agentworker-base", base)
 }
 
@@ -271,8 +269,8 @@ func (s *Store) Get(id string) (*Worktree, error) {
 	}
 }
 
-// List returns the worktrees that are kept, the oldest first: those in use, those
-// with work that was not applied, and what killed processes have left.
+// List returns the worktrees that are kept, the oldest first: in use, with work that was not
+// applied, or left by killed processes.
 func (s *Store) List() ([]*Worktree, error) {
 	dir, err := filepath.EvalSymlinks(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -81,8 +81,8 @@ func (a *account) percent(l limit) int {
 	return int(float64(a.spent(l)) / float64(most) * 100)
 }
 
-// Level returns the limit of a session's own budgets of which most is used, as it is at the
-// moment. false means that it has none.
+// Level returns the limit of a session's own budgets of which most is used now. false means that
+// it has none.
 func (m *Meter) Level(sessionID string) (_ event.Budget, ok bool) {
 	m.tree.mu.Lock()
 	defer m.tree.mu.Unlock()

@@ -1,12 +1,12 @@
 // Package budget counts what the sessions of a tree use, and keeps them within what
 // was set for it.
 //
-// A [Meter] stands for a session that something was set for. Its accounts are those of
-// the session, and of the sessions above it: what is used counts in all of them, and
-// the narrowest one decides. A model call is set aside before it is made, with its
-// prompt as it is estimated and the longest answer that it may get, and settled
-// afterwards. So any number of sessions side by side stay within an account: what does
-// not fit beside the calls that are under way waits for them.
+// A [Meter] belongs to a session with a budget. It has the accounts of the session and of the
+// sessions above it. Usage counts in all of them, and the narrowest one decides.
+//
+// A model call reserves its estimated prompt and its longest answer before it is made, and is
+// settled afterwards. So any number of concurrent sessions stay within an account: a call that
+// does not fit waits for those that are under way.
 package budget
 
 import (
@@ -52,7 +52,7 @@ type Set struct {
 	Limits spendlimit.Limits `json:"limits"`
 	Times  int64             `json:"times,omitempty"` // how often it may be used up, as somebody has allowed; 0 means once
 
-	Used  Use       `json:"used,omitzero"`  // before the session began, by those that it goes on with
+	Used  Use       `json:"used,omitzero"`  // before the session began, by the sessions that it resumes
 	Began time.Time `json:"began,omitzero"` // when they did; zero means there is none
 
 	// Of leads to the session that it was set for, if another one has it: what others use

@@ -11,8 +11,8 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// SharedError tells that a session can't go on with another one: what was set for one
-// above that is used by another session now, and no two processes count it together.
+// SharedError says that a session can't be resumed: another session uses a budget of it or of one
+// above it now, and two processes can't count together.
 type SharedError struct {
 	SessionID string // which runs
 	Owner     string // for which it was set
@@ -22,14 +22,13 @@ func (e *SharedError) Error() string {
 	return fmt.Sprintf("session %s runs on the budget of session %s, which the next run would share: wait for it, or stop it", e.SessionID, e.Owner)
 }
 
-// Carry returns what was set for a session that is to go on in another one, and for
-// those above it, with what their trees have used, as their logs say: next runs of their
-// sessions, wherever these are, count there, too. Of a model call that was cut off nobody
-// knows what it has used: what was set aside for it counts. Left out are the sessions of
-// within, which the other one runs below: their meters are there.
+// Carry returns the budgets of a session that is resumed, and of the sessions above it, with the
+// usage of their trees. The usage is read from the logs, and that of resumed sessions counts as
+// well. A model call that was cut off counts with all that it had reserved. The sessions on the
+// path within are left out: the new session runs below them, with their meters.
 //
-// It fails with a [SharedError] while another session than the one of an id, that of
-// the other one, uses some of it. Who has begun that one calls it again.
+// It fails with a [SharedError] while a session other than the new one, of an id, uses one of the
+// budgets. So the caller calls it once more after it has opened the new session.
 func Carry(ctx context.Context, sessions *store.Store, of, within event.Path, id string) ([]Set, error) {
 	var carried []Set
 	for n := len(of); n > 0; n-- {
@@ -68,8 +67,8 @@ func Carry(ctx context.Context, sessions *store.Store, of, within event.Path, id
 	return carried, nil
 }
 
-// ofRuns is [Own] for the newest run of a session whose log says what was set for it: that
-// of the last one may end before. It returns the path of that run, too.
+// ofRuns is [Own] for a session, or the newest one before it whose log has a budget: a log may end
+// before that. It returns the path of that session too.
 func ofRuns(ctx context.Context, sessions *store.Store, path event.Path) ([]Set, event.Path, error) {
 	for {
 		sets, err := Own(ctx, sessions, path)
@@ -106,8 +105,8 @@ func alone(ctx context.Context, sessions *store.Store, top event.Path, id string
 	return nil
 }
 
-// atOrigin returns what was used of a set by all that go on below the session that it was
-// set for, or with those there.
+// atOrigin returns the usage of a set in the session that it was set for: by all below it, and by
+// the sessions that resumed them.
 func atOrigin(ctx context.Context, sessions *store.Store, set Set) (Use, error) {
 	sets, err := Own(ctx, sessions, set.Of)
 	for _, s := range sets {
@@ -173,8 +172,7 @@ func familyOf(ctx context.Context, sessions *store.Store, path event.Path) (*fam
 	return f, nil
 }
 
-// Own returns what was set for a session that goes on itself, or that those below it
-// share, with what was used of it.
+// Own returns the budgets of one session, with their usage.
 func Own(ctx context.Context, sessions *store.Store, path event.Path) ([]Set, error) {
 	state, err := sessions.State(ctx, path)
 	if err != nil || state.Budget == nil {
@@ -184,7 +182,7 @@ func Own(ctx context.Context, sessions *store.Store, path event.Path) ([]Set, er
 	if err := json.Unmarshal(state.Budget, &sets); err != nil {
 		return nil, fmt.Errorf("the budget of session %s can't be read: %w", path[len(path)-1].SessionID, err)
 	}
-	used, err := Spent(ctx, sessions, path)
+	used, err := Used(ctx, sessions, path)
 	for i := range sets {
 		sets[i].Own = used
 		if sets[i].Began.IsZero() {
@@ -194,9 +192,9 @@ func Own(ctx context.Context, sessions *store.Store, path event.Path) ([]Set, er
 	return sets, err
 }
 
-// Spent returns what a session and those below it have used, with their next runs, as
-// their logs say.
-func Spent(ctx context.Context, sessions *store.Store, top event.Path) (Use, error) {
+// Used returns the usage of a session and of those below it, with the sessions that resumed them,
+// from their logs.
+func Used(ctx context.Context, sessions *store.Store, top event.Path) (Use, error) {
 	var used Use
 	f, err := familyOf(ctx, sessions, top)
 	if err != nil {

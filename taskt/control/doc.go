@@ -1,13 +1,10 @@
-// Package control is what a caller does with the subagents it has: list them,
-// wait for them, read what they answered, send
-// them messages, stop them.
+// Package control is what a caller does with its subagents: list them, wait for them, read
+// their answers, send them messages, stop them.
 //
-// [Operations] is the one table of it. A model gets the operations as tools, an
-// MCP host too, and HTTP, NATS and the command line have a request for each:
-// name, arguments and answers are the same everywhere. What differs is whose
-// sessions a caller may reach, which its [Scope] says.
+// [Operations] is the one table of the operations. Models and MCP hosts get each as a tool. HTTP,
+// NATS and the command line have a request for each. Names, arguments and answers are the same
+// everywhere. A [Scope] says whose sessions a caller reaches.
 //
-// All is read from the store, and a message or a stop is a request to the
-// process that runs the session: it does not matter in which process of the workspace a session
-// runs, and in which one its caller is.
+// Everything is read from the store. A message or a stop is a request to the process that runs
+// the session, so caller and session may be in different processes of the workspace.
 package control

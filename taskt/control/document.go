@@ -27,7 +27,7 @@ type Document struct {
 
 	Label    string          `json:"label,omitempty"`    // as the call has it
 	Metadata json.RawMessage `json:"metadata,omitempty"` // as the call has it
-	Warnings []string        `json:"warnings,omitempty"` // what is not as it was asked for
+	Warnings []string        `json:"warnings,omitempty"` // where the session differs from what was asked
 
 	Worktree *store.Worktree `json:"worktree,omitempty"` // nil means the task had none
 

@@ -35,7 +35,7 @@ func (c *Control) NoteRead(ctx context.Context, r *store.Record) error {
 	return c.store.NoteRead(ctx, r)
 }
 
-// ResultOf is [Control.Result] for a record: of that very run, whatever goes on with it.
+// ResultOf is [Control.Result] for a record: of that very session, resumed or not.
 func (c *Control) ResultOf(ctx context.Context, r *store.Record) (*Result, error) {
 	if !r.Status.Ended() {
 		return nil, fmt.Errorf("session %s is %s: %w", r.ID, r.Status, ErrRunning)
@@ -141,16 +141,16 @@ func (r *Result) Page(offset, limit int) (*Page, error) {
 	return page, page.cut(r.Text, limit)
 }
 
-// cut takes limit characters of the whole text, from the page's offset on.
-func (p *Page) cut(whole string, limit int) error {
-	p.Total = utf8.RuneCountInString(whole)
+// cut sets the text of the page: limit characters of text, from the page's offset on.
+func (p *Page) cut(text string, limit int) error {
+	p.Total = utf8.RuneCountInString(text)
 	if p.Offset > 0 && p.Offset >= p.Total {
 		return &InputError{Operation: "task_result", Err: fmt.Errorf("the text of session %s has %d characters: offset %d is not within 0 and %d", p.SessionID, p.Total, p.Offset, max(0, p.Total-1))}
 	}
 	if limit == 0 {
 		limit = defaultPage
 	}
-	p.Text = characters(whole, p.Offset, limit)
+	p.Text = characters(text, p.Offset, limit)
 	if end := p.Offset + limit; end < p.Total {
 		p.NextOffset = end
 	}
@@ -167,7 +167,7 @@ func (p *Page) With(text string) *Page {
 	return &short
 }
 
-// characters returns n characters of s behind the first ones.
+// characters returns n characters of s, from the offset first on.
 func characters(s string, first, n int) string {
 	start, count := len(s), 0
 	for i := range s {

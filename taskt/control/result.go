@@ -59,8 +59,7 @@ func (r *Result) XML() string {
 // text is what was said, with where the changes are.
 func (r *Result) text() string { return r.Record.Worktree.Below(r.Text, r.SessionID) }
 
-// Answer is what stands in the element of a task that has completed; empty means it has
-// not.
+// Answer is the text in the element of a task that has completed; empty means it has not.
 func (r *Result) Answer() string {
 	if r.Err != nil || r.Status == Accepted {
 		return ""
@@ -68,8 +67,8 @@ func (r *Result) Answer() string {
 	return r.text()
 }
 
-// Assess returns the answer in sections, nil where it is no report, and what does not
-// hold of it.
+// Assess returns the answer in sections, and notes on what in it is not true. The report is nil
+// if the answer is none.
 func (r *Result) Assess() (*report.Report, []string) {
 	if r.Err != nil || r.Status == Accepted {
 		return nil, nil
@@ -78,13 +77,12 @@ func (r *Result) Assess() (*report.Report, []string) {
 	return rep, report.Notes(rep, &r.Record.Work)
 }
 
-// ForModel is the result as the model that has called the agent reads it: the element,
-// and behind it what does not hold of the answer. Nothing that a subagent says stands
-// there. A host's model is not told that no tool was called: that is what a host may
-// have asked for.
+// ForModel is the result as the caller's model reads it: the element, and after it the worker's
+// notes on the answer. No text of a subagent is in the notes. A host's model is not told that no
+// tool was called, since the host may have asked for that.
 func (r *Result) ForModel() string { return r.XML() + r.noted() + r.pointer() }
 
-// EndNotes is [store.EndNotes]: what stands behind the element of a result.
+// EndNotes is [store.EndNotes]: the notes after the element of a result.
 func EndNotes(r *store.Record, answer string) string {
 	result := &Result{Agent: r.Agent, SessionID: r.ID, Status: r.Status, Record: *r, Text: answer}
 	if r.Status != store.Completed {

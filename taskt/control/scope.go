@@ -26,8 +26,8 @@ type Scope struct {
 	// As is who it is. Empty means that is not known.
 	As store.Person
 
-	// Resume has a session that has ended go on, and returns the id of that in which
-	// it does; nil means the caller can't have it done.
+	// Resume resumes a session that has ended, and returns the id of the new session. nil
+	// means the caller can't.
 	Resume func(ctx context.Context, r Resumption) (sessionID string, err error)
 
 	// allows leaves out sessions that the caller does not name; nil means none.
@@ -43,7 +43,7 @@ func (s *Scope) has(r *store.Record) bool {
 	return n > 1 && slices.ContainsFunc(r.Path[:n-1], func(above event.Hop) bool { return slices.Contains(s.Below, above.SessionID) })
 }
 
-// Resumption is a session that has ended, and is to go on.
+// Resumption is a session to resume, which has ended.
 type Resumption struct {
 	Record    *store.Record
 	Prompt    string // what its model reads next
@@ -52,8 +52,8 @@ type Resumption struct {
 	Assignment store.Assignment // what changes of its task; Prompt has it, too
 }
 
-// get returns the record of a session that the caller reaches, or of that which goes
-// on with it. Any other, and a part of an id, is [store.ErrNotFound].
+// get returns the record of a session that the caller reaches, or of the one that resumed it.
+// Any other id, and a part of an id, is [store.ErrNotFound].
 func (c *Control) get(ctx context.Context, scope *Scope, id string) (*store.Record, error) {
 	r, err := c.store.Get(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAmbiguous) || err == nil && (r.ID != id || !scope.has(r)) {

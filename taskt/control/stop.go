@@ -28,7 +28,7 @@ func (in *stopInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 	if err != nil {
 		return nil, err
 	}
-	if len(in.Sessions()) == 0 { // these end by name alone
+	if len(in.Sessions()) == 0 { // these end only if they are named
 		records = slices.DeleteFunc(records, func(r *store.Record) bool { return r.Detached })
 	}
 	stopped := make([]*store.Record, len(records))
@@ -46,7 +46,7 @@ func (in *stopInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 }
 
 // stop ends a session with all below it, in whatever process it runs. One that
-// has ended stays as it is.
+// has ended does not change.
 func (c *Control) stop(ctx context.Context, r *store.Record, by string) (*store.Record, error) {
 	stopped, err := c.store.Stop(ctx, r.ID, by)
 	var before *store.EndedError

@@ -25,7 +25,7 @@ type operationTool struct {
 
 var _ tool.Preparer = (*operationTool)(nil)
 
-// Hooks are what the operations need of those who make subagents.
+// Hooks are what the operations need from the package that makes subagents.
 type Hooks struct {
 	// Offered reports whether the tool is offered that makes subagents.
 	Offered func() bool

@@ -65,11 +65,11 @@ func (in *WaitInput) Check() error {
 
 // Waited is the answer of task_wait.
 type Waited struct {
-	Sessions []State    `json:"sessions"` // those that were waited for
-	Results  []Document `json:"results"`  // of those that have ended
+	Sessions []State    `json:"sessions"` // the ones it waited for
+	Results  []Document `json:"results"`  // of the ones that have ended
 	Running  int        `json:"running"`  // how many have not
 
-	told []string // the results, as models read them
+	texts []string // the results, as models read them
 }
 
 func (in *WaitInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, error) {
@@ -100,7 +100,7 @@ func (in *WaitInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 			return nil, err
 		}
 		waited.Results = append(waited.Results, result.Document())
-		waited.told = append(waited.told, result.ForModel())
+		waited.texts = append(waited.texts, result.ForModel())
 	}
 	waited.Sessions, err = c.states(ctx, records)
 	return waited, err
@@ -164,12 +164,12 @@ func (w *Waited) Answer() string {
 		return "No subagent runs."
 	}
 	if len(w.Sessions) == 1 && len(w.Results) == 1 {
-		return w.told[0]
+		return w.texts[0]
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d run, %d have ended:\n%s", w.Running, len(w.Sessions)-w.Running, lines(w.Sessions))
 	for i, doc := range w.Results {
-		fmt.Fprintf(&b, "\nSession %s:\n%s\n", doc.SessionID, w.told[i])
+		fmt.Fprintf(&b, "\nSession %s:\n%s\n", doc.SessionID, w.texts[i])
 	}
 	return strings.TrimSpace(b.String())
 }

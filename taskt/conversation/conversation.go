@@ -1,6 +1,6 @@
-// Package conversation is what a person has with a primary agent: prompt after prompt, in
-// one session for as long as that lives. Where it has ended, as for another model, the
-// next prompt opens the next run of it.
+// Package conversation is a person's conversation with a primary agent: prompt after prompt in
+// one session. If that has ended, as for another model, the next prompt opens a session that
+// resumes it.
 package conversation
 
 import (
@@ -25,15 +25,15 @@ type Options struct {
 	AskedBy store.Person
 
 	ID      string        // of its first session; empty means a new one
-	Resumes *store.Record // of the session that it goes on with, which has ended; nil means it begins anew
+	Resumes *store.Record // a session to resume, which has ended; nil means it begins anew
 
 	// Opened is called with each of its sessions, before that is prompted. It must not
 	// call the conversation. It may be nil.
 	Opened func(*session.Session)
 }
 
-// Conversation is a conversation with a primary agent. It is safe for concurrent use, but
-// for Prompt: one turn at a time.
+// Conversation is a conversation with a primary agent. It is safe for concurrent use, except that
+// it makes one turn at a time.
 type Conversation struct {
 	opts  Options
 	ctx   context.Context
@@ -42,20 +42,20 @@ type Conversation struct {
 	mu      sync.Mutex
 	over    bool
 	agent   *agentdefs.Definition
-	model   string           // in place of the agent's; empty means that one
+	model   string           // empty means the agent's
 	stale   bool             // the next prompt is one for another run
 	root    *session.Session // nil means there is none at the moment
 	as      *agentdefs.Definition
 	titled  func()        // waits for the title of root
-	resumes *store.Record // that the next root goes on with; nil means nothing
+	resumes *store.Record // what the next root resumes; nil means nothing
 }
 
 // Answer is how a turn has ended.
 type Answer struct {
 	session.Outcome
 
-	// Seq is the number of the event that says so, behind all others of the turn. It is 0
-	// where the session has ended with the turn, or there was none.
+	// Seq is the number of the turn's last event. It is 0 if the session has ended with the
+	// turn, or if there was none.
 	Seq uint64
 }
 
@@ -75,12 +75,12 @@ func (c *Conversation) Prompt(ctx context.Context, text string) Answer {
 	answer := Answer{Outcome: root.Prompt(ctx, text)}
 	c.opts.Tasks.NoteEvidence(root, &answer.Outcome)
 	if errors.As(answer.Err, new(*session.StoppedError)) { // it ends
-		answer.Err = errors.Join(answer.Err, c.leave(answer.Status, answer.Err))
+		answer.Err = errors.Join(answer.Err, c.endSession(answer.Status, answer.Err))
 		return answer
 	}
 	if answer.Seq, err = root.Settle(c.ctx); err != nil { // the store has failed it, or it has ended meanwhile
 		answer.Status = store.Failed
-		answer.Err = errors.Join(answer.Err, c.leave(store.Failed, err))
+		answer.Err = errors.Join(answer.Err, c.endSession(store.Failed, err))
 	}
 	return answer
 }
@@ -131,21 +131,21 @@ func (c *Conversation) open(prompt string) error {
 	return nil
 }
 
-// leave ends the session, which the next prompt goes on with.
-func (c *Conversation) leave(status store.Status, why error) error {
+// endSession ends the session. The next prompt resumes it.
+func (c *Conversation) endSession(status store.Status, why error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.end(status, why)
 }
 
-// end is leave with c.mu held.
+// end is endSession with c.mu held.
 func (c *Conversation) end(status store.Status, why error) error {
 	if c.root == nil {
 		return nil
 	}
 	c.titled()
 	err := c.root.End(status, why)
-	if errors.Is(err, store.ErrEnded) { // who has stopped it has ended it
+	if errors.Is(err, store.ErrEnded) { // a stop has ended it
 		<-c.root.Done()
 		err = nil
 	}
@@ -194,8 +194,8 @@ func (c *Conversation) Agent() *agentdefs.Definition {
 	return c.agent
 }
 
-// Model returns the model that was set; empty means that of the agent. live is the name
-// of the one that the session runs on; empty means the next prompt opens another one.
+// Model returns the model that was set; empty means the agent's. live is the model of the session;
+// empty means the next prompt opens another session.
 func (c *Conversation) Model() (set, live string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,7 +215,7 @@ func (c *Conversation) End() error {
 	c.over = true
 	c.mu.Unlock()
 	c.turns.Wait()
-	return c.leave(status, why)
+	return c.endSession(status, why)
 }
 
 // Last returns the id of the newest session that has ended; empty means none has.

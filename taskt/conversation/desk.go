@@ -20,9 +20,9 @@ const maxTalks = 100
 // ErrFull is the error of a conversation that is one too many.
 var ErrFull = fmt.Errorf("%d conversations are open: stop one that is not needed any more", maxTalks)
 
-// Desk has the conversations of people who come and go, as those with the live page: they
-// name a session, and what they say is its next prompt, or what its agent reads before its
-// next step. It is safe for concurrent use. Close it.
+// Desk has the conversations of people who name a session with each message, as the live page
+// does. A message is the session's next prompt, or its agent reads it before its next step. A Desk
+// is safe for concurrent use. Close it.
 type Desk struct {
 	tasks    *taskt.Service
 	agents   taskt.Agents
@@ -67,7 +67,7 @@ func (d *Desk) Close() error {
 			errs = append(errs, t.End())
 		}
 	}
-	end(idle) // in order, and not as those that are cut short
+	end(idle) // in order, before others are cut short
 	d.stop()
 	d.turns.Wait()
 	end(open)
@@ -75,7 +75,7 @@ func (d *Desk) Close() error {
 }
 
 // Start begins a conversation with a primary agent, as [Find] finds it, and returns the id
-// of its session. It does not wait for the answer. by is who says it.
+// of its session. It does not wait for the answer. by is the person.
 func (d *Desk) Start(ctx context.Context, by store.Person, agent, prompt string) (id string, err error) {
 	def, err := Find(d.agents.Snapshot(), agent)
 	if err != nil {
@@ -84,9 +84,9 @@ func (d *Desk) Start(ctx context.Context, by store.Person, agent, prompt string)
 	return d.begin(ctx, Options{Agent: def, AskedBy: by}, prompt)
 }
 
-// Say goes on with the conversation of a session: an agent that works reads the text before
-// its next step, one that waits, or has ended, has it as its next prompt. The id is that of
-// the session that goes on: another one, where that of the call has ended. by is who says it.
+// Say continues the conversation of a session. An agent that works reads the text before its next
+// step. For one that waits or has ended it is the next prompt. Say returns the id of the session
+// that has the text, which is a new one if the named one has ended. by is the person.
 func (d *Desk) Say(ctx context.Context, by store.Person, id, text string) (string, error) {
 	d.mu.Lock()
 	t := d.talks[id]
@@ -178,8 +178,8 @@ func (d *Desk) room() error {
 	return nil
 }
 
-// turn has a conversation make a turn, and those that are said meanwhile. failed, which may
-// be nil, gets the error of one that has no session. d.mu is held.
+// turn begins a turn of a conversation, and then the turns for prompts that arrive in the meantime.
+// failed, which may be nil, gets the error of a turn without a session. d.mu is held.
 func (d *Desk) turn(t *talk, prompt string, failed chan<- error) error {
 	if d.over {
 		return errors.New("the worker is shutting down")

@@ -101,7 +101,7 @@ func (in *Input) Limits() (spendlimit.Limits, error) {
 	return l, nil
 }
 
-// Plain reports whether the call says no more than what is to be done, and by which agent.
+// Plain reports whether the call has no more than a task and an agent.
 func (in Input) Plain() bool {
 	in.Description, in.Prompt, in.AgentType, in.Traceparent, in.Background = "", "", "", "", nil
 	return reflect.ValueOf(in).IsZero()

@@ -52,14 +52,14 @@ type Input struct {
 
 	// WriteRoots are the only folders in which the subagent may write, relative to Cwd or
 	// absolute. Meanwhile no other subagent that names some may write there. nil means
-	// wherever its rules allow it.
+	// every folder that its rules allow.
 	WriteRoots []string `json:"writeRoots,omitempty"`
 
 	// Checks are made after those of the agent's file. They are for programs, and the schema
 	// for models does not have them.
 	Checks []agentdefs.Check `json:"checks,omitempty" jsonschema:"what must hold at the end besides the checks of the agent's file: commands that succeed, and paths that exist"`
 
-	// Label names the subagent in lists, in place of the description. Metadata, a JSON
+	// Label names the subagent in lists, instead of the description. Metadata, a JSON
 	// object, is kept with its session. Both are for programs.
 	Label    string          `json:"label,omitempty" jsonschema:"names the subagent in lists, in place of the description"`
 	Metadata json.RawMessage `json:"metadata,omitempty" jsonschema:"a JSON object that is kept with the session"`

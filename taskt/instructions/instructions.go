@@ -131,7 +131,7 @@ func read(dir, name string) (*Text, error) {
 	return textOf(name, data)
 }
 
-// textOf returns what of a file's beginning is used.
+// textOf returns the part of a file's beginning that is used.
 func textOf(name string, data []byte) (*Text, error) {
 	text := &Text{Name: name}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))

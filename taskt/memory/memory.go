@@ -2,8 +2,8 @@
 // of the user's, outside of the repository, with one entry a line. The tool remember
 // appends to it, and the system prompts of agents that have a memory end with it.
 //
-// What stands there agents have written, so it is given to others as data: no line of
-// it can be taken for one of the worker's own.
+// Agents write the file, so other agents get it as data: no line of it looks like one of the
+// worker's own.
 package memory
 
 import (
@@ -134,7 +134,7 @@ type Text struct {
 	cut     bool   // it is the end of what is there
 }
 
-// Current returns the memory as it is now; nil means there is nothing. It is the same value
+// Current returns the current memory; nil means there is nothing. It is the same value
 // until the file changes.
 func (m *Memory) Current() *Text {
 	m.mu.Lock()

@@ -36,7 +36,7 @@ func (s *Source) Current() *Set {
 // Set has the offers of one snapshot, one for each caller.
 type Set struct {
 	Snapshot *agentdefs.Snapshot
-	Agents   []*agentdefs.Definition // those that task may call
+	Agents   []*agentdefs.Definition // the ones that task may call
 
 	named map[string]bool // the callers that some agent names
 

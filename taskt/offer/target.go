@@ -64,7 +64,7 @@ func (s *Set) unknown(by Caller, name string, def *agentdefs.Definition, candida
 	return unknown
 }
 
-// unserved returns the agent of that name, in any case, that is not served: that of a file
+// unserved returns the agent of that name, in any case, that is not served. One of a file comes
 // before a built-in one. nil means there is none, or a served agent has the name.
 func (s *Set) unserved(name string) *agentdefs.Unserved {
 	if def, _ := s.Snapshot.Resolve(name); def != nil {
@@ -92,7 +92,7 @@ type UnknownAgentError struct {
 	Name       string
 	Callers    []string // the callers of the agent of that name, if this one is not among them
 	NotAllowed bool     // the caller's file does not allow the agent
-	Candidates []string // the names that differ from Name in case alone, if there are several
+	Candidates []string // the names that differ from Name only in case, if there are several
 	Accepted   []string // names, their aliases in brackets
 
 	// Unserved is the agent of that name that is not served; nil means there is none.

@@ -17,8 +17,7 @@ const maxNamed = 10
 // NoCall is the note on an answer for which nothing was done.
 const NoCall = "it has tools that change something, and called none"
 
-// Notes says what a reader of an answer should know that the answer does not say: what
-// of it does not hold. r is its report, nil for none.
+// Notes returns what is wrong in an answer, for its readers. r is its report, nil for none.
 func Notes(r *Report, w *store.Work) []string {
 	var notes []string
 	if w.Idle {
@@ -57,7 +56,7 @@ func Notes(r *Report, w *store.Work) []string {
 // filePath is what looks like the path of a file: it has an extension.
 var filePath = regexp.MustCompile(`(?:[\pL\pN_.@+-]*/)*[\pL\pN_@+-][\pL\pN_.@+-]*\.[A-Za-z][A-Za-z0-9]{0,7}\b`)
 
-// paths lists those that wanted reports.
+// paths lists the wanted ones of some paths.
 func paths(all []string, wanted func(string) bool) string {
 	all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !wanted(name) })
 	slices.Sort(all)

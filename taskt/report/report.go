@@ -1,7 +1,6 @@
-// Package report reads the answer of a subagent that reports in the five sections
-// SUMMARY, CHANGES, EVIDENCE, RISKS and BLOCKERS, and holds it against what is known
-// by other means: whether the places that it names exist, and which files its tools
-// have written.
+// Package report reads answers in the five sections SUMMARY, CHANGES, EVIDENCE, RISKS and BLOCKERS.
+// It checks them against other facts: whether the named places exist, and which files the tools of
+// the agent have written.
 package report
 
 import (
@@ -24,21 +23,20 @@ type Report struct {
 	Blockers string `json:"blockers,omitempty"`
 }
 
-// minSections is how many of the sections make an answer a report: a heading alone
-// is nothing rare.
+// minSections is how many of the sections make an answer a report: many answers have one such
+// heading.
 const minSections = 3
 
-// maxReport bounds the answers that are read, in bytes. What an answer has been made to
-// nest costs time that grows faster than it does.
+// maxReport bounds the answers that are read, in bytes. Deep nesting costs time that grows faster
+// than the answer.
 const maxReport = 32 << 10
 
 // blocks reads headings and paragraphs, and nothing within them.
 var blocks = parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...))
 
-// Parse reads an answer; nil means it is no report. A section begins with a heading that
-// is its name in any case, or with a paragraph whose first line begins with the name
-// in capitals and a colon; names in code, quotes and lists begin none. Of two
-// sections of one name the last counts.
+// Parse reads an answer; nil means it is no report. A section begins with its name: as a heading in
+// any case, or in capitals with a colon at the start of a paragraph. Names in code, quotes and
+// lists begin none. Of two sections with one name the last counts.
 func Parse(answer string) *Report {
 	if len(answer) > maxReport || !mayBeReport(answer) {
 		return nil

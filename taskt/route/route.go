@@ -35,8 +35,8 @@ type Router struct {
 
 var _ session.Router = (*Router)(nil)
 
-// New returns a router that asks the model of a name to pick among others, by their
-// names, of which the values say what they stand for. There have to be two at least.
+// New returns a router that asks a model to pick another one. choices has at least two names of
+// models, and what each means.
 func New(model string, choices map[string]string) (*Router, error) {
 	if len(choices) < 2 {
 		return nil, errors.New("there are fewer than two models to pick from: name them with --model-alias")

@@ -19,7 +19,7 @@ var (
 // FullError is the [ErrFull] of one worker. It says what runs there.
 type FullError struct {
 	Limit     int    // how many run at once
-	PerParent bool   // the limit is that of one caller; else the worker's
+	PerParent bool   // the limit is per caller; else the worker's
 	Yours     string // the caller's children in the background
 	Waited    int    // how many more of the caller's run, for which its calls wait
 }

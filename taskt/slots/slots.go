@@ -32,7 +32,7 @@ type Pool struct {
 type depth struct {
 	free   int
 	queues map[string]*queue // by parent
-	turns  []*queue          // those that may have one more now, in their order
+	turns  []*queue          // the queues that may have one more slot now, in their order
 }
 
 // queue is the children of one parent. It is dropped with the last of them.

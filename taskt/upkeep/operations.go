@@ -20,7 +20,7 @@ type Operation struct {
 	Owner bool   // only the owner of the worker may do it: nothing brings back what it removes
 
 	// Do does it, with the session of a whole id. What cannot be done is a [*RefusedError], a
-	// [store.ErrNotFound] or a [store.ErrRunning]; anything else has gone wrong.
+	// [store.ErrNotFound] or a [store.ErrRunning]; any other error is a failure of the worker.
 	Do func(ctx context.Context, u *Upkeep, id string) (any, error)
 
 	Answer json.RawMessage // JSON Schema of what Do returns

@@ -1,6 +1,6 @@
-// Package upkeep is what callers do with sessions that have ended: what one has changed in
-// its worktree is brought to the workspace or thrown away, one is summarised, or deleted.
-// All doors, and the command line, have the same [Operations].
+// Package upkeep is what callers do with sessions that have ended: apply or discard the changes in
+// a worktree, summarise a session, delete one. All doors and the command line have the same
+// [Operations].
 package upkeep
 
 import (
@@ -22,7 +22,7 @@ type Upkeep struct {
 	Summarise func(ctx context.Context, id string) (*session.Summary, error)
 }
 
-// RefusedError says why an operation was not done on a session as it is.
+// RefusedError says why an operation can't be done on a session now.
 type RefusedError struct{ Err error }
 
 // Error implements error.
@@ -31,7 +31,7 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns why.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// refused is an error that the caller is told of.
+// refused makes err one that the caller sees.
 func refused(err error) error { return &RefusedError{err} }
 
 // Deleted is the answer to a deletion.

@@ -74,7 +74,7 @@ func FolderRules(folder string) []permission.Rule {
 	return denyOutside(free, "cwd of the call", "read_file", "write_file", "edit_file")
 }
 
-// denyOutside are the rules that deny some tools all paths but those that match a pattern.
+// denyOutside are the rules that deny some tools every path that matches none of the patterns.
 func denyOutside(free []string, source string, tools ...string) []permission.Rule {
 	var rules []permission.Rule
 	for _, tool := range tools {

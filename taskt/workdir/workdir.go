@@ -14,7 +14,7 @@ import (
 type Dir struct {
 	Worktree *worktree.Worktree   // nil means it is the workspace
 	Paths    permission.Workspace // what paths in it are relative to
-	Tools    []tool.Tool          // those that work there
+	Tools    []tool.Tool          // the ones that work there
 	Close    func() error         // ends what sessions have left there
 
 	// In returns the same tools for work in a folder of it. nil means that can't be done.

@@ -19,8 +19,8 @@ import (
 
 func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
-// place writes the results to the working files: all, or none.
-func (m *merge) place(ctx context.Context) error {
+// writeResults writes the results to the working files: all, or none.
+func (m *merge) writeResults(ctx context.Context) error {
 	made, kept := filepath.Join(m.dir, "made"), filepath.Join(m.dir, "kept")
 	for _, dir := range []string{made, kept} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -35,7 +35,7 @@ func (m *merge) place(ctx context.Context) error {
 		return err
 	}
 	defer root.Close()
-	p := &placing{merge: m, root: root, made: made, kept: kept}
+	p := &writer{merge: m, root: root, made: made, kept: kept}
 	if err := p.all(ctx); err != nil {
 		if back := p.undo(); back != nil {
 			return fmt.Errorf("%w; and taking it back: %w", err, back)
@@ -45,8 +45,8 @@ func (m *merge) place(ctx context.Context) error {
 	return nil
 }
 
-// make has git make the files of the result in a folder: with line ends and
-// encodings as they are to be in the working files.
+// make makes the files of the result in a folder by git: with the line ends and encodings
+// that working files have.
 func (m *merge) make(ctx context.Context, dir string) error {
 	var entries []string
 	for p, e := range m.result {
@@ -68,16 +68,16 @@ func (m *merge) make(ctx context.Context, dir string) error {
 	return err
 }
 
-// placing changes working files, and can take that back.
-type placing struct {
+// writer changes working files, and can take that back.
+type writer struct {
 	*merge
 	root       *os.Root
 	made, kept string
 	done       []string // paths that were changed, or may be
 }
 
-// all makes every change: what goes makes place for what comes.
-func (p *placing) all(ctx context.Context) error {
+// all makes every change: files are deleted before others are written.
+func (p *writer) all(ctx context.Context) error {
 	paths := slices.Sorted(mapKeys(p.result))
 	for _, name := range paths {
 		if err := p.keep(name); err != nil {
@@ -110,8 +110,8 @@ func (p *placing) all(ctx context.Context) error {
 	return nil
 }
 
-// unchanged returns an error if a file is not as it was before the snapshot.
-func (p *placing) unchanged(name string) error {
+// unchanged returns an error if a file has changed since before the snapshot.
+func (p *writer) unchanged(name string) error {
 	was, is := p.seen[name], fs.FileInfo(nil)
 	info, err := p.root.Lstat(filepath.FromSlash(name))
 	if err == nil {
@@ -126,8 +126,8 @@ func (p *placing) unchanged(name string) error {
 	return nil
 }
 
-// keep copies a file as it is, to be put back.
-func (p *placing) keep(name string) error {
+// keep copies the current file, for undo.
+func (p *writer) keep(name string) error {
 	info := p.seen[name]
 	if info == nil || info.IsDir() {
 		return nil
@@ -156,9 +156,9 @@ func (p *placing) keep(name string) error {
 	return errors.Join(err, file.Chmod(info.Mode().Perm()), file.Close())
 }
 
-// write puts a file in place in one step, from another one. A file that was there
-// and differs in its content alone keeps its mode.
-func (p *placing) write(name, from string, was fs.FileInfo) error {
+// write replaces a file in one step by another one. If only the content differs, the file keeps
+// its mode.
+func (p *writer) write(name, from string, was fs.FileInfo) error {
 	local := filepath.FromSlash(name)
 	dir := filepath.Dir(local)
 	if dir != "." {
@@ -182,7 +182,7 @@ func (p *placing) write(name, from string, was fs.FileInfo) error {
 	} else if err := p.copy(from, temp, info, was); err != nil {
 		return errors.Join(err, ignoreGone(p.root.Remove(temp)))
 	}
-	if was != nil && was.IsDir() { // what was in it has gone
+	if was != nil && was.IsDir() { // it is empty now
 		if err := ignoreGone(p.root.Remove(local)); err != nil {
 			return errors.Join(err, p.root.Remove(temp))
 		}
@@ -194,7 +194,7 @@ func (p *placing) write(name, from string, was fs.FileInfo) error {
 }
 
 // copy makes the file temp, on disk.
-func (p *placing) copy(from, temp string, info, was fs.FileInfo) error {
+func (p *writer) copy(from, temp string, info, was fs.FileInfo) error {
 	src, err := os.Open(from)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (p *placing) copy(from, temp string, info, was fs.FileInfo) error {
 }
 
 // delete removes a file, and the folders that are empty without it.
-func (p *placing) delete(name string) error {
+func (p *writer) delete(name string) error {
 	if err := ignoreGone(p.root.Remove(filepath.FromSlash(name))); err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (p *placing) delete(name string) error {
 }
 
 // undo puts back what was changed.
-func (p *placing) undo() error {
+func (p *writer) undo() error {
 	var errs []error
 	for _, name := range slices.Backward(p.done) {
 		was := p.seen[name]
