@@ -72,8 +72,8 @@ func TestModelPrecedence(t *testing.T) {
 	}
 }
 
-// TestEffortPrecedence: the call's effort comes before the file's, that before the one
-// that is set for the agent, and that before the model's own. One that is none is passed over with a warning (O12).
+// TestEffortPrecedence: the call decides on the effort, then the file, the setting for the
+// agent, and the model. Another word is passed over with a warning (O12).
 func TestEffortPrecedence(t *testing.T) {
 	var sent string
 	e := setup{model: modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {

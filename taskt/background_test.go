@@ -56,8 +56,8 @@ func (e *env) runLead(t *testing.T, answer string) {
 
 var leadFile = map[string]string{"lead.md": "---\ndescription: Leads.\nmode: primary\n---\n"}
 
-// TestBackground: a call returns at once, the parent's model is told of each end
-// once, and goes on where it had concluded.
+// TestBackground: a call returns at once. The parent's model reads of each end once, and
+// continues after its conclusion.
 func TestBackground(t *testing.T) {
 	let := make(chan string)
 	var conversation []model.Message
@@ -111,7 +111,7 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// TestBackgroundWait: an end that task_wait has told of is not told again.
+// TestBackgroundWait: an end in the result of task_wait is not announced again.
 func TestBackgroundWait(t *testing.T) {
 	var conversation []model.Message
 	waits := make(chan struct{}) // before that the result would come as a message
@@ -245,8 +245,8 @@ func (e *env) toldEnds(t *testing.T, want int) {
 	}
 }
 
-// TestDetached: a detached subagent goes on when its caller is stopped, ends by its
-// own name alone, and with the worker; its caller does not wait for it.
+// TestDetached: a detached subagent runs on when its caller is stopped. A stop must name it;
+// the end of the worker ends it. Its caller does not wait for it.
 func TestDetached(t *testing.T) {
 	let := make(chan string)
 	e := newEnv(t, held(let), taskt.Limits{}, map[string]string{"free.md": "---\ndescription: Runs on.\ndetached: true\n---\n"})
@@ -297,7 +297,7 @@ func TestDetached(t *testing.T) {
 	}
 }
 
-// TestDetachedRefused: who may not ask for it.
+// TestDetachedRefused: the callers that may not ask for it.
 func TestDetachedRefused(t *testing.T) {
 	var results []model.ToolResult
 	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {

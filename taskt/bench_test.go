@@ -75,9 +75,9 @@ func BenchmarkReloadToSchema(b *testing.B) {
 	b.ReportMetric(float64(times[len(times)/2])/float64(time.Millisecond), "p50-ms")
 }
 
-// BenchmarkSpawn measures a task call from the caller's tool call to its
-// result with a model that answers at once: two sessions' rows, the messages,
-// and all events stored and acknowledged. Synchronous store writes limit it.
+// BenchmarkSpawn measures a task call from the caller's tool call to its result, with a model
+// that answers at once. It includes two sessions' rows, the messages, and all events stored and
+// acknowledged.
 func BenchmarkSpawn(b *testing.B) {
 	e := newEnv(b, answer("ok"), taskt.Limits{}, nil)
 	for b.Loop() {
@@ -87,9 +87,9 @@ func BenchmarkSpawn(b *testing.B) {
 	}
 }
 
-// BenchmarkHanging measures what a child costs while it waits for its model: the
-// heap and the stacks of children of one turn, after a collection, and the times
-// until all wait, and until all have ended. The store is in the same process.
+// BenchmarkHanging measures the cost of a child that waits for its model: heap and stacks of
+// the children of one turn, after a collection. It also has the times until all wait and until
+// all have ended.
 func BenchmarkHanging(b *testing.B) {
 	for _, children := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprint(children), func(b *testing.B) {

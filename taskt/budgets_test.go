@@ -119,8 +119,8 @@ func TestBudgetNarrows(t *testing.T) {
 	}
 }
 
-// TestBudgetCarried: a session that goes on with one that has ended has the rest of its
-// budget, and of those above it which it does not run below.
+// TestBudgetCarried: a session that resumes another has the rest of its budget, and of the
+// budgets above that one.
 func TestBudgetCarried(t *testing.T) {
 	var spent atomic.Int64
 	e := setup{model: delegating(1, &spent, false), budget: taskt.Budget{Tokens: 60_000}}.open(t)
@@ -142,8 +142,8 @@ func TestBudgetCarried(t *testing.T) {
 	}
 }
 
-// TestBudgetOfSiblings: of two subagents of one that has ended one goes on at a time, and
-// what it uses is not left for the other, nor for its own next run.
+// TestBudgetOfSiblings: of two subagents of an ended session one is resumed at a time. Its
+// usage is not left for the other, or for its own next run.
 func TestBudgetOfSiblings(t *testing.T) {
 	var spent atomic.Int64
 	hangs := make(chan struct{}, 1)

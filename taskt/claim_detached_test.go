@@ -12,9 +12,8 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// TestTakeoverDetached: a detached subagent goes on whatever has become of its caller when
-// their process was killed: it had ended, as its record says or its log alone, or it can't
-// be gone on with.
+// TestTakeoverDetached: a detached subagent is claimed after a kill, whatever the state of its
+// caller: ended by its record, ended only by its log, or not to be resumed.
 func TestTakeoverDetached(t *testing.T) {
 	stored, boot := recordTree(t)
 	free, begun := detachedOf(t, stored)

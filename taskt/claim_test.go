@@ -65,10 +65,9 @@ func (s setup) over(t *testing.T, bus *eventbus.Bus) (*env, []*store.Record) {
 	return e, records
 }
 
-// TestTakeoverTree: wherever in a run of nested subagents in the background their process
-// was killed, another one goes on with those whose last step allows it, and ends the
-// others; each has one end, and each parent is told once of each. What was used is known,
-// and is within the budgets.
+// TestTakeoverTree: a process that ran nested subagents in the background is killed at any
+// point. Another one claims the sessions whose last step allows it, and ends the others. Each
+// has one end, of which its parent reads once. The usage is known, and within the budgets.
 func TestTakeoverTree(t *testing.T) {
 	stored, boot := recordTree(t)
 	step := 29
@@ -175,8 +174,8 @@ func (w waiting) Run(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 	return tool.Result{}, ctx.Err()
 }
 
-// TestTakeoverAllowed: what is taken over is what can be: by its last step, its agent and
-// its model as they are now; and it may do no more than either of the two processes says.
+// TestTakeoverAllowed: the last step, the current agent and the current model decide on a
+// claim. The session may do no more than either of the two processes allows.
 func TestTakeoverAllowed(t *testing.T) {
 	asks := func(name, v string) modelFunc {
 		return func(_ context.Context, _ *model.Request, yield func(model.Part) bool) error {
@@ -196,7 +195,7 @@ func TestTakeoverAllowed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		model modelFunc // of the process that is killed
 		next  setup
-		fails string // why it is not gone on with; empty means it is
+		fails string // why it is not claimed; empty means it is
 		told  string // the last message to the model
 	}{
 		"a call that changes nothing": {next: setup{model: tells, files: file("")}, told: "Make it again if you need its result."},

@@ -181,8 +181,8 @@ func TestCleanupCutOff(t *testing.T) {
 	}
 }
 
-// TestCleanupKeeps: what somebody may go on with is not deleted, nor what has a worktree;
-// an agent can't have what was done deleted.
+// TestCleanupKeeps: a session that can be resumed, or has a worktree, is not deleted. An agent
+// can't ask for a deletion.
 func TestCleanupKeeps(t *testing.T) {
 	for name, spec := range map[string]session.Spec{
 		"stopped":  {},

@@ -30,8 +30,7 @@ func (l long) Run(_ context.Context, call *tool.Call) (tool.Result, error) {
 	return tool.Result{Text: string(call.Args) + strings.Repeat("x", l.bytes)}, nil
 }
 
-// walker is a model that makes a call in each step, up to walkSteps of them, and summarises
-// what it is sent for that. Which step it is the result of the last call says.
+// walker is a model that makes a call in each of walkSteps steps, and summarises on request.
 type walker struct {
 	until     int // the step that hangs; -1 means none
 	system    string
@@ -39,7 +38,7 @@ type walker struct {
 	last      []model.Message   // what it was sent last
 	first     []model.Message   // and first
 	summaries int               // how many it has made
-	wrong     map[string]string // what was not as it is to be, by what it is about
+	wrong     map[string]string // what was wrong, by subject
 }
 
 func (w *walker) model() modelFunc {
@@ -112,10 +111,8 @@ func (w *walker) look(req *model.Request) (step int) {
 	return step
 }
 
-// TestLongChild: a child of 200 steps of tool calls, in a context window that holds some of
-// them, ends well, though its process is killed on the way and another one goes on with it.
-// Whenever its conversation is compacted, the system prompt, the task, the newest summary
-// and the last steps stay, and no result is without its call.
+// TestLongChild: a child of 200 steps ends well in a context window that holds some of them,
+// although its process is killed on the way and another one claims it.
 func TestLongChild(t *testing.T) {
 	before, after := &walker{until: 30}, &walker{until: -1}
 	s := setup{
@@ -137,7 +134,7 @@ func TestLongChild(t *testing.T) {
 		t.Errorf("behind the takeover, %s: %.2000s", what, got)
 	}
 	if made < 2 || after.summaries < made+2 {
-		t.Errorf("compacted %d times before the takeover, and %d behind it", made, after.summaries-made)
+		t.Errorf("compacted %d times before the takeover, and %d after it", made, after.summaries-made)
 	}
 	if !reflect.DeepEqual(after.first, before.last) {
 		t.Errorf("the model that was cut off was sent\n%s\nand the next one\n%s", spoken(before.last), spoken(after.first))

@@ -158,7 +158,7 @@ func TestForkTurns(t *testing.T) {
 	}
 	res = e.Call(t.Context(), e.root, taskt.Input{Description: "d", Prompt: "Your task:", AgentType: "other"})
 	if res.Err != nil {
-		t.Errorf("a host's call of an agent whose file says so: %+v", res)
+		t.Errorf("a host's call of an agent with forkContext: %+v", res)
 	}
 }
 

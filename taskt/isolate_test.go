@@ -90,8 +90,8 @@ func isolating(t *testing.T) (*env, *worktree.Store) {
 	return e, kept
 }
 
-// TestIsolated: an agent with isolation: worktree works in one of its own, and
-// those that it calls do so in the same one, or in one made of it.
+// TestIsolated: an agent with isolation: worktree works in its own worktree. Its subagents work
+// in the same one, or in one made of it.
 func TestIsolated(t *testing.T) {
 	e, kept := isolating(t)
 	res := e.Call(t.Context(), e.root, taskt.Input{AgentType: "apart", Prompt: "write a; task plain write b; done; done"})

@@ -29,9 +29,9 @@ func spendingModel(m modelFunc) modelFunc {
 	}
 }
 
-// checkBudgets checks, of each task of a caller, that what its next run would have used of
-// its budget is what the logs show, and one model call for each session at most that was
-// cut off; and that it is no more than it may use.
+// checkBudgets checks the budget that the next run of each task would have. Its usage is that
+// of the logs, plus at most one model call for each session that was cut off. It is within the
+// limit.
 func checkBudgets(t *testing.T, bus *eventbus.Bus, sessions *store.Store) {
 	t.Helper()
 	records, err := sessions.List(t.Context())

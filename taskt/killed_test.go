@@ -22,10 +22,10 @@ import (
 	"github.com/agentworker/worker/taskt/control"
 )
 
-// recordTree runs a caller with subagents in its background, of which one has such
-// subagents of its own, waits for one of them, and ends before another, which is
-// detached; one for which it has waited is moved to the background, it waits for two more of
-// which one does so for another, and one is resumed. It returns all that was appended, in order, and the process.
+// recordTree runs a caller with subagents in its background, of which one has such subagents of
+// its own. That one waits for one of them, and ends before a detached one. It has one moved to
+// the background, and waits for two more, of which one waits for another. One is resumed.
+// recordTree returns all that was appended, in order, and the process.
 func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
 	let, moved := make(chan struct{}), make(chan struct{})
 	blocking := make(chan struct{}, 1)
@@ -54,7 +54,7 @@ func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
 	return content(t, e.bus), boot
 }
 
-// content returns what the event stream holds, as it was published.
+// content returns the messages of the event stream.
 func content(t *testing.T, bus *eventbus.Bus) (stored []*nats.Msg) {
 	t.Helper()
 	stream, err := bus.JetStream().Stream(t.Context(), eventbus.Stream)
@@ -71,12 +71,12 @@ func content(t *testing.T, bus *eventbus.Bus) (stored []*nats.Msg) {
 	return stored
 }
 
-// treeSetup is the setup of [recordTree]; the agent that is late waits for let, and the one
-// that its caller waits for says on blocking that it runs, and waits for moved.
+// treeSetup is the setup of [recordTree]. The agent "late" waits for let. The one for which a
+// call waits sends on blocking, and waits for moved.
 func treeSetup(let, moved <-chan struct{}, blocking chan<- struct{}) setup {
 	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
 		text, n := prompt(req)
-		text, _, _ = strings.Cut(text, "\n") // what is left of the budget stands below
+		text, _, _ = strings.Cut(text, "\n") // the rest of the budget follows
 		switch {
 		case text == "skip":
 			return answer("ANNOUNCE_SKIP: nothing")(ctx, req, yield)
@@ -148,12 +148,12 @@ func killPoints(stored []*nats.Msg) (points []int) {
 }
 
 // TestKilledTree: a process that ran nested subagents in the background is killed at any point.
-// Each parent is told of each end once, by its process or by the one that ends its sessions. It
-// is not told again what the result of a call has told it.
+// Each parent reads of each end once: from its process, or from the one that ends its sessions.
+// An end in the result of a call is not announced again.
 func TestKilledTree(t *testing.T) {
 	stored, boot := recordTree(t)
 	bus := openBus(t, t.TempDir())
-	texts := make(map[string]string) // of the messages about those that have completed
+	texts := make(map[string]string) // of the messages about completed sessions
 	for _, n := range killPoints(stored) {
 		killAt(t, bus, stored[:n], boot)
 		sessions, err := store.Open(t.Context(), bus)
@@ -229,8 +229,8 @@ func killAt(t *testing.T, bus *eventbus.Bus, stored []*nats.Msg, boots ...string
 	}
 }
 
-// checkTold checks what the sessions of a store were told of the ends of others. Those that
-// have completed are told of in the same words, whoever does it: texts has them.
+// checkTold checks which ends the sessions of a store were told. The messages about completed
+// sessions are the same in texts, whichever process wrote them.
 func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store, texts map[string]string) {
 	records, err := sessions.List(t.Context())
 	if err != nil {
@@ -276,8 +276,8 @@ func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store, texts map
 	}
 }
 
-// heard counts the messages about the end of a session in the log of its parent, and
-// reports whether the result of a call there has told of it, and what they say.
+// heard counts the messages about the end of a session in the log of its parent. It also
+// returns them, and whether the result of a call there has the end.
 func heard(t *testing.T, bus *eventbus.Bus, r *store.Record) (told int, known bool, text string) {
 	notice, calls := store.NoticeID(r.ID), make(map[string]bool)
 	for entry, err := range bus.Log(t.Context(), r.Path[:len(r.Path)-1]) {

@@ -8,9 +8,8 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
-// TestInspectable: the transcript of a run nests in the record of the call that made it,
-// and lists leave it out, unless its file says inspectable: true: then it is a row of its
-// own, to which the result points (G7).
+// TestInspectable: the transcript of a run is part of the record of its call, and lists leave
+// it out. With inspectable: true it is a row of its own, to which the result points (G7).
 func TestInspectable(t *testing.T) {
 	e := newEnv(t, answer("seen"), taskt.Limits{}, map[string]string{
 		"open.md":   agentFile("inspectable: true"),

@@ -80,7 +80,7 @@ func TestRulesHoldForAliases(t *testing.T) {
 }
 
 // TestRulesInAnyCase: a rule that denies an agent holds however it writes the
-// name; one that allows holds as it is written.
+// name; one that allows holds only as written.
 func TestRulesInAnyCase(t *testing.T) {
 	for _, tt := range []struct {
 		rules   []permission.Rule
@@ -101,7 +101,7 @@ func TestRulesInAnyCase(t *testing.T) {
 	}
 }
 
-// TestUnserved: a call of an agent whose file is refused says so.
+// TestUnserved: the error of a call names the refused file of its agent.
 func TestUnserved(t *testing.T) {
 	e := newEnv(t, answer("done"), taskt.Limits{}, map[string]string{"deploy.md": agentFile("permission: {x: y}"), "Off.md": agentFile("disable: true")})
 	for written, want := range map[string]string{
@@ -327,15 +327,15 @@ func TestAllowAgents(t *testing.T) {
 		t.Fatal(res.Err)
 	}
 	if !strings.HasPrefix(listed, "- helper (aid): ") || strings.Count(listed, "\n") != 1 {
-		t.Errorf("agents_list: %q, want helper alone", listed)
+		t.Errorf("agents_list: %q, want only helper", listed)
 	}
 	if want := "you may not call the agent \"general\" (allowAgents of your agent file); accepted: helper (aid)"; !strings.Contains(refusal, want) {
 		t.Errorf("calling another one: %q, want %q", refusal, want)
 	}
 }
 
-// TestToldOfItsCaller: an agent is told that an agent has called it if its file says
-// so, and else not (G8).
+// TestToldOfItsCaller: an agent reads that an agent has called it, if its file asks for that
+// (G8).
 func TestToldOfItsCaller(t *testing.T) {
 	const line = "Your caller is another agent"
 	told, plain := &agentdefs.Definition{Name: "a", CalledByAgent: true}, &agentdefs.Definition{Name: "a"}
@@ -349,7 +349,7 @@ func TestToldOfItsCaller(t *testing.T) {
 	}
 }
 
-// TestWorkspaceInstructions: agents are given AGENTS.md as it is when they begin (O10).
+// TestWorkspaceInstructions: agents get the current AGENTS.md when they begin (O10).
 func TestWorkspaceInstructions(t *testing.T) {
 	var system string
 	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {

@@ -66,8 +66,8 @@ func (p *planner) open(t *testing.T, files map[string]string) *env {
 
 const planFile = "---\ndescription: d\nplanExit: %s\npermission:\n  \"*\": deny\n  plan_exit: allow\n---\n"
 
-// TestPlanExit: a session that goes on as another agent has that one's rules in place of
-// its own, and those of the sessions above it as before. So has its next run (G10).
+// TestPlanExit: a session that becomes another agent has the rules of that one instead of its
+// own. The rules of the sessions above it still hold.
 func TestPlanExit(t *testing.T) {
 	p := &planner{args: `{"description":"d","prompt":"p","agentType":"plan"}`}
 	e := p.open(t, map[string]string{
@@ -120,8 +120,8 @@ func (p *planner) expect(t *testing.T, want ...string) {
 	}
 }
 
-// TestPlanExitRefused: nobody goes on as an agent that its caller could not have called,
-// and what a call holds its subagent to holds for that one, too.
+// TestPlanExitRefused: a session can't become an agent that its caller could not have called.
+// What a call restricts stays restricted.
 func TestPlanExitRefused(t *testing.T) {
 	const build = "---\ndescription: d\npermission: {\"*\": allow}\n%s\n---\n"
 	for name, c := range map[string]struct{ next, call, want string }{

@@ -71,8 +71,8 @@ func TestTakeoverCalls(t *testing.T) {
 	}
 }
 
-// TestTakeoverFailedCall: a call whose subagent can't be gone on with has its failure form,
-// with the text so far, and its caller goes on.
+// TestTakeoverFailedCall: a call whose subagent can't be claimed returns the error form with
+// the text so far, and its caller continues.
 func TestTakeoverFailedCall(t *testing.T) {
 	m := func(results *string) modelFunc {
 		return func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
@@ -131,9 +131,8 @@ type answered struct {
 	begun int    // sessions that it has made, and that had begun
 }
 
-// checkCalls checks the calls of agents' sessions that were taken over, or not: each has one
-// outcome, which tells of the session that it has made and waited for, as that has ended;
-// there is one such session that had begun.
+// checkCalls checks the calls of agents' sessions, claimed or not. Each has one outcome, which
+// tells the end of the session that it waited for. There is one such session that had begun.
 func checkCalls(t *testing.T, bus *eventbus.Bus, sessions *store.Store, records []*store.Record) {
 	t.Helper()
 	calls := make(map[string]map[string]*answered)

@@ -45,8 +45,8 @@ func spoken(messages []model.Message) string {
 	return b.String()
 }
 
-// TestResume: a session that has ended goes on with its conversation, once for each
-// of its runs, and any of the ids finds the last one.
+// TestResume: a session that has ended is resumed with its conversation, once for each of its
+// runs. Any of the ids finds the last one.
 func TestResume(t *testing.T) {
 	var said []string
 	e := newEnv(t, modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
@@ -80,7 +80,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestResumeRefused: what is no subagent's, and what is gone, can't be resumed.
+// TestResumeRefused: only the session of a subagent that is stored can be resumed.
 func TestResumeRefused(t *testing.T) {
 	e := newEnv(t, answer("x"), taskt.Limits{}, map[string]string{"gone.md": "---\ndescription: Goes.\n---\n"})
 	if res := e.resume(t, e.root.ID(), "go on"); res.Err == nil || !strings.Contains(res.Text, "is no subagent's") {
@@ -160,8 +160,8 @@ func TestResumeNarrows(t *testing.T) {
 	}
 }
 
-// TestResumeByModel: a message to a subagent that has ended has it go on in the
-// background, and its caller is told of that end, too.
+// TestResumeByModel: a message resumes an ended subagent in the background, and its caller
+// reads of that end too.
 func TestResumeByModel(t *testing.T) {
 	var conversation []model.Message
 	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {

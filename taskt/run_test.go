@@ -112,8 +112,7 @@ func TestRunCancel(t *testing.T) {
 	}
 }
 
-// TestStored: what is read from the store is what the caller got, for the
-// caller alone.
+// TestStored: the store has what the caller got, and only the caller can read it.
 func TestStored(t *testing.T) {
 	long := strings.Repeat("ü long ", 200_000) // more than a message takes
 	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {

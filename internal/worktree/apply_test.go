@@ -13,8 +13,8 @@ import (
 	"github.com/agentworker/worker/internal/worktree"
 )
 
-// TestApply: the changes of a worktree arrive in the working files, beside those
-// that the user has made meanwhile, and nothing else of the repository changes.
+// TestApply: the changes of a worktree arrive in the working files, beside the user's own
+// changes. Nothing else of the repository changes.
 func TestApply(t *testing.T) {
 	l := newLab(t, `
 		echo gone >gone.txt; mkdir -p d/e; echo f >d/e/f.txt; echo k >kept.txt; echo m >mode.sh; echo t >to-folder; mkdir to-file; echo t >to-file/t; ln -s a.txt link
@@ -193,8 +193,8 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestForged: a worktree whose .git file names another repository is compared
-// with what it was made of, and nothing of that repository is run.
+// TestForged: a worktree whose .git file names another repository is compared with its own
+// base. Nothing of the other repository is run.
 func TestForged(t *testing.T) {
 	l := newLab(t, ``)
 	w := l.create("ses_1")

@@ -66,8 +66,8 @@ func TestUnborn(t *testing.T) {
 	}
 }
 
-// hostile has a repository run a program that marks the folder above it wherever
-// its settings, hooks and attributes can name one.
+// hostile sets up a program that marks the folder above the repository, in all settings, hooks
+// and attributes that can name one.
 const hostile = `
 	cat >$D/evil <<'END'
 #!/bin/sh
@@ -91,9 +91,8 @@ END
 	git config submodule.recurse true; git config gc.auto 1; git config interactive.diffFilter $e; git config sequence.editor $e
 	git config core.fsmonitor $e`
 
-// TestHostile: no program that the repository names is run, neither to make a
-// worktree, nor to compare, apply and remove it; also where an object is missing
-// that a remote could be asked for.
+// TestHostile: no program that the repository names is run to make, compare, apply or remove a
+// worktree. Neither is a remote asked for a missing object.
 func TestHostile(t *testing.T) {
 	l := newLab(t, `git config gc.auto 0; echo u >u.txt; git init -q $D/lib; git -C $D/lib commit -q --allow-empty -m l; git submodule --quiet add $D/lib lib; git commit -qm sub`+hostile)
 	l.sh(l.repo, `git -C lib config core.fsmonitor $D/evil; cp $D/evil $(git -C lib rev-parse --git-dir)/hooks/post-index-change; echo x >lib/x; rm -f $D/ran`)

@@ -55,8 +55,8 @@ type Worktree struct {
 var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // Create makes a worktree of the current working files in repo, for a session's id. repo is
-// the top folder of a git repository or of one of its worktrees; for any other folder the
-// error is [ErrNoRepository]. After an error nothing is left behind. If the process is
+// the top folder of a git repository or of one of its worktrees, else the error is
+// [ErrNoRepository]. After an error nothing is left behind. If the process is
 // killed meanwhile, [Store.List] lists the rest of the worktree, without a Base.
 func (s *Store) Create(ctx context.Context, repo, id string) (*Worktree, error) {
 	if !validID.MatchString(id) {

@@ -28,7 +28,7 @@ func newLab(t *testing.T, script string) *lab {
 	return l
 }
 
-// emptyLab has a folder in place of the repository.
+// emptyLab has a folder instead of the repository.
 func emptyLab(t *testing.T) *lab {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -178,9 +178,8 @@ var states = map[string]struct {
 	"nested repository":   {script: `git init -q nested; echo x >nested/x; git init -q with; git -C with commit -q --allow-empty -m l; echo x >with/x`, lacks: []string{"nested", "with"}},
 }
 
-// TestCreate: a worktree has the working files as they are, whatever state the
-// repository is in, is clean and on its branch, and the repository is left as it
-// was, byte for byte.
+// TestCreate: a worktree has the current working files in any state of the repository, is clean
+// and on its branch. The repository does not change by a byte.
 func TestCreate(t *testing.T) {
 	for name, tt := range states {
 		t.Run(name, func(t *testing.T) {

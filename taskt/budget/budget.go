@@ -6,7 +6,7 @@
 //
 // A model call reserves its estimated prompt and its longest answer before it is made, and is
 // settled afterwards. So any number of concurrent sessions stay within an account: a call that
-// does not fit waits for those that are under way.
+// does not fit waits for the calls under way.
 package budget
 
 import (

@@ -117,8 +117,8 @@ func TestNeverOverrun(t *testing.T) {
 	})
 }
 
-// TestReserveWaits: what does not fit beside a call that is under way waits for it,
-// and the answer is cut to what is left.
+// TestReserveWaits: a call that does not fit beside others waits for them, and its answer is
+// cut to the rest.
 func TestReserveWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := meter(t, nil, "tokens=10k")
@@ -189,8 +189,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestAsk: one of those who meet the end of a budget asks, the others wait for the
-// answer, and what it allows is stored.
+// TestAsk: of several sessions at the end of a budget one asks, and the others wait for the
+// answer. What it allows is stored.
 func TestAsk(t *testing.T) {
 	m, o := meter(t, nil, "modelCalls=1,then=ask")
 	r, err := m.Reserve(t.Context(), call(10, 10), nobody)
@@ -214,7 +214,7 @@ func TestAsk(t *testing.T) {
 	if want := `[{"by":"the test","limits":{"modelCalls":1,"then":"ask"},"times":2}]`; string(o.kept) != want {
 		t.Errorf("stored %s, want %s", o.kept, want)
 	}
-	// Who asks and is stopped has said nothing.
+	// A stop of the session that asks is no answer.
 	stopped, stop := context.WithCancel(t.Context())
 	if _, err = m.Reserve(stopped, call(10, 10), func(context.Context, string, string) (bool, error) {
 		stop()

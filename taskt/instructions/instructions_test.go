@@ -19,7 +19,7 @@ func write(t *testing.T, dir, name, content string) {
 	}
 }
 
-// TestCurrent: an agent's context is AGENTS.md, else CLAUDE.md, as it is now (O10).
+// TestCurrent: an agent's context is the current AGENTS.md, else CLAUDE.md (O10).
 func TestCurrent(t *testing.T) {
 	dir := t.TempDir()
 	r := instructions.NewReader(dir, nil)

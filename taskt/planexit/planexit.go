@@ -27,8 +27,8 @@ const maxPlan = 16 << 10
 // over.
 type Next func(sessionID string) error
 
-// Tool returns the tool of sessions that may go on as the agent of a name. next looks up its current
-// definition; its error says why no session can go on as it.
+// Tool returns the tool of sessions that may go on as another agent. next looks up its current
+// definition. Its error says why no session can become it.
 func Tool(agent string, next func() (Next, error)) tool.Tool { return &planExit{agent, next} }
 
 type planExit struct {

@@ -17,7 +17,7 @@ import (
 // last time.
 type fakePeers struct {
 	replies    []slots.Reply
-	err        error // of an offer, in place of a reply
+	err        error // of an offer, instead of a reply
 	silent     bool  // an offer is answered by the end of its time
 	offered    int
 	advertised bool
@@ -102,8 +102,8 @@ func TestDispatcherSlots(t *testing.T) {
 	})
 }
 
-// TestDispatcherWait: a call that no worker has a slot for goes to the first that
-// is free, here or elsewhere, whether or not the dispatcher is told of it.
+// TestDispatcherWait: a call for which no worker has a slot goes to the first that becomes
+// free, here or elsewhere. The dispatcher finds it unasked too.
 func TestDispatcherWait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		free  func(*slots.Dispatcher[string], *fakeLoad, *fakePeers)
