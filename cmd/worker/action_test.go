@@ -27,7 +27,7 @@ type action struct {
 // play runs the steps of an action as a runner does: the text of a step in its shell, what
 // the inputs hold in its environment. It returns the output of all, and the exit status of
 // the last one.
-func (a *action) play(t *testing.T, dir string, inputs map[string]string) (said string, status int) {
+func (a *action) play(t *testing.T, dir string, inputs map[string]string) (output string, status int) {
 	t.Helper()
 	for _, step := range a.Runs.Steps {
 		cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step.Run)
@@ -45,12 +45,12 @@ func (a *action) play(t *testing.T, dir string, inputs map[string]string) (said 
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 		out, err := cmd.CombinedOutput()
-		said += string(out)
+		output += string(out)
 		if err != nil {
-			return said, cmd.ProcessState.ExitCode()
+			return output, cmd.ProcessState.ExitCode()
 		}
 	}
-	return said, 0
+	return output, 0
 }
 
 // readAction reads action.yml.
@@ -123,31 +123,31 @@ func TestAction(t *testing.T) {
 	write("script.jsonl", `{"text": "a.txt:1 is empty\n::add-mask::x"}`)
 	write("a.txt", "\n")
 	const prompt = "-x'\"\n$(touch pwned) `touch pwned`\n::error::no"
-	said, status := a.play(t, dir, map[string]string{"worker": worker, "agent": "general", "prompt": prompt, "model": "replay/script.jsonl"})
+	output, status := a.play(t, dir, map[string]string{"worker": worker, "agent": "general", "prompt": prompt, "model": "replay/script.jsonl"})
 	var result struct{ Text string }
 	if err := json.Unmarshal([]byte(read("temp/agentworker/result.json")), &result); err != nil || status != 0 || !strings.HasPrefix(result.Text, "a.txt:1") {
-		t.Errorf("task: exit status %d, %v, %+v: %s", status, err, result, said)
+		t.Errorf("task: exit status %d, %v, %+v: %s", status, err, result, output)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "pwned")); err == nil {
 		t.Error("a part of the prompt was run")
 	}
-	if !strings.Contains(said, "\n::warning file=a.txt,line=1,") || strings.Count("\n"+said, "\n::") != 1 {
-		t.Errorf("task has printed: %s", said)
+	if !strings.Contains(output, "\n::warning file=a.txt,line=1,") || strings.Count("\n"+output, "\n::") != 1 {
+		t.Errorf("task has printed: %s", output)
 	}
 	if got := read("output"); !strings.Contains(got, "status=0\n") || !strings.Contains(got, "junit=") || !strings.Contains(read("summary"), "worker task `general`: done") {
 		t.Errorf("task: the outputs are %s", got)
 	}
 	write("a b/case.yaml", "agent: general\nprompt: x\nmodel: replay/../script.jsonl\nexpect: {contains: full}\n")
-	said, status = a.play(t, dir, map[string]string{"worker": worker, "run": "test", "paths": "a b\n"})
-	if status != 1 || !strings.Contains(said, "::error file=a b/case.yaml,line=4,title=case::the answer does not contain") {
-		t.Errorf("test: exit status %d: %s", status, said)
+	output, status = a.play(t, dir, map[string]string{"worker": worker, "run": "test", "paths": "a b\n"})
+	if status != 1 || !strings.Contains(output, "::error file=a b/case.yaml,line=4,title=case::the answer does not contain") {
+		t.Errorf("test: exit status %d: %s", status, output)
 	}
 	write(".agents/agents/broken.md", "---\nname: [\n---\n")
-	said, status = a.play(t, dir, map[string]string{"worker": worker, "run": "lint"})
-	if status != 1 || !strings.Contains(said, "::error file=.agents/agents/broken.md,line=") {
-		t.Errorf("lint: exit status %d: %s", status, said)
+	output, status = a.play(t, dir, map[string]string{"worker": worker, "run": "lint"})
+	if status != 1 || !strings.Contains(output, "::error file=.agents/agents/broken.md,line=") {
+		t.Errorf("lint: exit status %d: %s", status, output)
 	}
-	if said, status = a.play(t, dir, map[string]string{"worker": worker, "run": "$(touch pwned)"}); status != 2 {
-		t.Errorf("another command: exit status %d: %s", status, said)
+	if output, status = a.play(t, dir, map[string]string{"worker": worker, "run": "$(touch pwned)"}); status != 2 {
+		t.Errorf("another command: exit status %d: %s", status, output)
 	}
 }

@@ -19,9 +19,9 @@ func TestAgentCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := filepath.Join(dir, "junit.xml")
-	code, out, said := command(t, nil, "test", "--dir", dir, "--junit", report, dir)
+	code, out, output := command(t, nil, "test", "--dir", dir, "--junit", report, dir)
 	if code != 0 || strings.Count(out, "ok    ") != 4 || !strings.Contains(out, "4 cases: 4 passed, 0 failed") {
-		t.Fatalf("exit status %d: %s%s", code, out, said)
+		t.Fatalf("exit status %d: %s%s", code, out, output)
 	}
 	for line := range strings.Lines(out) {
 		if utf8.RuneCountInString(line) > 81 {
@@ -70,15 +70,15 @@ func TestAgentRecording(t *testing.T) {
 	}
 	run := func(want int, args ...string) (agenttest.Verdict, string) {
 		t.Helper()
-		code, out, said := command(t, []string{"GITHUB_ACTIONS=true"}, append([]string{"test", "--dir", dir, "--json", file}, args...)...)
+		code, out, output := command(t, []string{"GITHUB_ACTIONS=true"}, append([]string{"test", "--dir", dir, "--json", file}, args...)...)
 		var all struct{ Cases []agenttest.Verdict }
 		if code != want || json.Unmarshal([]byte(out), &all) != nil && want < 2 {
-			t.Fatalf("%v: exit status %d: %s%s", args, code, out, said)
+			t.Fatalf("%v: exit status %d: %s%s", args, code, out, output)
 		}
 		if len(all.Cases) != 1 {
-			return agenttest.Verdict{}, said
+			return agenttest.Verdict{}, output
 		}
-		return all.Cases[0], said
+		return all.Cases[0], output
 	}
 	write("case.yaml", agentCase)
 	write("script.jsonl", agentScript)
@@ -99,19 +99,19 @@ func TestAgentRecording(t *testing.T) {
 		"an agent": {"general", "explore", `call 1 of 3: the system prompt differs: line 1 was "You are the agent \"general\"`},
 	} {
 		write("case.yaml", strings.Replace(agentCase, change[0], change[1], 1))
-		v, said := run(1)
+		v, output := run(1)
 		if len(v.Failures) != 1 || !strings.Contains(v.Failures[0].Message, change[2]) {
 			t.Errorf("%s: %+v, want %s", name, v, change[2])
 		}
-		if !strings.Contains(said, "\n::error file=") && !strings.HasPrefix(said, "::error file=") {
-			t.Errorf("%s: no annotation: %s", name, said)
+		if !strings.Contains(output, "\n::error file=") && !strings.HasPrefix(output, "::error file=") {
+			t.Errorf("%s: no annotation: %s", name, output)
 		}
 	}
 	write("case.yaml", "agent: general\nexpct: 1\n---\nprompt: x\nexpect:\n  matches: '('\n")
-	_, said := run(2)
+	_, output := run(2)
 	for _, want := range []string{"case.yaml:2: unknown field expct", "case.yaml:4: agent is missing", "case.yaml:6: matches: "} {
-		if !strings.Contains(said, want) {
-			t.Errorf("no %q in %s", want, said)
+		if !strings.Contains(output, want) {
+			t.Errorf("no %q in %s", want, output)
 		}
 	}
 }

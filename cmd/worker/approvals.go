@@ -59,7 +59,7 @@ func (p *program) approvalsApproveCommand() *cobra.Command {
 are allowed from now on: the patterns that 'worker approvals list' shows for it are added
 to permissions.jsonc.`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: p.CompleteApprovals,
+		ValidArgsFunction: p.CompleteApprovals(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answer := store.Answer{Verdict: store.ApproveOnce}
 			if always {
@@ -77,7 +77,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 		Use:               "deny APPROVAL [REASON]",
 		Short:             "Refuse a call; the model is told the reason",
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: p.CompleteApprovals,
+		ValidArgsFunction: p.CompleteApprovals(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.answerApproval(cmd.Context(), args[0], store.Answer{Feedback: strings.TrimSpace(strings.Join(args[1:], " "))})
 		},
@@ -112,9 +112,9 @@ func (p *program) listApprovals(pending []*store.Approval, wide bool) error {
 func (p *program) answerApproval(ctx context.Context, id string, answer store.Answer) error {
 	answer.By = app.Operator("worker approvals")
 	return p.WithStorage(ctx, func(s *app.Storage) error {
-		said, err := s.Answer(ctx, id, answer)
+		done, err := s.Answer(ctx, id, answer)
 		if err == nil {
-			fmt.Fprintln(p.Stderr, said)
+			fmt.Fprintln(p.Stderr, done)
 		}
 		return err
 	})

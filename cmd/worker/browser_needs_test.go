@@ -30,27 +30,27 @@ func TestPageNeeds(t *testing.T) {
 	b.click(".card.note button", "Stop")
 	b.until("document.querySelectorAll('.card').length === 0 && document.querySelector('.row .dot.cancelled')")
 
-	spent := w.task("thrifty", "spend it")
+	used := w.task("thrifty", "spend it")
 	b.see(".card.note .why", "over its budget")
 	b.see(".card.note .detail", "1 of 1 modelCalls are used.")
 	other := b.tab()
-	other.open("http://" + w.addr + "/sessions/" + spent)
+	other.open("http://" + w.addr + "/sessions/" + used)
 	js[bool](other, "(globalThis.confirm = (text) => { globalThis.asked = text; return true; }, true)")
 	other.click(".session-head button", "Delete")
-	other.until("location.pathname.startsWith('/sessions/') && location.pathname !== '/sessions/" + spent + "'")
+	other.until("location.pathname.startsWith('/sessions/') && location.pathname !== '/sessions/" + used + "'")
 	if asked := js[string](other, "globalThis.asked"); !strings.Contains(asked, "for good") {
 		t.Errorf("somebody was asked %q", asked)
 	}
 	b.until("document.querySelectorAll('.card').length === 0 && ![...document.querySelectorAll('.row .name')].some((el) => el.textContent === 'thrifty')")
-	if status := js[int](b, "fetch('/v1/sessions/"+spent+"').then((r) => r.status)"); status != 404 {
+	if status := js[int](b, "fetch('/v1/sessions/"+used+"').then((r) => r.status)"); status != 404 {
 		t.Errorf("what was deleted is answered with %d", status)
 	}
 	if status := js[int](b, "fetch('/v1/sessions/"+stays+"').then((r) => r.status)"); status != 200 {
 		t.Errorf("what was not deleted is answered with %d", status)
 	}
 
-	runs := w.task("general", "stay again")
-	b.open("http://" + w.addr + "/sessions/" + runs)
+	running := w.task("general", "stay again")
+	b.open("http://" + w.addr + "/sessions/" + running)
 	b.see(".session .pill", "thinks")
 	if shown := js[bool](b, "[...document.querySelectorAll('.session-head button')].find((el) => el.textContent === 'Delete').checkVisibility()"); shown {
 		t.Error("a session that runs can be deleted")

@@ -65,11 +65,11 @@ func TestPageApprovals(t *testing.T) {
 	first.click(".feedback button", "Deny")
 	second.until("document.querySelectorAll('.card').length === 0")
 	second.until("document.querySelectorAll('.row .dot.completed').length === 4")
-	told := false
+	reasons := false
 	for _, r := range w.model.Received() {
-		told = told || strings.Contains(string(r.Body), "keep the build folder")
+		reasons = reasons || strings.Contains(string(r.Body), "keep the build folder")
 	}
-	if !told {
+	if !reasons {
 		t.Error("the model was not told why")
 	}
 

@@ -305,13 +305,13 @@ func (d *damaged) check(file string, ids []string, want map[string]string) {
 	if stream := filepath.Base(filepath.Dir(filepath.Dir(file))); warned && !strings.Contains(stderr, filepath.ToSlash(filepath.Join(stream, "msgs"))) {
 		t.Errorf("it says %q without the file", stderr)
 	}
-	whole := len(found) == len(ids)
+	intact := len(found) == len(ids)
 	for _, id := range ids {
 		stdout, stderr, status := d.worker("events", id, "--json")
 		if stdout == want[id] {
 			continue
 		}
-		whole = false
+		intact = false
 		marked := strings.Contains(stdout, `"missing":true`) // in each event without its content
 		if !marked && (status == 0 || !strings.Contains(stderr, "worker: ")) {
 			t.Errorf("%s is not what it was, status %d: %s", id, status, stderr)
@@ -319,7 +319,7 @@ func (d *damaged) check(file string, ids []string, want map[string]string) {
 	}
 	stdout, stderr, status := d.worker("doctor", "--json")
 	switch {
-	case !whole && !warned:
+	case !intact && !warned:
 		t.Errorf("something is missing, and no command reports it: %v, before %v", found, ids)
 	case warned && (status != 6 || !strings.Contains(stdout, `"advice"`)), !warned && status != 0:
 		t.Errorf("doctor: status %d, warned %t\n%s\n%s", status, warned, stdout, stderr)

@@ -102,9 +102,9 @@ func (d *mcpDoor) background(t *testing.T, id string) error {
 }
 
 func (d *commandDoor) background(t *testing.T, id string) error {
-	code, _, said := command(t, nil, append([]string{"sessions", "background", id}, d.flags...)...)
+	code, _, output := command(t, nil, append([]string{"sessions", "background", id}, d.flags...)...)
 	if code != int(cli.Done) {
-		return fmt.Errorf("background: exit status %d: %s", code, said)
+		return fmt.Errorf("background: exit status %d: %s", code, output)
 	}
 	return nil
 }

@@ -201,9 +201,9 @@ func TestEachDoor(t *testing.T) {
 		{"HTTP", func(t *testing.T) outcome { return document(t, d.post(t, "/v1/tasks", call, http.StatusOK)) }},
 		{"NATS", func(t *testing.T) outcome { return document(t, (&natsDoor{d.conn}).request(t, "task", call)) }},
 		{"command", func(t *testing.T) outcome {
-			code, out, said := command(t, nil, append([]string{"task", "explore", "look it up", "--json"}, d.flags...)...)
+			code, out, output := command(t, nil, append([]string{"task", "explore", "look it up", "--json"}, d.flags...)...)
 			if code != int(cli.Done) {
-				t.Fatalf("exit status %d: %s", code, said)
+				t.Fatalf("exit status %d: %s", code, output)
 			}
 			return document(t, []byte(out))
 		}},

@@ -289,12 +289,12 @@ func (d *commandDoor) do(t *testing.T, operation, id string) (status, text strin
 	default:
 		args = append(args, id)
 	}
-	code, out, said := command(t, nil, append(args, d.flags...)...)
+	code, out, output := command(t, nil, append(args, d.flags...)...)
 	if code != int(cli.Done) && code != int(cli.Failed) && code != int(cli.OutOfTime) {
-		t.Fatalf("%v: exit status %d: %s", args, code, said)
+		t.Fatalf("%v: exit status %d: %s", args, code, output)
 	}
 	if operation == "task_stop" {
-		_, status, _ = strings.Cut(strings.TrimSpace(said), ") is ")
+		_, status, _ = strings.Cut(strings.TrimSpace(output), ") is ")
 		return status, ""
 	}
 	return read(t, operation, id, []byte(out))
@@ -302,14 +302,14 @@ func (d *commandDoor) do(t *testing.T, operation, id string) (status, text strin
 
 func (d *commandDoor) send(t *testing.T, id, message string) {
 	t.Helper()
-	if code, _, said := command(t, nil, append([]string{"sessions", "send", "--interrupt", "--key", "once", id, message}, d.flags...)...); code != int(cli.Done) {
-		t.Fatalf("send: exit status %d: %s", code, said)
+	if code, _, output := command(t, nil, append([]string{"sessions", "send", "--interrupt", "--key", "once", id, message}, d.flags...)...); code != int(cli.Done) {
+		t.Fatalf("send: exit status %d: %s", code, output)
 	}
 }
 
 func (d *commandDoor) resume(t *testing.T, id, message string) {
 	t.Helper()
-	if code, _, said := command(t, nil, append([]string{"sessions", "resume", id, message}, d.flags...)...); code != int(cli.Done) {
-		t.Fatalf("resume: exit status %d: %s", code, said)
+	if code, _, output := command(t, nil, append([]string{"sessions", "resume", id, message}, d.flags...)...); code != int(cli.Done) {
+		t.Fatalf("resume: exit status %d: %s", code, output)
 	}
 }

@@ -146,11 +146,11 @@ func showToEnd(ctx context.Context, s *app.Storage, record *store.Record, from u
 	}
 	noEnd := errNoEnd
 	if rest.Live && !record.Status.Ended() {
-		gone, err := abandoned(ctx, s, record)
+		killed, err := abandoned(ctx, s, record)
 		if err != nil {
 			return err
 		}
-		if gone {
+		if killed {
 			rest.Live, noEnd = false, errAbandoned
 		}
 	}
@@ -212,7 +212,7 @@ func whileOwned(ctx context.Context, s *app.Storage, id string) (_ context.Conte
 				cancel(err)
 			case err != nil || r.Status.Ended():
 			default:
-				if gone, err := abandoned(ctx, s, r); gone && err == nil {
+				if killed, err := abandoned(ctx, s, r); killed && err == nil {
 					cancel(errAbandoned)
 				}
 			}

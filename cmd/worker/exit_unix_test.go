@@ -53,9 +53,9 @@ func TestExitAtSignal(t *testing.T) {
 				}
 				defer conn.Close()
 				endWorker(t, cmd, sig, tt.status)
-				said, err := io.ReadAll(out)
-				if want := tt.says + sig.String(); err != nil || tt.says != "" && !strings.Contains(string(said), want) {
-					t.Errorf("%v, it says %q, not %q", err, said, want)
+				output, err := io.ReadAll(out)
+				if want := tt.says + sig.String(); err != nil || tt.says != "" && !strings.Contains(string(output), want) {
+					t.Errorf("%v, it says %q, not %q", err, output, want)
 				}
 			})
 			t.Run(command+"/working/"+sig.String(), func(t *testing.T) {

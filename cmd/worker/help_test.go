@@ -28,9 +28,9 @@ func TestHelpFits(t *testing.T) {
 	}
 	var look func(args []string)
 	look = func(args []string) {
-		code, out, said := command(t, nil, append(args, "--help")...)
-		if code != 0 || said != "" {
-			t.Fatalf("%v: exit status %d: %s", args, code, said)
+		code, out, output := command(t, nil, append(args, "--help")...)
+		if code != 0 || output != "" {
+			t.Fatalf("%v: exit status %d: %s", args, code, output)
 		}
 		for line := range strings.Lines(out) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {

@@ -121,10 +121,10 @@ func answered(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pattern, err := regexp.Compile(args[0])
 	ts.Check(err)
-	said := ""
+	output := ""
 	for i, got := range state(ts).server.Received() {
 		if got.Request == nil {
-			said += fmt.Sprintf("request %d, %s, malformed: %s\n", i+1, got.Path, got.Body)
+			output += fmt.Sprintf("request %d, %s, malformed: %s\n", i+1, got.Path, got.Body)
 			continue
 		}
 		for _, msg := range got.Request.Messages {
@@ -132,9 +132,9 @@ func answered(ts *testscript.TestScript, neg bool, args []string) {
 				if pattern.MatchString(result.Text) {
 					return
 				}
-				said += fmt.Sprintf("request %d has the result %q\n", i+1, result.Text)
+				output += fmt.Sprintf("request %d has the result %q\n", i+1, result.Text)
 			}
 		}
 	}
-	ts.Fatalf("no model has been told %q:\n%s", pattern, said)
+	ts.Fatalf("no model has been told %q:\n%s", pattern, output)
 }

@@ -51,15 +51,15 @@ func TestStateFolderIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			moved := time.Now()
-			said := ""
+			stderr := ""
 			for out.Scan() {
-				said += out.Text() + "\n"
+				stderr += out.Text() + "\n"
 			}
-			if s := <-status; s != int(cli.Failed) || !strings.Contains(said, "worker: the event store is gone: ") || strings.Contains(said, "has not answered") {
-				t.Errorf("status %d after %v: %s", s, time.Since(moved), said)
+			if s := <-status; s != int(cli.Failed) || !strings.Contains(stderr, "worker: the event store is gone: ") || strings.Contains(stderr, "has not answered") {
+				t.Errorf("status %d after %v: %s", s, time.Since(moved), stderr)
 			}
-			if strings.Contains(said, "could not be stored") {
-				t.Errorf("it waited for the store: %s", said)
+			if strings.Contains(stderr, "could not be stored") {
+				t.Errorf("it waited for the store: %s", stderr)
 			}
 		})
 	}

@@ -114,11 +114,11 @@ func TestServeNATS(t *testing.T) {
 	srv := natstest.Start(t, server.Options{Username: "worker", Password: "secret"})
 	url := strings.Replace(srv.ClientURL(), "nats://", "nats://worker:secret@", 1)
 	s := serve(t, "--nats", url)
-	said := s.line(`and on (\S+) as the service agentworker, below (\S+)`)
-	if strings.Contains(said[0], "secret") {
-		t.Errorf("it shows the password: %s", said[0])
+	stderr := s.line(`and on (\S+) as the service agentworker, below (\S+)`)
+	if strings.Contains(stderr[0], "secret") {
+		t.Errorf("it shows the password: %s", stderr[0])
 	}
-	msg, err := natstest.Connect(t, url).Request(said[2]+".task", []byte(lookUp), time.Minute)
+	msg, err := natstest.Connect(t, url).Request(stderr[2]+".task", []byte(lookUp), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,9 +29,9 @@ func TestHandOverAtStop(t *testing.T) {
 		flags := task.Args[slices.Index(task.Args, "--dir"):]
 		cmd := exec.Command(task.Path, slices.Concat([]string{"sessions", "list"}, flags)...)
 		cmd.Env = task.Env
-		said, err := cmd.CombinedOutput()
-		if err != nil || !slices.ContainsFunc(want, func(s string) bool { return strings.Contains(string(said), s) }) {
-			t.Errorf("the sessions are listed as %s, %v, want %s", said, err, want)
+		output, err := cmd.CombinedOutput()
+		if err != nil || !slices.ContainsFunc(want, func(s string) bool { return strings.Contains(string(output), s) }) {
+			t.Errorf("the sessions are listed as %s, %v, want %s", output, err, want)
 		}
 	}
 	natstest.StopProcess(t, task.Process, syscall.SIGTSTP)

@@ -67,10 +67,10 @@ func TestTalk(t *testing.T) {
 	if raw := s.ended(0); !strings.Contains(raw, "worker run -i --resume "+store.NextRun(id)+" goes on") {
 		t.Errorf("it does not say how to go on: %q", raw)
 	}
-	for _, said := range []string{"delegate it", `a text\nof two lines`, "From the other one.", "fourth"} {
+	for _, output := range []string{"delegate it", `a text\nof two lines`, "From the other one.", "fourth"} {
 		sent := server.Received()
-		if body := string(sent[len(sent)-1].Body); !strings.Contains(body, said) {
-			t.Errorf("the last request lacks %q: %s", said, body)
+		if body := string(sent[len(sent)-1].Body); !strings.Contains(body, output) {
+			t.Errorf("the last request lacks %q: %s", output, body)
 		}
 	}
 }

@@ -38,15 +38,15 @@ func TestWorkers(t *testing.T) {
 	url := natsURL(t)
 	dir := t.TempDir()
 	at := []string{"--nats", url, "--workspace", "ws", "--dir", dir}
-	if status, out, said := command(t, nil, append([]string{"workers"}, at...)...); status != int(cli.Done) || out != "" || !strings.Contains(said, "no worker runs agents") {
-		t.Errorf("of none: %d %q %q", status, out, said)
+	if status, out, stderr := command(t, nil, append([]string{"workers"}, at...)...); status != int(cli.Done) || out != "" || !strings.Contains(stderr, "no worker runs agents") {
+		t.Errorf("of none: %d %q %q", status, out, stderr)
 	}
 	first, second := serve(t, "--nats", url), serve(t, "--nats", url)
 	first.line("as the service agentworker")
 	second.line("as the service agentworker")
-	status, out, said := command(t, nil, append([]string{"workers"}, at...)...)
-	if status != int(cli.Done) || strings.Count(out, "\n") != 3 || strings.Count(out, "0/10") != 2 || said != "" {
-		t.Errorf("of two with the same agents: %d %q %q", status, out, said)
+	status, out, stderr := command(t, nil, append([]string{"workers"}, at...)...)
+	if status != int(cli.Done) || strings.Count(out, "\n") != 3 || strings.Count(out, "0/10") != 2 || stderr != "" {
+		t.Errorf("of two with the same agents: %d %q %q", status, out, stderr)
 	}
 
 	folder := filepath.Join(second.dir, ".agents", "agents")
@@ -59,13 +59,13 @@ func TestWorkers(t *testing.T) {
 		AgentSets []struct{ Workers []string }
 	}
 	for deadline := time.Now().Add(time.Minute); len(doc.AgentSets) < 2; { // by the next renewal of its entry
-		status, out, said = command(t, nil, append([]string{"workers", "--json"}, at...)...)
+		status, out, stderr = command(t, nil, append([]string{"workers", "--json"}, at...)...)
 		if err := json.Unmarshal([]byte(out), &doc); err != nil || status != int(cli.Done) || time.Now().After(deadline) {
-			t.Fatalf("of two with other agents: %d %v %s %s", status, err, out, said)
+			t.Fatalf("of two with other agents: %d %v %s %s", status, err, out, stderr)
 		}
 	}
-	if !strings.Contains(said, "do not have the same agents") || len(doc.Workers) != 2 {
-		t.Errorf("of two with other agents: %s%s", out, said)
+	if !strings.Contains(stderr, "do not have the same agents") || len(doc.Workers) != 2 {
+		t.Errorf("of two with other agents: %s%s", out, stderr)
 	}
 	for _, w := range doc.Workers {
 		if w.BootID == "" || w.Workspace != "ws" || w.Host == "" || w.PID != os.Getpid() || w.Version == "" || w.Capacity != 10 || !w.Serving || w.StartedAt.IsZero() {
@@ -75,8 +75,8 @@ func TestWorkers(t *testing.T) {
 	if status := second.end(); status != int(cli.Done) {
 		t.Errorf("exit status %d", status)
 	}
-	if _, out, said := command(t, nil, append([]string{"workers"}, at...)...); strings.Count(out, "\n") != 2 || said != "" {
-		t.Errorf("of one: %q %q", out, said)
+	if _, out, stderr := command(t, nil, append([]string{"workers"}, at...)...); strings.Count(out, "\n") != 2 || stderr != "" {
+		t.Errorf("of one: %q %q", out, stderr)
 	}
 }
 
@@ -99,9 +99,9 @@ func TestNATSFlags(t *testing.T) {
 		{nil, []string{"--nats", "nats://u:h0nter@127.0.0.1:1"}, int(cli.Failed), "no server answers there"},
 		{nil, []string{"--nats", "nats://127.0.0.1:1", "--nats-creds", "/nonexistent/x"}, int(cli.Failed), "/nonexistent/x"},
 	} {
-		status, _, said := command(t, tt.environ, append([]string{"sessions", "list", "--dir", t.TempDir()}, tt.args...)...)
-		if status != tt.status || !strings.Contains(said, tt.says) || strings.Contains(said, "h0nter") {
-			t.Errorf("%v %v: exit status %d, %q, want %d, %q", tt.environ, tt.args, status, said, tt.status, tt.says)
+		status, _, stderr := command(t, tt.environ, append([]string{"sessions", "list", "--dir", t.TempDir()}, tt.args...)...)
+		if status != tt.status || !strings.Contains(stderr, tt.says) || strings.Contains(stderr, "h0nter") {
+			t.Errorf("%v %v: exit status %d, %q, want %d, %q", tt.environ, tt.args, status, stderr, tt.status, tt.says)
 		}
 	}
 }

@@ -135,92 +135,77 @@ func (p commands) showAgent(d *agentdefs.Definition, prompt string) error {
 	return err
 }
 
-// inForce returns the fields of an agent, with what holds where its file is
-// silent.
+// inForce returns the fields of an agent, with the values in force if its file sets none.
 func (p commands) inForce(d *agentdefs.Definition) [][2]string {
-	at := Origin(d)
+	source, state := Origin(d), State(d)
 	if d.Line > 0 {
-		at += ":" + strconv.Itoa(d.Line)
+		source += ":" + strconv.Itoa(d.Line)
 	}
-	list := [][2]string{
-		{"source", at},
-		{"state", State(d)},
+	if d.Stale {
+		state = "stale: the file has changed to something that can't be served, this is what it held before"
+	}
+	limit := errtext.Duration(p.Settings.Timeout) + " (the worker's)"
+	if d.Timeout > 0 {
+		limit = errtext.Duration(d.Timeout)
+	}
+	callers, mayCall := "any", ""
+	if d.Callers != nil {
+		callers = strings.Join(d.Callers, ", ")
+	}
+	if d.AllowAgents != nil {
+		mayCall = cmp.Or(strings.Join(d.AllowAgents, ", "), "no agent")
+	}
+	fork := ""
+	switch {
+	case d.ForkContext < 0:
+		fork = "all of the caller's conversation"
+	case d.ForkContext > 0:
+		fork = fmt.Sprintf("%d turns of the caller's conversation", d.ForkContext)
+	}
+	var kept []string
+	for _, f := range d.Fields {
+		kept = append(kept, f.Name)
+	}
+	set := [][2]string{ // listed if the file sets them
+		{"replaces", d.Shadows},
+		{"temperature", decimal(d.Temperature)},
+		{"top p", decimal(d.TopP)},
+		{"max output tokens", strings.TrimPrefix(strconv.Itoa(d.MaxOutputTokens), "0")},
+		{"effort", d.Effort},
+		{"aliases", strings.Join(d.Aliases, ", ")},
+		{"caller", only(d.CalledByAgent, "agent")},
+		{"may call", mayCall},
+		{"background", only(d.Background, "true")},
+		{"detached", only(d.Detached, "true")},
+		{"isolation", only(d.Worktree, "worktree")},
+		{"fork context", fork},
+		{"color", d.Color},
+		{"kept", strings.Join(kept, ", ")},
+	}
+	return append([][2]string{
+		{"source", source},
+		{"state", state},
 		{"mode", string(d.Mode)},
 		{"may", d.May()},
 		{"steps", strconv.Itoa(d.MaxSteps)},
-		{"time limit", errtext.Duration(p.Settings.Timeout) + " (the worker's)"},
-		{"model", "the caller's"},
-		{"callers", "any"},
+		{"time limit", limit},
+		{"model", cmp.Or(d.Model, "the caller's")},
+		{"callers", callers},
 		{"inspectable", strconv.FormatBool(d.Inspectable)},
 		{"hidden", strconv.FormatBool(d.Hidden)},
+	}, slices.DeleteFunc(set, func(f [2]string) bool { return f[1] == "" })...)
+}
+
+func decimal(f *float64) string {
+	if f == nil {
+		return ""
 	}
-	set := func(name, value string) {
-		if i := slices.IndexFunc(list, func(f [2]string) bool { return f[0] == name }); i >= 0 {
-			list[i][1] = value
-		} else {
-			list = append(list, [2]string{name, value})
-		}
+	return strconv.FormatFloat(*f, 'g', -1, 64)
+}
+
+func only(set bool, text string) string {
+	if !set {
+		return ""
 	}
-	if d.Stale {
-		set("state", "stale: the file has changed to something that can't be served, this is what it held before")
-	}
-	if d.Shadows != "" {
-		set("replaces", d.Shadows)
-	}
-	if d.Timeout > 0 {
-		set("time limit", errtext.Duration(d.Timeout))
-	}
-	if d.Model != "" {
-		set("model", d.Model)
-	}
-	if d.Temperature != nil {
-		set("temperature", strconv.FormatFloat(*d.Temperature, 'g', -1, 64))
-	}
-	if d.TopP != nil {
-		set("top p", strconv.FormatFloat(*d.TopP, 'g', -1, 64))
-	}
-	if d.MaxOutputTokens > 0 {
-		set("max output tokens", strconv.Itoa(d.MaxOutputTokens))
-	}
-	if d.Effort != "" {
-		set("effort", d.Effort)
-	}
-	if len(d.Aliases) > 0 {
-		set("aliases", strings.Join(d.Aliases, ", "))
-	}
-	if d.Callers != nil {
-		set("callers", strings.Join(d.Callers, ", "))
-	}
-	if d.CalledByAgent {
-		set("caller", "agent")
-	}
-	if d.AllowAgents != nil {
-		set("may call", cmp.Or(strings.Join(d.AllowAgents, ", "), "no agent"))
-	}
-	if d.Background {
-		set("background", "true")
-	}
-	if d.Detached {
-		set("detached", "true")
-	}
-	if d.Worktree {
-		set("isolation", "worktree")
-	}
-	switch {
-	case d.ForkContext < 0:
-		set("fork context", "all of the caller's conversation")
-	case d.ForkContext > 0:
-		set("fork context", fmt.Sprintf("%d turns of the caller's conversation", d.ForkContext))
-	}
-	if d.Color != "" {
-		set("color", d.Color)
-	}
-	if len(d.Fields) > 0 {
-		var names []string
-		for _, f := range d.Fields {
-			names = append(names, f.Name)
-		}
-		set("kept", strings.Join(names, ", "))
-	}
-	return list
+	return text
 }

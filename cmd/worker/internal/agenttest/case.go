@@ -166,7 +166,7 @@ func Parse(file string, data []byte) ([]*Case, error) {
 			return all, errors.Join(wrong...)
 		}
 		if err != nil {
-			return all, errors.Join(append(wrong, placed(file, 1, err))...)
+			return all, errors.Join(append(wrong, withLine(file, 1, err))...)
 		}
 		c := &Case{file: file, line: max(1, node.Line)}
 		if len(node.Content) > 0 {
@@ -176,7 +176,7 @@ func Parse(file string, data []byte) ([]*Case, error) {
 		if err == nil {
 			err = c.check()
 		} else {
-			err = placed(file, c.line, err)
+			err = withLine(file, c.line, err)
 		}
 		if err != nil {
 			wrong = append(wrong, err)
@@ -192,8 +192,8 @@ var (
 	unknown = regexp.MustCompile(`field (.*) not found in type .*`)
 )
 
-// placed gives errors of YAML their place.
-func placed(file string, line int, err error) error {
+// withLine gives errors of YAML their file and line.
+func withLine(file string, line int, err error) error {
 	messages := []string{err.Error()}
 	if types, ok := errors.AsType[*yaml.TypeError](err); ok {
 		messages = types.Errors

@@ -222,11 +222,11 @@ func suite(all []*Verdict) ci.Suite {
 	for _, v := range all {
 		c := ci.Case{Class: v.Agent, Name: v.Name, Took: time.Duration(v.DurationMs) * time.Millisecond}
 		if !v.Passed {
-			var said []string
+			var failures []string
 			for _, f := range v.Failures {
-				said = append(said, fmt.Sprintf("%s:%d: %s", v.File, f.Line, f.Message))
+				failures = append(failures, fmt.Sprintf("%s:%d: %s", v.File, f.Line, f.Message))
 			}
-			c.Failure = strings.Join(said, "\n")
+			c.Failure = strings.Join(failures, "\n")
 		}
 		s.Cases = append(s.Cases, c)
 	}

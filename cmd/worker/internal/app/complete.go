@@ -14,28 +14,67 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// CompleteSessions completes, for the shell, the ids of the newest sessions, the newest
-// first. several says that the command takes more than one.
-func (p *Program) CompleteSessions(several bool) cobra.CompletionFunc {
+// Complete returns a completion of arguments, once the settings are loaded. With several it
+// completes every argument, else only the first. names returns texts that may have a
+// description after a tab; an argument is completed to those that begin like it.
+func (p *Program) Complete(several bool, names func(ctx context.Context) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 && !several || p.Settings.Load(p.Getenv) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		var ids []string
-		_ = p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error { // no answer: nothing to complete
+		found := slices.DeleteFunc(names(cmd.Context()), func(text string) bool {
+			name, _, _ := strings.Cut(text, "\t")
+			return !strings.HasPrefix(name, typed) || slices.Contains(args, name)
+		})
+		return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
+// CompleteSessions completes the ids of the latest sessions, the newest first.
+func (p *Program) CompleteSessions(several bool) cobra.CompletionFunc {
+	return p.Complete(several, func(ctx context.Context) (ids []string) {
+		_ = p.WithSessions(ctx, func(ctx context.Context, sessions *store.Store) error { // no answer: nothing to complete
 			page, err := sessions.Page(ctx, store.ListOptions{})
 			if err != nil {
 				return err
 			}
 			for _, r := range page.Sessions {
-				if strings.HasPrefix(r.ID, typed) && !slices.Contains(args, r.ID) {
-					ids = append(ids, r.ID+"\t"+termtext.OneLine(strings.TrimSpace(r.Agent+" "+r.Description), 60)+", "+string(r.Status))
-				}
+				ids = append(ids, r.ID+"\t"+termtext.OneLine(strings.TrimSpace(r.Agent+" "+r.Description), 60)+", "+string(r.Status))
 			}
 			return nil
 		})
-		return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	}
+		return ids
+	})
+}
+
+// CompleteApprovals completes the ids of the calls that wait.
+func (p *Program) CompleteApprovals() cobra.CompletionFunc {
+	return p.Complete(false, func(ctx context.Context) (ids []string) {
+		_ = p.WithSessions(ctx, func(ctx context.Context, sessions *store.Store) error { // no answer: nothing to complete
+			pending, err := sessions.Approvals(ctx)
+			for _, a := range pending {
+				ids = append(ids, a.ID+"\t"+termtext.OneLine(a.Tool+" "+strings.Join(a.Patterns, ", "), 80))
+			}
+			return err
+		})
+		return ids
+	})
+}
+
+// CompleteAgents completes the names of the agents that want accepts.
+func (p *Program) CompleteAgents(want func(*agentdefs.Definition) bool) cobra.CompletionFunc {
+	return p.Complete(false, func(context.Context) (names []string) {
+		snapshot, err := p.LoadAgents()
+		if err != nil {
+			return nil
+		}
+		for _, d := range snapshot.Agents() {
+			if want(d) {
+				names = append(names, d.Name+"\t"+termtext.OneLine(d.Description, 80))
+			}
+		}
+		return names
+	})
 }
 
 // CompleteModels completes the names of models, as --model takes them.
@@ -51,45 +90,4 @@ func (p *Program) CompleteModels(cmd *cobra.Command, _ []string, _ string) ([]st
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-}
-
-// CompleteApprovals completes the ids of the calls that wait.
-func (p *Program) CompleteApprovals(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || p.Settings.Load(p.Getenv) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var ids []string
-	_ = p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error { // no answer: nothing to complete
-		pending, err := sessions.Approvals(ctx)
-		for _, a := range pending {
-			ids = append(ids, a.ID+"\t"+termtext.OneLine(a.Tool+" "+strings.Join(a.Patterns, ", "), 80))
-		}
-		return err
-	})
-	return ids, cobra.ShellCompDirectiveNoFileComp
-}
-
-// CompleteAgents completes, for the shell, the names of those agents that want
-// accepts.
-func (p *Program) CompleteAgents(want func(*agentdefs.Definition) bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 || p.Settings.Load(p.Getenv) != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return p.agentNames(want), cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-func (p *Program) agentNames(want func(*agentdefs.Definition) bool) []string {
-	snapshot, err := p.LoadAgents()
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, d := range snapshot.Agents() {
-		if want(d) {
-			names = append(names, d.Name+"\t"+termtext.OneLine(d.Description, 80))
-		}
-	}
-	return names
 }

@@ -17,18 +17,18 @@ import (
 func Control(ctx context.Context, sessions *store.Store, command, operation string, ids []string, in map[string]any) (control.Answer, error) {
 	args := map[string]any{}
 	maps.Copy(args, in)
-	var whole []string
+	var full []string
 	for _, id := range ids {
 		r, err := sessions.Get(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		whole = append(whole, r.ID)
+		full = append(full, r.ID)
 	}
-	if len(whole) == 1 {
-		args["sessionId"] = whole[0]
+	if len(full) == 1 {
+		args["sessionId"] = full[0]
 	} else {
-		args["sessionIds"] = whole
+		args["sessionIds"] = full
 	}
 	data, err := json.Marshal(args)
 	if err != nil {
@@ -43,11 +43,11 @@ func (s *Storage) Stop(ctx context.Context, command, id string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	var said []string
+	var ends []string
 	for _, s := range answer.(*control.Stopped).Sessions {
-		said = append(said, fmt.Sprintf("%s is %s", s.SessionID, s.Status))
+		ends = append(ends, fmt.Sprintf("%s is %s", s.SessionID, s.Status))
 	}
-	return strings.Join(said, ", "), nil
+	return strings.Join(ends, ", "), nil
 }
 
 // Answer answers an approval, and returns what it was about.

@@ -1,14 +1,23 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -112,4 +121,73 @@ func Meant(ctx context.Context, sessions *store.Store, err error) error {
 		}
 	}
 	return fmt.Errorf("%w%s: '%s' shows what exists", err, suggest.DidYouMean(missing.ID, ids), list)
+}
+
+// OpenAudit opens the audit log of a workspace. It is closed before the storage.
+func (p *Program) OpenAudit(ctx context.Context, s *Storage) (*audit.Log, error) {
+	return audit.Open(ctx, s.Bus, audit.Options{
+		User: thisUser(), MaxBytes: p.Settings.AuditBytes(), MaxAge: p.Settings.AuditAge, Logger: p.Logger(),
+	})
+}
+
+// auditEnds records in the audit log that sessions of killed processes were ended.
+func (s *Storage) auditEnds(ctx context.Context, ended []*store.Record) error {
+	if len(ended) == 0 {
+		return nil
+	}
+	log, err := audit.Open(ctx, s.Bus, audit.Options{User: thisUser()})
+	if err != nil {
+		return err
+	}
+	for _, r := range ended {
+		err = errors.Join(err, log.Add(session.EndRecord(r)))
+	}
+	return errors.Join(err, log.Close())
+}
+
+// thisUser names the user of the process and the machine.
+func thisUser() string {
+	name := "?"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}
+
+// Follow hands each delivery to show until the session at the end of path has
+// ended, or the stored events have where opts are not live.
+func Follow(ctx context.Context, bus *eventbus.Bus, path event.Path, opts *eventbus.FollowOptions, show func(eventbus.Delivery) error) error {
+	for d, err := range bus.Follow(ctx, path, opts) {
+		if err != nil {
+			return err
+		}
+		if err := show(d); err != nil {
+			return err
+		}
+		if bytes.HasPrefix(d.Raw, sessionEnd) {
+			return nil
+		}
+	}
+	return nil
+}
+
+var sessionEnd = []byte(`{"type":"session_end"`)
+
+// PrintEvent writes an event as one line of JSON, with its sequence number and
+// time as the last two fields.
+func PrintEvent(w io.Writer, d eventbus.Delivery) error {
+	at, err := json.Marshal(d.Time.UTC())
+	if err != nil {
+		return err
+	}
+	var line bytes.Buffer
+	line.Write(bytes.TrimSuffix(d.Raw, []byte("}")))
+	line.WriteString(`,"seq":` + strconv.FormatUint(d.Seq, 10) + `,"time":`)
+	line.Write(at)
+	line.WriteString("}\n")
+	_, err = w.Write(line.Bytes())
+	return err
 }

@@ -58,19 +58,16 @@ func (o *Options) Complete(getenv func(string) string, yes bool) error {
 	return nil
 }
 
-// Enabled reports whether nobody is asked; for nil it reports false.
-func (o *Options) Enabled() bool { return o != nil && o.On }
-
-// Reports reports whether there is anything to write; for nil it reports false.
+// Reports reports whether there is anything to write.
 func (o *Options) Reports() bool {
-	return o != nil && (o.JUnit != "" || o.Summary != "" || o.annotates)
+	return o.JUnit != "" || o.Summary != "" || o.annotates
 }
 
 // Status returns the exit status of a task that is done or has failed. In a pipeline it is
 // a failure if a call was denied, or if the task's events are not known to their end.
 func (o *Options) Status(status cli.Status, denied bool, unknown error) cli.Status {
 	switch {
-	case !o.Enabled():
+	case !o.On:
 		return status
 	case denied:
 		return cli.Refused

@@ -46,14 +46,14 @@ var words = map[cli.Status]string{
 func (r *Report) suite() Suite {
 	doc := &r.Document
 	s := Suite{Name: "worker task " + doc.Agent}
-	whole := Case{Class: doc.Agent, Name: "task", Took: doc.Took(), Output: doc.Text}
+	task := Case{Class: doc.Agent, Name: "task", Took: doc.Took(), Output: doc.Text}
 	if r.Status != cli.Done {
-		whole.Failure = words[r.Status]
+		task.Failure = words[r.Status]
 		if doc.Error != "" {
-			whole.Failure += ": " + doc.Error
+			task.Failure += ": " + doc.Error
 		}
 	}
-	s.Cases = append(s.Cases, whole)
+	s.Cases = append(s.Cases, task)
 	for _, c := range doc.Work.Checks {
 		made := Case{Class: doc.Agent, Name: "check " + termtext.OneLine(c.Path+c.Command, 200)}
 		if !c.OK {

@@ -35,9 +35,9 @@ func TestGuard(t *testing.T) {
 		"##vso[task.x] # Head [a] ##a#[": "##vso [task.x] # Head [a] ##a#[",
 		"plain: text\na::b":              "plain: text\na::b",
 	} {
-		var whole, bits bytes.Buffer
+		var all, bits bytes.Buffer
 		g := Guard(&bits)
-		if _, err := io.WriteString(Guard(&whole), in); err != nil {
+		if _, err := io.WriteString(Guard(&all), in); err != nil {
 			t.Fatal(err)
 		}
 		for i := range len(in) {
@@ -45,8 +45,8 @@ func TestGuard(t *testing.T) {
 				t.Fatal(n, err)
 			}
 		}
-		if whole.String() != want || bits.String() != want {
-			t.Errorf("%q: %q, and byte by byte %q, want %q", in, whole.String(), bits.String(), want)
+		if all.String() != want || bits.String() != want {
+			t.Errorf("%q: %q, and byte by byte %q, want %q", in, all.String(), bits.String(), want)
 		}
 	}
 	var out bytes.Buffer

@@ -135,8 +135,8 @@ func (p *Player) answer(req *model.Request) (*Answer, string) {
 
 // same reports whether a call asks the same as another.
 func (c *Call) same(asked *Call) bool {
-	whole := c.System == asked.System && c.NoToolCalls == asked.NoToolCalls && slices.Equal(c.Tools, asked.Tools)
-	return (c.System == "" || whole) && slices.Equal(c.Messages, asked.Messages)
+	sameSettings := c.System == asked.System && c.NoToolCalls == asked.NoToolCalls && slices.Equal(c.Tools, asked.Tools)
+	return (c.System == "" || sameSettings) && slices.Equal(c.Messages, asked.Messages)
 }
 
 // alike counts the messages that two calls begin with.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/cmd/worker/internal/ci"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/internal/errtext"
@@ -29,7 +28,6 @@ func Task(program *app.Program) *cobra.Command {
 	var opts runOptions
 	var checks checkFlags
 	var cleanup string
-	var pipeline ci.Options
 	cmd := &cobra.Command{
 		Use:   "task AGENT PROMPT",
 		Short: "Run one subagent and print its <task_result>",
@@ -59,16 +57,15 @@ interrupted.`,
 			if err := cmp.Or(agentdefs.CheckAll(in.Checks), input.CheckCleanup(cleanup)); err != nil {
 				return cli.Usage(err)
 			}
-			if err := pipeline.Complete(p.Getenv, opts.yes); err != nil {
+			if err := opts.ci.Complete(p.Getenv, opts.yes); err != nil {
 				return err
 			}
-			opts.ci = &pipeline
 			return p.task(cmd.Context(), in.AgentType, opts, func(a *app.Worker) (*oneTask, error) { return p.newTask(a, in) })
 		},
 	}
 	opts.register(cmd)
 	checks.register(cmd)
-	pipeline.Register(cmd)
+	opts.ci.Register(cmd)
 	cmd.Flags().StringVar(&cleanup, "cleanup", "keep", "what becomes of the subagent's session after that: keep, or delete")
 	return cmd
 }
@@ -130,7 +127,7 @@ func (p commands) task(ctx context.Context, agent string, opts runOptions, find 
 	if result.Err != nil {
 		p.ComplainOnce(result.Err)
 	}
-	if err := p.writeReport(result, refused, status, opts.ci); err != nil {
+	if err := p.writeReport(result, refused, status, &opts.ci); err != nil {
 		p.Complain(err)
 		status = cmp.Or(status, cli.Failed)
 	}

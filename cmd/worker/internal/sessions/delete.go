@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -34,7 +35,9 @@ with --expired those that --retain-age and --retain-size do not keep.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.deleteSessions(cmd.Context(), args, what)
+			return p.WithStorage(cmd.Context(), func(s *app.Storage) error {
+				return p.deleteSessions(cmd.Context(), s, args, what)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&what.archived, "archived", false, "delete all archived sessions")
@@ -42,12 +45,7 @@ with --expired those that --retain-age and --retain-size do not keep.`,
 	return cmd
 }
 
-func (p commands) deleteSessions(ctx context.Context, ids []string, what deletion) (err error) {
-	s, err := p.OpenStorage(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+func (p commands) deleteSessions(ctx context.Context, s *app.Storage, ids []string, what deletion) error {
 	if err := s.Recover(ctx); err != nil { // what was killed can be deleted
 		return err
 	}

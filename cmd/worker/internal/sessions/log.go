@@ -63,9 +63,9 @@ func (o *logOptions) of(messages []*store.Message) []*store.Message {
 	if !o.tools {
 		var plain []*store.Message
 		for _, m := range messages {
-			said := *m
-			if said.ToolCalls, said.ToolResults = nil, nil; said.Text != "" {
-				plain = append(plain, &said)
+			spoken := *m
+			if spoken.ToolCalls, spoken.ToolResults = nil, nil; spoken.Text != "" {
+				plain = append(plain, &spoken)
 			}
 		}
 		messages = plain

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,7 +35,7 @@ removed. Its branch stays if the agent has committed something on it.
 Exit status: 0 applied, 1 there are conflicts, no such worktree, or its session still runs.`,
 		Example:           `  worker sessions apply ses_4f2k`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: p.completeWorktrees,
+		ValidArgsFunction: p.completeWorktrees(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.applyWorktree(cmd.Context(), args[0], asJSON)
 		},
@@ -54,7 +53,7 @@ func (p commands) discardCommand() *cobra.Command {
 that its agent has done there. The session itself stays.`,
 		Example:           `  worker sessions discard ses_4f2k`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: p.completeWorktrees,
+		ValidArgsFunction: p.completeWorktrees(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.discardWorktree(cmd.Context(), args[0], asJSON)
 		},
@@ -186,20 +185,14 @@ func (p commands) listWorktrees(ctx context.Context, sessions *store.Store, asJS
 }
 
 // completeWorktrees completes the ids of worktrees that are kept.
-func (p commands) completeWorktrees(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || p.Settings.Load(p.Getenv) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ws, err := p.Workspace()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	all, _ := app.Worktrees(ws).List() // without them nothing is completed
-	var ids []string
-	for _, w := range all {
-		if strings.HasPrefix(w.ID, typed) {
-			ids = append(ids, w.ID)
+func (p commands) completeWorktrees() cobra.CompletionFunc {
+	return p.Complete(false, func(context.Context) (ids []string) {
+		if ws, err := p.Workspace(); err == nil {
+			kept, _ := app.Worktrees(ws).List() // without them nothing is completed
+			for _, w := range kept {
+				ids = append(ids, w.ID)
+			}
 		}
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+		return ids
+	})
 }

@@ -3,9 +3,11 @@ package settings
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
@@ -45,7 +47,7 @@ type Provider struct {
 
 	mu   sync.Mutex
 	key  string // what the command has said
-	said time.Time
+	keyFrom time.Time
 }
 
 // Provider returns the settings of a provider; nil means there is none of that name.
@@ -240,7 +242,7 @@ func oneKey(data []byte) (string, error) {
 func (p *Provider) commandKey(environ []string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.key != "" && time.Since(p.said) < keyAge {
+	if p.key != "" && time.Since(p.keyFrom) < keyAge {
 		return p.key, nil
 	}
 	out, err := runKeyCommand(p.command, environ)
@@ -251,7 +253,7 @@ func (p *Provider) commandKey(environ []string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("what it prints %w", err)
 	}
-	p.key, p.said = key, time.Now()
+	p.key, p.keyFrom = key, time.Now()
 	return key, nil
 }
 
@@ -296,4 +298,47 @@ func (l *limited) Write(p []byte) (int, error) {
 	l.data = append(l.data, p[:n]...)
 	l.left -= n
 	return len(p), nil
+}
+
+const (
+	// listTimeout is how long a server may take to say which models it has.
+	listTimeout = 5 * time.Second
+
+	// maxListBytes bounds what it says.
+	maxListBytes = 1 << 20
+)
+
+// FirstModel returns the first model that the server at base names, which is
+// asked once; empty means it names none, or can't be asked. No key is sent.
+func (p *Provider) FirstModel(base string) string {
+	p.mu.Lock()
+	if p.listed == nil {
+		p.listed = sync.OnceValue(func() string { return listModels(base) })
+	}
+	listed := p.listed
+	p.mu.Unlock()
+	return listed()
+}
+
+func listModels(base string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), listTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/models", nil)
+	if err != nil {
+		return ""
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = res.Body.Close() }() // it was only read
+	var list struct {
+		Data []struct{ ID string }
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxListBytes))
+	if err != nil || res.StatusCode != http.StatusOK || json.Unmarshal(data, &list) != nil || len(list.Data) == 0 {
+		return ""
+	}
+	return list.Data[0].ID
 }

@@ -18,7 +18,7 @@ func pairs(to map[string]string, kind string, cut func(pair string) (name, value
 		if err != nil {
 			return err
 		}
-		if old, taken := to[name]; taken && old != value {
+		if old, known := to[name]; known && old != value {
 			return fmt.Errorf("%q is given twice, as %s and as %s", name, old, value)
 		}
 		to[name] = value

@@ -112,8 +112,8 @@ func commentLine(text string) int {
 	line, _, broken := strings.Cut(text, "\n")
 	line = strings.TrimSuffix(line, "\r")
 	comment := strings.TrimSpace(line)
-	whole := strings.HasPrefix(comment, "/*") && strings.Index(comment, "*/") == len(comment)-2
-	if broken && (whole || strings.HasPrefix(comment, "//")) {
+	closed := strings.HasPrefix(comment, "/*") && strings.Index(comment, "*/") == len(comment)-2
+	if broken && (closed || strings.HasPrefix(comment, "//")) {
 		return len(line)
 	}
 	return 0

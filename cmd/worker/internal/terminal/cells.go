@@ -82,12 +82,12 @@ func wrap(s string, limit int) []string {
 			line, n = word, wide
 		}
 		for n > limit { // a word that no line holds
-			head, taken := "", 0
+			head, used := "", 0
 			for _, r := range line {
-				if taken+cellsOf(r) > limit && head != "" {
+				if used+cellsOf(r) > limit && head != "" {
 					break
 				}
-				head, taken = head+string(r), taken+cellsOf(r)
+				head, used = head+string(r), used+cellsOf(r)
 			}
 			if line = line[len(head):]; line == "" {
 				line, n = head, 0

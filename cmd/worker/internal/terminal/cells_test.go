@@ -18,8 +18,8 @@ func TestCells(t *testing.T) {
 				t.Errorf("limit %d: %q takes %d columns", limit, line, Cells(line))
 			}
 		}
-		whole := strings.NewReplacer(" ", "").Replace
-		if got := whole(strings.Join(wrap(text, max(limit, 2)), "")); got != whole(text) {
+		joined := strings.NewReplacer(" ", "").Replace
+		if got := joined(strings.Join(wrap(text, max(limit, 2)), "")); got != joined(text) {
 			t.Errorf("limit %d: wrapped it is %q", limit, got)
 		}
 	}

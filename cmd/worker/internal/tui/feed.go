@@ -173,23 +173,23 @@ func (f *Feed) doing(ctx context.Context, r *store.Record) ([]live.Event, error)
 		return nil, err
 	}
 	var facts []live.Event
-	told := func(ev event.Event) { facts = append(facts, live.Event{Path: r.Path, Event: ev, Time: at}) }
+	add := func(ev event.Event) { facts = append(facts, live.Event{Path: r.Path, Event: ev, Time: at}) }
 	status, call, err := f.Store.Doing(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	if status.Status != "" {
-		told(status)
+		add(status)
 	}
 	if call.ToolCallID != "" {
-		told(call)
+		add(call)
 	}
 	budget, err := f.Bus.Last(ctx, r.Path, event.Budget{}.Type())
 	if err != nil || budget.Seq == 0 {
 		return facts, err
 	}
 	if ev, err := event.Decode(budget.Raw); err == nil { // of what can't be read there is nothing to show
-		told(ev)
+		add(ev)
 	}
 	return facts, nil
 }

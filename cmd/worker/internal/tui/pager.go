@@ -13,7 +13,7 @@ type pager struct {
 	lines []string // as wide as the screen
 	at    int      // the first one that is shown
 	end   bool     // it stays at the end as the text grows
-	whole bool     // its end was on the screen
+	seen  bool     // its end was on the screen
 }
 
 // set replaces the text.
@@ -31,11 +31,11 @@ func (p *pager) move(by, height int) {
 	}
 	p.at = min(max(0, p.at+by), last)
 	p.end = p.end && by == 0 || by > 0 && p.at == last
-	p.whole = p.whole || p.at == last && len(p.lines) > 0
+	p.seen = p.seen || p.at == last && len(p.lines) > 0
 }
 
-// place says how much there is below; empty means nothing.
-func (p *pager) place(height int) string {
+// below says how many lines follow the screen; empty means none.
+func (p *pager) below(height int) string {
 	if n := len(p.lines) - p.at - height; n > 0 {
 		return "↓ " + termtext.Plural(n, "more line")
 	}

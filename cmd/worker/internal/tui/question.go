@@ -29,10 +29,10 @@ func Texts(texts []string, limit int) string {
 // "always" may be offered: there is such a rule, and all of it is shown.
 func WriteQuestion(w io.Writer, a *store.Approval, width int) (always bool) {
 	fmt.Fprintf(w, "%s asks to call %s, which wants\n", termtext.OneLine(a.Agent, termtext.MaxName), termtext.OneLine(a.Tool, termtext.MaxName))
-	whole := writeWants(w, a, width)
+	all := writeWants(w, a, width)
 	reason, _ := termtext.Visible(a.Reason, termtext.MaxText)
 	fmt.Fprintf(w, "  %s\n", reason)
-	if !whole || len(a.AlwaysPatterns) == 0 {
+	if !all || len(a.AlwaysPatterns) == 0 {
 		return false
 	}
 	fmt.Fprintln(w, "  always would allow")
@@ -64,26 +64,26 @@ func Choices(always bool) string {
 
 // writeTexts prints each text in a line of its own. It reports whether all of them are
 // shown.
-func writeTexts(w io.Writer, texts []string) (whole bool) {
+func writeTexts(w io.Writer, texts []string) (all bool) {
 	return termtext.VisibleLines(w, texts, termtext.MaxQuestion, maxShownTexts)
 }
 
 // writeWants prints what a call wants: a shell's complete line, wrapped, and its parts that
 // rules see. It reports whether all of it is shown.
-func writeWants(w io.Writer, a *store.Approval, width int) (whole bool) {
+func writeWants(w io.Writer, a *store.Approval, width int) (all bool) {
 	var args struct{ Command, Plan string }
 	if a.Tool == planexit.ToolName && json.Unmarshal([]byte(a.Arguments), &args) == nil {
-		whole = writeTexts(w, strings.Split(strings.TrimSpace(args.Plan), "\n"))
+		all = writeTexts(w, strings.Split(strings.TrimSpace(args.Plan), "\n"))
 		fmt.Fprintln(w, "  which is to be carried out by the agent")
-		return writeTexts(w, a.Patterns) && whole
+		return writeTexts(w, a.Patterns) && all
 	}
 	if a.Tool != "shell_exec" || json.Unmarshal([]byte(a.Arguments), &args) != nil || len(a.Patterns) == 1 && a.Patterns[0] == args.Command {
 		return writeTexts(w, a.Patterns)
 	}
-	line, whole := termtext.Visible(args.Command, termtext.MaxCard)
+	line, all := termtext.Visible(args.Command, termtext.MaxCard)
 	for row := []rune(line); len(row) > 0; row = row[min(width, len(row)):] {
 		fmt.Fprintf(w, "    %s\n", string(row[:min(width, len(row))]))
 	}
 	fmt.Fprintln(w, "  of which rules see")
-	return writeTexts(w, a.Patterns) && whole
+	return writeTexts(w, a.Patterns) && all
 }

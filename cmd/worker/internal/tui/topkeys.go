@@ -217,7 +217,7 @@ func (m *Top) confirm(key string) tea.Cmd {
 func (m *Top) approve(key string) tea.Cmd {
 	answer := store.Answer{Verdict: store.ApproveOnce}
 	switch {
-	case (key == "y" || key == "A") && !m.pager.whole:
+	case (key == "y" || key == "A") && !m.pager.seen:
 		m.note = "read all of it first: ↓, pgdown"
 		return nil
 	case key == "y":

@@ -67,7 +67,7 @@ func (m *Top) heading() string {
 	case m.trouble != "":
 		right, paint = "trying again: "+m.trouble, terminal.Red
 	case m.paged():
-		right = m.pager.place(m.body())
+		right = m.pager.below(m.body())
 	case !m.listed:
 		right = "reading…"
 	default:
@@ -177,7 +177,7 @@ func (m *Top) lastLine() (string, *tea.Cursor) {
 		if m.always {
 			text = "approve? y this time  A always  n not now"
 		}
-		if !m.pager.whole {
+		if !m.pager.seen {
 			text = cmp.Or(m.note, text)
 		}
 	case reading, helping:
