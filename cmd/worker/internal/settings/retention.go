@@ -28,9 +28,9 @@ func (r *retention) register(flags *pflag.FlagSet) {
 	r.auditSize, r.StoreSync = 256<<20, eventbus.Sync{Interval: 10 * time.Second}
 	flags.DurationVar(&r.ArchiveAfter, "archive-after", time.Hour, "how long after its end a session is archived, and lists leave it out; 0: never")
 	flags.DurationVar(&r.retainAge, "retain-age", 30*24*time.Hour, "how long after its end a session is kept; 0: for ever")
-	flags.Var(parsed(&r.retainSize, "size", parseSize), "retain-size", "how much the sessions of the embedded store may take, for example 2G: those that ended first are deleted (default: no bound)")
+	flags.Var(sizeValue(&r.retainSize), "retain-size", "how much the sessions of the embedded store may take, for example 2G: those that ended first are deleted (default: no bound)")
 	flags.DurationVar(&r.AuditAge, "audit-age", 0, "how long a record of the audit log is kept; 0: for ever")
-	flags.Var(parsed(&r.auditSize, "size", parseSize), "audit-size", "how much the audit log keeps: beyond that the oldest records are removed; 0: all")
+	flags.Var(sizeValue(&r.auditSize), "audit-size", "how much the audit log keeps: beyond that the oldest records are removed; 0: all")
 	sync := parsed(&r.StoreSync, "duration|always", parseSync)
 	sync.show = func() string {
 		if r.StoreSync.Always {

@@ -19,9 +19,11 @@ type Sandbox struct {
 
 func (s *Sandbox) register(flags *pflag.FlagSet) {
 	s.Mode = sandbox.Auto
-	flags.Var(parsed(&s.Mode, "mode", sandbox.ParseMode), "sandbox", "required: commands run in a sandbox or not at all; auto: where there is none, a person is asked about commands that rules restrict; off: none, the same is asked")
+	mode := parsed(&s.Mode, "mode", sandbox.ParseMode)
+	kept := list(&s.KeepEnv, "names", "write a list of names", checkKeptVariable)
+	flags.Var(mode, "sandbox", "required: commands run in a sandbox or not at all; auto: where there is none, a person is asked about commands that rules restrict; off: none, the same is asked")
 	flags.Var(folders(s.showFolders, s.addFolder), "sandbox-folder", "a folder outside of the workspace that commands see, as PATH, PATH=write or PATH=copy (a copy on write); can be given more than once")
-	flags.Var(list(&s.KeepEnv, "names", "write a list of names", checkKeptVariable), "keep-env", "variables of the environment, with commas between, that commands get though they look like a key or a password")
+	flags.Var(kept, "keep-env", "variables of the environment, with commas between, that commands get though they look like a key or a password")
 }
 
 func (s *Sandbox) showFolders() string {

@@ -120,9 +120,10 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.StringVar(&s.Workspace, "workspace", "", "name of the workspace (default: the folder's name and a hash of its path)")
 
 	flags = s.group("The workspace")
+	from := list(&s.AgentsFrom, "list", "write a list of names, or all", checkSource)
 	flags.StringVar(&s.StateDir, "state-dir", "", "folder for sessions, events and permissions.jsonc (default: $XDG_STATE_HOME/agentworker/<workspace>)")
 	flags.Var(folders(func() string { return strings.Join(s.AgentsDirs, string(os.PathListSeparator)) }, s.addAgentsDir), "agents-dir", "a further folder of agent files, read after the workspace's; can be given more than once")
-	flags.Var(list(&s.AgentsFrom, "list", "write a list of names, or all", checkSource), "agents-from", "tools whose folders of agent files are read too, with commas between, or all ("+strings.Join(agentdefs.Sources(), ", ")+")")
+	flags.Var(from, "agents-from", "tools whose folders of agent files are read too, with commas between, or all ("+strings.Join(agentdefs.Sources(), ", ")+")")
 	flags.TextVar(&s.LogLevel, "log-level", s.LogLevel, "debug, info, warn or error")
 
 	flags = s.group("Models")

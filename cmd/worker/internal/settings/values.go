@@ -156,6 +156,8 @@ type size uint64
 
 const sizeUnits = "KMGT"
 
+func sizeValue(to *size) *value { return parsed(to, "size", parseSize) }
+
 func parseSize(text string) (size, error) {
 	number, shift := strings.TrimSuffix(strings.ToUpper(strings.TrimSpace(text)), "B"), 0
 	if number != "" {
