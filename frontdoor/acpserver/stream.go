@@ -13,32 +13,30 @@ type stream struct {
 	done chan struct{} // closed when nothing more is shown
 
 	mu    sync.Mutex
-	seq   uint64 // all up to it is shown
-	want  uint64
-	there chan struct{} // closed when want is shown; nil means nobody waits
+	seq   uint64        // all up to it is shown
+	moved chan struct{} // closed with the next change of seq
 }
 
 func newStream(root *session.Session) *stream {
-	return &stream{root: root, done: make(chan struct{})}
+	return &stream{root: root, done: make(chan struct{}), moved: make(chan struct{})}
 }
 
 // await returns when all up to a number is shown, with 0 when nothing more is shown.
 func (s *stream) await(ctx context.Context, seq uint64) {
-	var there chan struct{}
-	if seq > 0 {
+	for {
 		s.mu.Lock()
-		if s.seq >= seq {
-			s.mu.Unlock()
+		reached, moved := seq > 0 && s.seq >= seq, s.moved
+		s.mu.Unlock()
+		if reached {
 			return
 		}
-		there = make(chan struct{})
-		s.want, s.there = seq, there
-		s.mu.Unlock()
-	}
-	select {
-	case <-there:
-	case <-s.done:
-	case <-ctx.Done():
+		select {
+		case <-moved:
+		case <-s.done:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -46,8 +44,7 @@ func (s *stream) await(ctx context.Context, seq uint64) {
 func (s *stream) shown(seq uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.seq = seq; s.there != nil && seq >= s.want {
-		close(s.there)
-		s.there = nil
-	}
+	s.seq = seq
+	close(s.moved)
+	s.moved = make(chan struct{})
 }

@@ -34,7 +34,7 @@ function schedule() {
   return pending;
 }
 
-function take(update) {
+function apply(update) {
   const change = schedule();
   if (update.reset) {
     live.rows.clear();
@@ -83,7 +83,7 @@ export function connect() {
   source.addEventListener('update', (ev) => {
     last = ev.lastEventId;
     connected(true);
-    take(JSON.parse(ev.data));
+    apply(JSON.parse(ev.data));
   });
   source.addEventListener('error', () => {
     connected(false);
