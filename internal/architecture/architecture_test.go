@@ -110,7 +110,6 @@ var mayImport = map[string][]string{
 	"frontdoor/mcpserver/internal/transport": {"frontdoor/mcpserver/internal/exttask"},
 	"frontdoor/mcpserver/internal/exttask":   nil, // the Tasks extension on the wire
 
-	"internal/soak/history": {"eventbus", "session", "session/gate", "session/store", "model", "permission", "tool"}, // it fills a store as a worker does
 
 	// An agent file is read in this order, and found apart from that.
 	"agentdefs/internal/agentdefstest": {"agentdefs", "permission"}, // for tests of the packages below
@@ -123,7 +122,6 @@ var mayImport = map[string][]string{
 	"agentdefs/internal/scan":          {"agentdefs/internal/diag", "agentdefs/internal/dialect"},
 	"agentdefs/internal/watch":         {"agentdefs/internal/diag", "agentdefs/internal/scan"},
 
-	"internal/soak": {"eventbus", "eventbus/event"}, // a program
 	"docs/examples": nil,                            // programs of others
 }
 

@@ -1,4 +1,4 @@
-// Package tcpline is a TCP proxy that can be cut, for tests and for internal/soak.
+// Package tcpline is a TCP proxy that can be cut, for tests and for bench/soak.
 package tcpline
 
 import (

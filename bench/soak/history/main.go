@@ -2,7 +2,7 @@
 // with the worker's own code, runs the worker's commands on it as processes, and
 // prints how long each takes and how much memory.
 //
-//	go run ./internal/soak/history -sessions 100000 -events 50
+//	go -C bench run ./soak/history -sessions 100000 -events 50
 //
 // It exits with 1 if a figure is above its bound.
 package main
@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/agentworker/worker/bench/binary"
 )
 
 // size is how much history a store has.
@@ -51,9 +53,8 @@ func run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(temp)
 	if *worker == "" {
-		*worker = filepath.Join(temp, "worker")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", *worker, "github.com/agentworker/worker/cmd/worker").CombinedOutput(); err != nil {
-			return fmt.Errorf("building the worker: %w\n%s", err, out)
+		if *worker, err = binary.Build(ctx, temp); err != nil {
+			return err
 		}
 	}
 	if *dir == "" {

@@ -18,7 +18,7 @@ const (
 	rssSlack     = 32 << 20 // bytes
 
 	// rssOfSession is how many bytes a session that is kept may add: a store with 100,000 has
-	// 150 MB more than an empty one at most, which internal/soak/history checks.
+	// 150 MB more than an empty one at most, which bench/soak/history checks.
 	rssOfSession = 1500
 )
 

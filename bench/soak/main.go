@@ -2,10 +2,10 @@
 // docs/reliability.md names, and checks what is promised there. It prints a line of
 // figures for each campaign, and ends with status 1 if a promise was broken.
 //
-//	go run ./internal/soak                        # all campaigns, as long as they take
-//	go run ./internal/soak -short                 # the form for CI: little of each
-//	go run ./internal/soak -campaign kills,stops -duration 2m
-//	go run ./internal/soak -campaign kills -seed 42
+//	go -C bench run ./soak                        # all campaigns, as long as they take
+//	go -C bench run ./soak -short                 # the form for CI: little of each
+//	go -C bench run ./soak -campaign kills,stops -duration 2m
+//	go -C bench run ./soak -campaign kills -seed 42
 //
 // The seed decides what is done to which process, and when. What the processes make
 // of it depends on the machine, too.
@@ -19,13 +19,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/agentworker/worker/bench/binary"
 )
 
 // The environment variables with the configuration, in JSON, of the processes that the
@@ -131,7 +132,7 @@ func soak(ctx context.Context, out io.Writer, chosen []campaign, o options, keep
 		return err
 	}
 	if o.binary == "" {
-		o.binary, err = build(ctx, dir)
+		o.binary, err = binary.Build(ctx, dir)
 	} else {
 		o.binary, err = filepath.Abs(o.binary)
 	}
@@ -187,16 +188,6 @@ func playAll(ctx context.Context, out io.Writer, chosen []campaign, o options, d
 	close(next)
 	playing.Wait()
 	return failed
-}
-
-// build builds the worker into dir.
-func build(ctx context.Context, dir string) (string, error) {
-	binary := filepath.Join(dir, "worker")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/agentworker/worker/cmd/worker")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the worker: %w\n%s", err, said)
-	}
-	return binary, nil
 }
 
 // play runs a campaign, and returns what is printed of it and whether all was as
