@@ -110,7 +110,6 @@ var mayImport = map[string][]string{
 	"frontdoor/mcpserver/internal/transport": {"frontdoor/mcpserver/internal/exttask"},
 	"frontdoor/mcpserver/internal/exttask":   nil, // the Tasks extension on the wire
 
-
 	// An agent file is read in this order, and found apart from that.
 	"agentdefs/internal/agentdefstest": {"agentdefs", "permission"}, // for tests of the packages below
 	"agentdefs/internal/diag":          nil,
@@ -122,7 +121,7 @@ var mayImport = map[string][]string{
 	"agentdefs/internal/scan":          {"agentdefs/internal/diag", "agentdefs/internal/dialect"},
 	"agentdefs/internal/watch":         {"agentdefs/internal/diag", "agentdefs/internal/scan"},
 
-	"docs/examples": nil,                            // programs of others
+	"docs/examples": nil, // programs of others
 }
 
 // heavy are packages that a program of ours does not import, for what they cost it:
