@@ -38,10 +38,10 @@ soak: # all of it, also behind what fails
 	@failed=; \
 	step() { echo "$$*"; env "$$@" || failed="$$failed$$(printf '\n  %s' "$$*")"; }; \
 	step go -C bench run ./soak $(CAMPAIGNS); \
-	step WORKER_TEST_LONG=1 go test -count 1 -timeout 30m -run TestDamage -v ./cmd/worker; \
+	step SOAK=1 go test -count 1 -timeout 30m -run TestDamage -v ./cmd/worker; \
 	step SOAK=1 go test -count 1 -timeout 30m -run 'TestKilledTree|TestTakeoverTree' ./taskt; \
 	step SANDBOX_ROWS=all go test -tags soak -count 1 -timeout 120m ./sandbox; \
-	step WORKER_TEST_LONG=1 go test -count 1 -timeout 30m -run TestAttacks ./cmd/worker; \
+	step SOAK=1 go test -count 1 -timeout 30m -run TestAttacks ./cmd/worker; \
 	step go -C bench run ./soak/history $(HISTORY); \
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// damageRows are the rows of TestDamage that always run; WORKER_TEST_LONG=1 runs all of them.
+// damageRows are the rows of TestDamage that always run; SOAK=1 runs all of them.
 var damageRows = []string{
 	"closed/streams/AGENT_EVENTS/msgs/1.blk/half",
 	"closed/streams/AGENT_EVENTS/msgs/1.blk/flip",
@@ -46,7 +46,7 @@ var damages = []struct {
 // says what is not. A new task works.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	all := os.Getenv("WORKER_TEST_LONG") != ""
+	all := os.Getenv("SOAK") != ""
 	dir := t.TempDir()
 	text := "fine"
 	if all {

@@ -43,7 +43,7 @@ func attacks(t *testing.T) []attack {
 
 // TestAttacks runs attacks in sessions of the program, with rules that leave
 // nobody to ask: each is refused, or has no effect. It takes every twelfth row,
-// or with WORKER_TEST_LONG=1 (make soak) all of them.
+// or with SOAK=1 (make soak) all of them.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("worker")
@@ -51,7 +51,7 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := 12
-	if os.Getenv("WORKER_TEST_LONG") != "" {
+	if os.Getenv("SOAK") != "" {
 		step = 1
 	}
 	ran := 0

@@ -45,8 +45,8 @@ type Provider struct {
 
 	listed func() string // the first model of the server; nil means not asked yet
 
-	mu   sync.Mutex
-	key  string // what the command has said
+	mu      sync.Mutex
+	key     string // what the command has said
 	keyFrom time.Time
 }
 
