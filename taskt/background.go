@@ -3,12 +3,10 @@ package taskt
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
-	"github.com/agentworker/worker/taskt/slots"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -79,44 +77,3 @@ func (c *call) awaitBackground(ctx context.Context, caller *session.Session) *Re
 		return result
 	}
 }
-
-// detached runs the subagents that may outlive their callers.
-type detached struct {
-	mu      sync.Mutex
-	ctx     context.Context // ends with close; nil means nothing has begun
-	cancel  context.CancelCauseFunc
-	closed  bool
-	running sync.WaitGroup
-}
-
-func (d *detached) begin(f func(ctx context.Context)) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return slots.ErrClosed
-	}
-	if d.ctx == nil {
-		d.ctx, d.cancel = context.WithCancelCause(context.Background())
-	}
-	d.running.Go(func() { f(d.ctx) })
-	return nil
-}
-
-// close ends all of them, and returns when they have ended.
-func (d *detached) close() {
-	d.mu.Lock()
-	d.closed = true
-	if d.cancel != nil {
-		d.cancel(cancelled("the worker has ended"))
-	}
-	d.mu.Unlock()
-	d.running.Wait()
-}
-
-// cancelled is the cause of the end of a run that was cancelled for a reason.
-type cancelled string
-
-func (c cancelled) Error() string { return string(c) }
-
-// Is reports whether target is [context.Canceled].
-func (cancelled) Is(target error) bool { return target == context.Canceled }

@@ -1,19 +1,19 @@
 package taskt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
-	"github.com/agentworker/worker/taskt/report"
 	"github.com/agentworker/worker/taskt/slots"
 	"github.com/agentworker/worker/taskt/workdir"
-	"github.com/agentworker/worker/tool"
 )
 
 // child is the session that runs a request. It begins anew, resumes another session, or was
@@ -39,8 +39,6 @@ type child struct {
 	moved bool        // to the background
 }
 
-var _ session.Task = (*child)(nil)
-
 // check returns why a caller may not have such a child.
 func (c *child) check() error {
 	s, def := c.service, c.req.Def
@@ -60,139 +58,241 @@ func (c *child) check() error {
 	return nil
 }
 
-// open opens the session. made is the call of the parent that opens it; nil for one that was
-// claimed.
-func (c *child) open(ctx context.Context, made *tool.Call) error {
-	spec, err := c.spec(ctx)
+// spec returns the child to open.
+func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
+	s, in, def := c.service, &c.req.in, c.req.Def
+	child := session.ChildSpec{Prompt: in.Prompt}
+	if host := c.wait.host; host != nil {
+		child.Bound, child.Stays = true, host.stays
+	}
+	if def.Timeout == 0 && in.TimeoutSeconds == 0 {
+		child.BackgroundTime = max(0, s.limits.BackgroundTime-s.limits.ChildTime)
+	}
+	var err error
+	spec := &child.Spec
+	if *spec, err = s.plans.spec(def, len(c.parent.Path())); err != nil {
+		return child, err
+	}
+	spec.Background, spec.Detached = c.req.background(), c.req.detached()
+	c.req.apply(def, spec.Background, s.limits, spec)
+	spec.Router = s.router
+	if c.from != nil {
+		c.from.begin(spec)
+	}
+	limits, err := in.Limits()
 	if err != nil {
-		return errors.Join(err, c.abandonDir(ctx))
+		return child, err
 	}
-	if made != nil {
-		spec.ParentMessageID, spec.ParentCallID = made.MessageID, made.ID
-	}
-	if c.Child, err = c.service.sessions.OpenChild(ctx, spec, c); err == nil {
-		err = c.checkShared(ctx)
-	}
+	carried, err := s.budgets.carried(ctx, c.from, c.parent, "")
 	if err != nil {
-		return errors.Join(err, c.abandonDir(ctx))
+		return child, err
 	}
-	if c.req.Def.PlanExit != "" {
-		c.service.planning.Store(c.ID(), c)
+	spec.Budget = s.budgets.meter(def, c.parent, limits, carried)
+	for _, step := range []func(context.Context, *session.ChildSpec) error{c.settle, c.narrow, c.reside, c.fork} {
+		if err := step(ctx, &child); err != nil {
+			return child, err
+		}
 	}
-	if c.from != nil && c.from.assignment != (store.Assignment{}) {
-		c.Assign(c.from.assignment)
+	if !in.Plain() {
+		spec.Terms = newTerms(spec.Rules, in)
 	}
-	c.wait.open(c.ID())
+	spec.Nested = !def.Inspectable
+	spec.Cleanup = c.req.cleanup() && (c.from == nil || c.from.claimed != nil)
+	spec.Parent, spec.Description = c.parent, in.Description
+	return child, nil
+}
+
+// settle sets where the child works: where its parent does, or in a worktree of its own, and in
+// the folder that the call names.
+func (c *child) settle(ctx context.Context, spec *session.ChildSpec) error {
+	s, def := c.service, c.req.Def
+	at := s.dirs.Of(c.parent.Path())
+	if def.Worktree || c.from != nil && c.from.isolated {
+		if s.isolate == nil {
+			return fmt.Errorf("the agent %q works in a git worktree (isolation: worktree), and none is made here", def.Name)
+		}
+		from := s.plans.root
+		if at != nil {
+			from = at.Paths.Root
+		}
+		if c.from != nil {
+			from = cmp.Or(c.from.worktree, from)
+		}
+		spec.ID = cmp.Or(spec.ID, store.NewID("ses"))
+		var err error
+		if at, err = s.isolate(ctx, from, spec.ID); err != nil {
+			return fmt.Errorf("the agent %q works in a git worktree (isolation: worktree): %w", def.Name, err)
+		}
+		c.dir = at
+		spec.Paths = &at.Paths
+		spec.Worktree = &store.Worktree{Path: at.Worktree.Path, Branch: at.Worktree.Branch}
+		s.dirs.Add(spec.ID, at)
+	}
+	at, err := c.hold(at, spec)
+	if err != nil || at == nil {
+		return err
+	}
+	return s.plans.moveTo(at, def, &spec.Spec)
+}
+
+// hold holds the child to the folder that the call names, if any. Rules that no other lifts
+// deny it the other files of the workspace, and its commands begin in the folder. All below
+// it are held to it too.
+func (c *child) hold(at *workdir.Dir, spec *session.ChildSpec) (*workdir.Dir, error) {
+	if c.req.in.Cwd == "" {
+		return at, nil
+	}
+	s := c.service
+	held := workdir.Dir{Paths: permission.Workspace{Root: s.plans.root}, In: s.in}
+	if at != nil {
+		held = *at
+	}
+	if held.In == nil {
+		return nil, errors.New("cwd: no agent can be held to a folder here")
+	}
+	folder, err := workdir.Folder(held.Paths.Root, held.Folder, c.req.in.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	if folder == "." {
+		return at, nil
+	}
+	if err := c.restrict(spec, workdir.FolderRules(folder)); err != nil {
+		return nil, err
+	}
+	held.Folder, held.Tools = folder, held.In(folder)
+	spec.ID = cmp.Or(spec.ID, store.NewID("ses"))
+	s.dirs.Add(spec.ID, &held)
+	c.folderID = spec.ID
+	return &held, nil
+}
+
+// narrow holds the child, and all below it, to the tools and to the folders to write in that
+// the call names.
+func (c *child) narrow(_ context.Context, spec *session.ChildSpec) error {
+	in := &c.req.in
+	if in.AllowedTools != nil {
+		if err := spec.ToolSet.CheckAllowed(in.AllowedTools); err != nil {
+			return fmt.Errorf("allowedTools: %w", err)
+		}
+		spec.AllowedTools = in.AllowedTools
+	}
+	if in.WriteRoots == nil {
+		return nil
+	}
+	folder := ""
+	spec.ID = cmp.Or(spec.ID, store.NewID("ses"))
+	if at := c.service.dirs.Of(c.parent.Path().Child(spec.ID, c.req.Def.Name)); at != nil {
+		folder = at.Folder
+	}
+	roots, rules, err := workdir.WriteRoots(c.root(spec), folder, in.WriteRoots)
+	if err != nil {
+		return err
+	}
+	if c.lock, err = c.service.locks.Acquire(spec.ID, c.req.Agent, c.parent.Path(), roots); err != nil {
+		return err
+	}
+	return c.restrict(spec, rules)
+}
+
+// root is the top folder of the files of the session to open.
+func (c *child) root(spec *session.ChildSpec) string {
+	if spec.Paths != nil {
+		return spec.Paths.Root
+	}
+	return c.parent.Root()
+}
+
+// restrict adds rules that hold for the child, whatever agent it becomes.
+func (c *child) restrict(spec *session.ChildSpec, rules []permission.Rule) (err error) {
+	c.restricted = append(c.restricted, rules...)
+	spec.Rules, err = spec.Rules.Append(rules...)
+	return err
+}
+
+// reside puts a file before the prompt of the child, if the call or its agent names one.
+func (c *child) reside(_ context.Context, spec *session.ChildSpec) (err error) {
+	spec.ResidentFile, err = workdir.ResidentFile(c.root(spec), cmp.Or(c.req.in.ResidentFile, c.req.Def.ResidentFile))
+	if err != nil && c.from != nil { // the conversation has what was in it
+		return nil
+	}
+	return err
+}
+
+// forkIntro stands between the conversation of the caller and the task of the subagent.
+const forkIntro = `What stands above is the conversation of the agent that has called you, up to its call. It is what you know; what it was ` +
+	`asked is not your task. From here on you are another agent, with the instructions below. Tools that you may not use are refused.
+
+`
+
+// fork starts the child from the conversation of its parent, if the call or its agent asks for
+// it. For a caller without a conversation only the call counts, and is refused.
+func (c *child) fork(_ context.Context, spec *session.ChildSpec) error {
+	in := &c.req.in
+	turns := c.req.Def.ForkContext
+	if in.ForkContext != nil {
+		turns = int(*in.ForkContext)
+	}
+	if turns == 0 || c.from != nil { // its own conversation begins with its caller's
+		return nil
+	}
+	if spec.Fork = c.parent.Fork(turns); spec.Fork == nil {
+		if in.ForkContext != nil {
+			return errors.New("forkContext: you have no conversation here that a subagent could go on from; leave it out, and put what it needs to know into the prompt")
+		}
+		return nil
+	}
+	state := c.parent.StateText()
+	if state != "" {
+		state = "What the agent that has called you has noted:\n" + state + "\n"
+	}
+	spec.Prompt = forkIntro + state + spec.System + "\n\nYour task:\n" + in.Prompt
 	return nil
 }
 
-// checkShared ends a session that resumes another if a third one has come to share its budget
-// in the meantime: each of the two finds the other.
-func (c *child) checkShared(ctx context.Context) error {
-	if c.from == nil || c.from.claimed != nil || c.Budget() == nil {
+// abandonDir gives up the dir of a child that was not opened.
+func (c *child) abandonDir(ctx context.Context) error {
+	c.service.dirs.Remove(c.folderID)
+	c.service.locks.Release(c.lock)
+	if c.dir == nil {
 		return nil
 	}
-	_, err := c.service.budgets.carried(ctx, c.from, c.parent, c.ID())
+	c.service.dirs.Remove(c.dir.Worktree.ID)
+	return errors.Join(c.dir.Close(), c.dir.Worktree.Discard(context.WithoutCancel(ctx)))
+}
+
+// compareTime bounds the comparison of a worktree with what it was made of.
+const compareTime = 2 * time.Minute
+
+// leaveDir ends the use of the child's dir, and notes what was changed there. If all went well
+// a worktree that was not used is removed. Any other is kept.
+func (c *child) leaveDir(ctx context.Context, out *session.Outcome) {
+	s := c.service
+	s.dirs.Remove(c.folderID)
+	s.locks.Release(c.lock)
+	if c.dir == nil {
+		return
+	}
+	w := c.dir.Worktree
+	defer s.dirs.Remove(w.ID)
+	if err := c.dir.Close(); err != nil {
+		s.log.Error("ending the work in a worktree", "session", c.ID(), "err", err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), compareTime)
+	defer cancel()
+	note := store.Worktree{Path: w.Path, Branch: w.Branch}
+	changes, err := w.Changes(ctx)
 	if err == nil {
-		return nil
+		note.Diffstat, note.Files = changes.Diffstat(), len(changes.Files)
+		if out.Err == nil {
+			note.Removed, err = w.DiscardUnused(ctx)
+		}
 	}
-	return errors.Join(err, c.End(store.Failed, err))
-}
-
-// Enter implements [session.Task].
-func (c *child) Enter(ctx context.Context, wait bool) (bool, error) {
-	pool, parentID, depth := c.service.slots, c.parent.ID(), len(c.parent.Path())
-	c.mu.Lock()
-	if c.slot == nil {
-		c.slot = pool.Try(parentID, depth)
-	}
-	entered := c.slot != nil
-	c.mu.Unlock()
-	if entered || !wait {
-		return entered, nil
-	}
-	slot, err := pool.Wait(ctx, parentID, depth)
 	if err != nil {
-		return false, err
+		note.Error = errtext.Of(err)
+		s.log.Error("comparing a worktree", "session", c.ID(), "err", err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.slot = slot
-	if c.moved {
-		slot.SetBackground(c.req.Agent, c.ID())
-	}
-	return true, nil
-}
-
-// Leave implements [session.Task].
-func (c *child) Leave() { c.slot.Release() }
-
-// Moved implements [session.Task].
-func (c *child) Moved() {
-	c.mu.Lock()
-	c.moved = true
-	if c.slot != nil {
-		c.slot.SetBackground(c.req.Agent, c.ID())
-	}
-	c.mu.Unlock()
-	c.wait.move(c.req.Agent, c.ID(), c.parent.Agent() != "")
-}
-
-// Ending implements [session.Task].
-func (c *child) Ending(ctx context.Context, out *session.Outcome) {
-	for _, end := range c.unfinished {
-		end(ctx)
-	}
-	c.service.planning.Delete(c.ID())
-	c.service.NoteEvidence(c.Session, out)
-	c.leaveDir(ctx, out)
-}
-
-// Ended implements [session.Task].
-func (c *child) Ended(ctx context.Context, out *session.Outcome, background bool) {
-	r := &Result{Agent: c.req.Agent, SessionID: c.ID(), Record: c.Record(), Status: out.Status, Text: out.Text}
-	r.Duration = r.Record.Duration(time.Now())
-	if out.Err != nil {
-		r.Partial = out.Partial
-		r.Fail(ctx, out.Err)
-	}
-	if background {
-		c.notifyParent(r)
-	}
-	c.wait.end(r)
-}
-
-// notifyParent tells the parent how a child in the background has ended.
-func (c *child) notifyParent(r *Result) {
-	if r.Err == nil && store.Skipped(r.Text) {
-		return
-	}
-	if r.Err != nil && r.Partial == "" && r.Record.Work.ToolCalls > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), flushTime)
-		defer cancel()
-		state, err := c.service.sessions.Store().State(ctx, r.Record.Path)
-		if err != nil {
-			c.service.log.Warn("reading the latest tool result of a session", "session", r.SessionID, "err", err)
-		} else {
-			r = &Result{Agent: r.Agent, SessionID: r.SessionID, Status: r.Status, Text: state.Latest(r.Text), Err: r.Err, Record: r.Record}
-		}
-	}
-	c.parent.Notify(store.NoticeID(r.SessionID), store.EndMessage(&r.Record, r.Status, r.ForModel()))
-}
-
-// NoteEvidence looks up the places that an answer names as evidence, if it is a report, and
-// notes what is there. The session has not ended yet, and its files are as it left them.
-func (s *Service) NoteEvidence(of *session.Session, out *session.Outcome) {
-	if out.Err != nil {
-		return
-	}
-	rep := report.Parse(out.Text)
-	if rep == nil {
-		return
-	}
-	if found := rep.Look(of.Root(), of.Readable); len(found) > 0 {
-		if err := of.SetEvidence(found); err != nil {
-			s.log.Error("noting the evidence of an answer", "session", of.ID(), "err", err)
-		}
+	if err := c.SetWorktree(note); err != nil {
+		s.log.Error("noting what became of a worktree", "session", c.ID(), "err", err)
 	}
 }

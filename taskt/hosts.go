@@ -3,7 +3,6 @@ package taskt
 import (
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus/event"
@@ -13,47 +12,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/offer"
-	"github.com/agentworker/worker/tool"
 )
-
-// Agent is an agent that a host may call, as hosts see it.
-type Agent struct {
-	Name        string   `json:"name"`
-	Aliases     []string `json:"aliases,omitempty"`
-	Description string   `json:"description"`
-}
-
-// Offer is what hosts are offered of one snapshot. It is made once for each, and nobody changes
-// it.
-type Offer struct {
-	Version uint64 // of the snapshot
-
-	// Agents are those whose files let a host call them, by name, without hidden ones. A
-	// hidden one can be called by its name all the same.
-	Agents []Agent
-
-	// ReadOnlyAgents are the names of the agents that can't change anything, because their own
-	// rules deny every tool that could. The workspace's rules don't count, since they may
-	// change at any time.
-	ReadOnlyAgents []string
-
-	// ReadOnly says that the same holds for all agents that a host can call, hidden ones
-	// among them.
-	ReadOnly bool
-
-	snapshot *agentdefs.Snapshot
-	offer    *offer.Offer
-}
-
-// Spec describes the task tool: its name, text and input schema. It is made once for each
-// presentation.
-func (o *Offer) Spec(as input.Presentation) tool.Spec { return o.offer.Spec(as) }
-
-// sameAs reports whether hosts see the same in both.
-func (o *Offer) sameAs(other *Offer) bool {
-	return o.ReadOnly == other.ReadOnly && slices.Equal(o.ReadOnlyAgents, other.ReadOnlyAgents) &&
-		slices.EqualFunc(o.Agents, other.Agents, func(a, b Agent) bool { return a.Name == b.Name && a.Description == b.Description })
-}
 
 // Offer returns what hosts are offered now.
 func (s *Service) Offer() *Offer {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 	"time"
@@ -14,6 +15,15 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/masking"
 )
+
+// Agents is where the agents in force come from.
+type Agents interface {
+	Snapshot() *agentdefs.Snapshot
+
+	// Changes yields the snapshot in force, and then each later one, until ctx ends or there
+	// will be no more.
+	Changes(ctx context.Context) iter.Seq[agentdefs.Change]
+}
 
 // maxDiagnostics bounds the diagnostics of one agents_changed event, which must fit into a
 // message.

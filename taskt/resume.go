@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"slices"
 
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
@@ -15,30 +12,6 @@ import (
 	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/tool"
 )
-
-// resumption is what a session is made of that resumes another one, or was claimed.
-type resumption struct {
-	session.Resumed
-	record *store.Record // of the other one; of the session itself if it was claimed
-
-	assignment store.Assignment // what differs from that of the call
-	isolated   bool             // it worked in a worktree
-	worktree   string           // its folder; empty means it is removed
-
-	claimed *store.Taken // nil means it was not
-	task    int          // of a claimed one: which of its messages says what it is to do
-}
-
-// begin names the session in its spec.
-func (r *resumption) begin(spec *session.Spec) {
-	spec.Resumes = &r.Resumed
-	if r.claimed == nil {
-		spec.ID = store.NextRun(r.record.ID)
-		return
-	}
-	spec.ID, spec.Models = r.record.ID, []string{r.record.Model}
-	spec.Claimed, spec.Task = r.claimed, r.task
-}
 
 // Resume resumes a session that has ended, in the background of a caller's root session: a new
 // session has its conversation, and its agent as that is defined now. The rules that held for
@@ -95,58 +68,6 @@ func (s *Service) resumed(ctx context.Context, by offer.Caller, parent *session.
 	c := s.prepare(by, in)
 	c.child.from = from
 	return c, nil
-}
-
-// readAbove notes the rules that held for the session: its own, and those of the sessions above
-// it that are not above its parent now. And it notes the worktree in which it worked.
-func (r *resumption) readAbove(ctx context.Context, sessions *store.Store, own *terms, parent *session.Session) error {
-	path := r.record.Path
-	for i := len(path); i > 0; i-- {
-		at := path[:i]
-		id := at[i-1].SessionID
-		if slices.ContainsFunc(parent.Path(), func(h event.Hop) bool { return h.SessionID == id }) {
-			break
-		}
-		if at[i-1].AgentType == "" {
-			continue
-		}
-		t := own
-		if i < len(path) {
-			var err error
-			if t, err = readTerms(ctx, sessions, at); err != nil {
-				return err
-			}
-		}
-		rules, err := t.ruleset(id)
-		if err != nil {
-			return err
-		}
-		if i == len(path) {
-			r.Before = rules
-		} else {
-			r.Within = append(r.Within, rules)
-		}
-		if err := r.readWorktree(ctx, sessions, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readWorktree notes the worktree that was made for a session, unless one is noted.
-func (r *resumption) readWorktree(ctx context.Context, sessions *store.Store, id string) error {
-	if r.isolated {
-		return nil
-	}
-	record, err := sessions.Get(ctx, id)
-	if err != nil || record.Worktree == nil {
-		return err
-	}
-	r.isolated = true
-	if _, err := os.Stat(record.Worktree.Path); err == nil {
-		r.worktree = record.Worktree.Path
-	}
-	return nil
 }
 
 // resumeRoot makes the session of a primary agent resume that of a record.

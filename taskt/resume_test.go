@@ -91,7 +91,7 @@ func TestResumeRefused(t *testing.T) {
 	r := res.Record
 	run := other.Resume(t.Context(), other.root, control.Resumption{Record: &r, Prompt: "go on"})
 	<-run.Done()
-	if run.Result().Err == nil || !strings.Contains(run.Result().Text, "the log is gone") {
+	if run.Result().Err == nil || !strings.Contains(run.Result().Text, "the log is missing") {
 		t.Errorf("of another workspace: %+v", run.Result())
 	}
 }

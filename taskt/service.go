@@ -2,8 +2,8 @@ package taskt
 
 import (
 	"context"
-	"iter"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -28,15 +28,6 @@ type Result = control.Result
 
 // Document is a result as programs read it.
 type Document = control.Document
-
-// Agents is where the agents in force come from.
-type Agents interface {
-	Snapshot() *agentdefs.Snapshot
-
-	// Changes yields the snapshot in force, and then each later one, until ctx ends or there
-	// will be no more.
-	Changes(ctx context.Context) iter.Seq[agentdefs.Change]
-}
 
 // Options configures a [Service].
 type Options struct {
@@ -107,6 +98,45 @@ type Service struct {
 	log      *slog.Logger
 }
 
+// Agent is an agent that a host may call, as hosts see it.
+type Agent struct {
+	Name        string   `json:"name"`
+	Aliases     []string `json:"aliases,omitempty"`
+	Description string   `json:"description"`
+}
+
+// Offer is what hosts are offered of one snapshot. It is made once for each, and nobody changes
+// it.
+type Offer struct {
+	Version uint64 // of the snapshot
+
+	// Agents are those whose files let a host call them, by name, without hidden ones. A
+	// hidden one can be called by its name all the same.
+	Agents []Agent
+
+	// ReadOnlyAgents are the names of the agents that can't change anything, because their own
+	// rules deny every tool that could. The workspace's rules don't count, since they may
+	// change at any time.
+	ReadOnlyAgents []string
+
+	// ReadOnly says that the same holds for all agents that a host can call, hidden ones
+	// among them.
+	ReadOnly bool
+
+	snapshot *agentdefs.Snapshot
+	offer    *offer.Offer
+}
+
+// Spec describes the task tool: its name, text and input schema. It is made once for each
+// presentation.
+func (o *Offer) Spec(as input.Presentation) tool.Spec { return o.offer.Spec(as) }
+
+// sameAs reports whether hosts see the same in both.
+func (o *Offer) sameAs(other *Offer) bool {
+	return o.ReadOnly == other.ReadOnly && slices.Equal(o.ReadOnlyAgents, other.ReadOnlyAgents) &&
+		slices.EqualFunc(o.Agents, other.Agents, func(a, b Agent) bool { return a.Name == b.Name && a.Description == b.Description })
+}
+
 // Control returns what callers do with the subagents that they have.
 func (s *Service) Control() *control.Control { return s.control }
 
@@ -122,3 +152,44 @@ func (s *Service) Running() map[string]int { return s.sessions.Running() }
 
 // Close ends the detached subagents, and returns when they have ended. No further ones begin.
 func (s *Service) Close() { s.detached.close() }
+
+// detached runs the subagents that may outlive their callers.
+type detached struct {
+	mu      sync.Mutex
+	ctx     context.Context // ends with close; nil means nothing has begun
+	cancel  context.CancelCauseFunc
+	closed  bool
+	running sync.WaitGroup
+}
+
+func (d *detached) begin(f func(ctx context.Context)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return slots.ErrClosed
+	}
+	if d.ctx == nil {
+		d.ctx, d.cancel = context.WithCancelCause(context.Background())
+	}
+	d.running.Go(func() { f(d.ctx) })
+	return nil
+}
+
+// close ends all of them, and returns when they have ended.
+func (d *detached) close() {
+	d.mu.Lock()
+	d.closed = true
+	if d.cancel != nil {
+		d.cancel(cancelled("the worker has ended"))
+	}
+	d.mu.Unlock()
+	d.running.Wait()
+}
+
+// cancelled is the cause of the end of a run that was cancelled for a reason.
+type cancelled string
+
+func (c cancelled) Error() string { return string(c) }
+
+// Is reports whether target is [context.Canceled].
+func (cancelled) Is(target error) bool { return target == context.Canceled }

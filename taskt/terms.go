@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/input"
 )
@@ -52,7 +54,7 @@ func readTerms(ctx context.Context, sessions *store.Store, path event.Path) (*te
 		return nil, err
 	}
 	if state.Terms == nil {
-		return nil, fmt.Errorf("session %s can't be resumed: its log does not say what it was allowed, because the log is incomplete", id)
+		return nil, fmt.Errorf("session %s can't be resumed: its log does not say what it was allowed, because the log is missing or incomplete", id)
 	}
 	t := new(terms)
 	if err := json.Unmarshal(state.Terms, t); err != nil {
@@ -86,4 +88,80 @@ func (t *terms) ruleset(sessionID string) (*permission.Ruleset, error) {
 		})
 	}
 	return permission.NewRuleset(rules...)
+}
+
+// resumption is what a session is made of that resumes another one, or was claimed.
+type resumption struct {
+	session.Resumed
+	record *store.Record // of the other one; of the session itself if it was claimed
+
+	assignment store.Assignment // what differs from that of the call
+	isolated   bool             // it worked in a worktree
+	worktree   string           // its folder; empty means it is removed
+
+	claimed *store.Taken // nil means it was not
+	task    int          // of a claimed one: which of its messages says what it is to do
+}
+
+// begin names the session in its spec.
+func (r *resumption) begin(spec *session.Spec) {
+	spec.Resumes = &r.Resumed
+	if r.claimed == nil {
+		spec.ID = store.NextRun(r.record.ID)
+		return
+	}
+	spec.ID, spec.Models = r.record.ID, []string{r.record.Model}
+	spec.Claimed, spec.Task = r.claimed, r.task
+}
+
+// readAbove notes the rules that held for the session: its own, and those of the sessions above
+// it that are not above its parent now. And it notes the worktree in which it worked.
+func (r *resumption) readAbove(ctx context.Context, sessions *store.Store, own *terms, parent *session.Session) error {
+	path := r.record.Path
+	for i := len(path); i > 0; i-- {
+		at := path[:i]
+		id := at[i-1].SessionID
+		if slices.ContainsFunc(parent.Path(), func(h event.Hop) bool { return h.SessionID == id }) {
+			break
+		}
+		if at[i-1].AgentType == "" {
+			continue
+		}
+		t := own
+		if i < len(path) {
+			var err error
+			if t, err = readTerms(ctx, sessions, at); err != nil {
+				return err
+			}
+		}
+		rules, err := t.ruleset(id)
+		if err != nil {
+			return err
+		}
+		if i == len(path) {
+			r.Before = rules
+		} else {
+			r.Within = append(r.Within, rules)
+		}
+		if err := r.readWorktree(ctx, sessions, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readWorktree notes the worktree that was made for a session, unless one is noted.
+func (r *resumption) readWorktree(ctx context.Context, sessions *store.Store, id string) error {
+	if r.isolated {
+		return nil
+	}
+	record, err := sessions.Get(ctx, id)
+	if err != nil || record.Worktree == nil {
+		return err
+	}
+	r.isolated = true
+	if _, err := os.Stat(record.Worktree.Path); err == nil {
+		r.worktree = record.Worktree.Path
+	}
+	return nil
 }
