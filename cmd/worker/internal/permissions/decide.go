@@ -33,8 +33,8 @@ type evalAnswer struct {
 	Layer  permission.Layer  `json:"layer"` // layerTool: the tool refuses the arguments
 	Rule   *evalRule         `json:"rule"`  // null: none decided
 
-	// Values are the texts that were decided on. A text that can only deny is among them if
-	// it did.
+	// Values are the texts that count for the answer. One that can only refuse the call is
+	// among them if it did.
 	Values []string `json:"values"`
 	Reason string   `json:"reason,omitempty"` // why the tool refuses
 

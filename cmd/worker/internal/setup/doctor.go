@@ -32,7 +32,7 @@ func Doctor(program *app.Program, listen string) *cobra.Command {
 	var asJSON, rebuild, full bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is wrong and what to do, and make the index of sessions anew",
+		Short: "Find what is wrong and what to do; rebuild the index of sessions",
 		Long: `Checks the default model and its key, the sandbox of the kernel, watches of files, the
 port of 'worker serve', and which hosts have an entry for worker. It sends one request to
 the provider of the model, for its list of models, which costs nothing.
@@ -78,7 +78,7 @@ With --rebuild it first makes the records of the index again from the logs.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON document")
 	cmd.Flags().BoolVar(&full, "full", false, "read all events and files of the store, however many there are")
-	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "make the index of sessions anew from their logs")
+	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "make the index of sessions again from their logs")
 	return cmd
 }
 
