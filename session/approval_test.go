@@ -195,7 +195,7 @@ func TestApprovalExpires(t *testing.T) {
 	}
 }
 
-// TestAbortCancelsApprovals: with its session an approval is gone.
+// TestAbortCancelsApprovals: an approval ends with its session.
 func TestAbortCancelsApprovals(t *testing.T) {
 	w := wait(t, nil, call("1", "touch", "x"), call("2", "touch", "y"))
 	w.cancel()
@@ -211,8 +211,8 @@ func TestAbortCancelsApprovals(t *testing.T) {
 	}
 }
 
-// TestRecoverCancelsApprovals: what a killed process has asked is over, and the
-// stream says so before its end.
+// TestRecoverCancelsApprovals: the questions of a killed process are cancelled, and the stream shows
+// that before its end.
 func TestRecoverCancelsApprovals(t *testing.T) {
 	w := wait(t, nil, call("1", "touch", "x"))
 	if _, err := w.Store().Recover(t.Context()); err != nil { // as the next process would

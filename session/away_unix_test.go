@@ -235,10 +235,9 @@ func allBack(t *testing.T, at place, talkers []*talker) {
 	}
 }
 
-// TestStoreAway: while three processes run a session each, the store is away until those
-// that run have found that out, and one process is killed. The sessions of the other two
-// go on to their end, for as long as these run; that of the killed one is interrupted,
-// once, and its end is its last event.
+// TestStoreAway: three processes run a session each while the store is away. One process is killed,
+// and the others notice the outage. Their sessions end as usual. That of the killed process is
+// interrupted once, and its end is its last event.
 func TestStoreAway(t *testing.T) {
 	t.Run("external", func(t *testing.T) {
 		t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// TestStatusOfCalls: a session that stands for a caller is never shown as idle while one of its
-// calls runs. A call that began while the last one ended was.
+// TestStatusOfCalls: a caller's session is never shown as idle while one of its calls runs, even
+// if the call began when the last one ended.
 func TestStatusOfCalls(t *testing.T) {
 	e := newEnv(t, nil, nil)
 	s, err := e.Open(t.Context(), session.Spec{Tools: []tool.Tool{echo("look")}})

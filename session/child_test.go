@@ -41,8 +41,8 @@ func (c *taskCall) Ended(_ context.Context, _ *session.Outcome, background bool)
 	}
 }
 
-// TestChild: a child tells its call in order of its slot and its end; once it is moved to the
-// background, the end of the call's context does not end it.
+// TestChild: a child tells its call about its slot and its end, in order. The end of the call's
+// context does not end a child in the background.
 func TestChild(t *testing.T) {
 	answer := make(chan struct{})
 	held := turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {

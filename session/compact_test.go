@@ -173,7 +173,7 @@ func plain(messages []*store.Message) (out []model.Message) {
 }
 
 // TestNoCompaction: without a known window, or without an agent that summarises, a
-// conversation is sent as it is.
+// conversation is sent unchanged.
 func TestNoCompaction(t *testing.T) {
 	for name, tt := range map[string]struct {
 		window func(string) int64
@@ -198,7 +198,7 @@ func TestNoCompaction(t *testing.T) {
 }
 
 // TestTitle: a session is entitled by a helper with a model of its own, also while it
-// works, and its log says so.
+// works, and its log has the title.
 func TestTitle(t *testing.T) {
 	w := &walker{steps: 3, counts: true}
 	e := newEnv(t, w, nil)

@@ -58,7 +58,7 @@ func TestDelete(t *testing.T) {
 	}
 	for name, n := range e.left() {
 		if n != before[name] {
-			t.Errorf("%s holds %d messages, want the %d of before", name, n, before[name])
+			t.Errorf("%s holds %d messages, want %d as before", name, n, before[name])
 		}
 	}
 	for _, s := range []*session.Session{root, child} {
@@ -91,8 +91,8 @@ func TestDeleteRefusesRunning(t *testing.T) {
 	}
 }
 
-// TestExpire: by age whole trees go, the root's end counting; by size those
-// that ended first, until the rest fits; what runs stays whatever its age.
+// TestExpire: by age whole trees are deleted, counted from the end of their root. By size the
+// first to end are deleted until the rest fits. Running sessions stay at any age.
 func TestExpire(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	old, below := e.tree()
@@ -134,8 +134,8 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-// TestRetention: behind a sweep, which does not wait for it, sessions that have ended are
-// deleted as the options say.
+// TestRetention: after a sweep, which does not wait for it, ended sessions are deleted as the options
+// say.
 func TestRetention(t *testing.T) {
 	e := newEnvOn(t, eventbus.Options{StoreDir: t.TempDir()}, turns{say("ok")}, func(opts *session.Options) { opts.Retention.Bytes = 1 })
 	root, child := e.tree()

@@ -168,7 +168,7 @@ func TestEndedStaysEnded(t *testing.T) {
 	}
 }
 
-// TestBrokenStore: a session whose events can't be stored fails, and says so.
+// TestBrokenStore: a session whose events can't be stored fails, and reports that.
 func TestBrokenStore(t *testing.T) {
 	var e *env
 	breaks := &fakeTool{"breaks", func(context.Context, *tool.Call) (tool.Result, error) {

@@ -144,8 +144,8 @@ type env struct {
 func newEnv(t *testing.T, m model.Model, change func(*session.Options)) *env {
 	t.Helper()
 	e := newEnvOn(t, eventbus.Options{StoreDir: t.TempDir()}, m, change)
-	// Without its lease, what it has not ended is to Recover that of a process
-	// that has gone. A test that is about processes makes another manager.
+	// Without the lease, Recover treats open sessions as those of a dead process. A test about
+	// processes makes another manager.
 	if err := session.EndLease(t.Context(), e.Manager); err != nil {
 		t.Fatal(err)
 	}

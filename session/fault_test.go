@@ -63,8 +63,7 @@ func (e *env) limit(bytes int32) {
 	}
 }
 
-// TestRefusedEvent: a session one of whose events the store has refused fails,
-// and its stream says so.
+// TestRefusedEvent: a session fails if the store refuses one of its events, and its stream shows it.
 func TestRefusedEvent(t *testing.T) {
 	m := turns{func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
 		if yield(model.TextDelta{Text: strings.Repeat("x", 64<<10)}, nil) {
@@ -162,7 +161,7 @@ func TestEndsBehindLost(t *testing.T) {
 }
 
 // TestLargePayloads: an event and a message that are too large for one message
-// of the store come back whole, but for a credential, and go with their session.
+// of the store come back unchanged, except for a credential, and are deleted with their session.
 func TestLargePayloads(t *testing.T) {
 	text := strings.Repeat("line of a large result \u2028\n", 400_000) + secretstest.Keys["GitHub"] // 10 MB, more as JSON
 	masked := secrets.Mask(text)
@@ -233,8 +232,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestModelPanics: a panic in the loop is the end of that session alone, and
-// an orderly one.
+// TestModelPanics: a panic in the loop ends its session in order, and no other session.
 func TestModelPanics(t *testing.T) {
 	e := newEnv(t, turns{func(context.Context, *model.Request, func(model.Part, error) bool) { panic("boom") }}, nil)
 	s := e.open(session.Spec{})
@@ -248,8 +246,8 @@ func TestModelPanics(t *testing.T) {
 	}
 }
 
-// TestKilledAtTheEnd: wherever on the way to its end a process was killed, the
-// session comes to have one session_end, and stays as it ended.
+// TestKilledAtTheEnd: a process is killed at each point of a session's end. The session still gets
+// one session_end, and keeps its outcome.
 func TestKilledAtTheEnd(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status    store.Status // as stored

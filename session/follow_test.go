@@ -16,8 +16,8 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// TestFollowNew: who comes in the middle gets the questions that wait, and none
-// that is answered, then what is new, each once and in order, up to the end.
+// TestFollowNew: a late follower gets the open questions, without the answered ones, and then each
+// new event once, in order, up to the end.
 func TestFollowNew(t *testing.T) {
 	e := newEnv(t, turns{calls(call("1", "a", "x"), call("2", "a", "y")), say("done")}, nil)
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
@@ -117,8 +117,7 @@ func followNew(t *testing.T, e *env, path event.Path) iter.Seq2[eventbus.Deliver
 	return stream
 }
 
-// TestFollowNewRace: from whatever moment on a client follows, it gets all that
-// comes, and the question if that waits at the time: nothing twice.
+// TestFollowNewRace: from any moment on a follower gets each event and the open question once.
 func TestFollowNewRace(t *testing.T) {
 	step := func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
 		for range 20 {
@@ -162,7 +161,7 @@ func TestFollowNewRace(t *testing.T) {
 			seqs = append(seqs, d.Seq)
 		}
 		if innerType(t, got[0].Raw) == "tool_approval_required" {
-			seqs = seqs[1:] // it may stand alone, before what was missed
+			seqs = seqs[1:] // it may come before the missed events
 		}
 		if len(seqs) > 0 && !slices.Equal(seqs, all[slices.Index(all, seqs[0]):]) {
 			t.Errorf("followed %v of %v", seqs, all)

@@ -41,7 +41,7 @@ func unused(t *testing.T, name string) tool.Tool {
 	}}
 }
 
-// told is a turn that keeps what the model was told of its calls.
+// told is a turn that keeps the results that the model got.
 func told(results *[]model.ToolResult) func(context.Context, *model.Request, func(model.Part, error) bool) {
 	return func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
 		*results = req.Messages[len(req.Messages)-1].ToolResults
@@ -100,8 +100,7 @@ func TestAnswerAfterParentEnded(t *testing.T) {
 	}
 }
 
-// TestVetoOutlivesSession: what still runs of a session that has ended is bound
-// by its agent's rules as before.
+// TestVetoOutlivesSession: the rules of the agent still bind what runs after its session has ended.
 func TestVetoOutlivesSession(t *testing.T) {
 	var readable func(string) bool
 	look := &fakeTool{"look", func(_ context.Context, call *tool.Call) (tool.Result, error) {
@@ -138,7 +137,7 @@ func TestDenyWhileWaiting(t *testing.T) {
 	}
 }
 
-// writer is a tool that also wants a file written, as a redirection does.
+// writer is a tool that also writes a file, like a redirection.
 type writer struct{ *fakeTool }
 
 func (w writer) Values(args json.RawMessage) ([]permission.Value, error) {

@@ -124,8 +124,8 @@ func TestAlways(t *testing.T) {
 	}
 }
 
-// TestWaitingIsNotRunning: while a call waits for an answer, the record says so
-// and the time limit stands still.
+// TestWaitingIsNotRunning: while a call waits for an answer, the record shows that, and the time
+// limit stands still.
 func TestWaitingIsNotRunning(t *testing.T) {
 	var e *env
 	var s *session.Session
@@ -179,8 +179,7 @@ func (m *movingTool) Values(json.RawMessage) ([]permission.Value, error) {
 	return []permission.Value{{Tool: m.name, Text: "link"}, {Tool: m.name, Text: target}}, nil
 }
 
-// TestMovedWhileWaiting: an answer counts for what was asked about, and for what
-// that leads to by then.
+// TestMovedWhileWaiting: an answer covers the path that was asked about, and where it leads by then.
 func TestMovedWhileWaiting(t *testing.T) {
 	for target, runs := range map[string]bool{"open": true, "secret": false} {
 		ran := false
@@ -244,7 +243,7 @@ func TestSandboxed(t *testing.T) {
 		s := e.open(session.Spec{Tools: []tool.Tool{run}})
 		e.end(s, s.Prompt(t.Context(), "go"))
 		if !slices.Equal(run.ended, []string{s.ID()}) {
-			t.Errorf("the tool was told of the end of %q", run.ended)
+			t.Errorf("the tool heard of the end of %q", run.ended)
 		}
 		if !held {
 			if !strings.Contains(result.Text, "there is none") || len(hosts) > 0 {

@@ -10,9 +10,8 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// TestIndexBehind: who looks from elsewhere finds a session as soon as an event of
-// it is seen, and that it has ended as soon as its session_end is stored, whatever
-// the bucket has; and its messages.
+// TestIndexBehind: other processes find a session once they see an event of it, and its end once its
+// session_end is stored, with its messages. The bucket may still lack them.
 func TestIndexBehind(t *testing.T) {
 	e := newEnv(t, turns{calls(call("1", "a", "x")), say("ok")}, nil)
 	other, err := store.Open(t.Context(), e.bus)

@@ -87,7 +87,7 @@ func recordRun(t *testing.T) *killed {
 	return k
 }
 
-// content returns what a stream holds, as it was published.
+// content returns what a stream holds, in the order of publication.
 func (e *env) content(name string) (all []*nats.Msg) {
 	e.t.Helper()
 	stream, err := e.bus.JetStream().Stream(e.t.Context(), name)
@@ -127,9 +127,8 @@ func (e *env) publish(all ...*nats.Msg) {
 	}
 }
 
-// TestKilledBetweenAppends: wherever in a run the process was killed, and however
-// far the index was by then, what is left is a legal session, which the next
-// process ends once: a child before its parent.
+// TestKilledBetweenAppends: a process is killed after any append of a run, with an index of any age.
+// It leaves a legal session, which the next process ends once, a child before its parent.
 func TestKilledBetweenAppends(t *testing.T) {
 	k := recordRun(t)
 	e := newEnv(t, turns{say("ok")}, nil)
@@ -235,8 +234,7 @@ func (e *env) checkRecovery(t *testing.T, paths []event.Path) {
 	}
 }
 
-// TestRebuild: without its bucket the list of sessions, their records and their
-// transcripts are as before.
+// TestRebuild: without the bucket, the sessions are listed with the same records and transcripts.
 func TestRebuild(t *testing.T) {
 	e := newEnv(t, turns{calls(call("1", "a", "x")), say("ok")}, nil)
 	root := e.open(session.Spec{Agent: "primary", Description: "a root"})

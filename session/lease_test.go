@@ -205,8 +205,8 @@ func awaitZombie(t *testing.T, pid int) {
 	}
 }
 
-// TestBackFromSleep: a process that comes back after its lease has run out
-// finds what others have ended, stops it, says so, and goes on with the rest.
+// TestBackFromSleep: a process awakes after its lease has run out. It finds the sessions that others
+// have ended, stops them with an error, and continues the rest.
 func TestBackFromSleep(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	begun := make(chan struct{})
@@ -327,8 +327,8 @@ func TestTakerDies(t *testing.T) {
 	}
 }
 
-// TestWorkersListed: processes that run sessions are listed as workers, and not those that
-// have ended or only recover the sessions of others.
+// TestWorkersListed: lists of workers have the processes that run sessions. They lack ended ones, and
+// processes that only recover sessions.
 func TestWorkersListed(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	e.putLease("boot_runs", func(*lease.Lease) {})

@@ -26,9 +26,45 @@ func pieces(text string, n int) []string {
 	return append(all, text)
 }
 
+// maskedParts are two answers with a text: one that thinks and calls, and the last one.
+func maskedParts(text, args string) (first, last []model.Part) {
+	for i, piece := range pieces(text, 7) {
+		first = append(first, model.ReasoningDelta{Text: piece}, model.TextDelta{Text: pieces(text, 7)[i]})
+	}
+	first = append(first, model.ToolCall{ID: "1", Name: "touch", Arguments: args}, model.ToolCall{ID: "2", Name: "todo", Arguments: args})
+	first = append(first, model.Usage{InputTokens: 1, OutputTokens: 1}, model.Stop{Reason: model.StopToolCalls})
+	for _, piece := range pieces(text, 3) {
+		last = append(last, model.TextDelta{Text: piece})
+	}
+	last = append(last, model.Usage{InputTokens: 1, OutputTokens: 1}, model.Stop{Reason: model.StopEnd})
+	return first, last
+}
+
+// checkMasked checks the deltas and the answer of events against the masked text.
+func checkMasked(t *testing.T, events []event.Event, want string) {
+	t.Helper()
+	deltas, thoughts, answer := map[string]string{}, "", event.TurnMessage{}
+	for _, ev := range events {
+		switch ev := ev.(type) {
+		case event.ContentDelta:
+			if ev.Offset != len(deltas[ev.MessageID]) {
+				t.Errorf("%+v, behind %d bytes", ev, len(deltas[ev.MessageID]))
+			}
+			deltas[ev.MessageID] += ev.Delta
+		case event.ReasoningDelta:
+			thoughts += ev.Delta
+		case event.TurnComplete:
+			answer = ev.Message
+		}
+	}
+	if len(deltas) != 2 || deltas[answer.ID] != answer.Text || answer.Text != want || thoughts != want {
+		t.Errorf("deltas %q, thoughts %q, the answer %+v", deltas, thoughts, answer)
+	}
+}
+
 // TestSaidIsMasked: a model thinks, says, calls and answers with the keys of all providers,
-// cut over deltas. No follower and no transcript has one; the caller, the model, and whoever
-// goes on with the session have the whole.
+// cut over deltas. No follower and no transcript has one. The caller, the model, and a later run of
+// the session get the text unmasked.
 func TestSaidIsMasked(t *testing.T) {
 	var said strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(secretstest.Keys)) {
@@ -39,16 +75,7 @@ func TestSaidIsMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var first, last []model.Part
-	for i, piece := range pieces(text, 7) {
-		first = append(first, model.ReasoningDelta{Text: piece}, model.TextDelta{Text: pieces(text, 7)[i]})
-	}
-	first = append(first, model.ToolCall{ID: "1", Name: "touch", Arguments: string(args)}, model.ToolCall{ID: "2", Name: "todo", Arguments: string(args)})
-	first = append(first, model.Usage{InputTokens: 1, OutputTokens: 1}, model.Stop{Reason: model.StopToolCalls})
-	for _, piece := range pieces(text, 3) {
-		last = append(last, model.TextDelta{Text: piece})
-	}
-	last = append(last, model.Usage{InputTokens: 1, OutputTokens: 1}, model.Stop{Reason: model.StopEnd})
+	first, last := maskedParts(text, string(args))
 	var sent []model.Message
 	e := newEnv(t, turns{parts(first...), func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
 		sent = req.Messages
@@ -82,23 +109,7 @@ func TestSaidIsMasked(t *testing.T) {
 			shown("an event", string(d.Raw))
 		}
 	}
-	deltas, thoughts, answer := map[string]string{}, "", event.TurnMessage{}
-	for _, ev := range e.events(s) {
-		switch ev := ev.(type) {
-		case event.ContentDelta:
-			if ev.Offset != len(deltas[ev.MessageID]) {
-				t.Errorf("%+v, behind %d bytes", ev, len(deltas[ev.MessageID]))
-			}
-			deltas[ev.MessageID] += ev.Delta
-		case event.ReasoningDelta:
-			thoughts += ev.Delta
-		case event.TurnComplete:
-			answer = ev.Message
-		}
-	}
-	if want := secrets.Mask(text); len(deltas) != 2 || deltas[answer.ID] != answer.Text || answer.Text != want || thoughts != want {
-		t.Errorf("deltas %q, thoughts %q, the answer %+v", deltas, thoughts, answer)
-	}
+	checkMasked(t, e.events(s), secrets.Mask(text))
 
 	messages, err := e.Store().Messages(t.Context(), s.ID())
 	if err != nil || len(messages) != 4 {
@@ -117,7 +128,7 @@ func TestSaidIsMasked(t *testing.T) {
 
 	whole, err := e.Store().Conversation(t.Context(), s.ID())
 	if err != nil || len(whole) != 4 || whole[0].Text != sent[0].Text || whole[1].Text != text || whole[1].ToolCalls[0].Arguments != string(args) || whole[3].Text != text {
-		t.Errorf("who goes on with it gets %+v, %v", whole, err)
+		t.Errorf("a later run gets %+v, %v", whole, err)
 	}
 	if got, err := e.Store().LastAnswer(t.Context(), &record); err != nil || got != text {
 		t.Errorf("a caller that asks later gets %q, %v", got, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// TestOpenCutShort: a caller that goes away while its session is opened leaves
-// none behind that nobody ends: it has the session, or there is none.
+// TestOpenCutShort: a caller that leaves while its session opens either gets the session or leaves
+// none.
 func TestOpenCutShort(t *testing.T) {
 	e := newEnv(t, turns{say("x")}, nil)
 	cut := make(chan context.CancelFunc, 1)

@@ -86,9 +86,8 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
-// TestDiskFull: a session whose events the store has no room for fails and says
-// so; it is found unfinished, and ended, once there is room: by its own process, or
-// by another one where that has gone.
+// TestDiskFull: a session fails if the store has no room for its events. Once there is room, its
+// process ends it, or another one if that process has died.
 func TestDiskFull(t *testing.T) {
 	for _, stays := range []bool{true, false} {
 		t.Run(fmt.Sprint("its process stays: ", stays), func(t *testing.T) { testDiskFull(t, stays) })
@@ -129,7 +128,7 @@ func testDiskFull(t *testing.T, stays bool) {
 		if !session.Sweep(t.Context(), e.Manager) {
 			t.Error("the sweep has not looked at all sessions")
 		}
-	} else { // its process has gone without being able to give its lease back
+	} else { // its process has died and could not give its lease back
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -129,7 +129,7 @@ func TestPauseIsShared(t *testing.T) {
 		isPaused(other)
 	}
 	if n := m.calls.Load(); n != 1 {
-		t.Errorf("%d calls, want that of the first session alone", n)
+		t.Errorf("%d calls, want only that of the first session", n)
 	}
 	stop()
 	running.Wait()

@@ -9,8 +9,8 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// TestForeignSchema: what a worker of another schema has stored is refused, and so is what
-// no worker has; both say what to do.
+// TestForeignSchema: a record of another schema is refused, and so is a damaged one. Both errors
+// say what to do.
 func TestForeignSchema(t *testing.T) {
 	for name, tt := range map[string]struct{ record, want string }{
 		"newer":          {`{"schema":9,"id":"ses_x","status":"running"}`, "_x was stored by another version of the worker (schema 9, this one reads 1)"},

@@ -141,8 +141,8 @@ func TestSecondPerson(t *testing.T) {
 	})
 }
 
-// TestSecondPersonHasNotSent: who sends a message to a session while its call waits, or
-// resumes it, is one of those who have asked for the work; that is in its log.
+// TestSecondPersonHasNotSent: a person sends a message to a session while its call waits, or
+// resumes it. Then this person has asked for the work too, and the log has it.
 func TestSecondPersonHasNotSent(t *testing.T) {
 	bob := store.TokenPerson("bob")
 	a := askAs(t, store.Owner, nil)

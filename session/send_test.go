@@ -30,7 +30,7 @@ func texts(messages []model.Message) string {
 	return strings.Join(all, ", ")
 }
 
-// told are the same of a conversation as it is stored.
+// told are the same messages in the stored conversation.
 func (e *env) told(s *session.Session) string {
 	e.t.Helper()
 	messages, err := e.Store().Messages(e.t.Context(), s.ID())
@@ -86,7 +86,7 @@ func TestSend(t *testing.T) {
 		t.Errorf("stored %q, want %q", got, want)
 	}
 	if err := s.Send(message(s, "late", false)); !errors.Is(err, store.ErrEnded) {
-		t.Errorf("a message behind the end: %v", err)
+		t.Errorf("a message after the end: %v", err)
 	}
 	var ended *store.EndedError
 	if _, err := e.Store().Send(t.Context(), message(s, "late", false)); !errors.As(err, &ended) {
@@ -94,8 +94,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestSendInterrupts: a message that interrupts ends the model call or the tool call
-// that runs, and comes before what was not read.
+// TestSendInterrupts: an interrupting message ends the model call or the tool call that runs. The
+// model reads it before older messages.
 func TestSendInterrupts(t *testing.T) {
 	var s *session.Session
 	interrupt := func() {

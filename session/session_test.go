@@ -112,14 +112,14 @@ func TestStepsUsedUp(t *testing.T) {
 	for _, ev := range e.events(s) {
 		if start, ok := ev.(event.ToolCallStart); ok {
 			if ids[start.ToolCallID] {
-				t.Errorf("the tool call id %s stands for two calls", start.ToolCallID)
+				t.Errorf("two calls have the id %s", start.ToolCallID)
 			}
 			ids[start.ToolCallID] = true
 		}
 	}
 }
 
-// TestRetry: a model call that is made again is told of, with the wait.
+// TestRetry: a second try of a model call is published, with the wait.
 func TestRetry(t *testing.T) {
 	again := parts(model.Retry{Reason: model.ErrRateLimited, Try: 2, Tries: 3, Wait: 45 * time.Second},
 		model.TextDelta{Text: "at last"}, model.Stop{Reason: model.StopEnd})

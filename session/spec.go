@@ -23,7 +23,7 @@ type Spec struct {
 	System          string // the system prompt
 	Label           string // its name in lists, if it has another one than Description
 
-	AskedBy     store.Person    // who asks for the work of a root; empty means unknown
+	AskedBy     store.Person    // the person who asks for the work of a root; empty means unknown
 	Metadata    json.RawMessage // a JSON object from the caller, which is kept; may be nil
 	Traceparent string          // the caller's place in a trace, as in package tracecontext; empty means the parent's
 	Warnings    []string        // see [store.Record]
@@ -121,9 +121,9 @@ type Spec struct {
 	// becomes; otherwise each of them has its own.
 	WholeTime bool
 
-	// Stall is the time without an event after which the session has stalled; after as long
-	// again it is stopped. 0 means that it is not stopped, and has stalled after StallNotice,
-	// or never if that is 0 too.
+	// Stall is the time without an event after which the session has stalled. It is stopped
+	// after as long again. If Stall is 0, the session is not stopped, and has stalled after
+	// StallNotice, or never.
 	Stall       time.Duration
 	StallNotice time.Duration
 

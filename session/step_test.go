@@ -15,8 +15,7 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// TestStepCalls: of the calls of one step as many run at once as the limit says,
-// but for those of a tool that delegates, which all do.
+// TestStepCalls: as many calls of one step run at once as the limit says. Calls that delegate all run.
 func TestStepCalls(t *testing.T) {
 	const each = 20
 	var asked []model.ToolCall

@@ -165,8 +165,8 @@ func TestStopPrompted(t *testing.T) {
 	}
 }
 
-// TestSettle: behind a turn that was cancelled the session waits for its next prompt, and
-// all that the turn has told is stored.
+// TestSettle: after a cancelled turn the session waits for its next prompt, and everything that the
+// turn has published is stored.
 func TestSettle(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	e := newEnv(t, started(asked), nil)
@@ -193,8 +193,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestStopForced: what does not end when it is stopped is ended in place of its process,
-// with all below it but what is detached; nothing is stored behind that.
+// TestStopForced: a stopped session that does not end is ended by another process, with everything
+// below it that is not detached. Nothing is stored after that.
 func TestStopForced(t *testing.T) {
 	asked, let := make(chan struct{}), make(chan struct{})
 	e := newEnv(t, turns{say("ok")}, nil)
@@ -271,8 +271,8 @@ func checkForced(t *testing.T, bus *eventbus.Bus, sessions *store.Store, path ev
 	}
 }
 
-// TestStopForcedKilled: who stops a session in place of its process is killed on its way,
-// with its fence alone stored. The session's process finds that by its next event, and ends it.
+// TestStopForcedKilled: a process is killed while it ends the session of another one, when only its
+// fence is stored.
 func TestStopForcedKilled(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	runs := e.process(turns{say("ok"), say("again")})
@@ -328,7 +328,7 @@ func TestStopUnknown(t *testing.T) {
 	e.expire(gone.Manager)
 	record, err := e.Store().Stop(t.Context(), root.ID(), "alice")
 	if err != nil || record.Status != store.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice; its process has gone") {
-		t.Errorf("one whose process has gone: %+v, %v, want it cancelled", record, err)
+		t.Errorf("one whose process has died: %+v, %v, want it cancelled", record, err)
 	}
 	if r := e.stored(child.ID()); r.Status != store.Cancelled {
 		t.Errorf("its child: %+v", r)

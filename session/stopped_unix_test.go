@@ -19,9 +19,8 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// TestStoppedLeader: while the process that runs the store is stopped, a session waits
-// with its end for as long as somebody waits for it. Whoever has left it is told which
-// process is stopped; it ends all the same, with all of its events.
+// TestStoppedLeader: while the process that runs the store is stopped, a session waits with its end
+// as long as somebody waits for it.
 func TestStoppedLeader(t *testing.T) {
 	t.Parallel()
 	at := place{StoreDir: t.TempDir()}
@@ -52,7 +51,7 @@ func TestStoppedLeader(t *testing.T) {
 	if got := streamed(t, bus, left.Path()); got != "session_start status_change session_end" {
 		t.Errorf("the session that was left has the events %s", got)
 	}
-	later, err := manager.Open(t.Context(), session.Spec{}) // what is acknowledged behind it
+	later, err := manager.Open(t.Context(), session.Spec{}) // what is acknowledged after it
 	if err == nil {
 		err = later.End(store.Completed, nil)
 	}
@@ -64,8 +63,7 @@ func TestStoppedLeader(t *testing.T) {
 	}
 }
 
-// TestStopStopped: a session whose process is stopped by a signal is ended in place of it.
-// The process, once it goes on, stores nothing more of it.
+// TestStopStopped: another process ends a session whose own process is stopped by a signal.
 func TestStopStopped(t *testing.T) {
 	t.Parallel()
 	at := place{URL: natstest.Start(t, server.Options{StoreDir: t.TempDir()}).ClientURL()}

@@ -15,7 +15,7 @@ import (
 // ends. It uses these fields of spec: Agent, System, Models, Params, ToolSet, Accept, Checks,
 // Rules, MaxSteps, TimeLimit (which begins anew), WholeTime, and Terms. All else stays: the rules
 // of the sessions above, the tools that the session and those above it are held to, its place,
-// and its budget. After an error the session stays as it is.
+// and its budget. After an error nothing changes.
 func (s *Session) Become(spec Spec) error {
 	spec.Parent = s.parent
 	m, warnings, err := s.p.models.Pick(spec.Agent, spec.Models, spec.callersModel())

@@ -63,8 +63,8 @@ type turn struct {
 	out         Outcome          // once it is over
 }
 
-// newTurn returns a turn that is to be run, or released. before is of one that another process
-// has begun.
+// newTurn returns a turn, which the caller runs or releases. before is what another process has
+// done of it; nil means nothing.
 func (s *Session) newTurn(ctx context.Context, prompt string, before *before) *turn {
 	bond := s.life.Bind(ctx)
 	return &turn{s: s, bond: bond, prompt: prompt, before: before, call: modelCall{s: s, bond: bond}}

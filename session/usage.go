@@ -20,7 +20,7 @@ type Budget interface {
 	// Own says whose budget it is.
 	Own(sessionID string, owner BudgetOwner)
 
-	// Begin notes that the session works. If the session is to be stopped at a time, Begin
+	// Begin notes that the session works. If the session may only work until some time, Begin
 	// returns that time and the reason.
 	Begin(now time.Time) (deadline time.Time, why error)
 
@@ -34,7 +34,7 @@ type Budget interface {
 	// Release says that the call has used nothing.
 	Release(r *Reservation)
 
-	// ReserveTools counts tool calls that are to be made.
+	// ReserveTools counts tool calls before they are made.
 	ReserveTools(ctx context.Context, n int, ask AskBudget) error
 
 	// Left says in a line, to a model, what may still be used.
@@ -47,7 +47,7 @@ type BudgetOwner interface {
 	KeepBudget(state json.RawMessage) // stores what Own and answers make of it
 }
 
-// ExpectedCall is a model call that is to be made.
+// ExpectedCall is a model call before it is made.
 type ExpectedCall struct {
 	Model         string
 	Input, Output int64 // tokens: as they are estimated, and the most

@@ -36,9 +36,8 @@ func (c *Conversation) Resume(messages []model.Message, task int, tools []model.
 	}
 }
 
-// Fork returns messages and tools of the request whose answer made the calls that run now. turns
-// is how many of the last turns it returns, or [AllTurns]. ok is false if there is no such
-// request.
+// Fork returns the last turns, or [AllTurns], of the request whose answer made the running calls,
+// and its tools. It returns false if there is no such request.
 func (c *Conversation) Fork(turns int) (messages []model.Message, tools []model.ToolSpec, ok bool) {
 	n := len(c.Messages)
 	if n < 2 || c.Messages[n-1].Role != model.Assistant {

@@ -30,8 +30,8 @@ type Session interface {
 	NotePlan(plan event.Plan)
 }
 
-// Tools returns todo and plan. They change nothing but what is noted, so that nobody is
-// asked about them; rules that deny them hold. live returns a session that runs.
+// Tools returns todo and plan. They only change notes, so nobody is asked about
+// them, but rules may deny them. live returns a running session.
 func Tools(live func(sessionID string) (Session, bool)) []tool.Tool {
 	return []tool.Tool{
 		&noteTool[event.Todo]{

@@ -110,9 +110,9 @@ func (s *Calls) publishEnd(c *Call) {
 	s.log.PublishNoted(ev, func(r *store.Record) { r.Work = r.Work.Add(ev) })
 }
 
-// CutOff returns a call of a step that was cut off when its process died. It has a result, or
-// run does the rest of it, or it is made anew if its tool delegates; else nobody knows its
-// outcome, and repeat is what the model reads. run may be nil.
+// CutOff returns a call of a step that was cut off when its process died. If the call has no
+// result, run does the rest of it. If run is nil, the call is made anew if its tool delegates.
+// Otherwise repeat becomes its result.
 func (s *Calls) CutOff(call model.ToolCall, messageID string, result model.ToolResult, run tool.Tool, repeat string) *Call {
 	c := &Call{ToolCall: call, calls: s, MessageID: messageID, start: time.Now(), tool: s.Tools.Get(call.Name)}
 	switch {

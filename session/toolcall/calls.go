@@ -26,11 +26,11 @@ type Process struct {
 	Store      *store.Store
 	Audit      audit.Recorder
 	Approver   gate.Approver // answers for sessions without one of their own; nil means nobody does
-	Unattended bool          // nobody can answer, but for an approver
+	Unattended bool          // nobody can answer, except an approver
 	Alone      bool          // nobody can be asked: there is neither a terminal nor a door
 	ToolTime   time.Duration // for one call of a tool without a limit of its own
 	AnswerTime time.Duration // for which a call waits for an answer
-	Parallel   int           // calls of one step that run at once, without those that delegate
+	Parallel   int           // calls of one step that run at once, if they don't delegate
 	BootID     string
 	Log        *slog.Logger
 
@@ -52,7 +52,7 @@ type Calls struct {
 	waiting  waiting
 }
 
-// New returns the calls of a session. A nil approver is that of the process.
+// New returns the calls of a session. A nil approver means the one of the process.
 func New(p *Process, log *journal.Journal, life *lifetime.Life, approver gate.Approver) *Calls {
 	if approver == nil {
 		approver = p.Approver

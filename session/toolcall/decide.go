@@ -156,8 +156,8 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 }
 
 // decideAgain decides again on a call that was approved, because things may have changed while
-// it waited. The session may have ended, the call's paths may lead elsewhere, somebody else
-// may have asked for the work, and a deny that was added holds, since no answer lifts one.
+// it waited. The session may have ended, the call's paths may lead elsewhere, and somebody else
+// may have asked for the work. A new deny holds, since no answer lifts one.
 func (s *Calls) decideAgain(ctx context.Context, c *Call, values []permission.Value, answered *store.Approval, v verdict) verdict {
 	if err := s.log.Over(); err != nil {
 		return verdict{refusal: s.refuseUndecided(c, "%s is refused, since %v", c.Name, err)}
