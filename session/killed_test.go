@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -127,17 +128,13 @@ func (e *env) publish(all ...*nats.Msg) {
 	}
 }
 
-// TestKilledBetweenAppends: a process is killed after any append of a run, with an index of any age.
-// It leaves a legal session, which the next process ends once, a child before its parent.
+// TestKilledBetweenAppends: a process is killed between the appends of a run, with an index of any
+// age. It leaves a legal session, which the next process ends once, a child before its parent.
 func TestKilledBetweenAppends(t *testing.T) {
 	k := recordRun(t)
 	e := newEnv(t, turns{say("ok")}, nil)
-	step := 1
-	if testing.Short() {
-		step = 7
-	}
 	for _, index := range []string{"absent", "opened", "late"} {
-		for n := 0; n <= len(k.stored); n += step {
+		for _, n := range k.points() {
 			e.clear(eventbus.Stream, "KV_AGENT_SESSIONS", "KV_AGENT_APPROVALS")
 			e.publish(k.stored[:n]...)
 			e.gone(k.boot)
@@ -159,6 +156,21 @@ func TestKilledBetweenAppends(t *testing.T) {
 			}
 		}
 	}
+}
+
+// points returns after how many appends the process is killed: after the first of each kind at
+// each depth, or after every one if WORKER_TEST_LONG is set.
+func (k *killed) points() []int {
+	points, seen := []int{0}, make(map[string]bool)
+	for i, m := range k.stored {
+		tokens := strings.Split(m.Subject, ".")
+		kind := fmt.Sprint(len(tokens), tokens[len(tokens)-1])
+		if !seen[kind] || os.Getenv("WORKER_TEST_LONG") != "" {
+			points = append(points, i+1)
+		}
+		seen[kind] = true
+	}
+	return points
 }
 
 // begun returns the paths of the sessions that have an entry among some.
