@@ -75,8 +75,6 @@ func (s *Session) MoveToBackground(by string) error {
 	switch {
 	case s.Record().Background:
 		return nil
-	case s.mover != nil:
-		return s.mover.MoveToBackground(by)
 	case s.child == nil:
 		return errors.New("no call of task waits for it")
 	}

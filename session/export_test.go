@@ -28,3 +28,6 @@ func Sweep(ctx context.Context, m *Manager) bool { return m.p.recovery.sweep(ctx
 
 // DefaultLimits are the limits of a manager whose options name none.
 func DefaultLimits() Limits { return Limits{}.withDefaults() }
+
+// HoldTime stops the clocks of the session and of those above it.
+func HoldTime(s *Session) (resume func()) { return s.life.Hold() }

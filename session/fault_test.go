@@ -371,7 +371,7 @@ func TestParentsTimeStandsStill(t *testing.T) {
 		parentCtx = ctx
 		parent, _ := e.Live(c.SessionID)
 		s := e.open(session.Spec{Agent: "child", Parent: parent})
-		resume := s.HoldTime()
+		resume := session.HoldTime(s)
 		timer := time.NewTimer(limit + limit/5)
 		defer timer.Stop()
 		select {

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -163,8 +164,16 @@ func TestKilledBetweenAppends(t *testing.T) {
 func (k *killed) points() []int {
 	points, seen := []int{0}, make(map[string]bool)
 	for i, m := range k.stored {
-		tokens := strings.Split(m.Subject, ".")
-		kind := fmt.Sprint(len(tokens), tokens[len(tokens)-1])
+		var entry struct{ Type, Status string }
+		inner := m.Data
+		if at := bytes.Index(m.Data, []byte(`"event":`)); at > 0 { // an envelope
+			inner = m.Data[at+len(`"event":`) : len(m.Data)-1]
+		}
+		kind := string(inner[:min(8, len(inner))])
+		if json.Unmarshal(inner, &entry) == nil && entry.Type != "" {
+			kind = entry.Type + " " + entry.Status
+		}
+		kind = fmt.Sprint(strings.Count(m.Subject, "."), kind)
 		if !seen[kind] || os.Getenv("WORKER_TEST_LONG") != "" {
 			points = append(points, i+1)
 		}

@@ -122,7 +122,7 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit,
 		},
 		compaction: spec.Compaction, stall: stallLimits{limit: spec.Stall, notice: spec.StallNotice},
-		lasting: spec.Lasting, allowed: spec.allowedTools(), resident: spec.ResidentFile, child: spec.child, mover: spec.Mover,
+		lasting: spec.Lasting, allowed: spec.allowedTools(), resident: spec.ResidentFile, child: spec.child,
 	}
 	paths, budget := p.paths, spec.Budget
 	var life *lifetime.Life

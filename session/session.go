@@ -51,7 +51,6 @@ type Session struct {
 	allowed  []string   // the tools that it and those below it may have at most; nil means all
 	resident string     // the file before the first prompt, relative to the paths of its calls; empty means none
 	child    *Child     // of a task call that waits for it; nil means none does
-	mover    Mover
 	done     chan struct{}
 }
 

@@ -127,7 +127,6 @@ type Spec struct {
 	Stall       time.Duration
 	StallNotice time.Duration
 
-	Mover Mover  // runs the session for a call that waits for its end: use [Task]
 	child *Child // of a task call that waits for it; nil means none does
 }
 

@@ -111,9 +111,9 @@ func (c *claimer) Adopt(ctx context.Context, claimed []*store.Taken) {
 func (n *claiming) open(ctx context.Context, t *store.Taken) (err error) {
 	s, r := n.service, &t.Record
 	if r.Agent == "" {
-		spec := session.Spec{Approver: gate.AlwaysYes}
+		spec := session.Spec{Approver: gate.AlwaysYes, Claimed: t}
 		if spec.ToolSet, err = s.forHosts(); err == nil {
-			n.live[r.ID], err = s.sessions.GoOn(ctx, spec, t, 0)
+			n.live[r.ID], err = s.sessions.Open(ctx, spec)
 		}
 		return err
 	}

@@ -67,7 +67,7 @@ func (s *Service) become(of *session.Session, to *agentdefs.Definition) error {
 		in = &c.req.in
 	}
 	spec.Terms = newTerms(spec.Rules, in)
-	return of.GoOnAs(spec)
+	return of.Become(spec)
 }
 
 // mayBecome returns why the caller of a session could not have called an agent itself.
