@@ -211,7 +211,7 @@ func (c *Child) moveToBackground(by string) error {
 	case c.spec.Stays != nil:
 		return c.spec.Stays
 	}
-	leave, err := c.parent.adopt(c.turn)
+	leave, err := c.turn.moveBelow(c.parent)
 	if err != nil {
 		return err
 	}
@@ -233,9 +233,9 @@ func (c *Child) moveToBackground(by string) error {
 	return nil
 }
 
-// adopt has the turn of a child, for which a call waits, run in the session's background. leave
-// says that the child has ended.
-func (s *Session) adopt(t *turn) (leave func(), err error) {
+// moveBelow has the turn of a child, for which a call waits, run in the background of s, the
+// parent. leave says that the child has ended.
+func (t *turn) moveBelow(s *Session) (leave func(), err error) {
 	if err := s.inbox.Enter(); err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.id, err)
 	}

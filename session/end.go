@@ -37,7 +37,7 @@ func (s *Session) End(status store.Status, why error) error {
 	}
 	err := s.log.End(status, why, s.calls.Tools.Acts(s.calls.Rules.Agents()))
 	if s.Record().Closed {
-		s.calls.AuditEnd(why)
+		s.calls.Audit.End(why)
 	}
 	return err
 }

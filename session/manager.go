@@ -65,7 +65,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		recovery: r,
 		forget:   m.forget,
 	}
-	p.calls.BootID, p.calls.Counted = p.BootID, func() { p.totals.toolCalls.Add(1) }
+	p.calls.BootID, p.calls.Counted = p.BootID, p.totals.addToolCall
 	m.p = p
 	sessions.TellEnds(func(r *store.Record) { _ = p.calls.Audit.Note(EndRecord(r)) })
 	p.Index = sessions.StartIndex(log)
@@ -172,7 +172,12 @@ func (m *Manager) forget(id string) {
 func (m *Manager) Store() *store.Store { return m.p.Store }
 
 // Totals returns what the sessions of this process have used.
-func (m *Manager) Totals() Totals { return m.p.totals.sum() }
+func (m *Manager) Totals() Totals {
+	t := &m.p.totals
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sum
+}
 
 // Running returns how many sessions run in this process, by their agents. Callers' sessions are
 // under the empty name.

@@ -106,7 +106,7 @@ func (c *modelCall) once(step context.Context, a *answer) error {
 	req := &model.Request{
 		System:      s.agent.system,
 		Messages:    s.talk.Messages,
-		Tools:       s.offered(),
+		Tools:       c.offered(),
 		NoToolCalls: a.final,
 		Path:        s.path.IDs(),
 		Params:      s.agent.params,
@@ -218,6 +218,7 @@ func (c *modelCall) complete(a *answer) error {
 }
 
 // offered returns the tools of the next request.
-func (s *Session) offered() []model.ToolSpec {
+func (c *modelCall) offered() []model.ToolSpec {
+	s := c.s
 	return s.talk.Offer(func() []model.ToolSpec { return s.calls.Tools.Offered(s.calls.Rules.Agents()) })
 }

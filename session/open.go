@@ -54,9 +54,11 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	}
 	m.enlist(s)
 	s.log.Append(record.OpenedEntry(spec.ParentCallID, spec.Terms))
-	s.ownBudget(spec.Budget)
+	if spec.Budget != nil {
+		spec.Budget.Own(s.id, budgetOwner{s.log})
+	}
 	s.log.Publish(record.StartEvent())
-	s.calls.AuditStart(audit.SessionStart)
+	s.calls.Audit.Start(audit.SessionStart)
 	s.log.Status(event.StatusQueued)
 	for _, text := range record.Warnings {
 		s.log.Publish(event.Warning{Message: text})
@@ -90,15 +92,11 @@ func (m *Manager) openClaimed(ctx context.Context, spec *Spec) (*Session, error)
 		m.p.models.Pause(s.agent.model, models.Pause{Until: p.Until, Why: p.Reason})
 	}
 	m.enlist(s)
-	s.calls.AuditStart(audit.SessionResumed)
-	s.ownBudget(spec.Budget)
-	return s, nil
-}
-
-func (s *Session) ownBudget(b Budget) {
-	if b != nil {
-		b.Own(s.id, budgetOwner{s.log})
+	s.calls.Audit.Start(audit.SessionResumed)
+	if spec.Budget != nil {
+		spec.Budget.Own(s.id, budgetOwner{s.log})
 	}
+	return s, nil
 }
 
 // newSession returns the session of a spec. Nothing of it is stored. It adds to the spec's
@@ -137,7 +135,7 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 		paths = *spec.Paths
 	}
 	if !s.caller {
-		if err := s.pickModel(spec); err != nil {
+		if err := m.pickModel(s, spec); err != nil {
 			return nil, err
 		}
 	}
@@ -170,9 +168,9 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 
 // pickModel gives the session its model, or a router that picks it. Warnings say which models
 // were passed over.
-func (s *Session) pickModel(spec *Spec) (err error) {
+func (m *Manager) pickModel(s *Session, spec *Spec) (err error) {
 	var warnings []string
-	if s.agent.model, warnings, err = s.p.models.Pick(spec.Agent, spec.Models, spec.callersModel()); err != nil {
+	if s.agent.model, warnings, err = m.p.models.Pick(spec.Agent, spec.Models, spec.callersModel()); err != nil {
 		return err
 	}
 	if len(warnings) >= len(spec.Models) && spec.Fork == nil && spec.Resumes == nil { // no model that is named counts

@@ -1,7 +1,7 @@
 package session
 
 import (
-	"sync/atomic"
+	"sync"
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
@@ -35,30 +35,29 @@ type Totals struct {
 	Cost             model.USD
 }
 
-// totals counts what sessions use.
+// totals counts what sessions use. It is safe for concurrent use.
 type totals struct {
-	modelCalls, toolCalls                      atomic.Int64
-	input, output, cacheRead, cacheWrite, cost atomic.Int64
+	mu  sync.Mutex
+	sum Totals
 }
 
 // add counts a model call.
 func (t *totals) add(u model.Usage) {
-	t.modelCalls.Add(1)
-	t.input.Add(u.InputTokens)
-	t.output.Add(u.OutputTokens)
-	t.cacheRead.Add(u.CacheReadTokens)
-	t.cacheWrite.Add(u.CacheWriteTokens)
-	if u.Cost == "" {
-		return
-	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum.ModelCalls++
+	t.sum.InputTokens += u.InputTokens
+	t.sum.OutputTokens += u.OutputTokens
+	t.sum.CacheReadTokens += u.CacheReadTokens
+	t.sum.CacheWriteTokens += u.CacheWriteTokens
 	if cost, known := u.Paid(); known {
-		t.cost.Add(int64(cost))
+		t.sum.Cost += cost
 	}
 }
 
-func (t *totals) sum() Totals {
-	return Totals{
-		ModelCalls: t.modelCalls.Load(), ToolCalls: t.toolCalls.Load(), InputTokens: t.input.Load(), OutputTokens: t.output.Load(),
-		CacheReadTokens: t.cacheRead.Load(), CacheWriteTokens: t.cacheWrite.Load(), Cost: model.USD(t.cost.Load()),
-	}
+// addToolCall counts a tool call.
+func (t *totals) addToolCall() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum.ToolCalls++
 }

@@ -104,7 +104,7 @@ func (t *turn) finishStep() error {
 	ctx, end := s.inbox.ResumeStep(t.context())
 	defer end()
 	s.log.Status(event.StatusExecutingTool)
-	s.offered() // a fork of the conversation begins with these
+	t.call.offered() // a fork of the conversation begins with these
 	all := make([]*toolcall.Call, len(step.Calls))
 	for i, c := range step.Calls {
 		all[i] = s.calls.CutOff(c, step.MessageID, step.Results[i], t.before.calls[c.ID], store.Repeat)

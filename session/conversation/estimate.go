@@ -20,17 +20,8 @@ func (c Counted) Estimate(req *model.Request) int64 {
 		}
 		tokens, from = int64(bytes/2+64), 0
 	}
-	for _, m := range req.Messages[from:] {
-		bytes := len(m.Text)
-		for _, r := range m.Reasoning {
-			bytes += len(r.Text) + len(r.Signature) + len(r.Redacted)
-		}
-		for _, call := range m.ToolCalls {
-			bytes += len(call.Name) + len(call.Arguments)
-		}
-		for _, r := range m.ToolResults {
-			bytes += len(r.Text) + 32
-		}
+	for i, m := range req.Messages[from:] {
+		bytes := Bytes(req.Messages[from+i:from+i+1]) + 32*len(m.ToolResults)
 		tokens += int64(bytes/2 + 16)
 	}
 	return tokens

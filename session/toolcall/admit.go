@@ -23,11 +23,11 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		c.start = time.Now()
 	}
 	if err := s.log.Over(); err != nil {
-		c.End(s.refuseUndecided(c, "%s is refused, since %v", c.Name, err))
+		c.End(s.Audit.refuseUndecided(c, "%s is refused, since %v", c.Name, err))
 		return
 	}
 	if cause := context.Cause(ctx); errors.As(cause, new(inbox.InterruptedError)) {
-		c.End(s.refuseUndecided(c, "%s was not run: %v", c.Name, cause))
+		c.End(s.Audit.refuseUndecided(c, "%s was not run: %v", c.Name, cause))
 		return
 	}
 	if c.tool = s.Tools.Get(c.Name); c.tool == nil {
@@ -43,14 +43,14 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 	}
 	layers, err := s.layers(c.tool)
 	if err != nil {
-		c.End(s.refuseUndecided(c, unreadable, c.Name, errtext.Of(err)))
+		c.End(s.Audit.refuseUndecided(c, unreadable, c.Name, errtext.Of(err)))
 		return
 	}
 	// A tool that is denied whatever its arguments gets no better hint.
 	if name := gate.RuledAs(c.tool.Spec()); layers.DeniesAll(name) {
 		every := []permission.Value{{Tool: name, Text: name}}
 		decision := layers.Layers.Decide(every)
-		s.audit(s.auditRecord(c, every, decision, layers))
+		s.Audit.note(s.Audit.decision(c, every, decision, layers))
 		c.End(refuse("%s", decision.Reason()))
 		return
 	}
@@ -62,7 +62,7 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		values, err = c.Prepared.Values()
 	}
 	if err != nil {
-		c.End(s.refuseUndecided(c, "%s is refused: %s", c.Name, errtext.Of(err)))
+		c.End(s.Audit.refuseUndecided(c, "%s is refused: %s", c.Name, errtext.Of(err)))
 		return
 	}
 	if !wait && !c.follows() && layers.Decide(values).Action == permission.Ask {

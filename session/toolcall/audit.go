@@ -10,16 +10,23 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/journal"
 )
 
-// audit has the audit log take a record. An error is logged: it changes nothing about what is
-// over or refused.
-func (s *Calls) audit(r audit.Record) { _ = s.p.Audit.Note(r) }
+// Audit has the audit log take what is decided on a session's calls, its start and its end.
+type Audit struct {
+	p   *Process
+	log *journal.Journal
+}
 
-// audited returns v, the verdict on an allowed call, once the audit log has stored the reason;
+// note has the audit log take a record. An error is logged: it changes nothing about what is
+// over or refused.
+func (s *Audit) note(r audit.Record) { _ = s.p.Audit.Note(r) }
+
+// stored returns v, the verdict on an allowed call, once the audit log has stored the reason;
 // otherwise a refusal. Decisions by rules on calls that delegate are stored a moment later, and
 // before any call of the sessions that these begin.
-func (s *Calls) audited(ctx context.Context, c *Call, r audit.Record, v verdict) verdict {
+func (s *Audit) stored(ctx context.Context, c *Call, r audit.Record, v verdict) verdict {
 	err := s.p.Audit.Note(r)
 	if err == nil && (r.Kind == audit.Answer || c.tool == nil || !c.tool.Spec().Delegates) {
 		err = s.p.Audit.Stored(ctx)
@@ -33,9 +40,9 @@ func (s *Calls) audited(ctx context.Context, c *Call, r audit.Record, v verdict)
 	return verdict{refusal: refuse("%s is refused, since the audit log can't be written: %s", c.Name, errtext.Of(err))}
 }
 
-// auditRecord makes the record of a decision; an empty one if nobody sees it. A nil rules
+// decision makes the record of a decision; an empty one if nobody sees it. A nil rules
 // means that no rule was applied.
-func (s *Calls) auditRecord(c *Call, values []permission.Value, d permission.Decision, rules *gate.Layers) audit.Record {
+func (s *Audit) decision(c *Call, values []permission.Value, d permission.Decision, rules *gate.Layers) audit.Record {
 	if !s.p.Audit.Records() {
 		return audit.Record{}
 	}
@@ -48,11 +55,11 @@ func (s *Calls) auditRecord(c *Call, values []permission.Value, d permission.Dec
 }
 
 // refuseUndecided refuses a call to which no rule was applied.
-func (s *Calls) refuseUndecided(c *Call, format string, args ...any) Result {
+func (s *Audit) refuseUndecided(c *Call, format string, args ...any) Result {
 	res := refuse(format, args...)
-	r := s.auditRecord(c, nil, permission.Decision{Action: permission.Deny, Layer: permission.LayerDefault}, nil)
+	r := s.decision(c, nil, permission.Decision{Action: permission.Deny, Layer: permission.LayerDefault}, nil)
 	r.Reason = res.Text
-	s.audit(r)
+	s.note(r)
 	return res
 }
 
@@ -60,15 +67,15 @@ func (s *Calls) refuseUndecided(c *Call, format string, args ...any) Result {
 const maxClient = 200
 
 // sessionRecord returns a record that names the session.
-func (s *Calls) sessionRecord() audit.Record {
+func (s *Audit) sessionRecord() audit.Record {
 	return audit.Record{
 		Time: time.Now(), Worker: s.p.BootID, SessionID: s.log.ID, RootID: s.log.Path[0].SessionID, Agent: s.log.Agent(),
 		Client: termtext.OneLine(s.log.Root().Record().Description, maxClient),
 	}
 }
 
-// AuditStart has the audit log say that the session has begun, or is resumed here.
-func (s *Calls) AuditStart(kind audit.Kind) {
+// Start has the audit log say that the session has begun, or is resumed here.
+func (s *Audit) Start(kind audit.Kind) {
 	if !s.p.Audit.Records() {
 		return
 	}
@@ -78,11 +85,11 @@ func (s *Calls) AuditStart(kind audit.Kind) {
 		policy := of.Policy
 		r.Under = &policy
 	}
-	s.audit(r)
+	s.note(r)
 }
 
-// AuditEnd has the audit log say how the session has ended. why may be nil.
-func (s *Calls) AuditEnd(why error) {
+// End has the audit log say how the session has ended. why may be nil.
+func (s *Audit) End(why error) {
 	if !s.p.Audit.Records() {
 		return
 	}
@@ -97,5 +104,5 @@ func (s *Calls) AuditEnd(why error) {
 	}](why); ok {
 		r.By = stopped.StoppedBy()
 	}
-	s.audit(r)
+	s.note(r)
 }

@@ -44,6 +44,7 @@ type Calls struct {
 	Tools *gate.ToolSet
 	Rules gate.Rules
 	Paths permission.Workspace // what paths of the tools are relative to
+	Audit Audit
 
 	p        *Process
 	log      *journal.Journal
@@ -57,7 +58,7 @@ func New(p *Process, log *journal.Journal, life *lifetime.Life, approver gate.Ap
 	if approver == nil {
 		approver = p.Approver
 	}
-	return &Calls{p: p, log: log, life: life, approver: approver}
+	return &Calls{Audit: Audit{p, log}, p: p, log: log, life: life, approver: approver}
 }
 
 // Make takes a call through the gate, runs it, and publishes the outcome. What [Calls.start]

@@ -92,15 +92,15 @@ func (s *Calls) decideLate(ctx context.Context, callID string, value permission.
 // audit log does not take is refused.
 func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values []permission.Value) verdict {
 	decision := rules.Decide(values)
-	record := s.auditRecord(c, values, decision, rules)
+	record := s.Audit.decision(c, values, decision, rules)
 	switch {
 	case decision.Action == permission.Allow:
-		return s.audited(ctx, c, record, verdict{allowed: true, layers: rules})
+		return s.Audit.stored(ctx, c, record, verdict{allowed: true, layers: rules})
 	case decision.Action != permission.Ask:
-		s.audit(record)
+		s.Audit.note(record)
 		return verdict{refusal: refuse("%s", rules.Reason(decision))}
 	case c.follows():
-		return s.audited(ctx, c, record.Answered(event.Approved, "the call of "+c.tool.Spec().Follows), verdict{allowed: true, layers: rules})
+		return s.Audit.stored(ctx, c, record.Answered(event.Approved, "the call of "+c.tool.Spec().Follows), verdict{allowed: true, layers: rules})
 	}
 	second, reason := s.secondPerson(ctx, rules, values), rules.Reason(decision)
 	if second != nil {
@@ -111,13 +111,13 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 	}
 	switch {
 	case second != nil && (second.Nobody() || !s.attended()):
-		s.audit(record.Answered(event.Denied, "nobody"))
+		s.Audit.note(record.Answered(event.Denied, "nobody"))
 		return verdict{refusal: refuse("%s No second person can answer here, so the call is refused.", reason)}
 	case second == nil && s.approver == nil && s.p.Unattended:
-		s.audit(record.Answered(event.Denied, "nobody"))
+		s.Audit.note(record.Answered(event.Denied, "nobody"))
 		return verdict{refusal: s.unanswered(decision, reason+" Nobody can answer here, so the call is refused.")}
 	case ctx.Err() != nil:
-		s.audit(record.Answered(event.Cancelled, ""))
+		s.Audit.note(record.Answered(event.Cancelled, ""))
 		return verdict{refusal: refuse("%s was not run: %s", c.Name, errtext.Of(context.Cause(ctx)))}
 	}
 	allowed := func() bool {
@@ -137,7 +137,7 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 		SecondPerson:   second,
 	}, allowed)
 	if err != nil {
-		s.audit(record.Answered(event.Cancelled, ""))
+		s.Audit.note(record.Answered(event.Cancelled, ""))
 		return verdict{refusal: refuse("%s was not approved: %v", c.Name, err)}
 	}
 	record = record.Answered(answered.Outcome, answered.AnsweredBy)
@@ -145,10 +145,10 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 		record.Always = gate.AlwaysRules(answered.AlwaysPatterns)
 	}
 	if answered.Outcome != event.Approved {
-		s.audit(record)
+		s.Audit.note(record)
 		return verdict{refusal: s.unapproved(ctx, c, decision, answered)}
 	}
-	v := s.audited(ctx, c, record, verdict{allowed: true, approved: answered.AnsweredBy != gate.ByRules})
+	v := s.Audit.stored(ctx, c, record, verdict{allowed: true, approved: answered.AnsweredBy != gate.ByRules})
 	if !v.allowed {
 		return v
 	}
@@ -160,26 +160,26 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 // may have asked for the work. A new deny holds, since no answer lifts one.
 func (s *Calls) decideAgain(ctx context.Context, c *Call, values []permission.Value, answered *store.Approval, v verdict) verdict {
 	if err := s.log.Over(); err != nil {
-		return verdict{refusal: s.refuseUndecided(c, "%s is refused, since %v", c.Name, err)}
+		return verdict{refusal: s.Audit.refuseUndecided(c, "%s is refused, since %v", c.Name, err)}
 	}
 	rules, err := s.layers(c.tool)
 	if err != nil {
-		return verdict{refusal: s.refuseUndecided(c, unreadable, c.Name, errtext.Of(err))}
+		return verdict{refusal: s.Audit.refuseUndecided(c, unreadable, c.Name, errtext.Of(err))}
 	}
 	now := values
 	if c.Prepared != nil {
 		if now, err = c.Prepared.Values(); err != nil {
-			return verdict{refusal: s.refuseUndecided(c, "%s is refused: %s", c.Name, errtext.Of(err))}
+			return verdict{refusal: s.Audit.refuseUndecided(c, "%s is refused: %s", c.Name, errtext.Of(err))}
 		}
 	}
 	for _, values := range [][]permission.Value{values, now} {
 		if decision := rules.Decide(values); decision.Action == permission.Deny {
-			s.audit(s.auditRecord(c, values, decision, rules))
+			s.Audit.note(s.Audit.decision(c, values, decision, rules))
 			return verdict{refusal: refuse("%s", rules.Reason(decision))}
 		}
 		second := s.secondPerson(ctx, rules, values)
 		if err := second.Admits(answered.AnsweredAs); err != nil {
-			return verdict{refusal: s.refuseUndecided(c, "%s is refused: %v", c.Name, err)}
+			return verdict{refusal: s.Audit.refuseUndecided(c, "%s is refused: %v", c.Name, err)}
 		}
 		v.second = v.second || second != nil
 	}

@@ -54,16 +54,12 @@ func (s *Calls) ask(ctx context.Context, req *gate.Request, allowed func() bool)
 		return nil, err
 	}
 	if answered.Outcome == event.Cancelled && ctx.Err() == nil { // as another process does that ends the session
-		s.lookIfClaimed()
+		looking, cancel := s.log.StoreContext()
+		_ = s.log.LoseIfClaimed(looking) // the answer is what it is
+		cancel()
 	}
 	s.log.Publish(event.ToolApprovalResolved{ApprovalID: a.ID, Outcome: answered.Outcome})
 	return answered, nil
-}
-
-func (s *Calls) lookIfClaimed() {
-	ctx, cancel := s.log.StoreContext()
-	defer cancel()
-	_ = s.log.LoseIfClaimed(ctx) // the answer is what it is
 }
 
 // AskBudget asks somebody whether the session may go on although a limit of its budget is
