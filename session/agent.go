@@ -2,13 +2,18 @@ package session
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/gate"
 )
 
 // Params say how an agent's model is to answer.
@@ -92,17 +97,76 @@ func (a *agent) become(step int) (s *successor, newModel bool) {
 		return nil, false
 	}
 	newModel = a.model.Name() != s.model.Name()
-	spec := &s.spec
-	a.model, a.system, a.params, a.accept, a.checks = s.model, spec.System, spec.Params, spec.Accept, spec.Checks
-	a.maxSteps, a.window = step+max(1, spec.MaxSteps), 0
-	if !spec.WholeTime {
-		a.timeLimit = spec.TimeLimit
+	a.model, a.system, a.params, a.accept, a.checks = s.model, s.system, s.params, s.accept, s.checks
+	a.maxSteps, a.window = step+max(1, s.maxSteps), 0
+	if !s.wholeTime {
+		a.timeLimit = s.timeLimit
 	}
 	return s, newModel
 }
 
-// successor is the agent that a session becomes after the step that runs.
+// successor is the agent that a session becomes after the step that runs. Its fields are as in
+// [agent] and [Spec].
 type successor struct {
-	spec  Spec
-	model model.Model
+	system    string
+	model     model.Model
+	params    Params
+	accept    func(answer string) (string, error)
+	checks    []Check
+	rules     *permission.Ruleset
+	tools     *gate.ToolSet
+	maxSteps  int
+	timeLimit time.Duration
+	wholeTime bool
+}
+
+// Check is what has to hold for an answer to be accepted. The session makes it, not its model.
+type Check struct {
+	// Path must exist: a file or folder, slash-separated and relative to the session's
+	// paths. The check fails for a path that the session may not read.
+	Path string
+
+	// Command must end with status 0, if Path is empty. The session calls shell_exec itself:
+	// the same rules, questions and sandbox hold as for calls of the model.
+	Command string
+
+	// Timeout bounds the command; 0 means as shell_exec does.
+	Timeout time.Duration
+}
+
+// maxCheckOutput bounds what is kept of the end of a check's output, in bytes.
+const maxCheckOutput = 4 << 10
+
+// ChecksError says that a turn ended with an answer whose checks failed.
+type ChecksError struct {
+	Failed []event.Check
+	Of     int // how many there are
+}
+
+func (e *ChecksError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %s failed:", len(e.Failed), termtext.Plural(e.Of, "check"))
+	for _, c := range e.Failed {
+		what := "path " + termtext.OneLine(c.Path, 200)
+		if c.Path == "" {
+			what = "command " + termtext.OneLine(c.Command, 200)
+		}
+		fmt.Fprintf(&b, "\n- %s: %s", what, c.Output)
+	}
+	return b.String()
+}
+
+// Helper is an agent that does small work for others in one call of a model, without tools.
+type Helper struct {
+	System string
+	Model  string // empty means that of the session for which it works
+	Params Params
+}
+
+// Router picks the model of a session that names none. It is safe for concurrent use.
+type Router interface {
+	// Pick returns the name of the model for an agent's task. ask has a helper answer a
+	// prompt, which counts as a model call of the session. After an error the session keeps
+	// the model that it has.
+	Pick(ctx context.Context, agent, task string, ask func(ctx context.Context, h *Helper, prompt string) (string, error)) (name string, err error)
 }

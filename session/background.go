@@ -75,8 +75,11 @@ func (s *Session) MoveToBackground(by string) error {
 	switch {
 	case s.Record().Background:
 		return nil
-	case s.child == nil:
+	case s.move == nil:
 		return errors.New("no call of task waits for it")
 	}
-	return s.child.moveToBackground(by)
+	return s.move(by)
 }
+
+// ErrNotWaiting is returned for a session for which no call waits yet.
+var ErrNotWaiting = errors.New("no call waits for the session yet")

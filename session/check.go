@@ -12,48 +12,11 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/session/toolcall"
 )
-
-// Check is what has to hold for an answer to be accepted. The session makes it, not its model.
-type Check struct {
-	// Path must exist: a file or folder, slash-separated and relative to the session's
-	// paths. The check fails for a path that the session may not read.
-	Path string
-
-	// Command must end with status 0, if Path is empty. The session calls shell_exec itself:
-	// the same rules, questions and sandbox hold as for calls of the model.
-	Command string
-
-	// Timeout bounds the command; 0 means as shell_exec does.
-	Timeout time.Duration
-}
-
-// maxCheckOutput bounds what is kept of the end of a check's output, in bytes.
-const maxCheckOutput = 4 << 10
-
-// ChecksError says that a turn ended with an answer whose checks failed.
-type ChecksError struct {
-	Failed []event.Check
-	Of     int // how many there are
-}
-
-func (e *ChecksError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %s failed:", len(e.Failed), termtext.Plural(e.Of, "check"))
-	for _, c := range e.Failed {
-		what := "path " + termtext.OneLine(c.Path, 200)
-		if c.Path == "" {
-			what = "command " + termtext.OneLine(c.Command, 200)
-		}
-		fmt.Fprintf(&b, "\n- %s: %s", what, c.Output)
-	}
-	return b.String()
-}
 
 // repairFirst is what the model reads after the first answer whose checks failed.
 const repairFirst = "Your answer is not accepted yet. The worker has checked what you did, and %v\n" +

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -72,7 +71,7 @@ type Child struct {
 func (m *Manager) OpenChild(ctx context.Context, spec ChildSpec, task Task) (*Child, error) {
 	c := &Child{spec: spec, task: task}
 	if !spec.Background {
-		spec.Spec.child = c
+		spec.Spec.move = c.moveToBackground
 	}
 	var err error
 	if c.Session, err = m.Open(ctx, spec.Spec); err != nil {
@@ -192,9 +191,6 @@ func (c *Child) Abandon(ctx context.Context, why error) *Outcome {
 	c.finish(ctx, out, false)
 	return out
 }
-
-// ErrNotWaiting is returned for a session for which no call waits yet.
-var ErrNotWaiting = errors.New("no call waits for the session yet")
 
 // moveToBackground has the call return that waits for the child, which goes on in the
 // background. One that is there stays there.

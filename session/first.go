@@ -15,21 +15,6 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// firstPrompt is what a session's first turn does before its first model call.
-type firstPrompt struct {
-	id     string // of the prompt; empty means a new one
-	router Router // picks the model; nil means the session has one
-	opened bool   // the resident file was looked at
-}
-
-// Router picks the model of a session that names none. It is safe for concurrent use.
-type Router interface {
-	// Pick returns the name of the model for an agent's task. ask has a helper answer a
-	// prompt, which counts as a model call of the session. After an error the session keeps
-	// the model that it has.
-	Pick(ctx context.Context, agent, task string, ask func(ctx context.Context, h *Helper, prompt string) (string, error)) (name string, err error)
-}
-
 // route has the session's router pick its model, before its first model call.
 func (t *turn) route() error {
 	s := t.s

@@ -13,13 +13,6 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// Helper is an agent that does small work for others in one call of a model, without tools.
-type Helper struct {
-	System string
-	Model  string // empty means that of the session for which it works
-	Params Params
-}
-
 // consult has a helper answer a prompt, and returns what that has used. If the helper's model
 // can't be had, the session's answers.
 func (s *Session) consult(ctx context.Context, h *Helper, prompt string) (answer string, usage model.Usage, err error) {

@@ -149,11 +149,11 @@ func (t *turn) succeed(step int) {
 	if next == nil {
 		return
 	}
-	s.calls.Rules.SetOwn(next.spec.Rules)
-	s.calls.Tools = next.spec.ToolSet.Only(s.allowed)
+	s.calls.Rules.SetOwn(next.rules)
+	s.calls.Tools = next.tools
 	s.talk.ChangeModel(newModel)
-	if !next.spec.WholeTime {
-		s.life.Restart(next.spec.TimeLimit)
+	if !next.wholeTime {
+		s.life.Restart(next.timeLimit)
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/secrets"
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/gate"
@@ -120,7 +122,7 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit,
 		},
 		compaction: spec.Compaction, stall: stallLimits{limit: spec.Stall, notice: spec.StallNotice},
-		lasting: spec.Lasting, allowed: spec.allowedTools(), resident: spec.ResidentFile, child: spec.child,
+		lasting: spec.Lasting, allowed: spec.allowedTools(), resident: spec.ResidentFile, move: spec.move,
 	}
 	paths, budget := p.paths, spec.Budget
 	var life *lifetime.Life
@@ -238,4 +240,22 @@ func (m *Manager) StandIn(r *store.Record, spec Spec) *Session {
 	s.calls.Rules.Set(spec.Within, 0)
 	s.usage.budget = spec.Budget
 	return s
+}
+
+// begin begins a new session's conversation with the fork.
+func (f *Fork) begin(s *Session) {
+	s.agent.system = f.System
+	s.talk.Resume(slices.Clip(f.Messages), 0, f.Tools, f.from.Name() != s.agent.model.Name())
+}
+
+// begin gives a session the conversation that it resumes, with the index of its task.
+func (r *Resumed) begin(s *Session, task int) {
+	if s.first.id = r.MessageID; s.first.id != "" {
+		s.inbox.Know([]string{s.first.id}, nil)
+	}
+	messages := make([]model.Message, len(r.Messages))
+	for i, m := range r.Messages {
+		messages[i] = m.Message
+	}
+	s.talk.Resume(messages, task, nil, r.Model != s.agent.model.Name())
 }

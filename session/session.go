@@ -46,11 +46,11 @@ type Session struct {
 	compaction *Helper
 	stall      stallLimits
 
-	lasting  bool       // its caller makes call after call: whoever stops it ends it
-	callsMu  sync.Mutex // held while a call of a caller begins or ends, and its status is published
-	allowed  []string   // the tools that it and those below it may have at most; nil means all
-	resident string     // the file before the first prompt, relative to the paths of its calls; empty means none
-	child    *Child     // of a task call that waits for it; nil means none does
+	lasting  bool                  // its caller makes call after call: whoever stops it ends it
+	callsMu  sync.Mutex            // held while a call of a caller begins or ends, and its status is published
+	allowed  []string              // the tools that it and those below it may have at most; nil means all
+	resident string                // the file before the first prompt, relative to the paths of its calls; empty means none
+	move     func(by string) error // to the background, if a task call waits for it; else nil
 	done     chan struct{}
 }
 
@@ -203,4 +203,21 @@ func (s *Session) AskedFor(by store.Person) {
 	}
 	s.log.Append(store.AskedEntry(by))
 	_ = s.log.Set(func(r *store.Record) { r.AskedBy = store.AddPerson(r.AskedBy, by) })
+}
+
+// firstPrompt is what a session's first turn does before its first model call.
+type firstPrompt struct {
+	id     string // of the prompt; empty means a new one
+	router Router // picks the model; nil means the session has one
+	opened bool   // the resident file was looked at
+}
+
+// before is what was done of a session before this process claimed it.
+type before struct {
+	steps  int
+	worked time.Duration
+	answer *string     // the result of its turn; nil means that the turn goes on
+	step   *store.Step // in which it was cut off; nil means in none
+
+	calls map[string]tool.Tool // the rest of calls of that step, by their ids: they are not made anew
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/gate"
@@ -127,7 +128,35 @@ type Spec struct {
 	Stall       time.Duration
 	StallNotice time.Duration
 
-	child *Child // of a task call that waits for it; nil means none does
+	move func(by string) error // to the background; nil means no task call waits for it
+}
+
+// Fork is the conversation with which a forked session begins. What its model is sent begins
+// with the same bytes, so that a provider's cache of them holds. It is not changed.
+type Fork struct {
+	Turns    int // as in [Session.Fork]
+	System   string
+	Tools    []model.ToolSpec
+	Messages []model.Message
+	from     model.Model
+}
+
+// Resumed is a session whose conversation another one resumes. In a [Spec] with Claimed it is
+// the session itself.
+type Resumed struct {
+	ID       string
+	Path     event.Path       // its own: whoever has asked for it has asked for the new one, too
+	Model    string           // the name of the model that has run it
+	Messages []*store.Message // its conversation, with an outcome for each call
+
+	// MessageID is the id of the first prompt, which [Session.Send] then ignores; empty means
+	// a new one.
+	MessageID string
+
+	// Within are rulesets of its ancestors that the new one may lack. Before is its own; nil
+	// means none.
+	Within []*permission.Ruleset
+	Before *permission.Ruleset
 }
 
 // allowedTools are the tools that the session may have, as may those above it.

@@ -2,10 +2,8 @@ package session
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/store"
 )
@@ -25,7 +23,10 @@ func (s *Session) Become(spec Spec) error {
 	s.agent.mu.Lock()
 	named := s.agent.next != nil
 	if !named {
-		s.agent.next = &successor{spec, m}
+		s.agent.next = &successor{
+			system: spec.System, model: m, params: spec.Params, accept: spec.Accept, checks: spec.Checks, rules: spec.Rules,
+			tools: spec.ToolSet.Only(s.allowed), maxSteps: spec.MaxSteps, timeLimit: spec.TimeLimit, wholeTime: spec.WholeTime,
+		}
 	}
 	s.agent.mu.Unlock()
 	if named {
@@ -37,16 +38,6 @@ func (s *Session) Become(spec Spec) error {
 		s.log.Warn(text)
 	}
 	return s.log.Set(func(r *store.Record) { r.Agent, r.Model = spec.Agent, m.Name() })
-}
-
-// Fork is the conversation with which a forked session begins. What its model is sent begins
-// with the same bytes, so that a provider's cache of them holds. It is not changed.
-type Fork struct {
-	Turns    int // as in [Session.Fork]
-	System   string
-	Tools    []model.ToolSpec
-	Messages []model.Message
-	from     model.Model
 }
 
 // AllTurns is the number of turns of a whole conversation.
@@ -62,10 +53,4 @@ func (s *Session) Fork(turns int) *Fork {
 		return nil
 	}
 	return &Fork{Turns: turns, System: s.agent.system, Tools: tools, Messages: messages, from: s.agent.model}
-}
-
-// begin begins a new session's conversation with the fork.
-func (f *Fork) begin(s *Session) {
-	s.agent.system = f.System
-	s.talk.Resume(slices.Clip(f.Messages), 0, f.Tools, f.from.Name() != s.agent.model.Name())
 }
