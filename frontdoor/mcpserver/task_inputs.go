@@ -124,10 +124,10 @@ func (c *taskExtension) putAgain(id string, n int) {
 	c.askAgain = make(chan struct{})
 }
 
-// takeResponse returns the answer to a question, if there is one. It counts once. One to a
+// receiveResponse returns the answer to a question, if there is one. It counts once. One to a
 // question that this process has not put may be of a client that has known it before a
 // restart.
-func (c *taskExtension) takeResponse(q *question, p *exttask.UpdateParams) (response mcp.InputResponse, was taskQuestion, err error) {
+func (c *taskExtension) receiveResponse(q *question, p *exttask.UpdateParams) (response mcp.InputResponse, was taskQuestion, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.asked[q.id]

@@ -105,7 +105,7 @@ func (c *taskExtension) updateTask(ctx context.Context, host *mcp.ServerSession,
 	}
 	by := c.peerOf(&mcp.ServerRequest[*exttask.UpdateParams]{Session: host, Params: p})
 	for _, q := range questions {
-		response, was, err := c.takeResponse(q, p)
+		response, was, err := c.receiveResponse(q, p)
 		if err != nil {
 			return nil, err
 		}

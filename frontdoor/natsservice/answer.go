@@ -1,6 +1,7 @@
 package natsservice
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -14,11 +15,9 @@ import (
 
 // agents answers with the agents that task may call now.
 func (s *Service) agents(from micro.Request) {
-	req := newRequest(from)
-	if !answerable(req.reply) {
-		return
-	}
-	s.send(req, nil, offered{append([]taskt.Agent{}, s.tasks.Offer().Agents...)})
+	s.serveNow(from, func(context.Context, []byte) (any, error) {
+		return offered{append([]taskt.Agent{}, s.opts.Tasks.Offer().Agents...)}, nil
+	})
 }
 
 // offered is the answer of agents.
@@ -41,7 +40,7 @@ func (s *Service) answer(req *request, body any, instead string) {
 
 // refuse answers a request that has no result.
 func (s *Service) refuse(req *request, why error) {
-	e := caller.Explain(why, s.log)
+	e := caller.Explain(why, s.opts.Logger)
 	s.send(req, nats.Header{
 		micro.ErrorHeader:     {e.Message},
 		micro.ErrorCodeHeader: {strconv.Itoa(e.Status)},
@@ -55,6 +54,6 @@ func (s *Service) send(req *request, header nats.Header, body any) {
 		err = s.conn.PublishMsg(&nats.Msg{Subject: req.reply, Header: header, Data: data})
 	}
 	if err != nil {
-		s.log.Error("answering a request", "endpoint", req.subject, "err", err)
+		s.opts.Logger.Error("answering a request", "endpoint", req.subject, "err", err)
 	}
 }

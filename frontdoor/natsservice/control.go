@@ -30,9 +30,9 @@ func (s *Service) keep(op *upkeep.Operation, from micro.Request) {
 		if err != nil {
 			return nil, caller.BadRequest(err)
 		}
-		answer, err := op.Do(ctx, s.upkeep, id)
+		answer, err := op.Do(ctx, s.opts.Upkeep, id)
 		if err == nil {
-			s.log.Info("done with a session", "operation", op.Name, "session", id, "by", client.Text)
+			s.opts.Logger.Info("done with a session", "operation", op.Name, "session", id, "by", client.Text)
 		}
 		return answer, err
 	})

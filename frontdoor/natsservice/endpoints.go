@@ -46,7 +46,7 @@ func (s *Service) endpoints() []endpoint {
 			op.Name, op.Title, op.InputSchema, op.OutputSchema(), func(from micro.Request) { s.control(op, from) },
 		})
 	}
-	if s.upkeep != nil {
+	if s.opts.Upkeep != nil {
 		for _, op := range upkeep.Operations {
 			all = append(all, endpoint{
 				"session_" + op.Name, op.Title, json.RawMessage(sessionSchema), op.Answer, func(from micro.Request) { s.keep(op, from) },

@@ -1,6 +1,7 @@
 package natsservice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,42 +47,26 @@ type Options struct {
 
 // Service is the running service.
 type Service struct {
-	tasks    *taskt.Service
-	sessions *store.Store
-	bus      *eventbus.Bus
-	upkeep   *upkeep.Upkeep // may be nil
-	conn     *nats.Conn
-	log      *slog.Logger
-	calls    *caller.Pool
-	peers    *peers
-	slots    *slots.Dispatcher[*request]
-	micro    micro.Service
-	done     chan struct{} // closed when everything has ended
-	err      error         // of the end; read after done
+	opts  Options
+	conn  *nats.Conn
+	calls *caller.Pool
+	peers *peers
+	slots *slots.Dispatcher[*request]
+	micro micro.Service
+	done  chan struct{} // closed when everything has ended
+	err   error         // of the end; read after done
 }
 
 // Start starts the service on the bus's connection. It serves until ctx ends;
 // then it takes no more requests, cancels the calls that run, and answers
 // them. Wait returns when that is done.
 func Start(ctx context.Context, opts Options) (*Service, error) {
-	s := &Service{
-		tasks:    opts.Tasks,
-		sessions: opts.Sessions,
-		bus:      opts.Bus,
-		upkeep:   opts.Upkeep,
-		conn:     opts.Bus.Conn(),
-		log:      opts.Logger,
-		done:     make(chan struct{}),
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if opts.MaxCalls == 0 {
-		opts.MaxCalls = 100
-	}
-	s.calls = caller.New(s.tasks, opts.MaxCalls, s.log)
-	s.peers = &peers{conn: s.conn, subject: "agents.v1." + s.bus.Workspace() + ".workers", enter: s.accept, log: s.log}
-	s.slots = slots.NewDispatcher(s.tasks.Load, s.peers, s.log)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	opts.MaxCalls = cmp.Or(opts.MaxCalls, 100)
+	s := &Service{opts: opts, conn: opts.Bus.Conn(), done: make(chan struct{})}
+	s.calls = caller.New(s.opts.Tasks, opts.MaxCalls, s.opts.Logger)
+	s.peers = &peers{conn: s.conn, subject: "agents.v1." + s.opts.Bus.Workspace() + ".workers", enter: s.accept, log: s.opts.Logger}
+	s.slots = slots.NewDispatcher(s.opts.Tasks.Load, s.peers, s.opts.Logger)
 	s.peers.wake = s.slots.Wake
 	if err := s.subscribe(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the NATS service: %w", err), s.stop())
@@ -100,9 +85,9 @@ func (s *Service) subscribe() error {
 		Name:        Name,
 		Version:     version,
 		Description: "runs the agents of a repository as subagents",
-		Metadata:    map[string]string{"workspace": s.bus.Workspace()},
+		Metadata:    map[string]string{"workspace": s.opts.Bus.Workspace()},
 		ErrorHandler: func(_ micro.Service, err *micro.NATSError) {
-			s.log.Warn("NATS service", "subject", err.Subject, "err", err)
+			s.opts.Logger.Warn("NATS service", "subject", err.Subject, "err", err)
 		},
 	})
 	if err != nil {
@@ -124,7 +109,7 @@ func (s *Service) subscribe() error {
 }
 
 // Subject returns the subject below which the endpoints are.
-func (s *Service) Subject() string { return "agents.v1." + s.bus.Workspace() + ".service" }
+func (s *Service) Subject() string { return "agents.v1." + s.opts.Bus.Workspace() + ".service" }
 
 // Wait returns when the service has ended in order.
 func (s *Service) Wait() error {

@@ -42,7 +42,7 @@ func newRequest(req micro.Request) *request {
 func (s *Service) task(from micro.Request) {
 	req := newRequest(from)
 	if !answerable(req.reply) {
-		s.log.Warn("a task call without a subject to answer on is not run", "reply", termtext.OneLine(req.reply, 100))
+		s.opts.Logger.Warn("a task call without a subject to answer on is not run", "reply", termtext.OneLine(req.reply, 100))
 		return
 	}
 	call, err := s.calls.Begin(context.Background())
@@ -58,7 +58,7 @@ func (s *Service) task(from micro.Request) {
 			return
 		}
 		enter := s.slots.Enter
-		if s.tasks.InBackground(in) {
+		if s.opts.Tasks.InBackground(in) {
 			enter = s.slots.EnterNow
 		}
 		here, err := enter(req)
@@ -99,7 +99,7 @@ func (s *Service) finish(call *caller.Call, req *request) {
 	}
 	var result *taskt.Result
 	var finish func()
-	if s.tasks.InBackground(in) {
+	if s.opts.Tasks.InBackground(in) {
 		result, finish, err = call.Start(in)
 	} else {
 		result, finish = call.Wait(in)
@@ -115,7 +115,7 @@ func (s *Service) finish(call *caller.Call, req *request) {
 
 // check reads a call. An error: no worker with these agents can run it.
 func (s *Service) check(req *request) (taskt.Input, error) {
-	in, err := s.tasks.ReadInput(req.data)
+	in, err := s.opts.Tasks.ReadInput(req.data)
 	if err != nil {
 		return in, caller.BadRequest(err)
 	}
@@ -142,7 +142,7 @@ func (s *Service) open(call *caller.Call, req *request) (taskt.Input, error) {
 			err = s.announce(on, root.Path())
 		}
 		if err != nil {
-			s.log.Error("announcing a session", "session", root.ID(), "subject", on, "err", err)
+			s.opts.Logger.Error("announcing a session", "session", root.ID(), "subject", on, "err", err)
 		}
 	}
 	return in, nil
@@ -150,7 +150,7 @@ func (s *Service) open(call *caller.Call, req *request) (taskt.Input, error) {
 
 // announce publishes where the events of a root session stand.
 func (s *Service) announce(on string, root event.Path) error {
-	subject, err := s.bus.Subject(root)
+	subject, err := s.opts.Bus.Subject(root)
 	if err != nil {
 		return err
 	}

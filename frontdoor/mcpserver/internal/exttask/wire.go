@@ -79,24 +79,17 @@ func ResultOf(r *mcp.CallToolResult) (json.RawMessage, error) {
 	return data, nil
 }
 
-// Created answers a call with a task.
-type Created struct {
-	mcp.ResultBase
-	ResultType string `json:"resultType"`
-	Task
-}
-
-// NewCreated is the answer to a call that has become a task.
-func NewCreated(t *Task) *Created { return &Created{ResultType: "task", Task: *t} }
-
-// State answers [Get].
+// State is a task as an answer.
 type State struct {
 	mcp.ResultBase
 	ResultType string `json:"resultType"`
 	Task
 }
 
-// NewState is the answer with a task.
+// NewCreated is the answer to a call that has become a task.
+func NewCreated(t *Task) *State { return &State{ResultType: "task", Task: *t} }
+
+// NewState is the answer to [Get].
 func NewState(t *Task) *State { return &State{ResultType: "complete", Task: *t} }
 
 // Ack answers [Update] and [Cancel].

@@ -60,24 +60,12 @@ func (opts *Options) withDefaults() Options {
 	if opts != nil {
 		o = *opts
 	}
-	if o.Clients == 0 {
-		o.Clients = 100
-	}
-	if o.Requests == 0 {
-		o.Requests = 200
-	}
-	if o.Calls == 0 {
-		o.Calls = 1000
-	}
-	if o.Bytes == 0 {
-		o.Bytes = 128 << 20
-	}
-	if o.Idle == 0 {
-		o.Idle = 30 * time.Minute
-	}
-	if o.Grace == 0 {
-		o.Grace = 5 * time.Second
-	}
+	o.Clients = cmp.Or(o.Clients, 100)
+	o.Requests = cmp.Or(o.Requests, 200)
+	o.Calls = cmp.Or(o.Calls, 1000)
+	o.Bytes = cmp.Or(o.Bytes, 128<<20)
+	o.Idle = cmp.Or(o.Idle, 30*time.Minute)
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	return o
 }
 

@@ -5,6 +5,7 @@ package transport
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,13 +39,10 @@ func (l *Stdio) Connect(context.Context) (mcp.Connection, error) {
 	c := &stdioConn{
 		in:       l.In,
 		out:      l.Out,
-		log:      l.Logger,
+		log:      cmp.Or(l.Logger, slog.New(slog.DiscardHandler)),
 		incoming: make(chan incoming),
 		outgoing: make(chan outgoing),
 		closed:   make(chan struct{}),
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
 	}
 	// Both end with the connection. One in a read or write that can't be interrupted
 	// ends with that, at the latest with the process.
