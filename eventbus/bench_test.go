@@ -50,10 +50,10 @@ func (p *bare) publish() error {
 	return err
 }
 
-// BenchmarkPublish compares durable events that a child publishes in its envelope
-// with bare asynchronous JetStream publishes of the same bytes on the same server:
-// deltas that join, as those of a model do, and events that do not. The server's
-// message path and its file store limit what does not join.
+// BenchmarkPublish compares the durable events of a child with bare asynchronous JetStream
+// publishes of the same bytes. Both use one server: deltas that join, as those of a model do,
+// and events that do not. The server's message path and its file store limit what does not
+// join.
 func BenchmarkPublish(b *testing.B) {
 	for name, step := range map[string]int{"joined": len(benchEvent.Delta), "unjoined": 1} {
 		b.Run(name, func(b *testing.B) {

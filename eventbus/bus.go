@@ -31,7 +31,7 @@ type Options struct {
 	Sync Sync
 
 	// CheckFiles makes this process read all files of the embedded store when it opens it,
-	// even those that have not changed.
+	// even unchanged ones.
 	CheckFiles bool
 
 	// URL is an existing NATS server or cluster with JetStream
@@ -71,11 +71,10 @@ type Bus struct {
 	stop      context.CancelCauseFunc // ends the fan-out
 }
 
-// Open opens the store in opts.StoreDir, in this process or through the one that
-// leads, or connects to the server at opts.URL, and makes the event stream if it
-// does not exist. workspace is a workspace id: one token of a subject. The caller
-// closes the Bus. [ErrNoLeader] is returned if another process has the store open but
-// can't be reached.
+// Open opens the store in opts.StoreDir, or connects to the server at opts.URL. It makes the
+// event stream if there is none. Another process may already run the store of that folder.
+// workspace is a workspace id: one token of a subject. The caller closes the Bus.
+// [ErrNoLeader] is returned if another process has the store open but can't be reached.
 func Open(ctx context.Context, workspace string, opts *Options) (*Bus, error) {
 	if !event.ValidID(workspace) {
 		return nil, fmt.Errorf("opening the event bus: %.80q is not a workspace id: it may have 1 to %d letters, digits, - and _", workspace, event.MaxID)

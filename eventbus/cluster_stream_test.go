@@ -115,7 +115,7 @@ func TestClusterFailures(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	newTasks(t, beside, m, 1) // looks for sessions whose process has gone
+	newTasks(t, beside, m, 1) // looks for sessions whose process has exited
 	root, err := tasks.OpenCaller(ctx, "cluster", store.Owner)
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func flood(t *testing.T, ctx context.Context, bus *eventbus.Bus, path event.Path
 	}
 }
 
-// storedDelta is a delta as it is stored.
+// storedDelta is the stored form of a delta.
 type storedDelta struct {
 	number int // among the messages of its session
 	event.ContentDelta
@@ -263,7 +263,7 @@ func published(t *testing.T, ctx context.Context, js jetstream.JetStream) map[st
 			t.Fatal(err)
 		}
 		if meta.Sequence.Stream != seq {
-			t.Errorf("the stream goes on with message %d behind %d", meta.Sequence.Stream, seq-1)
+			t.Errorf("message %d follows %d in the stream", meta.Sequence.Stream, seq-1)
 			seq = meta.Sequence.Stream
 		}
 		tokens := strings.Split(msg.Subject(), ".")

@@ -36,10 +36,10 @@ func newLine(t *testing.T, to string) *tcpline.Line {
 	return l
 }
 
-// TestSilentCut: a worker whose line to a node of a cluster is cut without a word
-// goes on with another node: it publishes, reads, and uses buckets.
+// TestSilentCut: a worker whose line to a node of a cluster is silently cut switches to
+// another node. There it publishes, reads, and uses buckets.
 func TestSilentCut(t *testing.T) {
-	t.Parallel() // with what waits as it does
+	t.Parallel() // with everything that waits in the same way
 	// 6 s until the cut is noticed, on a quiet machine; 4 minutes with the library's settings.
 	const most = 45 * time.Second
 	c := newCluster(t)

@@ -14,9 +14,9 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
-// TestFullDiskEvents: on a full disk sessions wait for room. If it comes they go on
-// without a gap or a duplicate; else they fail with the reason, in the process that
-// leads and in others, and later ones go on once there is room.
+// TestFullDiskEvents: on a full disk sessions wait for room. If it comes, they continue
+// without a gap or a duplicate. Otherwise they fail with the reason, in every process. Later
+// ones work once there is room.
 func TestFullDiskEvents(t *testing.T) {
 	disk, here := natstest.SmallDisk(t, "24m")
 	if !here {

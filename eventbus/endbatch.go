@@ -51,7 +51,7 @@ func (p *Publisher) lastBatch(ctx context.Context, fence uint64) (id string, err
 		return "", err
 	}
 	near := fence
-	if last != nil { // a server of a cluster may know of an older one: there may be more behind it
+	if last != nil { // a server of a cluster may know of an older one: there may be newer ones
 		near = min(fence, last.Sequence)
 	}
 	for size := uint64(batchRange); ; {

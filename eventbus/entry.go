@@ -22,7 +22,7 @@ type entry struct {
 	p       *Publisher
 	number  uint64 // among those of p, from 1
 	subject string
-	data    []byte // as it is stored; nil means delta is encoded when it is sent
+	data    []byte // the stored form; nil means delta is encoded when it is sent
 	delta   delta
 	first   bool // of its publisher in its batch
 	last    bool // of its session: the store takes one
@@ -40,7 +40,7 @@ type delta struct {
 	typ, messageID string
 	offset         int
 	text           string
-	joined         []byte // in place of text, once there are several
+	joined         []byte // used instead of text, once there are several
 }
 
 func newDelta(ev event.Event) (d delta, ok bool) {

@@ -17,9 +17,8 @@ func (b *Bus) PutPayload(ctx context.Context, sessionID string, data []byte) (*e
 	return b.payloads.put(ctx, sessionID, data)
 }
 
-// QueueBehindRefused has entries and the end of a session's publisher queued, and behind
-// them an entry of another one, as for a cluster. Before any is sent the first publisher
-// is refused.
+// QueueBehindRefused queues entries and the end of a session, then an entry of another
+// publisher, as for a cluster. The first publisher is refused before anything is sent.
 func QueueBehindRefused(ctx context.Context, refused, other *Publisher) error {
 	w := refused.writer
 	w.mu.Lock()

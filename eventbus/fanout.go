@@ -26,9 +26,9 @@ const (
 	fanOutLinger = 30 * time.Second
 )
 
-// fanOut reads the new events of a workspace once for all live readers in this
-// process, and keeps recent ones for those that begin. A reader costs it a queue.
-// It runs from the first reader on, until there has been none for a while.
+// fanOut reads the new events of a workspace once for all live readers in this process, and
+// keeps recent ones for new readers. A reader costs it a queue. It runs from the first reader
+// on, until there has been none for a while.
 type fanOut struct {
 	ctx    context.Context // ends with the bus
 	reader reader
@@ -39,7 +39,7 @@ type fanOut struct {
 	starting chan struct{} // has a value while one starts it; unlike a mutex a context ends the wait
 
 	mu     sync.Mutex
-	queues map[string][]*queue // by the subject of the session; those that get new events
+	queues map[string][]*queue // by the subject of the session; the readers that get new events
 	recent recent              // while it runs
 	live   int                 // readers
 	idle   time.Time           // since when there are none
@@ -123,7 +123,7 @@ func (q *queue) take(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// empty delivers what is in the queue. It is done if nothing is to be added there.
+// empty delivers what is in the queue. It is done if there is nothing to add there.
 func (q *queue) empty(ctx context.Context) (done, more bool, err error) {
 	q.fanOut.mu.Lock()
 	events := q.events

@@ -133,8 +133,8 @@ func TestReadersShareAConsumer(t *testing.T) {
 	}
 }
 
-// TestReaderLingers: the consumer that readers share stays for a while after the last
-// of them, and one that begins after that misses nothing.
+// TestReaderLingers: the shared consumer stays for a while after the last reader has left. A
+// reader that begins after that misses nothing.
 func TestReaderLingers(t *testing.T) {
 	bus := openBus(t, t.TempDir())
 	bus.SetLinger(10 * time.Millisecond)

@@ -20,9 +20,9 @@ import (
 // none. The store refuses an event of a session if there is a later fence than its publisher
 // knows. It refuses the first event of a session right below it, too. Of the entries of a
 // session in one batch, only the first has that check. It also names the batch. So once a
-// process has stored a fence, and ended the batch that may be on its way, nothing is stored any
-// more for those who had the session before. The process checks whether the session has ended.
-// If it has not, the process ends it, or goes on with it.
+// process has stored a fence, and ended the batch that may be on its way, nothing is stored
+// any more for those who had the session before. The process checks whether the session has
+// ended. If it has not, the process ends it or resumes it.
 
 // FenceKind is the kind of the entries of a session's log that are fences.
 const FenceKind = "fence"
@@ -37,9 +37,9 @@ type Fence struct {
 // ByOther reports whether a process has stored the fence to end what another one has.
 func (f Fence) ByOther() bool { return f.By != f.Owner }
 
-// Fence stores a fence in the log of the session at the end of path. owner is the process
-// that is thought to have it, by the one that stores the fence. The error is [ErrEnded] where
-// another process has taken the session over, or it has ended.
+// Fence stores a fence in the log of the session at the end of path. owner is the process that
+// is believed to run the session. The error is [ErrEnded] where another process has taken the
+// session over, or it has ended.
 func (b *Bus) Fence(ctx context.Context, path event.Path, owner, by string) error {
 	p, err := b.Publisher(path)
 	if err != nil {
@@ -73,11 +73,11 @@ func (p *Publisher) fence(ctx context.Context, owner, by string) error {
 	return err
 }
 
-// Take returns a publisher of the session at the end of path, behind a fence of its own: the
-// session has not ended, and nothing more is stored of what others publish in it. known is
-// the sequence number of the last fence of its log; 0 means it has none. The error is
-// [ErrEnded] if there is a later one, or the session has ended. by is this process, and
-// owner the one that has the session from now on.
+// Take returns a publisher of the session at the end of path, after storing a fence. The
+// session has not ended, and nothing that others publish in it is stored any more. known is
+// the sequence number of the last fence of its log; 0 means it has no fence. The error is
+// [ErrEnded] if there is a later one, or the session has ended. by is this process, and owner
+// the one that has the session from now on.
 func (b *Bus) Take(ctx context.Context, path event.Path, known uint64, owner, by string) (*Publisher, error) {
 	p, err := b.Publisher(path)
 	if err != nil {
@@ -87,7 +87,7 @@ func (b *Bus) Take(ctx context.Context, path event.Path, known uint64, owner, by
 	for {
 		fenced, again, err := p.takeUnended(ctx, known, f)
 		switch {
-		case IsConflict(err) && ctx.Err() == nil: // Another process publishes in it. The next attempt is behind a fence.
+		case IsConflict(err) && ctx.Err() == nil: // Another process publishes in it. The next attempt follows a fence.
 			pause(ctx, repairPause)
 			fenced, _, err = p.fenceOff(ctx, f, p.fenceSubject, known)
 			if again = true; IsConflict(err) {
@@ -150,7 +150,8 @@ func (p *Publisher) fenceOff(ctx context.Context, f Fence, subject string, behin
 	return seq, again, err
 }
 
-// TakeOver is [Bus.Take] by a process that goes on with the session, and publishes that.
+// TakeOver is [Bus.Take] by a process that resumes the session. It publishes the event that
+// says so.
 func (b *Bus) TakeOver(ctx context.Context, path event.Path, known uint64, ev event.SessionResumed) (*Publisher, error) {
 	p, err := b.Take(ctx, path, known, ev.BootID, ev.BootID)
 	if err != nil {
@@ -175,8 +176,8 @@ func (p *Publisher) lastFence(ctx context.Context) (seq uint64, f Fence, err err
 	return last.Sequence, f, nil
 }
 
-// storeFence stores a fence if nothing is stored on a subject behind a sequence number, and
-// returns that of the fence.
+// storeFence stores a fence and returns its sequence number. It is refused if the subject has
+// a message after the given sequence number.
 func (p *Publisher) storeFence(ctx context.Context, f Fence, subject string, behind uint64) (seq uint64, err error) {
 	f.ID = p.sessionID + "." + rand.Text()[:8] + ".1" // the only one of a publisher of its own
 	data, err := json.Marshal(f)

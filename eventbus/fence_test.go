@@ -41,9 +41,9 @@ func clusterPair(t *testing.T) (running, ending *eventbus.Bus) {
 	return running, open()
 }
 
-// TestNothingBehindTheEnd: a process publishes on in a session that another one has
-// ended, which took it for gone. The store refuses that, the publisher is told so, and
-// the other sessions of the process lose nothing.
+// TestNothingBehindTheEnd: a process publishes on in a session that another one has ended,
+// which took it for gone. The store refuses that, the publisher reports it, and the other
+// sessions of the process lose nothing.
 func TestNothingBehindTheEnd(t *testing.T) {
 	for name, open := range pairs {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestNothingBehindTheEnd(t *testing.T) {
 				}
 			}
 			if err := p.Flush(t.Context()); !errors.Is(err, eventbus.ErrEnded) {
-				t.Errorf("flushing what is behind the end: %v, want ErrEnded", err)
+				t.Errorf("flushing what follows the end: %v, want ErrEnded", err)
 			}
 			if err := other.Flush(t.Context()); err != nil {
 				t.Error(err)
@@ -79,7 +79,7 @@ func TestNothingBehindTheEnd(t *testing.T) {
 	}
 }
 
-// end ends a session in place of its process.
+// end ends a session instead of its process.
 func end(t *testing.T, bus *eventbus.Bus, path event.Path) {
 	t.Helper()
 	p, err := bus.Take(t.Context(), path, 0, "boot_gone", "boot_ending")
@@ -91,9 +91,9 @@ func end(t *testing.T, bus *eventbus.Bus, path event.Path) {
 	}
 }
 
-// TestTakeOver: of those who take a session over, or end it, one is first. Nothing of the
-// process that had it is stored behind that, not even its end, and the stream goes on to
-// the end that the other one gives it.
+// TestTakeOver: several processes take a session over or end it, and one is first. After that
+// nothing of the previous process is stored, not even its end. The stream ends as the first
+// one says.
 func TestTakeOver(t *testing.T) {
 	for name, open := range pairs {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestTakeOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := running.TakeOver(t.Context(), path, next.Fence(), event.SessionResumed{Takeover: 2}); !errors.Is(err, eventbus.ErrEnded) {
-				t.Errorf("a takeover behind the end: %v", err)
+				t.Errorf("a takeover after the end: %v", err)
 			}
 			stored := replay(t, running, path, 0)
 			if len(stored) != 303 || stored[1].Seq <= next.Fence() || !stored[302].Ends() {
@@ -162,9 +162,9 @@ func TestQueueOfRefused(t *testing.T) {
 	}
 }
 
-// TestFence: what begins below a session that another process ends is stored before the
-// fence, or refused, and its publisher told so; other sessions of its process lose nothing,
-// and who knows of the fence begins sessions there.
+// TestFence: a session that begins below one that another process ends is stored before the
+// fence, or refused, and its publisher reports that. Other sessions of its process lose
+// nothing. Whoever knows of the fence begins sessions there.
 func TestFence(t *testing.T) {
 	for name, open := range pairs {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 )
 
 // PublishFirst stores a session's start, and waits. It does nothing where it is stored.
-// Several processes may say it of a session whose own process has gone: one is heard.
+// Several processes may store it for a session whose own process has exited: one succeeds.
 func (p *Publisher) PublishFirst(ctx context.Context, ev event.SessionStart) error {
 	data, err := p.message(ctx, ev)
 	if err != nil {

@@ -12,11 +12,10 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// BenchmarkDurableFloor stores two sessions of 24 deltas and an end each, and waits
-// once for each session: by publishers, by bare asynchronous JetStream with and
-// without message ids, and by plain publishes of which the last is acknowledged,
-// which is the least that this can cost on the server. An operation is both
-// sessions.
+// BenchmarkDurableFloor stores two sessions of 24 deltas and an end each, and waits once for
+// each session. It does so by publishers, by bare asynchronous JetStream with and without
+// message ids, and by plain publishes of which the last is acknowledged, which is the least
+// that this can cost on the server. An operation is both sessions.
 func BenchmarkDurableFloor(b *testing.B) {
 	const deltas = 24
 	run := func(b *testing.B, store func(bus *eventbus.Bus, path event.Path)) {

@@ -48,10 +48,10 @@ type FollowOptions struct {
 	Live bool
 }
 
-// Follow yields the stream of the session that path leads to: its own events and,
-// in envelopes, those of all its descendants, each once and in the order in which
-// they were stored. nil options replay everything that is stored. An error is the
-// last value; the end of ctx is one. Leaving the loop ends it.
+// Follow yields the stream of the session at the end of path: its own events and, in
+// envelopes, the events of its descendants. Each comes once, in the order of storing. nil
+// options replay everything that is stored. An error is the last value; the end of ctx is one.
+// Leaving the loop ends it.
 func (b *Bus) Follow(ctx context.Context, path event.Path, opts *FollowOptions) iter.Seq2[Delivery, error] {
 	if opts == nil {
 		opts = &FollowOptions{}
@@ -72,9 +72,9 @@ func fail(yield func(Delivery, error) bool, doing string, err error) {
 	yield(Delivery{}, fmt.Errorf("%s: %w", doing, err))
 }
 
-// Stored yields the stored events of one type that the session at the end of path
-// has published itself, from a sequence number on, as the stream of the session at the
-// end of above shows them. An error is the last value.
+// Stored yields the session's own stored events of one type, from a sequence number on. path
+// leads to the session, and above to the session whose stream shows them. An error is the last
+// value.
 func (b *Bus) Stored(ctx context.Context, above, path event.Path, eventType string, from uint64) iter.Seq2[Delivery, error] {
 	return func(yield func(Delivery, error) bool) {
 		if err := b.ofType(ctx, above, path, eventType, from, yield); err != nil {

@@ -18,10 +18,9 @@ type Placed struct {
 	Sessions []string
 }
 
-// FollowAll yields the events of all sessions of the workspace, and those of the
-// workspace itself, from a sequence number on, each once and in the order in which they
-// were stored. It goes on with new ones until ctx ends. An error is the last value;
-// the end of ctx is one. Leaving the loop ends it.
+// FollowAll yields the events of the workspace and all of its sessions, from a sequence number
+// on. Each comes once, in the order of storing. New ones follow until ctx ends. An error is
+// the last value; the end of ctx is one. Leaving the loop ends it.
 func (b *Bus) FollowAll(ctx context.Context, from uint64) iter.Seq2[Placed, error] {
 	return func(yield func(Placed, error) bool) {
 		subject := "agents.v1." + b.workspace + ".events"

@@ -12,8 +12,8 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
-// TestLast: the last event of a type is found however much of other types, of other
-// sessions and of sessions below stands behind it.
+// TestLast: the last event of a type is found no matter how much of other types, other
+// sessions and sessions below follows it.
 func TestLast(t *testing.T) {
 	for _, where := range []string{"embedded", "external"} {
 		t.Run(where, func(t *testing.T) {

@@ -24,9 +24,9 @@ type Entry struct {
 	Data  json.RawMessage // its JSON, without envelopes
 }
 
-// Log yields the log of the session at the end of path as far as it is stored: its
-// own events, and the entries between them, in their order. The logs of the
-// sessions below it are apart. An error is the last value.
+// Log yields the stored log of the session at the end of path: its own events and the entries
+// between them, in order. The logs of the sessions below it are apart. An error is the last
+// value.
 func (b *Bus) Log(ctx context.Context, path event.Path) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if err := b.log(ctx, path, func(e Entry) bool { return yield(e, nil) }); err != nil {
@@ -79,7 +79,7 @@ func (b *Bus) Entries(ctx context.Context, kind string, since time.Time) iter.Se
 	}
 }
 
-// EntriesAfter is [Bus.Entries] for those behind a sequence number.
+// EntriesAfter is [Bus.Entries] for entries after a sequence number.
 func (b *Bus) EntriesAfter(ctx context.Context, kind string, after uint64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if err := b.entriesAfter(ctx, kind, after, func(e Entry) bool { return yield(e, nil) }); err != nil {

@@ -138,12 +138,11 @@ func (p *payloads) object(ctx context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
-// objectSubject returns the subject of the chunks ("C") of an object with an id, or
-// of the metadata ("M") of one with an encoded name, as ADR-20 of NATS defines
-// them.
+// objectSubject returns a subject of an object, as ADR-20 of NATS defines it: of its chunks
+// ("C") by its id, or of its metadata ("M") by its encoded name.
 func objectSubject(kind, of string) string { return "$O." + payloadBucket + "." + kind + "." + of }
 
-// reference is what is published in place of a large event.
+// reference is published instead of a large event.
 type reference struct {
 	Type string            `json:"type"`
 	Ref  *event.PayloadRef `json:"payloadRef"`
@@ -154,8 +153,8 @@ var (
 	missingField = []byte(`"missing":true`)
 )
 
-// resolve returns the event that raw refers to in its envelopes, or raw if it is
-// not a reference. A reference whose content is gone is returned as missing.
+// resolve returns the event that raw refers to in its envelopes, or raw if it is not a
+// reference. A reference without stored content is returned as missing.
 func (p *payloads) resolve(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) > messageOverhead*2 || !bytes.Contains(raw, refField) {
 		return raw, nil

@@ -79,8 +79,8 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// TestMissingPayload: an event whose content is gone is delivered as a reference
-// that says so, and does not delay the events after it.
+// TestMissingPayload: an event without its content is delivered as a reference with a mark. It
+// does not delay the events after it.
 func TestMissingPayload(t *testing.T) {
 	bus := smallServer(t, 64<<10)
 	path := event.Path{{SessionID: "ses_root"}}.Child("ses_child", "explore")
@@ -200,7 +200,7 @@ func TestPurgePayloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := left(); got != alone {
-		t.Errorf("%d messages are left in %s, want the %d of the other session", got, eventbus.PayloadStream, alone)
+		t.Errorf("%d messages are left in %s, want %d, of the other session", got, eventbus.PayloadStream, alone)
 	}
 	want, err := event.Encode(large)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// Publisher writes the log of one session, in order. It is safe for concurrent use;
-// entries are stored in the order of the calls, among those of all publishers of the
-// bus. What is stored of a session is always the first part of what it has
-// published: entries on their way when the store moves to another process, or a
-// server is lost, are sent again if necessary, and each is stored once.
+// Publisher writes the log of one session, in order. It is safe for concurrent use; entries
+// are stored in the order of the calls, among those of all publishers of the bus. What is
+// stored of a session is always the first part of what it has published. When the store moves
+// to another process or a server is lost, entries are sent again if necessary. Each is stored
+// once.
 //
 // Deltas of a message that follow each other, and wait because the store is busy,
 // become one.
 //
-// An entry that could not be stored ends the publisher: every later call returns its
-// error, and nothing behind it is stored.
+// An entry that could not be stored ends the publisher: every later call returns its error,
+// and no later entry is stored.
 type Publisher struct {
 	writer        *writer
 	payloads      *payloads
@@ -52,9 +52,9 @@ type Publisher struct {
 	err    error         // why the publisher has ended
 }
 
-// Publish sends ev to the store and returns without waiting for it, unless too much
-// waits to be sent, the store is away, or ev is too large for one message: then its
-// content goes to the object store first, and the event refers to it.
+// Publish sends ev to the store and returns without waiting. It waits if too much is to be
+// sent, or the store is unavailable, or ev is too large for one message: then its content goes
+// to the object store first, and the event refers to it.
 func (p *Publisher) Publish(ctx context.Context, ev event.Event) error {
 	p.order.Lock()
 	defer p.order.Unlock()
@@ -68,9 +68,9 @@ func (p *Publisher) Publish(ctx context.Context, ev event.Event) error {
 	return p.writer.put(ctx, entry{p: p, subject: p.subjectOf(ev), data: data})
 }
 
-// Append stores an entry that is for the session's log alone: no follower of a
-// stream sees it. It keeps its place among the events of the session. kind is a word of
-// ASCII letters; data is JSON. Like [Publisher.Publish] it returns without waiting.
+// Append stores an entry of the session's log that no follower of a stream sees. It keeps its
+// place among the events of the session. kind is a word of ASCII letters; data is JSON. Like
+// [Publisher.Publish] it returns without waiting.
 func (p *Publisher) Append(ctx context.Context, kind string, data json.RawMessage) error {
 	if len(data) == 0 {
 		return fmt.Errorf("an entry of the kind %s has no content", kind)
@@ -119,7 +119,7 @@ func (p *Publisher) Flush(ctx context.Context) error {
 	return p.Err()
 }
 
-// Close gives up what is not known to be stored: none of it is sent again.
+// Close gives up what is not known to be stored, and sends nothing again.
 func (p *Publisher) Close() {
 	p.writer.mu.Lock()
 	defer p.writer.mu.Unlock()
@@ -234,8 +234,8 @@ func (p *Publisher) message(ctx context.Context, ev event.Event) ([]byte, error)
 	return slices.Concat(p.before, body, p.after), nil
 }
 
-// content returns what is stored of an entry of the log or, if that is too large for
-// one message, of one of the same kind that refers to its content.
+// content returns the stored form of an entry of the log. An entry that is too large for one
+// message becomes a reference of the same kind.
 func (p *Publisher) content(ctx context.Context, kind string, data json.RawMessage) ([]byte, error) {
 	if whole := entryMessage(kind, data); len(whole) <= p.payloads.maxMessage() {
 		return whole, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
-// TestRange: a range has what the stream has between its ends, in order, whether it is
-// short or long, and wherever it begins and ends.
+// TestRange: a range has what the stream has between its ends, in order, short or long, at any
+// place.
 func TestRange(t *testing.T) {
 	for name, options := range map[string]*eventbus.Options{
 		"embedded": {StoreDir: t.TempDir()},
@@ -49,7 +49,7 @@ func TestRange(t *testing.T) {
 			var want []uint64
 			for seq := uint64(1); seq <= last; seq++ {
 				key := seq
-				if seq%7 == 0 { // in place of the one before
+				if seq%7 == 0 { // replaces the one before
 					key--
 					want = want[:len(want)-1]
 				}

@@ -21,9 +21,9 @@ type stored = natsstore.Message
 // forever is the end of a range that does not end.
 const forever = math.MaxUint64
 
-// How many messages a reader of the embedded store asks for: at first few, without a
-// consumer, and then many at a time through one. A message costs less that way, and
-// the request more. See BenchmarkReplay.
+// How many messages a reader of the embedded store asks for: a few without a consumer, then
+// many at a time through one. A message costs less that way, and the request more. See
+// BenchmarkReplay.
 const (
 	firstPart = 256
 	nextPart  = 2048
@@ -32,9 +32,8 @@ const (
 // reader reads what is stored.
 type reader struct{ store *natsstore.Store }
 
-// replay delivers what a stream has on some subjects from one sequence number to
-// another, and no more than what is stored when it begins. more is false if deliver
-// wants no more.
+// replay delivers what a stream has on some subjects between two sequence numbers. It ends
+// with what is stored when it begins. more is false if deliver wants no more.
 func (r reader) replay(ctx context.Context, stream jetstream.Stream, subjects []string, from, upTo uint64, deliver func(*stored) (bool, error)) (more bool, err error) {
 	if r.store.Embedded() {
 		return r.parts(ctx, stream, subjects, from, upTo, deliver)

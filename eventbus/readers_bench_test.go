@@ -100,10 +100,10 @@ func inUse() uint64 {
 	return m.HeapAlloc + m.StackInuse
 }
 
-// BenchmarkFirstEvent measures the time from the begin of a session to its first
-// event at its follower, which begins with it: of a session that this process has
-// begun, of one that it does not know, and with a bare ordered consumer for each
-// session, on the same store. All of them wait for the store once, for the event.
+// BenchmarkFirstEvent measures the time from the beginning of a session to its first event at
+// a follower: of a session that this process has begun, of one that it does not know, and with
+// a bare ordered consumer for each session, on the same store. All of them wait for the store
+// once, for the event.
 func BenchmarkFirstEvent(b *testing.B) {
 	bus := openBus(b, b.TempDir())
 	older := publisher(b, bus, benchRoot) // of which the process keeps nothing

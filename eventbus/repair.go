@@ -14,13 +14,13 @@ import (
 
 // ErrEnded is returned for an event of a session whose last event is stored, or that
 // another process has taken over.
-var ErrEnded = errors.New("the session's stream has ended, or another process goes on with it")
+var ErrEnded = errors.New("the session's stream has ended, or another process has resumed it")
 
 // errBehind reports that a server of a cluster does not know yet what is stored.
 var errBehind = errors.New("a server of the event store is behind the others")
 
-// repairPause is the pause between two attempts to send what the store has refused
-// because it is away: it answers at once, and is not to be asked in a loop.
+// repairPause is the pause between two attempts while the store refuses messages because it is
+// unavailable. It answers at once, so a loop without a pause would be busy.
 const repairPause = 20 * time.Millisecond
 
 // repairTime is how long a repair tries before it looks for how long the store may be away:
@@ -35,9 +35,9 @@ const repairTime = 10 * time.Second
 // sent before goes alone. One that really is on its way is stored in milliseconds.
 const staleID = 2 * time.Second
 
-// repair brings a writer back to order after a lost connection, a lost batch or a
-// refused entry: what has not arrived yet is kept from it, what is stored is found
-// out, and the rest is queued again.
+// repair restores the order of a writer after a lost connection, a lost batch or a refused
+// entry. It keeps back what has not arrived yet, finds out what is stored, and queues the rest
+// again.
 type repair struct {
 	done chan struct{}
 	err  error // once done: why the store is given up
@@ -120,7 +120,7 @@ func (w *writer) left(began time.Time) time.Duration {
 	return w.store.AckTimeout() - w.store.Waited(began)
 }
 
-// mendWithin repeats mendOnce for as long as that may help. late: the time was up.
+// mendWithin repeats mendOnce while that may help. late: the time was up.
 func (w *writer) mendWithin(limit time.Duration) (late bool, err error) {
 	ctx, cancel := context.WithTimeout(w.ctx, limit)
 	defer cancel()
@@ -271,10 +271,9 @@ func (w *writer) unanswered(waited time.Duration) error {
 	return fmt.Errorf("the event store did not acknowledge it within %s%s", waited.Round(time.Second), w.store.Health().Diagnosis)
 }
 
-// find marks which entries of a flight are stored: of each publisher the first ones.
-// Another process may have stored the same on the same subject, behind a fence of its own.
-// It returns the sequence number of the last one, and the publishers that have a later
-// fence than they know.
+// find marks which entries of a flight are stored: of each publisher the first ones. Another
+// process may have stored the same on the same subject, after its own fence. It returns the
+// sequence number of the last one, and the publishers that have a later fence than they know.
 func (w *writer) find(ctx context.Context, f *flight) (last uint64, fenced map[*Publisher]bool, err error) {
 	fenced = make(map[*Publisher]bool)
 	left := make(map[*Publisher][]*entry)

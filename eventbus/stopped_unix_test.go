@@ -26,9 +26,9 @@ import (
 	"github.com/agentworker/worker/internal/tcpline"
 )
 
-// TestStoppedLeader: while the process that leads is stopped the others wait, for
-// longer than for a store that is away, and lose nothing. Whoever opens the store
-// meanwhile is told which process it is, and what to do.
+// TestStoppedLeader: while the process that leads is stopped the others wait, for longer than
+// for a store that is away, and lose nothing. An error of opening the store meanwhile names
+// the process and the remedy.
 func TestStoppedLeader(t *testing.T) {
 	t.Parallel() // it waits, most of its time
 	dir := t.TempDir()
@@ -74,7 +74,7 @@ func TestStoppedLeader(t *testing.T) {
 	}
 }
 
-// saysStopped checks that an error says that a process is stopped, and what to do.
+// saysStopped checks that an error names a stopped process and the remedy.
 func saysStopped(t *testing.T, err error, leader *running) {
 	t.Helper()
 	pid := leader.cmd.Process.Pid
@@ -85,9 +85,9 @@ func saysStopped(t *testing.T, err error, leader *running) {
 	}
 }
 
-// TestStoppedWhileOpening: who opens the store is told the same if the process that leads
-// has taken the connection, and is stopped before it answers what it is asked first: for
-// the event stream, or for what else is opened behind it. Once it goes on the store opens.
+// TestStoppedWhileOpening: opening the store fails in the same way if the leader accepts the
+// connection, and is stopped before its first answer: for the event stream, or for what else
+// is opened behind it. Once it goes on the store opens.
 func TestStoppedWhileOpening(t *testing.T) {
 	for name, request := range map[string]string{"stream": "." + eventbus.Stream, "bucket": ".KV_B"} {
 		t.Run(name, func(t *testing.T) {
@@ -146,9 +146,8 @@ func TestStoppedWhileOpening(t *testing.T) {
 	}
 }
 
-// TestSilentConnection: what a process sends to the one that runs the store is held up on one
-// connection, for longer than a store that can't be opened has. The process goes on with
-// another one. What was held up arrives later, and is not stored a second time.
+// TestSilentConnection: one connection to the leader is held up for long. The process switches
+// to another connection. What was held up arrives later, and is not stored a second time.
 func TestSilentConnection(t *testing.T) {
 	t.Parallel() // it waits, most of its time
 	dir := t.TempDir()

@@ -8,9 +8,9 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// The last token of a subject is the type of the event, but for two. Each subject costs
-// the server about 200 bytes of memory for as long as a message of it is stored, so what
-// most sessions have shares these.
+// The last token of a subject is the type of the event, except for these two. A subject with a
+// stored message costs the server about 200 bytes of memory, so events that most sessions have
+// share one.
 const (
 	turnToken  = "turn"  // of a session's start and end, and the events of which its turns consist
 	entryToken = "entry" // of a log's entries that are no events

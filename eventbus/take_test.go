@@ -17,9 +17,8 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
-// TestTakers: of a session's own process, which is at work and ends it, and of others that
-// end it in its place at the same time, one does. Nothing is stored behind the end, and all
-// others are told.
+// TestTakers: a session's own process and others end it at the same time, and one succeeds.
+// Nothing is stored after the end, and the others get an error.
 func TestTakers(t *testing.T) {
 	for name, open := range pairs {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +140,7 @@ type midBatch struct {
 	release         func()              // lets the other half arrive
 }
 
-// midEach is how many events each session of a midBatch has, but for the first one of path.
+// midEach is how many events each session of a midBatch has, except for the first one of path.
 const midEach = 120
 
 func newMidBatch(t *testing.T) *midBatch {

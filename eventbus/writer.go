@@ -28,9 +28,9 @@ const (
 // long.
 const checkInterval = natsstore.AttemptTimeout / 3
 
-// writer stores the entries of all publishers of a process in the order of the calls.
-// What has been queued while a batch is on its way goes out as the next one: the
-// slower the store is, the larger the batches are, and the more deltas join.
+// writer stores the entries of all publishers of a process in the order of the calls. What is
+// queued while a batch is on its way becomes the next batch. The slower the store is, the
+// larger are the batches, and the more deltas join.
 type writer struct {
 	store  *natsstore.Store
 	reader reader
@@ -53,14 +53,14 @@ type writer struct {
 	batches  bool            // the stream accepts batches
 	flights  uint64          // how many were taken from the queue
 	cluster  bool            // of several servers
-	acked    uint64          // sequence number in the stream: the flight is behind it
+	acked    uint64          // sequence number in the stream, before the flight
 	refusing time.Time       // since when nothing has been acknowledged; zero means all is well
 	watching bool            // a timer runs
-	over     map[string]bool // ids of batches of others that were ended
+	over     map[string]bool // ids of ended batches, not this writer's
 
 	conn      *natsstore.PublishConn
 	leave     func()   // conn's end no longer calls lost
-	broken    bool     // the flight is to be repaired, or conn to be replaced, before anything is sent
+	broken    bool     // the flight must be repaired, or conn replaced, before anything is sent
 	repairing *repair  // the one that runs
 	spare     []*entry // memory for the next flight
 }
@@ -130,9 +130,9 @@ func (w *writer) put(ctx context.Context, e entry) error {
 	return nil
 }
 
-// nudge has the sender send what is queued. It does so once a processor is free or the
-// caller waits, so that what a session says in one go is one batch: half the time to
-// the acknowledgement of eight entries.
+// nudge has the sender send what is queued. It does so once a processor is free or the caller
+// waits. So what a session publishes in one go is one batch, which halves the time to the
+// acknowledgement of eight entries.
 func (w *writer) nudge() {
 	if w.sending || w.flight != nil {
 		return // whoever sends, or takes the answer, sends this too
@@ -239,8 +239,8 @@ func (w *writer) pump() {
 	}
 }
 
-// next takes the next batch from the queue; nil means there is none, or not yet. Only one
-// is on its way at a time, so that nothing is stored behind what the store refuses.
+// next takes the next batch from the queue; nil means there is none, or not yet. Only one is
+// on its way at a time, so that nothing is stored after an entry that the store refuses.
 func (w *writer) next() *flight {
 	if w.away() || w.flight != nil {
 		return nil
@@ -274,7 +274,7 @@ func (w *writer) next() *flight {
 		}
 		taken++
 		size += e.size()
-		if e.p.tail == e { // it is as it is from now on
+		if e.p.tail == e { // it does not change any more
 			e.p.tail = nil
 		}
 		e.p.flight = w.flights
@@ -303,7 +303,7 @@ func (w *writer) take(n, size int) {
 		clear(w.queue[:n])
 		w.queue = rest
 	}
-	// With each batch a few of those who wait would find room, and all the others would
+	// If each batch woke all callers that wait, a few would find room, and the others would
 	// have been woken for nothing.
 	if w.room != nil && (len(w.queue) == 0 || len(w.queue) <= queueEntries/2 && w.bytes <= queueBytes/2) {
 		close(w.room)
@@ -314,8 +314,8 @@ func (w *writer) take(n, size int) {
 // send puts a batch on the connection; at is the message that was not sent.
 func (w *writer) send(f *flight) (at int, err error) {
 	var data []byte
-	// On a connection to another process, what has been given up may arrive behind
-	// what was sent in its place.
+	// On a connection to another process, a message that was given up may arrive after its
+	// replacement.
 	ids := !w.store.Election().Leads()
 	for i, e := range f.entries {
 		data, w.scratch = e.message(w.scratch)

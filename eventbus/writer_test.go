@@ -117,8 +117,8 @@ func TestDeltasJoin(t *testing.T) {
 	}
 }
 
-// TestOneEnd: of several that end a session one does. What others have
-// on their way behind a second end arrives.
+// TestOneEnd: of several that end a session one does. What others have sent after a second end
+// arrives.
 func TestOneEnd(t *testing.T) {
 	for name, openStore := range stores {
 		t.Run(name, func(t *testing.T) {
@@ -183,8 +183,8 @@ func TestOneEnd(t *testing.T) {
 	}
 }
 
-// TestRefused: an entry that the store refuses ends its publisher, and nothing behind
-// it is stored. The others go on.
+// TestRefused: an entry that the store refuses ends its publisher, and no later entry is
+// stored. The others go on.
 func TestRefused(t *testing.T) {
 	for name, batches := range map[string]bool{"batches": true, "single": false} {
 		t.Run(name, func(t *testing.T) {

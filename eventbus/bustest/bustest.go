@@ -27,8 +27,8 @@ func Open(t testing.TB, opts *eventbus.Options) *eventbus.Bus {
 	return bus
 }
 
-// Stored returns which entry of a session's log, or event, a message of the event stream
-// is: its kind and its content, or the last token of its subject and all of it.
+// Stored returns what a message of the event stream is. For an entry of a log that is its kind
+// and its content, for an event the last token of its subject and all of its data.
 func Stored(m *nats.Msg) (kind string, content json.RawMessage) {
 	kind = m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
 	var entry map[string]json.RawMessage

@@ -14,8 +14,8 @@ import (
 // in a process of its own mounts a small file system.
 const smallDisk = "AGENTWORKER_TEST_SMALL_DISK"
 
-// SmallDisk runs the test that calls it once more, in a process that may mount
-// file systems that nobody else sees. There it returns the folder of one, of size.
+// SmallDisk runs the calling test once more, in a process with mounts of its own. There it
+// returns the folder of one, of size.
 func SmallDisk(t *testing.T, size string) (dir string, here bool) {
 	t.Helper()
 	if dir = os.Getenv(smallDisk); dir != "" {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// StopProcess stops a child process of the test by SIGSTOP or SIGTSTP, and returns when it has
-// stopped: on a busy machine some of its threads run on for a while.
+// StopProcess stops a child process of the test by SIGSTOP or SIGTSTP. It returns when all
+// threads have stopped, which takes a while on a busy machine.
 func StopProcess(t testing.TB, p *os.Process, s syscall.Signal) {
 	t.Helper()
 	if err := p.Signal(s); err != nil {

@@ -43,9 +43,9 @@ func (l *Line) Cut(dropped func(sent []byte)) {
 	l.cut, l.dropped = true, dropped
 }
 
-// Watch has passes called with what clients send, each time before it is forwarded;
-// what else they send on that connection waits meanwhile. It may be called for several
-// connections at once. nil means nothing is called.
+// Watch calls passes with what clients send, before it is forwarded. The rest of that
+// connection waits meanwhile. It may be called for several connections at once. nil means
+// nothing is called.
 func (l *Line) Watch(passes func(sent []byte)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

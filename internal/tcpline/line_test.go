@@ -8,9 +8,8 @@ import (
 	"github.com/agentworker/worker/internal/tcpline"
 )
 
-// TestLine: what is sent over a line arrives; while it is cut nothing does, and
-// neither side is told; once it is joined those connections are closed, and new ones
-// go through.
+// TestLine: what is sent over a line arrives. While it is cut nothing arrives, and neither
+// side notices. Once it is joined the old connections are closed, and new ones work.
 func TestLine(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
