@@ -1,6 +1,6 @@
-// Package event is the wire format of the event streams: the events of sessions,
-// the envelope around the events of a child, and the path that determines the
-// subjects of a session's events. A client of the streams needs only this package.
+// Package event is the wire format of the event streams. It has the events of sessions, the
+// envelope around the events of a child, and the path that determines a session's subjects. A
+// client of the streams needs only this package.
 //
 // An [Event] is one fact about a session. [Encode] writes it as camelCase JSON
 // with "type" first. [Decode] reads it, and returns [Unknown] for a type of a

@@ -16,7 +16,7 @@ type ReasoningDelta struct {
 	Offset    int    `json:"offset"` // where Delta begins in the message's reasoning, in bytes of UTF-8
 }
 
-// Todo is the list of what is to be done that a session keeps, as a whole.
+// Todo is a session's whole list of things to do.
 type Todo struct {
 	Items []TodoItem `json:"items"`
 }

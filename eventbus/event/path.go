@@ -57,8 +57,8 @@ func (p Path) Subject(prefix string) (string, error) {
 	return b.String(), nil
 }
 
-// Envelope returns the JSON before and after an event of p's session in the root's
-// view: none for the root itself.
+// Envelope returns the JSON before and after an event of p's session in the root's view. Both
+// are empty for the root itself.
 func (p Path) Envelope() (before, after []byte) {
 	for _, hop := range p[1:] {
 		before = append(before, `{"type":"subagent_event","agentType":`...)

@@ -15,15 +15,15 @@ type SessionStart struct {
 	Description     string `json:"description,omitempty"` // the task in a few words
 	Model           string `json:"model,omitempty"`
 	Depth           int    `json:"depth"`                 // 0 means a root
-	Resumes         string `json:"resumes,omitempty"`     // the session that has ended, and that this one goes on with
+	Resumes         string `json:"resumes,omitempty"`     // the ended session that this one resumes
 	Traceparent     string `json:"traceparent,omitempty"` // of the caller's trace, as W3C Trace Context has it
 	Policy          string `json:"policy,omitempty"`      // the hash of the policy that it began under; empty means there was none
 }
 
-// SessionResumed says that the process of a session was gone, and that another one goes
-// on with it from what is stored: a message that was cut off is not part of the
-// conversation. It is stored on the subject of [SessionEnd], so that of those who would
-// end a session or take it over one is first.
+// SessionResumed reports that the process of a session has exited, and another one resumes it
+// from what is stored. A message that was cut off is not part of the conversation. The event
+// is on the subject of [SessionEnd], so that only one process ends the session or takes it
+// over.
 type SessionResumed struct {
 	Takeover int    `json:"takeover"` // which one of the session, from 1
 	BootID   string `json:"bootId"`   // of the process that goes on
@@ -68,8 +68,8 @@ type AgentChanged struct {
 	Model  string `json:"model"`
 }
 
-// ModelPicked reports which model was picked for the session before its first model
-// call, in place of that of its session_start.
+// ModelPicked reports which model was picked for the session before its first model call. It
+// replaces the model of session_start.
 type ModelPicked struct {
 	Name  string `json:"name"` // by which it was picked
 	Model string `json:"model"`
@@ -91,13 +91,12 @@ type Stalled struct {
 	StopsInMs int64 `json:"stopsInMs"` // it is stopped if nothing happens until then; 0: it is not
 }
 
-// Warning reports that something is not as it was asked for. The session goes on.
+// Warning reports that something differs from what was asked for. The session goes on.
 type Warning struct {
 	Message string `json:"message"`
 }
 
-// Error reports that something has gone wrong in the session. [SessionEnd] says what
-// it means for the session.
+// Error reports a failure in the session. [SessionEnd] says what it means for the session.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -108,8 +107,8 @@ type SessionEnd struct {
 	Status Status `json:"status"` // completed, failed, cancelled, timed_out or interrupted
 }
 
-// MovedToBackground reports that the call that has waited for the session has
-// returned, and that the session goes on in the background.
+// MovedToBackground reports that the call of the session has returned without waiting for it.
+// The session continues in the background.
 type MovedToBackground struct {
 	By string `json:"by"` // for people
 }

@@ -1,8 +1,8 @@
 package event
 
-// Status says what a session is doing, or how it has ended. A [StatusChange] has a
-// status that is not an end, a [SessionEnd] has one that is. A record has one of those
-// that [Status.Recorded] returns.
+// Status says what a session is doing, or how it has ended. A [StatusChange] has a status that
+// is not an end, a [SessionEnd] has one that is. [Status.Recorded] returns the status of a
+// record.
 type Status string
 
 // The statuses of sessions.

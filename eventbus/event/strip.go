@@ -32,8 +32,8 @@ var (
 	envelopeEvent   = []byte(`","event":`)
 )
 
-// cut is Strip without a copy, for envelopes of exactly our own form: what is
-// between that beginning and the last byte is the event if it is JSON by itself.
+// cut is Strip without a copy, for envelopes of exactly our own form. The part between that
+// beginning and the last byte is the event if it is JSON by itself.
 func cut(raw []byte, depth int) (inner []byte, ok bool) {
 	inner = raw
 	for range depth {
@@ -57,8 +57,8 @@ func cut(raw []byte, depth int) (inner []byte, ok bool) {
 	return bytes.Trim(inner, " \t\r\n"), json.Valid(inner) // blanks are not of the event
 }
 
-// afterString returns what comes behind a string, whose opening quote is gone, and
-// next, which begins with the closing one. It knows strings without escapes.
+// afterString returns what follows a string and next. raw begins after the opening quote, and
+// next with the closing one. It knows strings without escapes.
 func afterString(raw, next []byte) (rest []byte, ok bool) {
 	for i, c := range raw {
 		switch {

@@ -20,8 +20,8 @@ var ErrNoLeader = errors.New("no process answers")
 // was removed, or replaced by another one.
 var ErrMoved = errors.New("the event store is gone")
 
-// leaderDialer dials the store of one folder for one connection, wherever the
-// store is at that moment.
+// leaderDialer dials the store of one folder for one connection, no matter which process runs
+// the store.
 type leaderDialer struct {
 	dir    string
 	leader *atomic.Pointer[leader] // of this process
@@ -50,10 +50,9 @@ func (d *leaderDialer) Dial(_, _ string) (net.Conn, error) {
 	return at.dial(filepath.Dir(path))
 }
 
-// dial connects to the leader at this address, and to nothing else: the port of a
-// killed process may be another program's by now. The port is the leader's own if
-// the leader still holds its lock once the connection exists, since it listens
-// for as long as it holds it.
+// dial connects to the leader at this address, and to nothing else: the port of a killed
+// process may be another program's by now. The port is the leader's own if the leader still
+// holds its lock once the connection exists, since it listens while it holds it.
 func (a address) dial(dir string) (net.Conn, error) {
 	u, err := url.Parse(a.URL)
 	if err != nil {
@@ -67,7 +66,7 @@ func (a address) dial(dir string) (net.Conn, error) {
 		return nil, err
 	}
 	if held, err := lockHeld(dir, a.Lock); err != nil || !held {
-		return nil, errors.Join(fmt.Errorf("the process that listened at %s has gone", a.URL), err, conn.Close())
+		return nil, errors.Join(fmt.Errorf("the process that listened at %s has exited", a.URL), err, conn.Close())
 	}
 	return conn, nil
 }

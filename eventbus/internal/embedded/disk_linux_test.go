@@ -16,9 +16,9 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
-// TestAddressOnFullDisk: a leader that can't write its address, because the disk is full,
-// tries again 4 times a second, and logs the reason once: it does not take its own tries
-// for requests. Who has requested the address learns the reason, too.
+// TestAddressOnFullDisk: a leader that can't write its address to a full disk tries again 4
+// times a second, and logs the reason once. It does not mistake its own tries for requests. A
+// process that has requested the address learns the reason, too.
 func TestAddressOnFullDisk(t *testing.T) {
 	disk, here := natstest.SmallDisk(t, "24m")
 	if !here {

@@ -20,17 +20,17 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 )
 
-// Election is a process's part in deciding which of the processes of a workspace
-// runs their store. One leads, and the others connect to it. When it ends, the
-// first of the others to get the lock leads, and the rest connect to that one. A
-// leader whose server has failed, as with a full disk, closes it and takes part
-// again, as the others do: each finds out by itself whether the disk has room.
+// Election is a process's part in deciding which of the processes of a workspace runs their
+// store. One leads, and the others connect to it. When it ends, the first of the others to get
+// the lock leads, and the rest connect to that one. A leader whose server has failed, as on a
+// full disk, closes it and takes part again like the others. Each finds out by itself whether
+// the disk has room.
 //
 // A process that is about to be stopped hands the store over before ([Election.Suspend]).
 //
-// Dialling looks up where the store is at that moment; campaign sees to it that
-// it is somewhere. A nil Election is that of an external store: nobody leads, and
-// nothing is known to be wrong.
+// Dialling looks up where the store is at that moment; campaign sees to it that it is
+// somewhere. A nil Election stands for an external store: nobody leads, and nothing is known
+// to be wrong.
 type Election struct {
 	dir     string
 	sync    Sync // where this process leads
@@ -55,9 +55,9 @@ type Election struct {
 	room room
 }
 
-// Open takes part in the election for the store in dir, and leads if no other
-// process does. It makes the folders that are missing. With all it checks every file of
-// the store, even those that have not changed. The caller resigns.
+// Open takes part in the election for the store in dir, and leads if no other process does. It
+// makes the folders that are missing. With all it checks every file of the store, even
+// unchanged ones. The caller resigns.
 func Open(dir string, sync Sync, all bool, log *slog.Logger) (*Election, error) {
 	path := filepath.Join(dir, rendezvousDir)
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -94,9 +94,9 @@ func (e *Election) Join(ctx context.Context, connect func() error) error {
 	return e.settle()
 }
 
-// Run takes part until ctx ends, or until the store's folder is gone: that is an
-// [ErrMoved]. lost has a value when the connection to the store was lost, and
-// connected reports whether it is there.
+// Run takes part until ctx ends. It returns an [ErrMoved] if the store's folder was removed.
+// lost has a value when the connection to the store was lost, and connected reports whether it
+// is up.
 func (e *Election) Run(ctx context.Context, lost <-chan struct{}, connected func() bool) error {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
@@ -126,9 +126,9 @@ func (e *Election) Run(ctx context.Context, lost <-chan struct{}, connected func
 // Leads reports whether this process runs the store at the moment.
 func (e *Election) Leads() bool { return e != nil && e.leader.Load() != nil }
 
-// campaign tries to lead, and requests the leader's address while another
-// process leads, until reached reports that the store was reached, ctx ends, or
-// the folder is not there any more. Only one campaign may run at a time.
+// campaign tries to lead, and requests the leader's address while another process leads. It
+// ends when reached reports true, ctx ends, or the folder was removed. Only one campaign may
+// run at a time.
 func (e *Election) campaign(ctx context.Context, reached func() bool) error {
 	defer os.Remove(e.request)
 	for !reached() {
@@ -173,7 +173,7 @@ func (e *Election) step() (elected bool, err error) {
 		}
 	}
 	if !time.Now().Before(e.notBefore) && !e.suspended.Load() {
-		var check func() error // who has just started may be here to make room
+		var check func() error // a process that has just started may be here to make room
 		if e.place.Load() != nil {
 			check = func() error { return cmp.Or(e.Moved(), checkRoom(e.dir)) }
 		}
@@ -191,7 +191,7 @@ func (e *Election) step() (elected bool, err error) {
 			return true, nil
 		}
 	}
-	// Repeat the request each time: a new leader removes those that it finds.
+	// Repeat the request each time: a new leader removes all earlier ones.
 	request, err := os.OpenFile(e.request, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return false, fmt.Errorf("requesting the event store from %s: %w", lockHolder(e.dir), err)
@@ -283,8 +283,8 @@ func (e *Election) settle() error {
 	return err
 }
 
-// Moved returns an error that is an [ErrMoved] if the folder of the store was
-// removed, or another one is in its place.
+// Moved returns an error that is an [ErrMoved] if the folder of the store was removed or
+// replaced.
 func (e *Election) Moved() error {
 	if e == nil {
 		return nil
@@ -305,8 +305,8 @@ func (e *Election) Moved() error {
 	return nil
 }
 
-// watch looks after the store while it is open: it logs that the leader is
-// stopped, and returns an [ErrMoved] if the folder is gone.
+// watch looks after the store while it is open. It logs that the leader is stopped, and
+// returns an [ErrMoved] if the folder was removed.
 func (e *Election) watch() error {
 	e.tellStopped()
 	return e.Moved()
@@ -362,8 +362,8 @@ func (e *Election) ErrorSince(since time.Time) bool {
 	return l != nil && l.srvLog.lastAt.Load() >= since.UnixNano()
 }
 
-// Options returns the options of a connection to the store, wherever it is when
-// the connection dials.
+// Options returns the options of a connection to the store. Each time the connection dials, it
+// looks up where the store is.
 func (e *Election) Options() []nats.Option {
 	d := &leaderDialer{dir: e.dir, leader: &e.leader}
 	return []nats.Option{

@@ -14,8 +14,8 @@ import (
 	"github.com/agentworker/worker/eventbus/internal/embedded"
 )
 
-// TestNoLeader: if another process holds the lock and can't be reached, or if the
-// address is not its own, Open says so.
+// TestNoLeader: Open fails if another process holds the lock and can't be reached, or if the
+// address is not its own.
 func TestNoLeader(t *testing.T) {
 	strangerDir := t.TempDir()
 	open(t, strangerDir)

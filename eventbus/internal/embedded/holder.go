@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// holder is the process that holds the lock of a folder, as far as it is known.
+// holder is the process that holds the lock of a folder, as far as that is known.
 type holder struct {
 	pid     int    // 0 means unknown
 	command string // its program and first argument; empty means unknown

@@ -10,7 +10,7 @@ import (
 // state reports whether a process is stopped, and how it was called.
 func state(pid int) (stopped bool, args []string) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	// The state stands behind the name, which may contain anything.
+	// The state follows the name, which may contain anything.
 	if i := bytes.LastIndexByte(stat, ')'); i >= 0 && len(stat) > i+2 {
 		stopped = stat[i+2] == 'T' || stat[i+2] == 't'
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// state reports whether a process is stopped, and how it was called, as far as the
-// system's ps says so.
+// state reports whether a process is stopped, and how it was called, as far as the system's ps
+// knows.
 func state(pid int) (stopped bool, args []string) {
 	out, err := exec.Command("ps", "-o", "state=,args=", "-p", strconv.Itoa(pid)).Output()
 	fields := strings.Fields(string(out))

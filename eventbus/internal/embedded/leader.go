@@ -62,9 +62,9 @@ func openLeader(dir string, sync Sync, all bool, check func() error, log *slog.L
 // process lets another one lead.
 var ErrStuck = errors.New("the server of the event store has come to a standstill, so that its process has to end")
 
-// close is shut for as long as that may take. A server that waits for itself, as nats-server
-// 2.15 does where a purge meets a full disk, is left alone with the goroutine that stops it:
-// nothing else can be done about it in this process.
+// close is shut, and waits while that may take. nats-server 2.15 waits for itself where a
+// purge meets a full disk. Such a server is left with the goroutine that stops it, because
+// this process can do nothing else about it.
 func (l *leader) close() error { return within(closeTimeout, l.shut) }
 
 // within returns what shut returns, or [ErrStuck] if it does not return in time.

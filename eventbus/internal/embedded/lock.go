@@ -11,10 +11,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lock makes its process the leader of the store in a folder. The operating
-// system releases it when the process ends, however it ends. Nobody ever removes
-// its file: by the file, processes tell the folder from another one that has come
-// in its place.
+// lock makes its process the leader of the store in a folder. The operating system releases it
+// when the process ends, however it ends. Nobody ever removes its file: by the file, processes
+// notice that the folder was replaced.
 type lock struct{ file *flock.Flock }
 
 const (

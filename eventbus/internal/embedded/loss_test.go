@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// TestLosses: whoever opens a store of which blocks were cut off or removed is told
-// what is missing, also later, and beside the leader. The rest can be read.
+// TestLosses: opening a store with blocks that were cut off or removed reports what is
+// missing, each time, and in every process. The rest can be read.
 func TestLosses(t *testing.T) {
 	const messages, size = 900, 32 << 10 // several blocks
 	for _, tt := range []struct {

@@ -23,18 +23,18 @@ const (
 	// more than with none.
 	tightGC = 30
 
-	// gcBudget is how much of a processor's time collecting may take for that, without
-	// what Go does of it while a processor is idle: with half the share it takes twice as
-	// much. Tasks without a pause take 0.02 with the usual one, and 20,000 sessions in the
-	// store, and 0.05 with the lowest.
+	// gcBudget is the share of a processor's time that collecting may take for that. It does
+	// not count what Go does while a processor is idle. With half the share of memory it takes
+	// twice as much. Tasks without a pause take 0.02 with the usual one, and 20,000 sessions
+	// in the store, and 0.05 with the lowest.
 	gcBudget = 0.1
 
 	// memoryInterval is how often the share is set anew.
 	memoryInterval = 5 * time.Second
 
-	// muchHistory is the size of the server's indexes, in bytes, from which on what
-	// opening them took is given back after the first interval: that of some 60,000
-	// sessions. A command that has ended by then is spared the collection.
+	// muchHistory is a size of the server's indexes, in bytes: about that of 60,000 sessions.
+	// From it on, memory that opening them took is given back after the first interval. A
+	// command that has ended by then is spared the collection.
 	muchHistory = 16 << 20
 
 	// indexInMemory is how many bytes in memory a byte of the indexes becomes.

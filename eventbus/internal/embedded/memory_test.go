@@ -24,8 +24,8 @@ func TestNextGC(t *testing.T) {
 	}
 }
 
-// TestHoldMemory: once the last store of a process is closed its share of garbage is as it was,
-// and one that the user has chosen never changes.
+// TestHoldMemory: closing the last store of a process restores its share of garbage. A share
+// that the user has chosen never changes.
 func TestHoldMemory(t *testing.T) {
 	share := func() int {
 		now := debug.SetGCPercent(usualGC)
@@ -43,7 +43,7 @@ func TestHoldMemory(t *testing.T) {
 	debug.SetGCPercent(tightGC) // as of much history
 	second.release()
 	if got := share(); got != usualGC {
-		t.Errorf("%d %% behind the last store, want %d", got, usualGC)
+		t.Errorf("%d %% after the last store, want %d", got, usualGC)
 	}
 	debug.SetGCPercent(77)
 	chosen := holdMemory(t.TempDir())

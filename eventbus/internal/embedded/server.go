@@ -65,9 +65,9 @@ func startServer(dir, token string, sync Sync, log *slog.Logger) (*server.Server
 	return srv, srvLog, nil
 }
 
-// criticalErrors are parts of the lines that a server logs when it takes nothing
-// any more until it is started anew: after the first write error of a stream, for
-// one. It has no other way to say so while it does not listen.
+// criticalErrors are parts of the lines that a server logs when it accepts nothing any more
+// until it is restarted. An example is the first write error of a stream. It has no other way
+// to say so while it does not listen.
 var criticalErrors = []string{
 	"critical write error", "Critical write error", "will be DISABLED", "disabling JetStream",
 }
@@ -92,7 +92,7 @@ type serverLog struct {
 	critical string        // valid once failed is closed
 	failed   chan struct{} // closed with the first critical error
 
-	streams sync.Map // those of which it has missed a block
+	streams sync.Map // the streams in which it has missed a block
 }
 
 func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// TestSync: the server of the store has the disk keep what it writes as often as it
-// is told to.
+// TestSync: the server of the store syncs to disk as often as its options say.
 func TestSync(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

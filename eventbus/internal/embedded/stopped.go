@@ -54,9 +54,9 @@ func (e *Election) tellStopped() {
 	}
 }
 
-// Opening calls f, which opens what is in the store while somebody waits for it. Once
-// another process that leads was stopped for as long as [Election.Join] waits for one,
-// f's context ends, and the error is an [ErrNoLeader]. Other operations wait for longer.
+// Opening calls f, which opens what is in the store while somebody waits for it. If another
+// process leads and is stopped for the time that [Election.Join] waits, f's context ends, and
+// the error is an [ErrNoLeader]. Other operations wait for longer.
 func (e *Election) Opening(ctx context.Context, f func(context.Context) error) error {
 	if e == nil {
 		return f(ctx)

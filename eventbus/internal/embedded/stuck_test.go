@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestWithin: who waits for a server that does not stop is told so in time.
+// TestWithin: waiting for a server that does not stop ends in time, with an error.
 func TestWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, failed := make(chan struct{}), errors.New("it has failed")

@@ -41,7 +41,7 @@ func TestSuspend(t *testing.T) {
 func (m *member) reach(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for {
-		attempt, cancel := context.WithTimeout(ctx, time.Second) // it may be sent to who has gone
+		attempt, cancel := context.WithTimeout(ctx, time.Second) // it may be sent to a process that has exited
 		_, err := m.js.AccountInfo(attempt)
 		cancel()
 		if err == nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Access holds the credentials for an external server. The zero value uses those
-// in the URL, if any. All fields are paths of files, which are read again each
-// time that a connection is tried, so that they can be replaced while the worker
-// runs, also after the server has begun to refuse the old ones. At most one of Creds, NKey, TokenFile and a user in the URL can be given.
+// Access holds the credentials for an external server. The zero value uses those in the URL,
+// if any. All fields are paths of files. Each attempt to connect reads them again, so they can
+// be replaced while the worker runs, even after the server has begun to refuse the old ones.
+// At most one of Creds, NKey, TokenFile and a user in the URL can be given.
 type Access struct {
 	Creds     string // a user's JWT and seed, as the nsc tool writes them
 	NKey      string // a user's seed
@@ -114,9 +114,9 @@ func (a Access) replaceable() bool {
 	return a.Creds != "" || a.NKey != "" || a.TokenFile != "" || a.Cert != ""
 }
 
-// keyDialer dials the servers of one connection, and has it use the nkey that is
-// in the file then: the library reads the seed anew for each try, but takes the
-// public key of the first one.
+// keyDialer dials the servers of one connection. It makes the connection use the nkey that the
+// file has at that moment: the library reads the seed anew for each try, but takes the public
+// key of the first one.
 type keyDialer struct {
 	file string
 	conn atomic.Pointer[nats.Conn] // nil means it is being made, and has read the file

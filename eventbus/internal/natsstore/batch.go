@@ -19,8 +19,8 @@ import (
 //
 //	<inbox>.<batch>.<flow>.fail.<number, from 1>.<operation>.$FI
 //
-// The server stores them in order, and no further one behind a message that it
-// refuses or misses. A single message is published without that.
+// The server stores them in order, and stores nothing after a message that it refuses or
+// misses. A single message is published without that.
 const (
 	batchFlow   = ".500.fail." // how often the server reports progress, at most: a batch is smaller
 	batchSuffix = ".$FI"
@@ -115,10 +115,9 @@ func (b *Batch) ID() string {
 // behindAll is a number behind those of all messages of a batch.
 const behindAll = 1 << 20
 
-// EndBatch ends a batch that may have been sent on another connection, or by another
-// process: when it returns nil, none of its messages that are still on their way is
-// stored any more. subject is one of the stream. It has no effect on a batch of which
-// nothing has arrived.
+// EndBatch ends a batch that may have been sent on another connection, or by another process.
+// When it returns nil, no message of the batch is stored any more. subject is one of the
+// stream. It has no effect on a batch of which nothing has arrived.
 func (c *PublishConn) EndBatch(ctx context.Context, id, subject string) error {
 	if id == "" {
 		return nil
@@ -234,8 +233,7 @@ func (b *Batch) result(msg *nats.Msg, at int) (r Result, final bool) {
 	}
 }
 
-// number returns the number behind a field's name in the JSON of an
-// acknowledgement.
+// number returns the value of a field in the JSON of an acknowledgement.
 func number(data, field []byte) (n uint64, ok bool) {
 	_, rest, ok := bytes.Cut(data, field)
 	for _, c := range rest {
@@ -247,8 +245,8 @@ func number(data, field []byte) (n uint64, ok bool) {
 	return n, ok
 }
 
-// Unordered reports whether err says nothing of a message itself: a batch of it was
-// lost on its way, or the store accepts none at the moment. It is to be sent again.
+// Unordered reports whether err says nothing of a message itself: a batch of it was lost on
+// its way, or the store accepts none at the moment. It must be sent again.
 func Unordered(err error) bool {
 	var refused *jetstream.APIError
 	return errors.Is(err, errIncomplete) || errors.As(err, &refused) &&

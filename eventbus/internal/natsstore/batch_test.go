@@ -66,7 +66,7 @@ func (b *batching) send(batch *natsstore.Batch, texts ...string) {
 	}
 }
 
-// single publishes one message, behind all that was sent on the connection.
+// single publishes one message, after everything that was sent on the connection.
 func (b *batching) single(conn int, text string) {
 	b.t.Helper()
 	batch, result := b.begin(conn, 1)
@@ -110,8 +110,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchRefused: nothing behind a message that the store refuses is stored, and the
-// result says which it is.
+// TestBatchRefused: nothing is stored after a message that the store refuses, and the result
+// names that message.
 func TestBatchRefused(t *testing.T) {
 	const size = 5
 	for at := 1; at <= size; at++ {
@@ -149,8 +149,8 @@ func TestBatchRefused(t *testing.T) {
 	}
 }
 
-// TestBatchOfDuplicates: an answer that counts a batch, and names no message that was stored
-// of it, does not say that it is stored.
+// TestBatchOfDuplicates: an answer that counts a batch and names no stored message does not
+// mean that it is stored.
 func TestBatchOfDuplicates(t *testing.T) {
 	b := newBatching(t, 1)
 	for seq, stored := range []bool{0: false, 1: true} {
@@ -218,7 +218,7 @@ func TestFenceBehindRefused(t *testing.T) {
 	}
 }
 
-// TestBatchDisabled: a stream that accepts no batches any more says so.
+// TestBatchDisabled: a stream that no longer accepts batches refuses them by a known error.
 func TestBatchDisabled(t *testing.T) {
 	b := newBatching(t, 1)
 	plain := b.stream.CachedInfo().Config

@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	// consumeBatch is how many messages a consumer is asked for at once, and
-	// consumeBytes how many bytes they have at most: so much waits in this process for
-	// who takes its time.
+	// consumeBatch is how many messages a consumer is asked for at once, and consumeBytes how
+	// many bytes they have at most. A slow reader keeps that much waiting in this process.
 	consumeBatch = 1024
 	consumeBytes = 4 << 20
 
@@ -34,10 +33,10 @@ type Start struct {
 	Time time.Time
 }
 
-// Consume delivers what a stream has on some subjects from a start on, and what is
-// stored there later, in order, and wherever the store is opened next. It returns nil
-// when deliver wants no more, deliver's error, why ctx has ended, or, where silence is not
-// 0, [ErrSilent] once no message has come for so long. next is where to continue.
+// Consume delivers what a stream has on some subjects from a start on, and what is stored
+// there later, in order. It continues when the store moves. It returns nil when deliver wants
+// no more, else deliver's error or why ctx has ended. If silence is not 0 it returns
+// [ErrSilent] when no message has come for that time. next is where to continue.
 //
 // It is for one thing that the library's ordered consumer does not do: to end with its
 // connection. That one waits for 10 s on a line that was cut without a word, after the

@@ -93,7 +93,7 @@ func TestConsume(t *testing.T) {
 	}
 }
 
-// TestConsumerIsGone: who has lost the consumer goes on with another one.
+// TestConsumerIsGone: a reader that has lost its consumer makes another one.
 func TestConsumerIsGone(t *testing.T) {
 	t.Parallel()
 	c := consume(t)

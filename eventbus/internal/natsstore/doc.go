@@ -4,11 +4,10 @@
 //
 // # Retries
 //
-// What is asked of [Store.JetStream], and of the streams and buckets that it
-// returns, is repeated while the store moves to another process, or a stream to
-// another server of a cluster. Writes carry a message id, so that they are stored
-// once. A [PublishConn] is never reconnected instead: what was sent on it has
-// arrived in order up to some point.
+// Operations of [Store.JetStream], and of the streams and buckets that it returns, are
+// repeated while the store moves to another process, or a stream to another server of a
+// cluster. Writes carry a message id, so that they are stored once. A [PublishConn] is never
+// reconnected instead: what was sent on it has arrived in order up to some point.
 //
 // # Files, from the bottom up
 //

@@ -15,10 +15,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// EnsureStream opens a stream, and makes it if it does not exist. In an external
-// server it gets the configured number of replicas. A stream that exists there
-// stays as its operator has set it up: it is refused with a [*StreamError] if it
-// would lose what is stored in it, and [Health.Findings] has the rest.
+// EnsureStream opens a stream, and makes it if it does not exist. In an external server it
+// gets the configured number of replicas. A stream that exists there keeps the settings of its
+// operator. It is refused with a [*StreamError] if it would lose what is stored in it.
+// [Health.Findings] has the rest.
 func (s *Store) EnsureStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
 	cfg.Replicas = s.replicasOf(cfg.Replicas)
 	cfg.Metadata = s.madeAs(cfg)
@@ -95,8 +95,8 @@ func (s *Store) replicasOf(asked int) int {
 	return cmp.Or(asked, s.replicas)
 }
 
-// ensure opens or makes what is kept in the stream want. A stream that exists in
-// an external server is checked, and stays as it is.
+// ensure opens or makes what is kept in the stream want. A stream that exists in an external
+// server is checked, and not changed.
 func ensure[T any](ctx context.Context, s *Store, want jetstream.StreamConfig, open, create func(context.Context) (T, error)) (T, error) {
 	if s.Embedded() {
 		return retryDefault(ctx, s.retrier, func(ctx context.Context) (T, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// TestEnsure: what has the settings that are asked for is opened without a change, which
-// the server would write to the disk.
+// TestEnsure: a stream with the requested settings is opened without a change, since the
+// server would write a change to the disk.
 func TestEnsure(t *testing.T) {
 	dir := t.TempDir()
 	ensure := func(age time.Duration) (streamAge, bucketAge time.Duration) {

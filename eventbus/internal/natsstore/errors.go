@@ -75,12 +75,12 @@ func Transient(err error) bool {
 // does not know, as in nats-server's errors.json.
 const codeInvalidJSON = jetstream.ErrorCode(10025)
 
-// storeClosed is the text of a refusal by a server that is about to end; the code is
-// that of all that a store refuses.
+// storeClosed is the text of a refusal by a server that is about to end. Its code is the
+// general one for what a store refuses.
 const storeClosed = "store is closed"
 
-// codeNoPeers is JSClusterNoPeersErrF: a cluster does not know enough servers to keep a
-// stream as often as it was asked to, for one while its servers start.
+// codeNoPeers is JSClusterNoPeersErrF: a cluster does not know enough servers for the replicas
+// of a stream, for example while its servers start.
 const codeNoPeers = jetstream.ErrorCode(10005)
 
 // transientCodes are the codes of JetStream errors that report something away, as

@@ -11,10 +11,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Fetch returns what a stream has on some subjects, in one order, from a sequence number
-// on: at most limit messages, and [readBytes] unless the first one has more. pending is how
-// many more it has, as far as the server knows that is asked. It makes a consumer, which
-// is gone when it returns.
+// Fetch returns what a stream has on some subjects, in order, from a sequence number on. It
+// returns at most limit messages, and at most [readBytes] unless the first one has more.
+// pending is how many more there are, as far as the server knows that is asked. It makes a
+// consumer, and deletes it before it returns.
 func (s *Store) Fetch(ctx context.Context, stream string, subjects []string, from uint64, limit int) (msgs []*Message, pending uint64, err error) {
 	return s.read(ctx, func(ctx context.Context) (batch, error) {
 		consumer, err := s.js.JetStream.CreateConsumer(ctx, stream, readFrom(subjects, from))

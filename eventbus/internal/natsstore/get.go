@@ -29,9 +29,9 @@ const (
 // errGap is returned for an answer of which a part was lost.
 var errGap = errors.New("a part of the event store's answer was lost")
 
-// Get returns what a stream of the embedded store has on a subject from a sequence
-// number on, in one order: at most limit messages, and up to the one that completes
-// [readBytes]. pending is how many more it has. The stream must allow direct access.
+// Get returns what a stream of the embedded store has on a subject from a sequence number on,
+// in order. It returns at most limit messages, up to the one that completes [readBytes].
+// pending is how many more it has. The stream must allow direct access.
 //
 // It costs the server no consumer, and more for each message than [Store.Fetch].
 func (s *Store) Get(ctx context.Context, stream, subject string, from uint64, limit int) (msgs []*Message, pending uint64, err error) {
@@ -39,9 +39,9 @@ func (s *Store) Get(ctx context.Context, stream, subject string, from uint64, li
 		if subject == ">" {
 			return s.direct(ctx, stream, directGet{max(from, 1), subject, limit, readBytes})
 		}
-		// Asked for more than there is on a subject with wildcards, the server looks
-		// for it to the end of the stream; and counts what there is from another
-		// place than the start by reading the stream. So all is counted first.
+		// If asked for more than there is on a subject with wildcards, the server searches to
+		// the end of the stream. It counts what follows any place but the start by reading the
+		// stream. So all is counted first.
 		first, err := s.direct(ctx, stream, directGet{1, subject, 1, readBytes})
 		all := first.pending + uint64(len(first.msgs))
 		switch {
@@ -116,7 +116,7 @@ func readDirect(ctx context.Context, answers <-chan *nats.Msg) (b batch, err err
 	}
 }
 
-// The headers of an answer, besides those that the library names.
+// The headers of an answer, besides the ones that the library names.
 const (
 	numPendingHeader   = "Nats-Num-Pending"
 	lastSequenceHeader = "Nats-Last-Sequence"
@@ -135,7 +135,7 @@ func directMessage(m *nats.Msg) (*Message, error) {
 	return newMessage(m, m.Header.Get(jetstream.SubjectHeader), seq, at), nil
 }
 
-// answerError is the error for a status that is no part of an answer.
+// answerError is the error for a status that does not belong to an answer.
 func answerError(code, text string) error {
 	if code == "503" {
 		return nats.ErrNoResponders

@@ -57,8 +57,8 @@ func delivery(m *nats.Msg) (msg *Message, number, pending uint64, err error) {
 	return newMessage(m, m.Subject, meta.Sequence.Stream, meta.Timestamp), meta.Sequence.Consumer, meta.NumPending, nil
 }
 
-// status returns the status that the server sends in place of a message, and its
-// text; empty means m is a message.
+// status returns the status that the server sends instead of a message, and its text; empty
+// means m is a message.
 func status(m *nats.Msg) (code, text string) {
 	if len(m.Data) > 0 || len(m.Header) == 0 {
 		return "", ""

@@ -85,7 +85,7 @@ func TestFolderIsGone(t *testing.T) {
 	}
 }
 
-// TestFolderIsGoneAtClose: who closes the store before that was noticed is told of it once.
+// TestFolderIsGoneAtClose: closing the store before that was noticed reports it once.
 func TestFolderIsGoneAtClose(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "nats")
 	var told []error

@@ -129,8 +129,8 @@ func (p *publishConns) open() (*PublishConn, error) {
 		p.ended(c)
 	})}
 	if p.retrier.embedded() {
-		// The connection ends with the process that leads, and one that is stopped
-		// reads what was sent to it once it continues.
+		// The connection ends with the leader. A stopped leader reads what was sent to it once
+		// it continues.
 		opts = append(opts, nats.PingInterval(0))
 	}
 	conn, err := p.target.connect(opts...)

@@ -32,9 +32,9 @@ var defaultLimits = limits{operationTimeout, AttemptTimeout}
 // readLimits are those of reading from the embedded store; an external one has no total.
 var readLimits = limits{3 * readTimeout, readTimeout}
 
-// retry calls f until it succeeds or fails for good, while the store moves from
-// one process to another or the leader of a stream from one server to another. f
-// may be carried out twice: it must be safe to repeat.
+// retry calls f until it succeeds or fails for good. It outlasts a move of the store to
+// another process, or of a stream to another server. f may be carried out twice: it must be
+// safe to repeat.
 func retry[T any](ctx context.Context, r *retrier, lim limits, f func(ctx context.Context) (T, error)) (T, error) {
 	if _, bounded := ctx.Deadline(); bounded || lim.total == 0 {
 		return retryUntil(ctx, r, lim.attempt, f)

@@ -10,8 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// TestRetry: an operation is repeated while the store is away, for as long as its
-// limits say, and no longer.
+// TestRetry: an operation is repeated while the store is unavailable, within its limits.
 func TestRetry(t *testing.T) {
 	refused := errors.New("refused")
 	failing := func(err error) func(context.Context) error { return func(context.Context) error { return err } }
@@ -77,8 +76,8 @@ func TestRetryAfterDisconnect(t *testing.T) {
 	})
 }
 
-// TestCheckVersion: a server that could store what comes from a process that has lost its
-// session is refused.
+// TestCheckVersion: a server is refused if it could store events of a process that has lost
+// its session.
 func TestCheckVersion(t *testing.T) {
 	for version, ok := range map[string]bool{
 		"2.11.0": true, "2.15.2": true, "3.0.0-RC.1": true, "2.11.4-beta": true,

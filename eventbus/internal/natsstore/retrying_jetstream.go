@@ -200,8 +200,8 @@ func (k retryingBucket) Create(ctx context.Context, key string, value []byte, op
 	})
 }
 
-// Update adds a message id to the library's Update, by which it recognises an
-// update of its own that was stored and whose acknowledgement was lost.
+// Update adds a message id to the library's Update. By the id it recognises its own update if
+// that was stored and the acknowledgement was lost.
 func (k retryingBucket) Update(ctx context.Context, key string, value []byte, rev uint64) (uint64, error) {
 	msg := &nats.Msg{Subject: "$KV." + k.Bucket() + "." + key, Data: value}
 	ack, err := k.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(rev))

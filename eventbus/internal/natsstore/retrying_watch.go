@@ -7,9 +7,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Watch is the library's, but continues wherever the store is opened next. It does
-// not repeat an entry. Of an entry that changed several times in the meantime it
-// shows the last change.
+// Watch is the library's, but continues when the store moves. It does not repeat an entry. Of
+// an entry that changed several times in the meantime it shows the last change.
 func (k retryingBucket) Watch(ctx context.Context, keys string, opts ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
 	if err := checkSubject(keys); err != nil {
 		return nil, err
@@ -46,7 +45,7 @@ type retryingWatch struct {
 	done    chan struct{}
 
 	last     uint64 // the highest revision that was sent
-	complete bool   // everything stored was sent, and so was the nil entry that says so
+	complete bool   // everything stored was sent, and so was the nil entry that marks its end
 }
 
 // Updates implements [jetstream.KeyWatcher]. The channel is closed at the end.

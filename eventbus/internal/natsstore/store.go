@@ -25,7 +25,7 @@ type Options struct {
 	Sync embedded.Sync
 
 	// CheckFiles makes this process read all files of the store when it opens it, even
-	// those that have not changed.
+	// unchanged ones.
 	CheckFiles bool
 
 	// URL is an existing NATS server or cluster with JetStream, several with
@@ -35,8 +35,8 @@ type Options struct {
 	// Access holds the credentials for the server at URL.
 	Access Access
 
-	// Replicas is how many servers of a cluster keep what is stored; 0 means 1 for
-	// what the store makes, and any number for what exists.
+	// Replicas is how many servers of a cluster keep what is stored. 0 means 1 for new
+	// streams, and any number for existing ones.
 	Replicas int
 
 	// Name is the name of the connections, which the server's tools show.
@@ -138,7 +138,7 @@ func (s *Store) openEmbedded(ctx context.Context, opts *Options) error {
 	return nil
 }
 
-// takePart takes part in the election until the store is closed, or is gone.
+// takePart takes part in the election until the store is closed or removed.
 func (s *Store) takePart() {
 	e := s.target.election
 	if err := e.Run(s.ctx, s.retrier.state.lost, s.conn.IsConnected); err != nil {
@@ -146,7 +146,7 @@ func (s *Store) takePart() {
 			err = fmt.Errorf("%w: %w", ErrLost, err)
 		}
 		s.end(err)
-		// Who waits for the connection waits no longer.
+		// Nothing waits for the connection any longer.
 		s.conn.Close()
 		if err := e.Resign(); err != nil { // nothing more is written, there or here
 			s.log.Warn("closing the event store failed", "err", err)
@@ -188,9 +188,9 @@ func (s *Store) end(err error) {
 	})
 }
 
-// Close closes the connection and, if this process leads, the store: it is then
-// complete on disk, and another process that uses it leads. A store that turns out to be
-// gone is told of like one that is noticed earlier.
+// Close closes the connection and, if this process leads, the store: it is then complete on
+// disk, and another process that uses it leads. A removed store that is noticed only now is
+// reported, too.
 func (s *Store) Close() error {
 	if gone := s.target.election.Moved(); gone != nil && s.ctx.Err() == nil {
 		s.end(gone)
@@ -213,7 +213,7 @@ func (s *Store) String() string { return redacted(s.target.urls) }
 // Context returns a context that ends when the store is closed or lost.
 func (s *Store) Context() context.Context { return s.ctx }
 
-// Conn returns the connection itself, for services on it. It alone shows that a
+// Conn returns the connection itself, for services on it. Only the connection shows that a
 // store has moved.
 func (s *Store) Conn() *nats.Conn { return s.conn }
 
@@ -246,9 +246,9 @@ type Health struct {
 	// Ctrl-Z. Whatever waits for the store waits for that process.
 	Stopped bool
 
-	// Patience is for how long an operation may wait for the store, as [Store.Waited]
-	// counts it: 10 s, or 30 s if the embedded store is available and slow to answer,
-	// because the machine is busy.
+	// Patience is how long an operation may wait for the store, as [Store.Waited] counts it.
+	// It is 10 s, or 30 s if the embedded store is available and slow because the machine is
+	// busy.
 	Patience time.Duration
 
 	// Diagnosis is what is known to be wrong with the store, as a remark to append to an
@@ -270,9 +270,9 @@ func (s *Store) Health() Health {
 	return h
 }
 
-// Waited returns for how long an operation that began at a time has waited for the store
-// in vain. Time in which another process that runs the store was stopped, or this one was
-// suspended, does not count, and neither does the time before it, for up to an hour.
+// Waited returns for how long an operation that began at a time has waited for the store in
+// vain. Time in which the process that runs the store was stopped, or this one was suspended,
+// does not count. Neither does the time before that, for up to an hour.
 func (s *Store) Waited(began time.Time) time.Duration { return s.retrier.waited(began) }
 
 // Suspend hands the embedded store over to another process, if this one runs it. Until
@@ -320,8 +320,8 @@ func (s *Store) ConnAckTimeout() time.Duration {
 // Away reports whether err says that the store is unavailable for a while.
 func (s *Store) Away(err error) bool { return s.retrier.away(err) }
 
-// Retry calls f until it succeeds or fails for good, for as long as an operation
-// on the store may take plus extra. f must be safe to repeat.
+// Retry calls f until it succeeds or fails for good, at most for the time of an operation plus
+// extra. f must be safe to repeat.
 func Retry[T any](ctx context.Context, s *Store, extra time.Duration, f func(ctx context.Context) (T, error)) (T, error) {
 	return retry(ctx, s.retrier, limits{operationTimeout + extra, AttemptTimeout + extra}, f)
 }

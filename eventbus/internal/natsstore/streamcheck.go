@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Limits of a stream below which it drops what sessions still need, or refuses
-// messages of the size that they write.
+// A stream with lower limits drops what sessions still need, or refuses messages of the size
+// that they write.
 const (
 	minAge     = time.Hour
 	minBytes   = 64 << 20

@@ -14,8 +14,7 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
-// TestStreamCheck: a stream that exists is used as it is, unless it would lose
-// events.
+// TestStreamCheck: an existing stream is used without a change, unless it would lose events.
 func TestStreamCheck(t *testing.T) {
 	want := jetstream.StreamConfig{
 		Name: "AGENT_EVENTS", Subjects: []string{"agents.v1.*.events.>"}, AllowDirect: true, Duplicates: natsstore.DuplicateWindow, AllowBatchPublish: true,

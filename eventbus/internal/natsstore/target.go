@@ -18,9 +18,9 @@ type target struct {
 	main     *connState         // of the connection that is reconnected
 }
 
-// connect makes a connection beside the main one. The caller closes it. An external
-// server is left alone while the main connection is lost: it may refuse the
-// worker, and the library knows how often to ask again.
+// connect makes a connection beside the main one. The caller closes it. No new connection to
+// an external server is tried while the main one is lost. The server may refuse the worker,
+// and the library knows how often to ask again.
 func (t *target) connect(opts ...nats.Option) (*nats.Conn, error) {
 	if t.urls != "" && !t.main.isUp() {
 		return nil, fmt.Errorf("%w%s", errDisconnected, t.main.diagnosis())
@@ -31,9 +31,9 @@ func (t *target) connect(opts ...nats.Option) (*nats.Conn, error) {
 // connectMain makes the main connection.
 func (t *target) connectMain(opts ...nats.Option) (*nats.Conn, error) {
 	if t.urls == "" {
-		// The system ends a connection within a machine when either process ends,
-		// and not before. One to a process that is stopped must stay: what was sent
-		// on it is stored when that process continues, and would be stored twice.
+		// The system ends a connection within a machine when either process ends, and not
+		// before. A connection to a stopped process must stay. When that process continues it
+		// stores what was sent on it, and a second copy would be stored, too.
 		forever := []nats.Option{nats.PingInterval(0), nats.FlusherTimeout(embedded.StoppedTimeout)}
 		conn, err := nats.Connect("", slices.Concat(t.options, forever, opts, t.election.Options())...)
 		return conn, explainConnect(err)

@@ -12,22 +12,21 @@ const (
 	// (maxElectionTimeout in nats-server's raft.go).
 	operationTimeout = 10 * time.Second
 
-	// AttemptTimeout bounds one attempt: a server that has gone may take the
-	// request with it. Three fit in operationTimeout.
+	// AttemptTimeout bounds one attempt: a request may be lost with its server. Three fit in
+	// operationTimeout.
 	AttemptTimeout = 3 * time.Second
 
 	// retryPause is the pause between two attempts: a cluster without a leader
 	// refuses at once, and is not to be asked in a loop.
 	retryPause = 50 * time.Millisecond
 
-	// readTimeout bounds one attempt to read stored messages of the embedded store.
-	// On a machine with too much to do the answer waits behind what else is sent,
-	// and asking again would make that worse. The end of the server ends the
-	// connection, and so the attempt.
+	// readTimeout bounds one attempt to read stored messages of the embedded store. On a busy
+	// machine the answer waits for other messages, and asking again would make that worse. The
+	// end of the server ends the connection, and so the attempt.
 	readTimeout = 10 * time.Second
 
-	// consumerTimeout is how long the server keeps a consumer of a process that is
-	// gone. The process deletes those that it no longer needs.
+	// consumerTimeout is how long the server keeps a consumer of a process that has exited. A
+	// process deletes consumers that it no longer needs.
 	consumerTimeout = 5 * time.Second
 
 	// pullHeartbeat is how often the server says of a request for messages that it is
@@ -43,9 +42,9 @@ const (
 
 // Publishing.
 const (
-	// publishConnInterval is how often a new publish connection is tried, and the
-	// shortest time between two: as often as a process tries to lead the embedded
-	// store, since it waits for the same.
+	// publishConnInterval is the shortest time between two attempts to make a publish
+	// connection. It is the interval at which a process tries to lead the embedded store,
+	// since both wait for the same.
 	publishConnInterval = 10 * time.Millisecond
 
 	// endInterval is how often a store that does not answer is told that a batch
@@ -71,10 +70,9 @@ const (
 
 // Every connection to an external server.
 const (
-	// pingInterval is how often a connection asks its server for a sign of life,
-	// and maxPings how many questions may be open: a server that has gone without
-	// a word, as by a cut cable, is given up after 6 s at most. Within
-	// operationTimeout that leaves time for another server.
+	// pingInterval is how often a connection asks its server for a sign of life, and maxPings
+	// how many questions may be open. A server that is silent, as behind a cut cable, is given
+	// up after 6 s at most. Within operationTimeout that leaves time for another server.
 	pingInterval = 2 * time.Second
 	maxPings     = 2
 

@@ -20,9 +20,9 @@ import (
 //	subject, length of the headers(4) if there are any, headers, message
 //	checksum(8)
 //
-// where the highest bit of the length tells of headers, the highest of the sequence
-// number of a message that was deleted in its place, and the next one of a record
-// that only says that the message of that number is deleted.
+// The highest bit of the length marks a record with headers. The highest bit of the sequence
+// number marks a message that was deleted within its file. The next bit marks a record that
+// only says that a message is deleted.
 const (
 	blockSuffix = ".blk"
 
@@ -114,7 +114,7 @@ func parseBlock(data []byte, sum hash.Hash64) *block {
 	return b
 }
 
-// partial reports whether data may be the beginning of a record that goes on behind it.
+// partial reports whether data may be the beginning of a longer record.
 func partial(data []byte) bool {
 	if len(data) < headSize {
 		return true
@@ -157,9 +157,9 @@ var (
 	headersEnd   = []byte("\r\n\r\n")
 )
 
-// divided reports whether the subject, of a length, and the headers of a record end where it
-// says so. The checksum is of all of them in a row, without the lengths: it is right wherever
-// one ends and the next one begins.
+// divided reports whether the subject and the headers of a record have the lengths that it
+// states. The checksum covers their bytes and not their lengths, so a wrong length does not
+// change it.
 func divided(body []byte, subject int, headers bool) bool {
 	if bytes.ContainsFunc(body[:subject], func(c rune) bool { return c <= ' ' || c == '{' || c == '"' }) {
 		return false
@@ -171,8 +171,8 @@ func divided(body []byte, subject int, headers bool) bool {
 	return length <= uint64(len(rest)) && bytes.HasPrefix(rest, headersBegin) && bytes.Index(rest, headersEnd)+len(headersEnd) == int(length)
 }
 
-// deleted returns a record that says that the message of a number is deleted. The
-// server goes on behind that number.
+// deleted returns a record that says that the message of a number is deleted. The server
+// continues after that number.
 func deleted(seq uint64, at time.Time, sum hash.Hash64) []byte {
 	return record(seq|deleteBit, at, "", "", sum)
 }

@@ -68,7 +68,7 @@ type campaign struct {
 	kv     jetstream.KeyValue
 }
 
-// small has the server begin a new block every 32 KB, for as long as it runs.
+// small has the server begin a new block every 32 KB while it runs.
 func small(cfg jetstream.StreamConfig, js jetstream.JetStream) (jetstream.Stream, error) {
 	ctx := context.Background()
 	cfg.MaxBytes = 100_000

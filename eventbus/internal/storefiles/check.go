@@ -18,10 +18,9 @@ import (
 	"github.com/agentworker/worker/internal/fileinfo"
 )
 
-// Check compares the files of the store in dir, which no server has open, with what
-// was written down of them. What is missing it adds to [Losses], and what is garbled
-// it repairs: the originals are kept in [DamagedDir]. An error is one of reading or
-// writing: then the store is as it was.
+// Check compares the files of the store in dir, which no server has open, with what was
+// written down of them. What is missing it adds to [Losses], and what is garbled it repairs:
+// the originals are kept in [DamagedDir]. After an error of reading the store is unchanged.
 //
 // Files that have not changed since are read only if all is true, or where nothing was
 // written down. What changes by itself on a disk has neither another size nor time.
@@ -79,7 +78,7 @@ type check struct {
 	name   string
 	known  *ledger
 	all    bool    // files that have not changed are read, too
-	was    *stream // as it was written down; empty means it was not
+	was    *stream // its record in the ledger; empty means there is no record
 	blocks map[string]fileState
 
 	causes map[string]string // what is wrong with a block
@@ -169,9 +168,9 @@ func (c *check) checkBlock(file string) error {
 	return nil
 }
 
-// inPlace reports whether a block that is smaller is known to be the same file. A server
-// that makes it smaller writes another one, but for what the disk did not take at the end
-// of the last block.
+// inPlace reports whether a block that is smaller is known to be the same file. A server that
+// makes it smaller writes another file, except at the end of the last block if the disk has
+// not taken a message.
 func (c *check) inPlace(file string, b *block) bool {
 	if file == lastBlock(c.was.Blocks) && b.top >= c.was.Last {
 		return false
@@ -282,8 +281,8 @@ func (c *check) losses(files []string) {
 	c.told(files)
 }
 
-// told adds what the server has missed of blocks that were damaged while it had them
-// open, where it is not found by what is there.
+// told adds what the server missed in blocks that were damaged while the store was open,
+// unless the comparison has found it.
 func (c *check) told(files []string) {
 	for _, file := range files {
 		for _, m := range c.was.Damaged[file].Missing {

@@ -20,7 +20,7 @@ import (
 type checkCase struct {
 	name   string
 	closed bool   // the store was closed in order
-	boot   string // of the machine as it was recorded; empty means that of now
+	boot   string // the recorded start of the machine; empty means the present one
 	damage func(one, two string) error
 	lost   []string // ranges, with a part of the cause
 	logs   string
@@ -64,7 +64,7 @@ var checkCases = []checkCase{
 	{"all is missing", true, "", func(one, _ string) error { return os.RemoveAll(filepath.Join(one, "../..")) }, []string{"1-20 1.blk is missing, S/msgs/2.blk is missing"}, "description", false},
 }
 
-// TestCheck: what is told of a damaged store, and that it is told once.
+// TestCheck: what is reported for a damaged store, and that it is reported once.
 func TestCheck(t *testing.T) {
 	for _, tt := range checkCases {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,11 +167,11 @@ func rebooted(t *testing.T, dir, boot string) {
 	}
 }
 
-// cutInPlace is what is told of a block that was cut off between two messages behind a
-// process that was killed: nothing where the system does not tell files apart.
+// cutInPlace is what is reported for a block that was cut off between two messages after its
+// process was killed. It is nothing where the system has no ids of files.
 var cutInPlace = map[bool][]string{true: {"6-10 1.blk was cut off"}}[runtime.GOOS == "linux"]
 
-// asked is a server that is asked for its streams alone.
+// asked is a server that answers only for its streams.
 type asked func() map[string]Range
 
 func (a asked) Streams() (map[string]Range, error) { return a(), nil }
@@ -196,7 +196,7 @@ func garble(path string, at int) error {
 	return errors.Join(err, os.Chtimes(path, later, later))
 }
 
-// rot changes a byte of a file and leaves the time of the file as it was.
+// rot changes a byte of a file and keeps the time of the file.
 func rot(path string, at int) error {
 	info, err := os.Stat(path)
 	if err != nil {

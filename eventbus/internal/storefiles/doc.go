@@ -1,16 +1,16 @@
 // Package storefiles knows the files of an embedded store: what there was, what is
 // missing or garbled, and how the rest is kept.
 //
-// nats-server keeps the messages of a stream in files called blocks. If blocks are
-// truncated or missing it opens the stream without saying so. In a block with a
-// garbled byte it drops all that follows the byte. A stream without its description it
-// leaves out. Therefore the process that runs the store records its files ([Keeper]),
-// and the next one compares the files with the record ([Check]) before its server
-// reads them. Losses are recorded for everyone who opens the store later.
+// nats-server keeps the messages of a stream in files called blocks. If blocks are truncated
+// or missing it opens the stream without saying so. In a block with a garbled byte it drops
+// everything that follows. It leaves out a stream without its description. Therefore the
+// process that runs the store records its files ([Keeper]), and the next one compares the
+// files with the record ([Check]) before its server reads them. Losses are recorded for
+// everyone who opens the store later.
 //
-// What happens to the files while the server runs may be its own doing or damage: the
-// Keeper tells by what the server says that it has. A store that is damaged is to be
-// opened anew, with a Check before.
+// While the server runs, it changes the files itself. The Keeper asks the server which
+// messages it has, and so tells damage from that. A damaged store must be opened anew, after a
+// Check.
 //
 // # Files, from the bottom up
 //

@@ -125,8 +125,8 @@ func (k *Keeper) messages(name string) (*Messages, error) {
 	}
 }
 
-// decide finds out what happened to a block, by what it was, how far it was read while it
-// was written, and what the server has.
+// decide finds out what happened to a block. It compares the block with its earlier state,
+// with what was read while it was written, and with what the server has.
 func (v *verdict) decide(was fileState, end end, has *Messages) {
 	d := damage{Missing: has.missing(v.after, v.upTo, v.block.runs)}
 	switch {
@@ -213,7 +213,7 @@ func (in *inquiry) before(file string) uint64 {
 	return 0
 }
 
-// behind returns the number before the first message behind a block.
+// behind returns the number before the first message of the next block.
 func (in *inquiry) behind(file string) uint64 {
 	at, there := slices.BinarySearchFunc(in.files, file, byNumber)
 	if there {

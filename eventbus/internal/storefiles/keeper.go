@@ -19,8 +19,9 @@ const (
 	// keepInterval is how often a Keeper looks at the files.
 	keepInterval = time.Second
 
-	// maxStats is how many blocks of a stream that nothing has announced a change of are
-	// looked at each time, in turn: 2 GB of a stream in a second, in about a millisecond.
+	// maxStats is how many blocks of a stream are looked at each time, in turn, if their
+	// folder has not changed. That covers 2 GB of a stream in a second, and takes about a
+	// millisecond.
 	maxStats = 256
 
 	// judgements is how many must find the same damage. Meanwhile the server may have
@@ -32,9 +33,9 @@ const (
 	maxMissing = 100
 )
 
-// Keeper writes down what files an open store has, about once a second where they
-// change, so that the next [Check] finds what is missing. It tells apart what the server
-// has done to them and what damages them: of the latter it keeps what there was.
+// Keeper records the files of an open store about once a second, so that the next [Check]
+// finds what is missing. It tells damage from changes by the server. For a damaged file it
+// keeps the earlier record.
 type Keeper struct {
 	root    *os.Root // the store may be moved away
 	file    *os.File

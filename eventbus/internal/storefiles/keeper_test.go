@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// kept is a store of two streams of several blocks, while a Keeper looks at it: S has its
-// messages but for some that were deleted, and KV_B the last one of each key.
+// kept is a store of two streams of several blocks, while a Keeper looks at it: S has all
+// messages except for a few deleted ones, and KV_B the last one of each key.
 type kept struct {
 	*testing.T
 	*testServer

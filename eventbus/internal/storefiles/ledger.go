@@ -62,7 +62,7 @@ func stateOf(info fs.FileInfo) fileState {
 	return fileState{Size: info.Size(), Modified: info.ModTime().UnixNano()}
 }
 
-// unchanged reports whether a file is as it was. The name may be another file's.
+// unchanged reports whether a file has the same size and time. The name may be another file's.
 func (s fileState) unchanged(was fileState) bool {
 	return s.Size == was.Size && s.Modified == was.Modified
 }

@@ -17,7 +17,7 @@ type Messages struct {
 	Range
 	Count   uint64   // how many it has, as it counts them
 	Deleted []uint64 // the numbers between First and Last that it does not have, ascending
-	Lost    []uint64 // those of them that it has found missing in its files, ascending
+	Lost    []uint64 // the deleted ones that it has found missing in its files, ascending
 }
 
 // settled reports whether the counts agree. A server that has found a file missing says of its

@@ -59,9 +59,9 @@ func remove(folder string, files ...string) error {
 	return nil
 }
 
-// skip has the server go on behind the last sequence number: what others have seen
-// of the stream keeps its number. A block of its own says so, as the server writes one
-// when the last message is deleted: beside messages in a block it would say nothing.
+// skip has the server continue after the last sequence number, so that no number is used
+// twice. It writes a block of its own, like the server when the last message is deleted. In a
+// block with messages the record would have no effect.
 func (c *check) skip(blocks string) error {
 	at := c.at
 	if at.IsZero() {

@@ -35,8 +35,8 @@ type end struct {
 	top      uint64 // the highest sequence number of its messages
 }
 
-// changes accepts what a server does to its blocks all the time, which is to append to the
-// last one and to begin another, and returns the blocks that have changed otherwise.
+// changes returns the blocks that have changed in an unusual way. It accepts what a server
+// always does: to append to the last block, and to begin another.
 func (k *Keeper) changes(name string, dir *os.Root) (suspects []string, err error) {
 	s, seen := k.ledger.Streams[name], k.seen[name]
 	written := seen.last()
@@ -122,8 +122,8 @@ func (s *stream) stat(dir *os.Root, seen *seen) (looked []string, now map[string
 
 func byNumber(a, b string) int { return blockNumber(a) - blockNumber(b) }
 
-// natural reports whether a block has changed as all do: it is new, or what is written
-// was appended to it. written is the one that was written at the last look.
+// natural reports whether a block has changed in the usual way: it is new, or was appended to.
+// written is the newest block at the last look.
 func (k *Keeper) natural(name string, dir *os.Root, file, written string) (is fileState, natural bool, err error) {
 	f, err := dir.Open(file)
 	if err != nil {
@@ -155,8 +155,8 @@ func (k *Keeper) natural(name string, dir *os.Root, file, written string) (is fi
 // written may be partial.
 func (b *block) garbled(written bool) bool { return b.bad && !(written && b.partial) }
 
-// readOn reads what was appended to the block that is written, together with the record
-// before: where a file was cut off, what is written later leaves a hole before itself.
+// readOn reads what was appended to the newest block, and the record before it. If the file
+// was cut off meanwhile, a hole precedes what was appended.
 func (k *Keeper) readOn(f *os.File, name, file string, is *fileState) (natural bool, err error) {
 	s := k.seen[name]
 	if s.end.file != file || s.end.id != is.ID {
@@ -176,8 +176,8 @@ func (k *Keeper) readOn(f *os.File, name, file string, is *fileState) (natural b
 	return true, nil
 }
 
-// maxReused bounds the memory that a Keeper has for what it reads, in bytes: what is written
-// between two looks is less, but for a block that is read whole.
+// maxReused bounds the buffer that a Keeper reuses for reading, in bytes. What is written
+// between two looks is smaller, unless all of a block is read.
 const maxReused = 1 << 20
 
 // readFrom returns what a file holds from a place up to a size; less, if it was cut off
