@@ -95,27 +95,10 @@ func TestClusterFailures(t *testing.T) {
 	c := newCluster(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
-	bus, err := eventbus.Open(ctx, "ws", &eventbus.Options{URL: c.urls(), Replicas: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bus.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	bus := c.open(ctx)
 	m := &talker{begun: make(chan struct{}, children), stop: make(chan struct{})}
 	tasks := newTasks(t, bus, m, children)
-	beside, err := eventbus.Open(ctx, "ws", &eventbus.Options{URL: c.urls(), Replicas: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := beside.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	newTasks(t, beside, m, 1) // looks for sessions whose process has exited
+	newTasks(t, c.open(ctx), m, 1) // looks for sessions whose process has exited
 	root, err := tasks.OpenCaller(ctx, "cluster", store.Owner)
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +137,7 @@ func TestClusterFailures(t *testing.T) {
 		c.healthy(ctx, js, streams...)
 		t.Logf("%s %s: whole again after %s", what, name, time.Since(start).Round(time.Millisecond))
 	}
-	for range 5 { // a new leader while the old one is there: quick, with much on its way
+	for range rounds(2, 5) { // a new leader while the old one is there: quick, with much on its way
 		c.stepDown(ctx, conn)
 		c.healthy(ctx, js, streams...)
 	}
@@ -168,22 +151,53 @@ func TestClusterFailures(t *testing.T) {
 	if err := root.End(store.Completed, nil); err != nil {
 		t.Error(err)
 	}
-	said := 0
+	said := checkTexts(t, ctx, bus, root.Path(), results)
+	stored := published(t, ctx, js)
+	checkFloods(t, stored, floods)
+	if len(stored) != children+1+len(floods) || said == 0 {
+		t.Errorf("%d sessions have events, want %d", len(stored), children+1+len(floods))
+	}
+	t.Logf("%d deltas of %d children, all read after %s", said, children, time.Since(stopped).Round(time.Millisecond))
+}
+
+// open opens a bus on the cluster.
+func (c *cluster) open(ctx context.Context) *eventbus.Bus {
+	c.t.Helper()
+	bus, err := eventbus.Open(ctx, "ws", &eventbus.Options{URL: c.urls(), Replicas: 3})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		if err := bus.Close(); err != nil {
+			c.t.Error(err)
+		}
+	})
+	return bus
+}
+
+// checkTexts checks the results of tasks below a session, and the streams of a few of them.
+// It returns how many words they have.
+func checkTexts(t *testing.T, ctx context.Context, bus *eventbus.Bus, root event.Path, results []*taskt.Result) (words int) {
+	t.Helper()
 	for i, r := range results {
 		if r.Status != store.Completed {
 			t.Errorf("task %d is %s: %v", i, r.Status, r.Err)
 			continue
 		}
-		n := len(strings.Fields(r.Text))
-		said += n
-		if i >= 5 { // the numbers below are of all
+		words += len(strings.Fields(r.Text))
+		if i >= 5 {
 			continue
 		}
-		if text := spoken(t, ctx, bus, append(root.Path(), event.Hop{SessionID: r.SessionID, AgentType: "explore"})); text != r.Text {
+		if text := spoken(t, ctx, bus, root.Child(r.SessionID, "explore")); text != r.Text {
 			t.Errorf("task %d: its stream says %q, its result %q", i, text, r.Text)
 		}
 	}
-	stored := published(t, ctx, js)
+	return words
+}
+
+// checkFloods checks the stored deltas of sessions that have published so many in bursts.
+func checkFloods(t *testing.T, stored map[string][]storedDelta, floods []int) {
+	t.Helper()
 	for i, want := range floods {
 		id, next := fmt.Sprintf("flood%d", i), 0
 		for _, d := range stored[id] {
@@ -198,10 +212,6 @@ func TestClusterFailures(t *testing.T) {
 		}
 		t.Logf("session %s: %d deltas were stored as %d", id, want, len(stored[id]))
 	}
-	if len(stored) != children+1+len(floods) || said == 0 {
-		t.Errorf("%d sessions have events, want %d", len(stored), children+1+len(floods))
-	}
-	t.Logf("%d deltas of %d children, all read after %s", said, children, time.Since(stopped).Round(time.Millisecond))
 }
 
 // flood publishes a burst of events from time to time until stop is closed, and returns how

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -17,9 +18,19 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 )
 
-// TestManyFollowers: 5,000 sessions of a process are followed live, all from their
+// TestManyFollowers: many sessions of a process are followed live, all from their
 // start and at once. Each follower gets all events of its session.
-func TestManyFollowers(t *testing.T) { followMany(t, openBus(t, t.TempDir()), 5_000) }
+func TestManyFollowers(t *testing.T) {
+	followMany(t, openBus(t, t.TempDir()), rounds(1_000, 5_000))
+}
+
+// rounds returns how much of a long test is done: all of it if WORKER_TEST_LONG is set.
+func rounds(short, long int) int {
+	if os.Getenv("WORKER_TEST_LONG") != "" {
+		return long
+	}
+	return short
+}
 
 // TestManyFollowersOfServer is TestManyFollowers for an external server, which lets a
 // stream have 1,000 consumers.
@@ -91,26 +102,17 @@ func TestFollowersAnywhere(t *testing.T) {
 		publishing.Add(1)
 		working.Go(func() error {
 			defer publishing.Done()
-			for n := range each {
-				err := p.Publish(ctx, delta(n))
-				if err == nil && n%10 == 0 {
-					err = p.Append(ctx, "note", []byte(`{}`))
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return p.Flush(ctx) // before the first of them ends
+			return publishNoted(ctx, p, each)
 		})
 	}
-	type sight struct {
+	type follower struct {
 		path event.Path
 		from uint64
 		seqs []uint64
 	}
-	sights := make([]sight, followers)
-	for i := range sights {
-		s := &sights[i]
+	readers := make([]follower, followers)
+	for i := range readers {
+		s := &readers[i]
 		s.path, s.from = paths[i%len(paths)], uint64(rand.IntN(len(paths)*each))
 		if i%3 == 0 {
 			s.from = 0
@@ -149,12 +151,26 @@ func TestFollowersAnywhere(t *testing.T) {
 	if err := working.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	for i, s := range sights {
+	for i, s := range readers {
 		want := replay(t, bus, s.path, s.from)
 		if !slices.EqualFunc(s.seqs, want, func(seq uint64, d eventbus.Delivery) bool { return seq == d.Seq }) {
 			t.Errorf("follower %d of %v from %d saw %d events, want the %d that are stored: %v", i, s.path.IDs(), s.from, len(s.seqs), len(want), s.seqs)
 		}
 	}
+}
+
+// publishNoted publishes n deltas with entries between them.
+func publishNoted(ctx context.Context, p *eventbus.Publisher, n int) error {
+	for i := range n {
+		err := p.Publish(ctx, delta(i))
+		if err == nil && i%10 == 0 {
+			err = p.Append(ctx, "note", []byte(`{}`))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return p.Flush(ctx)
 }
 
 // pass waits until n events of a session have passed, or its last one.

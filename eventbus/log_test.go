@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 )
 
@@ -53,6 +54,21 @@ func TestLog(t *testing.T) {
 			t.Errorf("the log of %s: %s", path[len(path)-1].SessionID, got)
 		}
 	}
+	checkEntries(t, bus)
+	if got := replay(t, bus, root, 0); len(got) != 4 {
+		t.Errorf("%d events on the root's stream, want 4", len(got))
+	}
+	if err := bus.Purge(t.Context(), root); err != nil {
+		t.Fatal(err)
+	}
+	for e := range bus.Log(t.Context(), child) {
+		t.Errorf("after the deletion: %s", e.Kind)
+	}
+}
+
+// checkEntries checks what is read of the entries "opened" of two sessions.
+func checkEntries(t *testing.T, bus *eventbus.Bus) {
+	t.Helper()
 	for since, want := range map[time.Time]int{{}: 2, time.Now().Add(-time.Hour): 2, time.Now().Add(time.Hour): 0} {
 		n := 0
 		for e, err := range bus.Entries(t.Context(), "opened", since) {
@@ -65,17 +81,17 @@ func TestLog(t *testing.T) {
 			t.Errorf("%d entries of all logs since %s, want %d", n, since, want)
 		}
 	}
-	var behind []uint64 // sequence numbers
+	var seqs []uint64 // sequence numbers
 	for e, err := range bus.EntriesAfter(t.Context(), "opened", 0) {
 		if err != nil || string(e.Data) != `{"schema":1}` {
 			t.Fatalf("%s, %v", e.Data, err)
 		}
-		behind = append(behind, e.Seq)
+		seqs = append(seqs, e.Seq)
 	}
-	if len(behind) != 2 {
-		t.Fatalf("%d entries of all logs, want 2", len(behind))
+	if len(seqs) != 2 {
+		t.Fatalf("%d entries of all logs, want 2", len(seqs))
 	}
-	for after, want := range map[uint64]int{behind[0] - 1: 2, behind[0]: 1, behind[1]: 0, behind[1] + 1000: 0} {
+	for after, want := range map[uint64]int{seqs[0] - 1: 2, seqs[0]: 1, seqs[1]: 0, seqs[1] + 1000: 0} {
 		n := 0
 		for _, err := range bus.EntriesAfter(t.Context(), "opened", after) {
 			if err != nil {
@@ -84,16 +100,7 @@ func TestLog(t *testing.T) {
 			n++
 		}
 		if n != want {
-			t.Errorf("%d entries of all logs behind %d, want %d", n, after, want)
+			t.Errorf("%d entries of all logs after %d, want %d", n, after, want)
 		}
-	}
-	if got := replay(t, bus, root, 0); len(got) != 4 {
-		t.Errorf("%d events on the root's stream, want 4", len(got))
-	}
-	if err := bus.Purge(t.Context(), root); err != nil {
-		t.Fatal(err)
-	}
-	for e := range bus.Log(t.Context(), child) {
-		t.Errorf("after the deletion: %s", e.Kind)
 	}
 }

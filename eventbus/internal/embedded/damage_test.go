@@ -27,30 +27,33 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// damagesWhileOpen are what is done to the blocks of a stream, and what is logged.
+var damagesWhileOpen = []struct {
+	name   string
+	damage func(blocks []string) error
+	cause  string
+}{
+	{"an old block is removed", func(b []string) error { return os.Remove(b[3]) }, "was removed"},
+	{"the first block is removed", func(b []string) error { return os.Remove(b[0]) }, "was removed"},
+	{"the last block is removed", func(b []string) error { return os.Remove(b[len(b)-1]) }, "was removed"},
+	{"an old block is emptied", func(b []string) error { return os.Truncate(b[3], 0) }, "was cut off"},
+	{"an old block is cut off between two messages", func(b []string) error { return os.Truncate(b[3], records(b[3], 3)) }, "was cut off"},
+	{"the last block is cut off between two messages", func(b []string) error { return os.Truncate(b[len(b)-1], records(b[len(b)-1], 1)) }, "was cut off"},
+	{"an old block is garbled", func(b []string) error { return garble(b[3], 10_000) }, "was garbled"},
+	{"the last block is garbled", func(b []string) error { return garble(b[len(b)-1], 1000) }, "was garbled"},
+	{"an old block is replaced by a shorter copy", func(b []string) error {
+		return errors.Join(shorter(b[3], b[3]+".copy"), os.Rename(b[3]+".copy", b[3]))
+	}, "was cut off"},
+	{"all blocks are removed with their folder", func(b []string) error { return os.RemoveAll(filepath.Dir(b[0])) }, "was removed"},
+	{"the stream is removed", func(b []string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(b[0]))) }, "was removed"},
+}
+
 // TestDamagedWhileOpen: the files of a store are damaged while two processes have it open.
 // It is noticed by itself, and the store is opened anew: what is lost is told, and all
 // else is there for both. What was written meanwhile is there or told, too.
 func TestDamagedWhileOpen(t *testing.T) {
 	const messages = 100
-	for _, tt := range []struct {
-		name   string
-		damage func(blocks []string) error
-		cause  string
-	}{
-		{"an old block is removed", func(b []string) error { return os.Remove(b[3]) }, "was removed"},
-		{"the first block is removed", func(b []string) error { return os.Remove(b[0]) }, "was removed"},
-		{"the last block is removed", func(b []string) error { return os.Remove(b[len(b)-1]) }, "was removed"},
-		{"an old block is emptied", func(b []string) error { return os.Truncate(b[3], 0) }, "was cut off"},
-		{"an old block is cut off between two messages", func(b []string) error { return os.Truncate(b[3], records(b[3], 3)) }, "was cut off"},
-		{"the last block is cut off between two messages", func(b []string) error { return os.Truncate(b[len(b)-1], records(b[len(b)-1], 1)) }, "was cut off"},
-		{"an old block is garbled", func(b []string) error { return garble(b[3], 10_000) }, "was garbled"},
-		{"the last block is garbled", func(b []string) error { return garble(b[len(b)-1], 1000) }, "was garbled"},
-		{"an old block is replaced by a shorter copy", func(b []string) error {
-			return errors.Join(shorter(b[3], b[3]+".copy"), os.Rename(b[3]+".copy", b[3]))
-		}, "was cut off"},
-		{"all blocks are removed with their folder", func(b []string) error { return os.RemoveAll(filepath.Dir(b[0])) }, "was removed"},
-		{"the stream is removed", func(b []string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(b[0]))) }, "was removed"},
-	} {
+	for _, tt := range damagesWhileOpen {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -59,7 +62,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			beside, err := join(t, dir, slog.New(slog.NewTextHandler(log, nil))) // either may open it anew
+			follower, err := join(t, dir, slog.New(slog.NewTextHandler(log, nil))) // either may open it anew
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +77,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range messages {
-				if _, err := beside.js.Publish(ctx, fmt.Sprint("s.", i%9), make([]byte, 4000)); err != nil {
+				if _, err := follower.js.Publish(ctx, fmt.Sprint("s.", i%9), make([]byte, 4000)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -103,7 +106,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 			if err != nil || len(losses) == 0 {
 				t.Fatalf("%v, %v are told", losses, err)
 			}
-			for _, m := range []*member{beside, leader} {
+			for _, m := range []*member{follower, leader} {
 				stream, err := again(t, func() (jetstream.Stream, error) { return m.js.CreateOrUpdateStream(ctx, cfg) })
 				if err != nil {
 					t.Fatal(err)

@@ -12,22 +12,28 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+const lossMessages, lossSize = 900, 32 << 10 // several blocks
+
+// lossCases are what is done to the blocks of a closed store, and what is logged; nil means
+// nothing.
+var lossCases = []struct {
+	name   string
+	damage func(blocks []string) error
+	says   []string
+}{
+	{"nothing", func([]string) error { return nil }, nil},
+	{"an old block is cut off", func(b []string) error { return os.Truncate(b[1], 100_000) }, []string{"2.blk was cut off"}},
+	{"the last block is cut off", func(b []string) error { return os.Truncate(b[len(b)-1], 100_000) }, []string{"was cut off", fmt.Sprint(" to ", lossMessages, " of S")}},
+	{"the first block is empty", func(b []string) error { return os.Truncate(b[0], 0) }, []string{"messages 1 to ", "1.blk was cut off"}},
+	{"a block is missing", func(b []string) error { return os.Remove(b[1]) }, []string{"2.blk is missing"}},
+	{"all are missing", func(b []string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(b[0]))) }, []string{fmt.Sprint("messages 1 to ", lossMessages, " of S")}},
+}
+
 // TestLosses: opening a store with blocks that were cut off or removed reports what is
 // missing, each time, and in every process. The rest can be read.
 func TestLosses(t *testing.T) {
-	const messages, size = 900, 32 << 10 // several blocks
-	for _, tt := range []struct {
-		name   string
-		damage func(blocks []string) error
-		says   []string // nil means nothing
-	}{
-		{"nothing", func([]string) error { return nil }, nil},
-		{"an old block is cut off", func(b []string) error { return os.Truncate(b[1], 100_000) }, []string{"2.blk was cut off"}},
-		{"the last block is cut off", func(b []string) error { return os.Truncate(b[len(b)-1], 100_000) }, []string{"was cut off", fmt.Sprint(" to ", messages, " of S")}},
-		{"the first block is empty", func(b []string) error { return os.Truncate(b[0], 0) }, []string{"messages 1 to ", "1.blk was cut off"}},
-		{"a block is missing", func(b []string) error { return os.Remove(b[1]) }, []string{"2.blk is missing"}},
-		{"all are missing", func(b []string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(b[0]))) }, []string{fmt.Sprint("messages 1 to ", messages, " of S")}},
-	} {
+	const messages, size = lossMessages, lossSize
+	for _, tt := range lossCases {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			open := func() (*member, string) {
@@ -62,7 +68,7 @@ func TestLosses(t *testing.T) {
 			}
 			for range 2 {
 				store, log := open()
-				beside, logBeside := open()
+				follower, logBeside := open()
 				for _, log := range []string{log, logBeside} {
 					if tt.says == nil && strings.Contains(log, "lost") {
 						t.Errorf("without damage it says %s", log)
@@ -91,7 +97,7 @@ func TestLosses(t *testing.T) {
 				if info.State.Msgs+lost != messages {
 					t.Errorf("%d messages are there, %d are said to be lost, want %d together", info.State.Msgs, lost, messages)
 				}
-				for _, s := range []*member{beside, store} {
+				for _, s := range []*member{follower, store} {
 					if err := s.close(); err != nil {
 						t.Error(err)
 					}

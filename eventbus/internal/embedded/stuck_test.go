@@ -17,7 +17,7 @@ func TestWithin(t *testing.T) {
 			took time.Duration
 		}{
 			{func() error { return nil }, nil, 0},
-			{func() error { time.Sleep(closeTimeout - 1); return failed }, failed, closeTimeout - 1},
+			{func() error { <-time.After(closeTimeout - 1); return failed }, failed, closeTimeout - 1},
 			{func() error { <-release; return nil }, ErrStuck, closeTimeout},
 		} {
 			began := time.Now()

@@ -98,10 +98,14 @@ func (a *authority) server(t *testing.T, clients *authority) server.Options {
 	return server.Options{Host: "127.0.0.1", TLS: true, TLSVerify: clients != nil, TLSTimeout: 60, TLSConfig: config}
 }
 
-// TestCredentialsReplacedLate: a server that starts anew with other credentials or
-// certificates refuses the worker, or the worker it, until the worker's file is
-// replaced. Then the worker is back, on the connection for publishing too.
-func TestCredentialsReplacedLate(t *testing.T) {
+// replacement is what a worker and its server have before and after a change.
+type replacement struct {
+	name, before, after string // of the file
+	access              func(file string) natsstore.Access
+	first, second       server.Options
+}
+
+func replacements(t *testing.T) []replacement {
 	const ( // made for this test
 		oldSeed = "SUACNXJH6UAHHZ2ZQ3GLUVYNHDIZ4UJNYMJOZURPQIQW4XYN3KX7GXBJNU"
 		oldUser = "UCV2IW4WWOIGQLMQLTAWTFHYU6JM7IEOIW6CEY5C2NYU5QVHRIKJCUQL"
@@ -112,11 +116,7 @@ func TestCredentialsReplacedLate(t *testing.T) {
 	o := newOperator(t)
 	oldID, oldCreds := o.user()
 	_, newCreds := o.user()
-	for _, tt := range []struct {
-		name, before, after string // of the file
-		access              func(file string) natsstore.Access
-		first, second       server.Options
-	}{
+	return []replacement{
 		{
 			"token", "h0nter", "h0nter2", func(f string) natsstore.Access { return natsstore.Access{TokenFile: f} },
 			server.Options{Authorization: "h0nter"}, server.Options{Authorization: "h0nter2"},
@@ -139,7 +139,14 @@ func TestCredentialsReplacedLate(t *testing.T) {
 			},
 			old.server(t, old), old.server(t, next),
 		},
-	} {
+	}
+}
+
+// TestCredentialsReplacedLate: a server that starts anew with other credentials or
+// certificates refuses the worker, or the worker it, until the worker's file is
+// replaced. Then the worker is back, on the connection for publishing too.
+func TestCredentialsReplacedLate(t *testing.T) {
+	for _, tt := range replacements(t) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.first.StoreDir = t.TempDir()

@@ -20,7 +20,7 @@ func TestReport(t *testing.T) {
 		}{
 			{"a", 0, 1}, {"a", time.Second, 1}, {"b", 0, 2}, {"a", 0, 3}, {"a", interval, 4},
 		} {
-			time.Sleep(step.after)
+			<-time.After(step.after)
 			l.Report(slog.LevelWarn, "trying again", errors.New(step.text))
 			if lines := strings.Count(out.String(), "\n"); lines != step.lines {
 				t.Errorf("%q after %s: %d lines, want %d", step.text, step.after, lines, step.lines)
