@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/strictjson"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/tool"
 )
@@ -32,7 +32,7 @@ func (t *agentsTool) Spec() tool.Spec {
 		InputSchema:  agentsInput,
 		ReadOnly:     true,
 		Unavailable:  len(t.service.offers.Current().Of(t.caller).Agents) == 0,
-		Follows:      input.ToolName,
+		Follows:      toolcatalog.Task,
 		OwnTimeLimit: true,
 	}
 }

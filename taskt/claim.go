@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/budget"
-	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/offer"
 )
 
@@ -45,7 +45,7 @@ func (c *claimer) May(_ context.Context, st *store.State) error {
 		return fmt.Errorf("agents may nest %d deep here", s.limits.Depth)
 	}
 	for _, call := range st.Open {
-		if call.Name != input.ToolName && !s.changesNothing(call.Name) {
+		if call.Name != toolcatalog.Task && !s.changesNothing(call.Name) {
 			return fmt.Errorf("it is not known whether its call of %s was made", call.Name)
 		}
 	}

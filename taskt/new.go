@@ -5,10 +5,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
-	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/offer"
@@ -53,7 +53,7 @@ func New(opts Options) (*Service, error) {
 
 // withTask returns tools, and those by which a caller makes subagents and works with them.
 func (s *Service) withTask(tools []tool.Tool, by offer.Caller) []tool.Tool {
-	return slices.Concat(tools, []tool.Tool{&taskTool{s, by}, &agentsTool{s, by}}, s.sessions.Notes(), s.control.Tools(input.ToolName, control.Hooks{
+	return slices.Concat(tools, []tool.Tool{&taskTool{s, by}, &agentsTool{s, by}}, s.sessions.Notes(), s.control.Tools(toolcatalog.Task, control.Hooks{
 		Offered: func() bool { return len(s.offers.Current().Of(by).Agents) > 0 },
 		Told:    s.noteKnown,
 		Resume:  s.resumeFor(by),

@@ -9,11 +9,11 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/offer"
@@ -164,7 +164,7 @@ func AgentRules(def *agentdefs.Definition, own []permission.Rule, depth, maxDept
 }
 
 var noTask = permission.Rule{
-	Tool: input.ToolName, Pattern: "*", Action: permission.Deny,
+	Tool: toolcatalog.Task, Pattern: "*", Action: permission.Deny,
 	Source: permission.Source{File: "nesting limit"},
 }
 

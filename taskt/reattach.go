@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
@@ -19,7 +20,7 @@ import (
 // of these calls. A child that had not begun is left out: its call is made anew.
 func (n *claiming) madeBy(ctx context.Context, t *store.Taken) (map[string]*store.Record, error) {
 	step := t.State.Step()
-	if step == nil || !slices.ContainsFunc(t.State.Open, func(c model.ToolCall) bool { return c.Name == input.ToolName }) {
+	if step == nil || !slices.ContainsFunc(t.State.Open, func(c model.ToolCall) bool { return c.Name == toolcatalog.Task }) {
 		return nil, nil
 	}
 	sessions := n.service.sessions.Store()

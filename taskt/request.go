@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt/input"
@@ -42,8 +43,8 @@ func (r *request) at(offers *offer.Set) (*request, error) {
 // its aliases too. The same in small letters can only deny, so that a rule in any case does.
 func (r *request) values() []permission.Value {
 	return []permission.Value{
-		{Tool: input.ToolName, Text: r.Agent},
-		{Tool: input.ToolName, Text: strings.ToLower(r.Agent), Kind: permission.Folded},
+		{Tool: toolcatalog.Task, Text: r.Agent},
+		{Tool: toolcatalog.Task, Text: strings.ToLower(r.Agent), Kind: permission.Folded},
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
-	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/offer"
 )
 
@@ -73,7 +73,7 @@ func (c *call) makeIn(ctx context.Context, caller *session.Session) *Result {
 	args, err := json.Marshal(c.req.in)
 	var res session.CallResult
 	if err == nil {
-		res, err = caller.Do(ctx, input.ToolName, args, c)
+		res, err = caller.Do(ctx, toolcatalog.Task, args, c)
 	}
 	switch {
 	case err == nil && c.wait.result != nil:

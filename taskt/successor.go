@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/taskt/budget"
-	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/planexit"
 	"github.com/agentworker/worker/tool"
 )
@@ -75,7 +75,7 @@ func (c *child) mayBecome(to *agentdefs.Definition, parent *session.Session) err
 	if to.Mode == agentdefs.Primary || !c.req.caller.MayCall(to) {
 		return fmt.Errorf("the agent that has called you may not call the agent %q, so that you can't go on as it", to.Name)
 	}
-	if err := parent.Denied(permission.Value{Tool: input.ToolName, Text: to.Name}); err != nil {
+	if err := parent.Denied(permission.Value{Tool: toolcatalog.Task, Text: to.Name}); err != nil {
 		return fmt.Errorf("you can't go on as the agent %q: %w", to.Name, err)
 	}
 	return nil

@@ -11,11 +11,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/tool"
 )
-
-// ToolName is the name of the task tool.
-const ToolName = "task"
 
 const (
 	descriptionHead = `Gives a task to a subagent, which works on it in a session of its own and answers once, at the end. ` +
@@ -43,7 +41,7 @@ type Presentation struct {
 // Spec describes the task tool for a caller that is offered these agents.
 func Spec(agents []*agentdefs.Definition, as Presentation) tool.Spec {
 	return tool.Spec{
-		Name:         ToolName,
+		Name:         toolcatalog.Task,
 		Description:  describe(agents, as),
 		InputSchema:  marshal(schema(agents, as)),
 		Unavailable:  len(agents) == 0,

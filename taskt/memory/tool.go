@@ -7,12 +7,10 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/strictjson"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
 )
-
-// ToolName is the name of the tool that appends to the memory.
-const ToolName = "remember"
 
 // Tool returns the tool by which an agent appends to the memory. The rules about
 // remember hold for it, with that word as the value.
@@ -27,7 +25,7 @@ type rememberArgs struct {
 // Spec implements [tool.Tool].
 func (remember) Spec() tool.Spec {
 	return tool.Spec{
-		Name: ToolName,
+		Name: toolcatalog.Remember,
 		Description: "Appends one entry to the memory of this workspace, which you and other agents read in later sessions. " +
 			"For what is true beyond this task and takes long to find out: how something is built or tested here, a decision and its reason, a wish of the user. " +
 			"Nothing secret, and nothing that the files say plainly.",
@@ -48,7 +46,7 @@ func read(args json.RawMessage) (in rememberArgs, err error) {
 // Values implements [tool.Tool].
 func (remember) Values(args json.RawMessage) ([]permission.Value, error) {
 	_, err := read(args)
-	return []permission.Value{{Tool: ToolName, Text: ToolName}}, err
+	return []permission.Value{{Tool: toolcatalog.Remember, Text: toolcatalog.Remember}}, err
 }
 
 // Run implements [tool.Tool].

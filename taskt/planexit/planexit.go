@@ -13,12 +13,10 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/strictjson"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
 )
-
-// ToolName is the name of the tool.
-const ToolName = "plan_exit"
 
 // maxPlan bounds a plan, in bytes.
 const maxPlan = 16 << 10
@@ -45,7 +43,7 @@ type args struct {
 // Spec implements [tool.Tool].
 func (t *planExit) Spec() tool.Spec {
 	return tool.Spec{
-		Name: ToolName,
+		Name: toolcatalog.PlanExit,
 		Description: fmt.Sprintf("Puts your finished plan to a person. If it is allowed, you go on in this conversation as the agent %q, "+
 			"and carry it out. If not, you are told why, and go on planning. Call it alone, once the plan is complete and your questions are answered.", t.agent),
 		InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"plan":{"type":"string","minLength":1,"maxLength":%d,`+
@@ -104,7 +102,7 @@ func (c *call) Values() (_ []permission.Value, err error) {
 		return nil, err
 	}
 	return []permission.Value{{
-		Tool: ToolName, Text: c.tool.agent,
+		Tool: toolcatalog.PlanExit, Text: c.tool.agent,
 		Certainty: permission.Unknown, Why: "the session would go on as that agent, with what it may do",
 	}}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
 )
@@ -71,7 +72,7 @@ func FolderRules(folder string) []permission.Rule {
 	for above := path.Dir(folder); above != "."; above = path.Dir(above) {
 		free = append(free, glob.Quote(above))
 	}
-	return denyOutside(free, "cwd of the call", "read_file", "write_file", "edit_file")
+	return denyOutside(free, "cwd of the call", toolcatalog.ReadFile, toolcatalog.WriteFile, toolcatalog.EditFile)
 }
 
 // denyOutside are the rules that deny some tools every path that matches none of the patterns.
@@ -102,7 +103,7 @@ func WriteRoots(root, folder string, named []string) (roots []string, rules []pe
 			free = append(free, glob.Quote(rel), glob.Quote(rel)+"/**")
 		}
 	}
-	return roots, denyOutside(free, "writeRoots of the call", "write_file", "edit_file"), nil
+	return roots, denyOutside(free, "writeRoots of the call", toolcatalog.WriteFile, toolcatalog.EditFile), nil
 }
 
 // writeRoot returns the path below root of one folder. The links in the part of it that exists

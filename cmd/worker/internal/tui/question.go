@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session/store"
-	"github.com/agentworker/worker/taskt/planexit"
 )
 
 // maxShownTexts bounds the texts of one call that a person is shown.
@@ -72,7 +72,7 @@ func writeTexts(w io.Writer, texts []string) (all bool) {
 // rules see. It reports whether all of it is shown.
 func writeWants(w io.Writer, a *store.Approval, width int) (all bool) {
 	var args struct{ Command, Plan string }
-	if a.Tool == planexit.ToolName && json.Unmarshal([]byte(a.Arguments), &args) == nil {
+	if a.Tool == toolcatalog.PlanExit && json.Unmarshal([]byte(a.Arguments), &args) == nil {
 		all = writeTexts(w, strings.Split(strings.TrimSpace(args.Plan), "\n"))
 		fmt.Fprintln(w, "  which is to be carried out by the agent")
 		return writeTexts(w, a.Patterns) && all
