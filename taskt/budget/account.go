@@ -24,17 +24,17 @@ type limit struct {
 
 // limits are all of them.
 var limits = []limit{
-	{"tokens", Tokens, func(l *spendlimit.Limits) int64 { return l.Tokens }, counted("token"), whole},
+	{"tokens", Tokens, func(l *spendlimit.Limits) int64 { return l.Tokens }, counted("token"), integer},
 	{"cost", Cost, func(l *spendlimit.Limits) int64 { return l.Cost },
 		func(n int64) string { return model.USD(n).String() }, func(n int64) json.Number { return model.USD(n).Number() }},
-	{"modelCalls", ModelCalls, func(l *spendlimit.Limits) int64 { return l.ModelCalls }, counted("model call"), whole},
-	{"toolCalls", ToolCalls, func(l *spendlimit.Limits) int64 { return l.ToolCalls }, counted("tool call"), whole},
+	{"modelCalls", ModelCalls, func(l *spendlimit.Limits) int64 { return l.ModelCalls }, counted("model call"), integer},
+	{"toolCalls", ToolCalls, func(l *spendlimit.Limits) int64 { return l.ToolCalls }, counted("tool call"), integer},
 	{"time", -1, func(l *spendlimit.Limits) int64 { return int64(l.Time) },
 		func(n int64) string { return errtext.Duration(time.Duration(n).Round(time.Second)) },
-		func(n int64) json.Number { return whole(int64(time.Duration(n) / time.Second)) }},
+		func(n int64) json.Number { return integer(int64(time.Duration(n) / time.Second)) }},
 }
 
-func whole(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
+func integer(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
 func counted(what string) func(int64) string {
 	return func(n int64) string {
@@ -57,8 +57,8 @@ func limitOf(name string) limit {
 // most returns what may be used of a limit; 0 means there is none.
 func (a *account) most(l limit) int64 { return l.of(&a.Limits) * a.Times }
 
-// spent returns what was used of a limit.
-func (a *account) spent(l limit) int64 {
+// consumed returns what was used of a limit.
+func (a *account) consumed(l limit) int64 {
 	if l.place >= 0 {
 		return a.used[l.place]
 	}
@@ -78,7 +78,7 @@ func (a *account) percent(l limit) int {
 	if most == 0 {
 		return 0
 	}
-	return int(float64(a.spent(l)) / float64(most) * 100)
+	return int(float64(a.consumed(l)) / float64(most) * 100)
 }
 
 // Level returns the limit of a session's own budgets of which most is used now. false means that
@@ -92,12 +92,12 @@ func (m *Meter) Level(sessionID string) (_ event.Budget, ok bool) {
 			continue
 		}
 		for _, l := range limits {
-			percent := max(a.percent(l), a.said[l.name])
+			percent := max(a.percent(l), a.reported[l.name])
 			if a.most(l) == 0 || ok && percent <= level.Percent {
 				continue
 			}
 			ok = true
-			level = event.Budget{Limit: l.name, Used: l.json(a.spent(l)), Max: l.json(a.most(l)), Percent: percent, SetBy: a.By}
+			level = event.Budget{Limit: l.name, Used: l.json(a.consumed(l)), Max: l.json(a.most(l)), Percent: percent, SetBy: a.By}
 		}
 	}
 	return level, ok
@@ -110,7 +110,7 @@ func (a *account) fits(need Use, scarce bool) *obstacle {
 		most := a.most(l)
 		switch {
 		case most == 0:
-		case l.place < 0 && a.spent(l) >= most:
+		case l.place < 0 && a.consumed(l) >= most:
 			return &obstacle{of: a, limit: l.name}
 		case l.place < 0, need[l.place] == 0:
 		case a.used[l.place]+need[l.place] > most:
@@ -124,8 +124,8 @@ func (a *account) fits(need Use, scarce bool) *obstacle {
 
 // say returns the events about the limits of which so much of a hundred is used. The
 // tree is locked.
-func (m *Meter) say(percent int) []said {
-	var all []said
+func (m *Meter) say(percent int) []reported {
+	var all []reported
 	for _, a := range m.accounts {
 		for _, l := range limits {
 			if a.percent(l) >= percent {
@@ -137,20 +137,20 @@ func (m *Meter) say(percent int) []said {
 }
 
 // say returns the event that so much of a limit is used, unless that was said.
-func (a *account) say(name string, percent int) []said {
+func (a *account) say(name string, percent int) []reported {
 	l := limitOf(name)
-	if a.said[name] >= percent || a.owner == nil {
+	if a.reported[name] >= percent || a.owner == nil {
 		return nil
 	}
-	a.said[name] = percent
-	return []said{{a.owner, event.Budget{
-		Limit: name, Used: l.json(a.spent(l)), Max: l.json(a.most(l)), Percent: percent, SetBy: a.By,
+	a.reported[name] = percent
+	return []reported{{a.owner, event.Budget{
+		Limit: name, Used: l.json(a.consumed(l)), Max: l.json(a.most(l)), Percent: percent, SetBy: a.By,
 	}}}
 }
 
 func (a *account) exceeded(name string) *ExceededError {
 	l := limitOf(name)
-	return &ExceededError{Limit: name, Most: l.show(a.most(l)), Used: l.show(a.spent(l)), By: a.By, SessionID: a.id}
+	return &ExceededError{Limit: name, Most: l.show(a.most(l)), Used: l.show(a.consumed(l)), By: a.By, SessionID: a.id}
 }
 
 // Left implements [session.Budget].
@@ -165,7 +165,7 @@ func (m *Meter) Left() string {
 			if most == 0 {
 				continue
 			}
-			free := max(0, most-a.spent(l))
+			free := max(0, most-a.consumed(l))
 			if l.place >= 0 {
 				free = max(0, a.room(l.place))
 			}

@@ -85,7 +85,7 @@ type account struct {
 	id         string              // of the owner
 	began      time.Time           // zero means it has not
 	used, held Use
-	said       map[string]int // the percentage that was said of each limit
+	reported   map[string]int // the percentage of each limit that was reported
 	asking     bool           // somebody is asked
 	over       *ExceededError // somebody has said no; nil means nobody has
 }
@@ -99,10 +99,10 @@ func New(parent *Meter, prices *price.Table, sets ...Set) *Meter {
 	m := &Meter{tree: &tree{changed: make(chan struct{})}, own: len(sets), prices: prices}
 	for _, set := range sets {
 		set.Times = max(1, set.Times)
-		a := &account{Set: set, used: set.Used, began: set.Began, said: make(map[string]int)}
+		a := &account{Set: set, used: set.Used, began: set.Began, reported: make(map[string]int)}
 		a.used.add(set.Own)
 		for _, l := range limits {
-			a.said[l.name] = min(a.percent(l), 99)
+			a.reported[l.name] = min(a.percent(l), 99)
 		}
 		m.accounts = append(m.accounts, a)
 	}
@@ -224,29 +224,29 @@ func used(r *session.Reservation) Use {
 
 // Settle implements [session.Budget].
 func (m *Meter) Settle(r *session.Reservation, usage model.Usage) {
-	spent := used(r)
+	consumed := used(r)
 	if n := usage.InputTokens + usage.OutputTokens; n > 0 {
-		spent[Tokens] = n
+		consumed[Tokens] = n
 		if cost, known := usage.Paid(); known {
-			spent[Cost] = int64(cost)
+			consumed[Cost] = int64(cost)
 		}
 	}
-	m.settle(r, spent)
+	m.settle(r, consumed)
 }
 
 // Release implements [session.Budget].
 func (m *Meter) Release(r *session.Reservation) { m.settle(r, Use{}) }
 
-func (m *Meter) settle(r *session.Reservation, spent Use) {
+func (m *Meter) settle(r *session.Reservation, consumed Use) {
 	m.tree.mu.Lock()
 	for _, a := range m.accounts {
 		a.held.take(used(r))
-		a.used.add(spent)
+		a.used.add(consumed)
 	}
 	m.tree.tell()
-	said := m.say(80)
+	reported := m.say(80)
 	m.tree.mu.Unlock()
-	publish(said)
+	publish(reported)
 }
 
 // tell wakes who waits. The tree is locked.
@@ -273,9 +273,9 @@ func (m *Meter) ReserveTools(ctx context.Context, n int, ask session.AskBudget) 
 		return err
 	}
 	m.tree.mu.Lock()
-	said := m.say(80)
+	reported := m.say(80)
 	m.tree.mu.Unlock()
-	publish(said)
+	publish(reported)
 	return nil
 }
 
@@ -310,11 +310,11 @@ func (m *Meter) await(ctx context.Context, ask session.AskBudget, try func() *ob
 		if o.of.over != nil {
 			err = o.of.over
 		}
-		said := o.of.say(o.limit, 100)
+		reported := o.of.say(o.limit, 100)
 		mayAsk := o.of.Limits.Ask && o.of.over == nil
 		o.of.asking = mayAsk
 		m.tree.mu.Unlock()
-		publish(said)
+		publish(reported)
 		if !mayAsk {
 			return err
 		}
@@ -338,7 +338,7 @@ func (m *Meter) answer(ctx context.Context, a *account, exceeded *ExceededError,
 	switch {
 	case more:
 		a.Times++
-		clear(a.said)
+		clear(a.reported)
 		keep = a.keep(m)
 	case ctx.Err() == nil:
 		a.over = exceeded
@@ -369,13 +369,13 @@ func (a *account) keep(m *Meter) func() {
 	return func() { owner.KeepBudget(data) }
 }
 
-// said is an event to publish.
-type said struct {
+// reported is an event to publish.
+type reported struct {
 	owner session.BudgetOwner
 	event event.Budget
 }
 
-func publish(all []said) {
+func publish(all []reported) {
 	for _, s := range all {
 		s.owner.SayBudget(s.event)
 	}
