@@ -16,7 +16,7 @@ import (
 // limit is one of the limits of an account.
 type limit struct {
 	name  string
-	place int // in a Use; -1: the time
+	index int // in a Use; -1: the time
 	of    func(*spendlimit.Limits) int64
 	show  func(n int64) string      // for people
 	json  func(n int64) json.Number // for programs
@@ -59,8 +59,8 @@ func (a *account) most(l limit) int64 { return l.of(&a.Limits) * a.Times }
 
 // consumed returns what was used of a limit.
 func (a *account) consumed(l limit) int64 {
-	if l.place >= 0 {
-		return a.used[l.place]
+	if l.index >= 0 {
+		return a.used[l.index]
 	}
 	if a.began.IsZero() {
 		return 0
@@ -68,9 +68,9 @@ func (a *account) consumed(l limit) int64 {
 	return int64(time.Since(a.began))
 }
 
-// room returns what is left of the limit at a place, besides what is set aside.
-func (a *account) room(place int) int64 {
-	return a.most(limits[place]) - a.used[place] - a.held[place]
+// room returns what is left of the limit with an index, besides what is set aside.
+func (a *account) room(index int) int64 {
+	return a.most(limits[index]) - a.used[index] - a.held[index]
 }
 
 func (a *account) percent(l limit) int {
@@ -110,12 +110,12 @@ func (a *account) fits(need Use, scarce bool) *obstacle {
 		most := a.most(l)
 		switch {
 		case most == 0:
-		case l.place < 0 && a.consumed(l) >= most:
+		case l.index < 0 && a.consumed(l) >= most:
 			return &obstacle{of: a, limit: l.name}
-		case l.place < 0, need[l.place] == 0:
-		case a.used[l.place]+need[l.place] > most:
+		case l.index < 0, need[l.index] == 0:
+		case a.used[l.index]+need[l.index] > most:
 			return &obstacle{of: a, limit: l.name}
-		case a.held[l.place] > 0 && (scarce && l.place <= Cost || a.room(l.place) < need[l.place]):
+		case a.held[l.index] > 0 && (scarce && l.index <= Cost || a.room(l.index) < need[l.index]):
 			return &obstacle{of: a, limit: l.name, waits: true}
 		}
 	}
@@ -166,8 +166,8 @@ func (m *Meter) Left() string {
 				continue
 			}
 			free := max(0, most-a.consumed(l))
-			if l.place >= 0 {
-				free = max(0, a.room(l.place))
+			if l.index >= 0 {
+				free = max(0, a.room(l.index))
 			}
 			if !limited || free < rest {
 				rest, limited = free, true
