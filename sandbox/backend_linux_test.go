@@ -20,15 +20,10 @@ func TestBackends(t *testing.T) {
 	for name, support := range map[string]*sandbox.Support{
 		"no Landlock":    without(func(s *sandbox.Support) { s.Landlock = 0 }),
 		"no supervisor":  without(func(s *sandbox.Support) { s.Supervisor = false }),
-		"bubblewrap":     without(func(s *sandbox.Support) { s.Namespaces = false }),
-		"Landlock alone": without(func(s *sandbox.Support) { s.Namespaces, s.Bubblewrap = false, "" }),
-		"nothing":        without(func(s *sandbox.Support) { s.Namespaces, s.Bubblewrap, s.Landlock = false, "", 0 }),
+		"Landlock alone": without(func(s *sandbox.Support) { s.Namespaces = false }),
+		"nothing":        without(func(s *sandbox.Support) { s.Namespaces, s.Landlock = false, 0 }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "bubblewrap" && full.Bubblewrap == "" {
-				t.Log("bubblewrap is not installed")
-				return
-			}
 			t.Parallel()
 			held, asked := 0, 0
 			for _, e := range effects(t) {

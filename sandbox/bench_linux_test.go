@@ -15,20 +15,13 @@ import (
 	"github.com/agentworker/worker/sandbox"
 )
 
-// BenchmarkCall is a whole call, beside the same program without a sandbox and
-// in bubblewrap. It reports the median; the first call, which starts the
-// session's namespaces and reads the workspace, is apart.
+// BenchmarkCall measures a call, and the same program without a sandbox. It
+// reports the median. The first call, which starts the session's namespaces and
+// reads the workspace, is not counted.
 func BenchmarkCall(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		median(b, func() error { return exec.Command("/bin/true").Run() })
 	})
-	if bwrap, err := exec.LookPath("bwrap"); err == nil {
-		b.Run("bwrap", func(b *testing.B) {
-			median(b, func() error {
-				return exec.Command(bwrap, "--ro-bind", "/", "/", "--unshare-all", "--proc", "/proc", "--dev", "/dev", "true").Run()
-			})
-		})
-	}
 	for _, files := range []int{100, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("files=%d", files), func(b *testing.B) {
 			root := b.TempDir()

@@ -3,13 +3,16 @@ package sandbox
 import (
 	"errors"
 	"os"
-	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
+
+// architectureKnown says that the filter has the processor's system calls.
+const architectureKnown = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"
 
 // Detect looks at what this system offers. It asks the kernel once.
 func Detect() Support { return detect() }
@@ -20,9 +23,6 @@ var detect = sync.OnceValue(func() Support {
 		s.Landlock = abi
 	}
 	s.Supervisor = architectureKnown && supervisorWorks()
-	if path, err := exec.LookPath("bwrap"); err == nil && bubblewrapWorks(path) {
-		s.Bubblewrap = path
-	}
 	if err := tryNamespaces(); err != nil {
 		s.NoNamespaces = err.Error() + hint()
 	} else {
@@ -30,14 +30,6 @@ var detect = sync.OnceValue(func() Support {
 	}
 	return s
 })
-
-// bubblewrapWorks reports whether bwrap at path can do what is asked of it.
-func bubblewrapWorks(path string) bool {
-	cmd := exec.Command(path, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
-		"--unshare-pid", "--unshare-ipc", "--unshare-net", "--perms", "0000", "--tmpfs", "/tmp", path, "--version")
-	cmd.Env = helperEnv
-	return cmd.Run() == nil
-}
 
 // supervisorWorks reports whether the kernel tells a supervisor of calls, lets
 // it hand over descriptors in one step, and keeps signals from repeating a call

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// direct starts an inner helper where this process makes no namespaces: under
-// bubblewrap, or with Landlock alone.
-func (s *Session) direct(l *layout, stdio [3]*os.File) (pidfd, socket *os.File, stop func(), err error) {
+// direct starts a helper without namespaces: with Landlock alone, or in no
+// sandbox.
+func direct(stdio [3]*os.File) (pidfd, socket *os.File, stop func(), err error) {
 	ours, theirs, err := socketpair(unix.SOCK_STREAM)
 	if err != nil {
 		return nil, nil, nil, err
@@ -24,22 +24,11 @@ func (s *Session) direct(l *layout, stdio [3]*os.File) (pidfd, socket *os.File, 
 	defer theirs.Close()
 	c := exec.Command("/proc/self/exe", wire.Arg, string(wire.RoleInner))
 	c.Args[0] = "worker"
-	if s.backend == Bubblewrap {
-		exe, err := os.Executable()
-		if err != nil {
-			ours.Close()
-			return nil, nil, nil, err
-		}
-		c = exec.Command(s.support.Bubblewrap, l.bubblewrap(exe)...)
-	}
 	fd := -1
 	c.Env, c.Dir, c.ExtraFiles = helperEnv, "/", []*os.File{theirs}
 	c.Stdin, c.Stdout, c.Stderr = stdio[0], stdio[1], stdio[2]
 	// The helper ends what descends from it when it loses the worker, also if a command has stopped it.
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, PidFD: &fd, Pdeathsig: unix.SIGCONT}
-	if s.backend == Bubblewrap {
-		c.SysProcAttr.Pdeathsig = unix.SIGKILL
-	}
 	started, stopped, done := make(chan error), make(chan struct{}), make(chan struct{})
 	go func() { // the parent-death signal comes when this thread ends
 		runtime.LockOSThread()
@@ -63,52 +52,6 @@ func (s *Session) direct(l *layout, stdio [3]*os.File) (pidfd, socket *os.File, 
 		return nil, nil, nil, errors.New("starting the sandbox: the kernel gives no pidfd")
 	}
 	return os.NewFile(uintptr(fd), "pidfd"), ours, stop, nil
-}
-
-// innerPath is where the helper is found under bubblewrap.
-const innerPath = "/run/worker-sandbox"
-
-// bubblewrap returns the arguments by which bwrap makes what the mounts say,
-// and starts the helper at exe in it.
-func (l *layout) bubblewrap(exe string) []string {
-	args := []string{"--unshare-pid", "--unshare-ipc", "--unshare-net", "--die-with-parent", "--dir", "/run", "--ro-bind", exe, innerPath}
-	for _, m := range l.mounts {
-		switch m.Op {
-		case wire.OpDir:
-			args = append(args, "--dir", m.Target)
-		case wire.OpSymlink:
-			args = append(args, "--symlink", m.Source, m.Target)
-		case wire.OpRead:
-			bind := "--ro-bind"
-			if m.Optional {
-				bind = "--ro-bind-try"
-			}
-			args = append(args, bind, m.Source, m.Target)
-		case wire.OpWrite:
-			bind := "--bind"
-			if m.Optional {
-				bind = "--bind-try"
-			}
-			args = append(args, bind, m.Source, m.Target)
-		case wire.OpFreeze:
-			args = append(args, "--ro-bind", m.Target, m.Target)
-		case wire.OpPin:
-			args = append(args, "--bind", m.Target, m.Target)
-		case wire.OpHide:
-			if info, err := os.Stat(m.Target); err == nil && info.IsDir() {
-				args = append(args, "--perms", "0000", "--tmpfs", m.Target, "--remount-ro", m.Target)
-			} else {
-				args = append(args, "--ro-bind", "/dev/null", m.Target)
-			}
-		case wire.OpTmpfs:
-			args = append(args, "--tmpfs", m.Target)
-		case wire.OpProc:
-			args = append(args, "--proc", m.Target)
-		case wire.OpDev:
-			args = append(args, "--dev", m.Target)
-		}
-	}
-	return append(args, "--", innerPath, wire.Arg, string(wire.RoleInner))
 }
 
 // forLandlock turns the layout into what Landlock alone holds. It allows

@@ -23,7 +23,6 @@
 //
 // The package has more files than others since most of it differs by system.
 //
-// Where user namespaces are switched off, bubblewrap makes the mounts, or
-// Landlock holds what it can. What is not held stands in [Plan.NotHeld], and
-// has to be asked about.
+// Where user namespaces are switched off, Landlock holds what it can. What is not
+// held is in [Plan.NotHeld], and has to be asked about.
 package sandbox

@@ -24,6 +24,7 @@ import (
 type holder struct {
 	cmd    *exec.Cmd
 	mu     sync.Mutex // of a question and its answer
+	number int        // of the last question
 	socket *os.File
 	copied map[string]string // lower folder to the place of its copy
 	proxy  net.Listener      // on the namespace's loopback; nil means none
@@ -99,7 +100,10 @@ func startHolder(dir string, copies []string, proxy bool) (*holder, error) {
 	h.cmd, h.stop = cmd, sync.OnceFunc(func() { close(stop) })
 	theirs.Close()
 	var held wire.Held
-	fds, err := h.ask(job, nil, &held)
+	var fds []int
+	if err = h.send(job, nil); err == nil {
+		fds, err = h.receive(&held, holderTimeout)
+	}
 	if err == nil && held.Error != "" {
 		err = errors.New(held.Error)
 	}
@@ -160,13 +164,11 @@ func idMap(file string) []syscall.SysProcIDMap {
 	return out
 }
 
-// ask sends a question with descriptors and waits for the answer and its own.
-func (h *holder) ask(question any, fds []int, answer any) ([]int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	body, err := json.Marshal(question)
+// send sends a document with descriptors.
+func (h *holder) send(document any, fds []int) error {
+	body, err := json.Marshal(document)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var oob []byte
 	if len(fds) > 0 {
@@ -174,18 +176,24 @@ func (h *holder) ask(question any, fds []int, answer any) ([]int, error) {
 	}
 	socket := int(h.socket.Fd())
 	if err := retry(func() error { return unix.Sendmsg(socket, body, oob, nil, unix.MSG_NOSIGNAL) }); err != nil {
-		return nil, fmt.Errorf("the sandbox has ended: %w", err)
+		return fmt.Errorf("the sandbox has ended: %w", err)
 	}
+	return nil
+}
+
+// receive waits for a document and its descriptors.
+func (h *holder) receive(document any, limit time.Duration) ([]int, error) {
+	socket := int(h.socket.Fd())
 	poll := []unix.PollFd{{Fd: int32(socket), Events: unix.POLLIN}}
-	if err := retry(func() error { _, err := unix.Poll(poll, int(holderTimeout.Milliseconds())); return err }); err != nil {
+	if err := retry(func() error { _, err := unix.Poll(poll, int(limit.Milliseconds())); return err }); err != nil {
 		return nil, err
 	}
 	if poll[0].Revents == 0 {
-		return nil, fmt.Errorf("the sandbox has not answered for %s", holderTimeout)
+		return nil, fmt.Errorf("the sandbox has not answered for %s", limit)
 	}
 	buf, oob := make([]byte, 16<<10), make([]byte, unix.CmsgSpace(4*4))
 	var n, oobn int
-	err = retry(func() (err error) {
+	err := retry(func() (err error) {
 		n, oobn, _, _, err = unix.Recvmsg(socket, buf, oob, unix.MSG_CMSG_CLOEXEC)
 		return err
 	})
@@ -205,7 +213,7 @@ func (h *holder) ask(question any, fds []int, answer any) ([]int, error) {
 			got = append(got, more...)
 		}
 	}
-	return got, json.Unmarshal(buf[:n], answer)
+	return got, json.Unmarshal(buf[:n], document)
 }
 
 // holderTimeout is how long the holder may take to start a process.
@@ -222,12 +230,8 @@ func (h *holder) spawn(stdio [3]*os.File) (pidfd, socket *os.File, err error) {
 	for _, f := range append(stdio[:], theirs) {
 		fds = append(fds, int(f.Fd()))
 	}
-	var answer wire.Spawned
-	got, err := h.ask(wire.Spawn{Spawn: true}, fds, &answer)
+	got, err := h.ask(fds, holderTimeout)
 	runtime.KeepAlive(stdio)
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
-	}
 	if err == nil && len(got) != 1 {
 		err = errors.New("no process came")
 	}
@@ -237,6 +241,31 @@ func (h *holder) spawn(stdio [3]*os.File) (pidfd, socket *os.File, err error) {
 		return nil, nil, fmt.Errorf("starting a process in the sandbox: %w", err)
 	}
 	return os.NewFile(uintptr(got[0]), "pidfd"), ours, nil
+}
+
+// ask asks for an init with these descriptors, and returns those that come with the
+// answer. An answer to an earlier question, which took too long, is dropped.
+func (h *holder) ask(fds []int, limit time.Duration) ([]int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.number++
+	if err := h.send(wire.Spawn{Number: h.number}, fds); err != nil {
+		return nil, err
+	}
+	for {
+		var answer wire.Spawned
+		got, err := h.receive(&answer, limit)
+		switch {
+		case err != nil:
+			return got, err
+		case answer.Number != h.number:
+			closeAll(got)
+		case answer.Error != "":
+			return got, errors.New(answer.Error)
+		default:
+			return got, nil
+		}
+	}
 }
 
 // try runs a command in the smallest tree, to see that all parts work.

@@ -110,7 +110,7 @@ var (
 
 // hasNamespace reports whether the kernel ends all of the command with its helper.
 func (p *Process) hasNamespace() bool {
-	return p.session.backend == Namespaces || p.session.backend == Bubblewrap
+	return p.session.backend == Namespaces
 }
 
 // gone waits until the kernel has ended all processes of the command.

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -69,8 +68,7 @@ func (p *proxy) accept() {
 		p.wg.Go(func() {
 			defer func() { <-places }()
 			defer conn.Close()
-			stop := context.AfterFunc(p.ctx, func() { conn.Close() })
-			defer stop()
+			defer p.closeAtEnd(conn)()
 			p.serve(conn)
 		})
 	}
@@ -154,50 +152,6 @@ func (p *proxy) connect(hostport string) (net.Conn, error) {
 	return nil, err
 }
 
-// Internal reports whether hostport is an address of this machine or its
-// network, or a name for this machine: what a rule for every host does not mean.
-func Internal(hostport string) bool {
-	host, _, err := splitHostPort(hostport)
-	if err != nil {
-		return true
-	}
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return internal(addr)
-	}
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
-}
-
-// internal reports whether an address is one of this machine or network.
-func internal(a netip.Addr) bool {
-	return !a.IsGlobalUnicast() || a.IsPrivate() || sharedAddresses.Contains(a)
-}
-
-var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // of a provider's network
-
-// splitHostPort returns host and port in the form that rules see: lower case,
-// without a dot at the end; an address in its shortest form.
-func splitHostPort(hostport string) (host, port string, err error) {
-	host, port, err = net.SplitHostPort(hostport)
-	if err != nil {
-		return "", "", err
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", "", fmt.Errorf("%q has no port", hostport)
-	}
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return addr.Unmap().WithZone("").String(), port, nil
-	}
-	if host == "" || len(host) > 253 || strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "" {
-		return "", "", fmt.Errorf("%q is not a host", hostport)
-	}
-	// "127.1" and "0x7f000001" are addresses to a resolver, and names to a rule.
-	if last := host[strings.LastIndexByte(host, '.')+1:]; last == "" || last[0] >= '0' && last[0] <= '9' {
-		return "", "", fmt.Errorf("%q is neither a name nor an address", hostport)
-	}
-	return host, port, nil
-}
-
 func (p *proxy) http(conn net.Conn, r *bufio.Reader, req *http.Request) {
 	_ = conn.SetReadDeadline(time.Time{})
 	fail := func(status int, err error) {
@@ -224,6 +178,7 @@ func (p *proxy) http(conn net.Conn, r *bufio.Reader, req *http.Request) {
 		return
 	}
 	defer out.Close()
+	defer p.closeAtEnd(out)()
 	if req.Method == http.MethodConnect {
 		if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err == nil {
 			p.join(conn, r, out)
@@ -241,10 +196,13 @@ func (p *proxy) http(conn net.Conn, r *bufio.Reader, req *http.Request) {
 	_, _ = io.Copy(conn, out)
 }
 
+// closeAtEnd closes a connection when the proxy ends, unless stop is called before.
+func (p *proxy) closeAtEnd(c net.Conn) (stop func() bool) {
+	return context.AfterFunc(p.ctx, func() { c.Close() })
+}
+
 // join copies both ways until both have ended.
 func (p *proxy) join(conn net.Conn, r io.Reader, out net.Conn) {
-	stop := context.AfterFunc(p.ctx, func() { out.Close() })
-	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { _, _ = io.Copy(out, r); closeWrite(out) })
 	_, _ = io.Copy(conn, out)
@@ -280,6 +238,7 @@ func (p *proxy) socks(conn net.Conn, r *bufio.Reader) {
 		return
 	}
 	defer out.Close()
+	defer p.closeAtEnd(out)()
 	if reply(0) == nil {
 		p.join(conn, r, out)
 	}

@@ -83,7 +83,7 @@ func (s *Session) Plan(p *Profile) (*Plan, error) {
 // Holds reports whether all that p denies is impossible, and if not, why. It
 // looks at the workspace only where the answer depends on that.
 func (s *Session) Holds(p *Profile) (held bool, why []string, err error) {
-	if s.support.Supervisor && (s.backend == Namespaces || s.backend == Bubblewrap) {
+	if s.support.Supervisor && s.backend == Namespaces {
 		return true, nil, nil
 	}
 	plan, err := s.Plan(p)
@@ -172,7 +172,7 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 		if err != nil {
 			return nil, err
 		}
-		if pidfd, socket, stop, err = s.direct(l, stdio.files); err != nil {
+		if pidfd, socket, stop, err = direct(stdio.files); err != nil {
 			return nil, err
 		}
 	}
@@ -204,7 +204,7 @@ func (s *Session) startUnheld(cmd *Command) (*Process, error) {
 		return nil, err
 	}
 	defer stdio.close()
-	pidfd, socket, stop, err := s.direct(nil, stdio.files)
+	pidfd, socket, stop, err := direct(stdio.files)
 	if err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func TestSandboxNetwork(t *testing.T) {
 // TestNotHeld: where no sandbox holds the rules, the tool says why.
 func TestNotHeld(t *testing.T) {
 	support := sandbox.Detect()
-	support.Namespaces, support.Bubblewrap, support.Landlock, support.NoNamespaces = false, "", 0, "they are switched off"
+	support.Namespaces, support.Landlock, support.NoNamespaces = false, 0, "they are switched off"
 	for _, c := range []struct {
 		mode sandbox.Mode
 		why  string

@@ -53,14 +53,18 @@ func holder() error {
 		if n == 0 || err != nil {
 			return err // the worker is gone
 		}
+		var question wire.Spawn
+		if err := json.Unmarshal(buf[:n], &question); err != nil {
+			return err
+		}
 		pidfd, err := spawn(fds)
 		for _, fd := range fds {
 			unix.Close(fd)
 		}
 		if err != nil {
-			err = send(wire.Spawned{Error: err.Error()}, nil)
+			err = send(wire.Spawned{Number: question.Number, Error: err.Error()}, nil)
 		} else {
-			err = send(wire.Spawned{}, []int{pidfd})
+			err = send(wire.Spawned{Number: question.Number}, []int{pidfd})
 			unix.Close(pidfd)
 		}
 		if err != nil {
@@ -103,11 +107,10 @@ func hold(job wire.Holder) (held wire.Held, fds []int, err error) {
 	// No user namespaces below this one: there a command would be root.
 	_ = os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0)
 	if job.Proxy {
-		fd, addr, err := listen()
+		fd, err := listen()
 		if err != nil {
 			return held, nil, fmt.Errorf("listening on loopback: %w", err)
 		}
-		held.Proxy = addr
 		fds = append(fds, fd)
 	}
 	return held, fds, nil
@@ -129,26 +132,15 @@ func loopback() error {
 }
 
 // listen returns a listener on loopback, which the worker accepts from.
-func listen() (int, string, error) {
+func listen() (int, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return -1, "", err
+		return -1, err
 	}
 	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		return -1, "", err
+		return -1, err
 	}
-	if err := unix.Listen(fd, 128); err != nil {
-		return -1, "", err
-	}
-	addr, err := unix.Getsockname(fd)
-	if err != nil {
-		return -1, "", err
-	}
-	in4, ok := addr.(*unix.SockaddrInet4)
-	if !ok {
-		return -1, "", errors.New("no address")
-	}
-	return fd, fmt.Sprintf("127.0.0.1:%d", in4.Port), nil
+	return fd, unix.Listen(fd, 128)
 }
 
 // overlay mounts a copy on write, which the mount namespaces of the commands

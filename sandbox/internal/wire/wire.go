@@ -23,8 +23,7 @@ const (
 	RoleHolder Role = "holder"
 	// RoleInit is process 1 of one command.
 	RoleInit Role = "init"
-	// RoleInner is a helper without namespaces of its own, because there are
-	// none or because another program made them.
+	// RoleInner is a helper without namespaces.
 	RoleInner Role = "inner"
 )
 
@@ -51,7 +50,6 @@ type Overlay struct {
 type Held struct {
 	Error    string `json:",omitempty"`
 	Overlaid []bool `json:",omitempty"` // by overlay: whether it could be mounted
-	Proxy    string `json:",omitempty"` // host:port of the listener that comes with it
 }
 
 // Op is what a [Mount] does.
@@ -147,10 +145,14 @@ type Ask struct {
 
 // Spawn asks the holder for an init. Its descriptors are stdin, stdout,
 // stderr, and the socket of the command.
-type Spawn struct{ Spawn bool }
+type Spawn struct{ Number int }
 
-// Spawned is the answer. A pidfd comes with it unless Error is set.
-type Spawned struct{ Error string }
+// Spawned is the answer to the question with that number. A pidfd comes with it
+// unless Error is set.
+type Spawned struct {
+	Number int
+	Error  string `json:",omitempty"`
+}
 
 // maxFrame bounds a document in bytes.
 const maxFrame = 64 << 20

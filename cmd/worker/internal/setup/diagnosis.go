@@ -82,10 +82,10 @@ func (p doctor) sandbox() finding {
 		f.Text = fmt.Sprintf("%s (--sandbox %s)", backend, mode)
 	case mode == sandbox.Required:
 		f.State, f.Text = wrongState, "it is required, and there is none: "+why
-		f.Advice = "no command runs until there is one: allow unprivileged user namespaces, or install bubblewrap"
+		f.Advice = "no command runs until there is one: allow unprivileged user namespaces"
 	default:
 		f.State, f.Text = noteState, "none: "+why
-		f.Advice = "rules ask for more commands; allow unprivileged user namespaces, or install bubblewrap"
+		f.Advice = "rules ask for more commands; allow unprivileged user namespaces"
 	}
 	return f
 }
