@@ -28,65 +28,7 @@ func TestAnyChangeEndsInWhatIsThere(t *testing.T) {
 		must(t, err)
 		defer os.RemoveAll(root)
 		at := func(name string) string { return filepath.Join(root, filepath.FromSlash(name)) }
-		dir := rapid.SampledFrom(dirs)
-		file := rapid.Custom(func(t *rapid.T) string { return dir.Draw(t, "dir") + "/" + rapid.SampledFrom(files).Draw(t, "file") })
-		either := rapid.OneOf(dir, file)
-		text := rapid.SampledFrom(texts)
-
-		operations := map[string]func() string{
-			"write": func() string {
-				name := file.Draw(t, "name")
-				_ = os.WriteFile(at(name), []byte(text.Draw(t, "text")), 0o666)
-				return "writing " + name
-			},
-			"write in new folders": func() string {
-				name := file.Draw(t, "name")
-				_ = os.MkdirAll(filepath.Dir(at(name)), 0o777)
-				_ = os.WriteFile(at(name), []byte(text.Draw(t, "text")), 0o666)
-				return "writing " + name + " and its folders"
-			},
-			"replace": func() string {
-				name := file.Draw(t, "name")
-				_ = os.WriteFile(at(name)+"~", []byte(text.Draw(t, "text")), 0o666)
-				_ = os.Rename(at(name)+"~", at(name))
-				return "replacing " + name
-			},
-			"rename": func() string {
-				from, to := either.Draw(t, "from"), either.Draw(t, "to")
-				_ = os.Rename(at(from), at(to))
-				return "renaming " + from + " to " + to
-			},
-			"there and back": func() string {
-				name := either.Draw(t, "name")
-				_ = os.Rename(at(name), at("aside"))
-				_ = os.Rename(at("aside"), at(name))
-				return "renaming " + name + " there and back"
-			},
-			"remove": func() string {
-				name := either.Draw(t, "name")
-				_ = os.RemoveAll(at(name))
-				return "removing " + name
-			},
-			"remove and make": func() string {
-				name := dir.Draw(t, "name")
-				_ = os.RemoveAll(at(name))
-				_ = os.MkdirAll(at(name), 0o777)
-				return "making " + name + " anew"
-			},
-			"link": func() string {
-				to, name := either.Draw(t, "to"), either.Draw(t, "name")
-				rel, err := filepath.Rel(filepath.Dir(at(name)), at(to))
-				if err != nil || rapid.Bool().Draw(t, "absolute") {
-					rel = at(to)
-				}
-				_ = os.MkdirAll(filepath.Dir(at(name)), 0o777)
-				_ = os.Symlink(rel, at("link"))
-				_ = os.Remove(at(name)) // of an empty folder or a file
-				_ = os.Rename(at("link"), at(name))
-				_ = os.Remove(at("link"))
-				return "linking " + name + " to " + to
-			},
-		}
+		operations := changes(t, dirs, files, texts, at)
 		kinds := rapid.SampledFrom(slices.Sorted(maps.Keys(operations)))
 		for range rapid.IntRange(0, 6).Draw(t, "before") {
 			operations[kinds.Draw(t, "kind")]()
@@ -102,6 +44,70 @@ func TestAnyChangeEndsInWhatIsThere(t *testing.T) {
 			l.untilFresh(what)
 		}
 	})
+}
+
+// changes are the ways to change a workspace, by name. Each does one to files and
+// folders that are drawn, and returns what it did.
+func changes(t *rapid.T, dirs, files, texts []string, at func(name string) string) map[string]func() string {
+	dir := rapid.SampledFrom(dirs)
+	file := rapid.Custom(func(t *rapid.T) string { return dir.Draw(t, "dir") + "/" + rapid.SampledFrom(files).Draw(t, "file") })
+	either := rapid.OneOf(dir, file)
+	text := rapid.SampledFrom(texts)
+
+	return map[string]func() string{
+		"write": func() string {
+			name := file.Draw(t, "name")
+			_ = os.WriteFile(at(name), []byte(text.Draw(t, "text")), 0o666)
+			return "writing " + name
+		},
+		"write in new folders": func() string {
+			name := file.Draw(t, "name")
+			_ = os.MkdirAll(filepath.Dir(at(name)), 0o777)
+			_ = os.WriteFile(at(name), []byte(text.Draw(t, "text")), 0o666)
+			return "writing " + name + " and its folders"
+		},
+		"replace": func() string {
+			name := file.Draw(t, "name")
+			_ = os.WriteFile(at(name)+"~", []byte(text.Draw(t, "text")), 0o666)
+			_ = os.Rename(at(name)+"~", at(name))
+			return "replacing " + name
+		},
+		"rename": func() string {
+			from, to := either.Draw(t, "from"), either.Draw(t, "to")
+			_ = os.Rename(at(from), at(to))
+			return "renaming " + from + " to " + to
+		},
+		"there and back": func() string {
+			name := either.Draw(t, "name")
+			_ = os.Rename(at(name), at("aside"))
+			_ = os.Rename(at("aside"), at(name))
+			return "renaming " + name + " there and back"
+		},
+		"remove": func() string {
+			name := either.Draw(t, "name")
+			_ = os.RemoveAll(at(name))
+			return "removing " + name
+		},
+		"remove and make": func() string {
+			name := dir.Draw(t, "name")
+			_ = os.RemoveAll(at(name))
+			_ = os.MkdirAll(at(name), 0o777)
+			return "making " + name + " anew"
+		},
+		"link": func() string {
+			to, name := either.Draw(t, "to"), either.Draw(t, "name")
+			rel, err := filepath.Rel(filepath.Dir(at(name)), at(to))
+			if err != nil || rapid.Bool().Draw(t, "absolute") {
+				rel = at(to)
+			}
+			_ = os.MkdirAll(filepath.Dir(at(name)), 0o777)
+			_ = os.Symlink(rel, at("link"))
+			_ = os.Remove(at(name)) // of an empty folder or a file
+			_ = os.Rename(at("link"), at(name))
+			_ = os.Remove(at("link"))
+			return "linking " + name + " to " + to
+		},
+	}
 }
 
 // TestStaleModel takes one file through versions at random and compares with

@@ -15,97 +15,7 @@ import (
 // TestReload makes one change after the other and waits for what a fresh load
 // gives.
 func TestReload(t *testing.T) {
-	type step struct {
-		what string
-		do   func(t *testing.T, root string)
-	}
-	write := func(file, text string) step {
-		return step{"writing " + file, func(t *testing.T, root string) { put(t, filepath.Join(root, file), text) }}
-	}
-	remove := func(file string) step {
-		return step{"removing " + file, func(t *testing.T, root string) { must(t, os.RemoveAll(filepath.Join(root, file))) }}
-	}
-	rename := func(from, to string) step {
-		return step{"renaming " + from + " to " + to, func(t *testing.T, root string) {
-			must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, to)), 0o777))
-			must(t, os.Rename(filepath.Join(root, from), filepath.Join(root, to)))
-		}}
-	}
-	link := func(to, at string) step {
-		return step{"linking " + at + " to " + to, func(t *testing.T, root string) {
-			must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, at)), 0o777))
-			must(t, os.Symlink(to, filepath.Join(root, at)))
-		}}
-	}
-	swap := func(to, at string) step {
-		return step{"swapping the link " + at + " to " + to, func(t *testing.T, root string) {
-			must(t, os.Symlink(to, filepath.Join(root, at)+"_new"))
-			must(t, os.Rename(filepath.Join(root, at)+"_new", filepath.Join(root, at)))
-		}}
-	}
-	all := func(what string, steps ...step) step {
-		return step{what, func(t *testing.T, root string) {
-			for _, s := range steps {
-				s.do(t, root)
-			}
-		}}
-	}
-	a, b, c := agent("A", "a"), agent("B", "b"), agent("C", "c")
-
-	for _, tt := range []struct {
-		name  string
-		steps []step
-	}{
-		{"subfolders that are not read are told of", []step{
-			write(".agents/agents/a.md", a), write(".agents/agents/team/b.md", b), write(".agents/agents/team/deep/c.md", c),
-			remove(".agents/agents/team/b.md"), rename(".agents/agents/team", ".agents/agents/other"), remove(".agents/agents/other"),
-		}},
-		{"files", []step{
-			write(".agents/agents/a.md", a), write(".agents/agents/b.md", b), write(".agents/agents/a.md", c),
-			rename(".agents/agents/a.md", ".agents/agents/c.md"), rename(".agents/agents/c.md", ".agents/agents/b.md"), remove(".agents/agents/b.md"),
-		}},
-		{"same size", []step{write(".agents/agents/a.md", a), write(".agents/agents/a.md", agent("B", "a")), write(".agents/agents/a.md", agent("C", "a"))}},
-		{"folders", []step{
-			write(".claude/agents/x/y/a.md", a), rename(".claude/agents/x", ".claude/agents/z"), write(".claude/agents/z/y/a.md", b),
-			rename(".claude/agents/z/y", "y"), rename("y", ".claude/agents/y"), write(".claude/agents/y/c.md", c), remove(".claude/agents/y"), write(".claude/agents/y/c.md", c),
-		}},
-		{"ours beside theirs", []step{
-			write(".claude/agents/a.md", a), write(".agents/agents/b.md", b), write(".claude/agents/a.md", c), rename(".agents", ".agents_"),
-			write(".claude/agents/a.md", a), rename(".agents_", ".agents"), write(".agents/agents/b.md", a), remove(".agents/agents"), remove(".claude"),
-		}},
-		{"a file for a folder", []step{
-			write(".agents/agents", "a file"), write(".claude/agents/a.md", a), remove(".agents/agents"), write(".agents/agents/a.md", b), remove(".agents"), write(".agents", "a file"),
-		}},
-		{"built-in", []step{write(".agents/agents/general.md", a), write(".agents/agents/general.md", "---\ndisable: true\n---\n"), remove(".agents/agents/general.md")}},
-		{"duplicates", []step{
-			write(".agents/agents/a.md", a), write(".agents/agents/b.md", "---\nname: a\ndescription: x\n---\nx"), remove(".agents/agents/a.md"), write(".agents/agents/a.md", a),
-		}},
-		{"symlinked folder", []step{
-			write("v1/a.md", a), write("v2/a.md", b), write("v2/b.md", b), link("../v1", ".agents/agents"), swap("../v2", ".agents/agents"),
-			write("v2/a.md", c), write("v1/a.md", c), swap("../v1", ".agents/agents"), rename("v1", "v3"), rename("v3", "v1"), remove(".agents/agents"), link("../v2", ".agents/agents"),
-		}},
-		{"symlinked file", []step{
-			write("shared/a.md", a), link("../../shared/a.md", ".agents/agents/a.md"), write("shared/a.md", b), rename("shared", "moved"), rename("moved", "shared"),
-			remove("shared/a.md"), write("shared/a.md", c), swap("../../shared/b.md", ".agents/agents/a.md"), write("shared/b.md", b),
-		}},
-		{"link to link", []step{
-			write("real/a.md", a), link("real", "one"), link("one", "two"), link("../two", ".claude/agents"), write("real/a.md", b), write("other/a.md", c), swap("other", "one"), write("other/b.md", b), write("real/a.md", c), swap("real", "one"),
-		}},
-		{"data folder", []step{ // as Kubernetes mounts configuration
-			write(".claude/agents/..1/a.md", a), link("..1", ".claude/agents/..data"), link("..data/a.md", ".claude/agents/a.md"),
-			write(".claude/agents/..2/a.md", b), swap("..2", ".claude/agents/..data"), remove(".claude/agents/..1"), write(".claude/agents/..2/a.md", c),
-		}},
-		{"dangling and looping", []step{
-			link("../../gone/a.md", ".claude/agents/a.md"), write("gone/a.md", a), remove("gone"), write("gone/a.md", b), link("x", ".claude/agents/x"), link(".", ".claude/agents/self"),
-			link("y.md", ".claude/agents/y.md"), swap("a.md", ".claude/agents/y.md"), link("../later", ".claude/agents/later"), write(".claude/later/c.md", c), link("../../..", ".claude/agents/up"),
-		}},
-		{"many at once", []step{
-			all("a checkout", write(".claude/agents/a.md", a), write(".claude/agents/x/b.md", b), write(".claude/agents/x/c.md", c)),
-			all("another", remove(".claude/agents/x"), write(".claude/agents/x/b.md", c), rename(".claude/agents/a.md", ".claude/agents/x/a.md")),
-			all("all new", remove(".claude"), write(".claude/agents/x/b.md", b)),
-		}},
-		{"no text", []step{write(".agents/agents/a.md", a), write(".agents/agents/a.md", "# prose"), write(".agents/agents/a.md", b), write(".agents/agents/a.md", "---\nname: a\n---\nx")}},
-	} {
+	for _, tt := range reloadCases {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			root := t.TempDir()
@@ -116,6 +26,107 @@ func TestReload(t *testing.T) {
 			}
 		})
 	}
+}
+
+// step is one change of a workspace.
+type step struct {
+	what string
+	do   func(t *testing.T, root string)
+}
+
+func writeStep(file, text string) step {
+	return step{"writing " + file, func(t *testing.T, root string) { put(t, filepath.Join(root, file), text) }}
+}
+
+func removeStep(file string) step {
+	return step{"removing " + file, func(t *testing.T, root string) { must(t, os.RemoveAll(filepath.Join(root, file))) }}
+}
+
+func renameStep(from, to string) step {
+	return step{"renaming " + from + " to " + to, func(t *testing.T, root string) {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, to)), 0o777))
+		must(t, os.Rename(filepath.Join(root, from), filepath.Join(root, to)))
+	}}
+}
+
+func linkStep(to, at string) step {
+	return step{"linking " + at + " to " + to, func(t *testing.T, root string) {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, at)), 0o777))
+		must(t, os.Symlink(to, filepath.Join(root, at)))
+	}}
+}
+
+func swapStep(to, at string) step {
+	return step{"swapping the link " + at + " to " + to, func(t *testing.T, root string) {
+		must(t, os.Symlink(to, filepath.Join(root, at)+"_new"))
+		must(t, os.Rename(filepath.Join(root, at)+"_new", filepath.Join(root, at)))
+	}}
+}
+
+func allStep(what string, steps ...step) step {
+	return step{what, func(t *testing.T, root string) {
+		for _, s := range steps {
+			s.do(t, root)
+		}
+	}}
+}
+
+var a, b, c = agent("A", "a"), agent("B", "b"), agent("C", "c")
+
+// reloadCases are changes of a workspace, step by step.
+var reloadCases = []struct {
+	name  string
+	steps []step
+}{
+	{"subfolders that are not read are told of", []step{
+		writeStep(".agents/agents/a.md", a), writeStep(".agents/agents/team/b.md", b), writeStep(".agents/agents/team/deep/c.md", c),
+		removeStep(".agents/agents/team/b.md"), renameStep(".agents/agents/team", ".agents/agents/other"), removeStep(".agents/agents/other"),
+	}},
+	{"files", []step{
+		writeStep(".agents/agents/a.md", a), writeStep(".agents/agents/b.md", b), writeStep(".agents/agents/a.md", c),
+		renameStep(".agents/agents/a.md", ".agents/agents/c.md"), renameStep(".agents/agents/c.md", ".agents/agents/b.md"), removeStep(".agents/agents/b.md"),
+	}},
+	{"same size", []step{writeStep(".agents/agents/a.md", a), writeStep(".agents/agents/a.md", agent("B", "a")), writeStep(".agents/agents/a.md", agent("C", "a"))}},
+	{"folders", []step{
+		writeStep(".claude/agents/x/y/a.md", a), renameStep(".claude/agents/x", ".claude/agents/z"), writeStep(".claude/agents/z/y/a.md", b),
+		renameStep(".claude/agents/z/y", "y"), renameStep("y", ".claude/agents/y"), writeStep(".claude/agents/y/c.md", c), removeStep(".claude/agents/y"), writeStep(".claude/agents/y/c.md", c),
+	}},
+	{"ours beside theirs", []step{
+		writeStep(".claude/agents/a.md", a), writeStep(".agents/agents/b.md", b), writeStep(".claude/agents/a.md", c), renameStep(".agents", ".agents_"),
+		writeStep(".claude/agents/a.md", a), renameStep(".agents_", ".agents"), writeStep(".agents/agents/b.md", a), removeStep(".agents/agents"), removeStep(".claude"),
+	}},
+	{"a file for a folder", []step{
+		writeStep(".agents/agents", "a file"), writeStep(".claude/agents/a.md", a), removeStep(".agents/agents"), writeStep(".agents/agents/a.md", b), removeStep(".agents"), writeStep(".agents", "a file"),
+	}},
+	{"built-in", []step{writeStep(".agents/agents/general.md", a), writeStep(".agents/agents/general.md", "---\ndisable: true\n---\n"), removeStep(".agents/agents/general.md")}},
+	{"duplicates", []step{
+		writeStep(".agents/agents/a.md", a), writeStep(".agents/agents/b.md", "---\nname: a\ndescription: x\n---\nx"), removeStep(".agents/agents/a.md"), writeStep(".agents/agents/a.md", a),
+	}},
+	{"symlinked folder", []step{
+		writeStep("v1/a.md", a), writeStep("v2/a.md", b), writeStep("v2/b.md", b), linkStep("../v1", ".agents/agents"), swapStep("../v2", ".agents/agents"),
+		writeStep("v2/a.md", c), writeStep("v1/a.md", c), swapStep("../v1", ".agents/agents"), renameStep("v1", "v3"), renameStep("v3", "v1"), removeStep(".agents/agents"), linkStep("../v2", ".agents/agents"),
+	}},
+	{"symlinked file", []step{
+		writeStep("shared/a.md", a), linkStep("../../shared/a.md", ".agents/agents/a.md"), writeStep("shared/a.md", b), renameStep("shared", "moved"), renameStep("moved", "shared"),
+		removeStep("shared/a.md"), writeStep("shared/a.md", c), swapStep("../../shared/b.md", ".agents/agents/a.md"), writeStep("shared/b.md", b),
+	}},
+	{"link to link", []step{
+		writeStep("real/a.md", a), linkStep("real", "one"), linkStep("one", "two"), linkStep("../two", ".claude/agents"), writeStep("real/a.md", b), writeStep("other/a.md", c), swapStep("other", "one"), writeStep("other/b.md", b), writeStep("real/a.md", c), swapStep("real", "one"),
+	}},
+	{"data folder", []step{ // as Kubernetes mounts configuration
+		writeStep(".claude/agents/..1/a.md", a), linkStep("..1", ".claude/agents/..data"), linkStep("..data/a.md", ".claude/agents/a.md"),
+		writeStep(".claude/agents/..2/a.md", b), swapStep("..2", ".claude/agents/..data"), removeStep(".claude/agents/..1"), writeStep(".claude/agents/..2/a.md", c),
+	}},
+	{"dangling and looping", []step{
+		linkStep("../../gone/a.md", ".claude/agents/a.md"), writeStep("gone/a.md", a), removeStep("gone"), writeStep("gone/a.md", b), linkStep("x", ".claude/agents/x"), linkStep(".", ".claude/agents/self"),
+		linkStep("y.md", ".claude/agents/y.md"), swapStep("a.md", ".claude/agents/y.md"), linkStep("../later", ".claude/agents/later"), writeStep(".claude/later/c.md", c), linkStep("../../..", ".claude/agents/up"),
+	}},
+	{"many at once", []step{
+		allStep("a checkout", writeStep(".claude/agents/a.md", a), writeStep(".claude/agents/x/b.md", b), writeStep(".claude/agents/x/c.md", c)),
+		allStep("another", removeStep(".claude/agents/x"), writeStep(".claude/agents/x/b.md", c), renameStep(".claude/agents/a.md", ".claude/agents/x/a.md")),
+		allStep("all new", removeStep(".claude"), writeStep(".claude/agents/x/b.md", b)),
+	}},
+	{"no text", []step{writeStep(".agents/agents/a.md", a), writeStep(".agents/agents/a.md", "# prose"), writeStep(".agents/agents/a.md", b), writeStep(".agents/agents/a.md", "---\nname: a\n---\nx")}},
 }
 
 // TestWorkspaceMoves: the workspace, or a folder above it, goes and comes back.

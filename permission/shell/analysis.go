@@ -26,19 +26,15 @@ const (
 
 // analysis is the analysis of one command line.
 type analysis struct {
+	findings
 	ws      permission.Workspace
-	tool    string
 	home    string
 	src     string // what the nodes being looked at were parsed from
-	values  []permission.Value
-	seen    map[permission.Value]bool
 	steps   int
 	depth   int
 	plainer bool   // the shell is not bash, but one that knows less
 	input   string // the here-document of the command being looked at
-	looks   int    // at the file system
-	bytes   int    // of values
-	full    bool
+	looks          // at the file system
 	spent   bool
 }
 
@@ -53,46 +49,6 @@ func (a *analysis) spend(n int) bool {
 	}
 	return false
 }
-
-// look counts looks at the file system, and reports whether there are any left.
-func (a *analysis) look(n int) bool {
-	a.looks += n
-	return a.looks <= maxLooks
-}
-
-// add adds a value once.
-func (a *analysis) add(v permission.Value) {
-	if a.seen[v] {
-		return
-	}
-	if a.bytes += len(v.Text) + len(v.Written); len(a.values) >= maxValues || a.bytes > maxShellBytes {
-		if !a.full {
-			a.full = true
-			a.values = append(a.values, permission.Value{Tool: a.tool, Text: "more than can be looked at", Certainty: permission.Unknown})
-		}
-		return
-	}
-	a.seen[v] = true
-	a.values = append(a.values, v)
-}
-
-// unknown adds a value that nothing is known of but its text, and why.
-func (a *analysis) unknown(text, why string) {
-	a.add(permission.Value{Tool: a.tool, Text: strings.TrimSpace(text), Certainty: permission.Unknown, Why: why})
-}
-
-// anyFile says that files may be opened which nothing names.
-func (a *analysis) anyFile() {
-	a.add(permission.Value{Tool: readFile, Kind: permission.Mentioned, Certainty: permission.Unknown})
-	a.add(permission.Value{Tool: writeFile, Kind: permission.Mentioned, Certainty: permission.Unknown})
-}
-
-// The tools whose rules are about files.
-const (
-	readFile  = "read_file"
-	writeFile = "write_file"
-	editFile  = "edit_file"
-)
 
 // written returns the source of a node.
 func (a *analysis) written(n syntax.Node) string {

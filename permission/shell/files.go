@@ -84,13 +84,13 @@ var freeDevice = regexp.MustCompile(`^/dev/(?:null|stdin|stdout|stderr|tty|fd/[0
 // redirect adds the file that a redirection opens.
 func (a *analysis) redirect(st *state, r *syntax.Redirect) {
 	if r.Hdoc != nil {
-		a.word(st, r.Hdoc)
+		a.expand(st).word(r.Hdoc)
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		return
 	case syntax.WordHdoc:
-		a.word(st, r.Word)
+		a.expand(st).word(r.Word)
 		return
 	case syntax.DplIn, syntax.DplOut:
 		if lit := r.Word.Lit(); lit != "" && strings.Trim(lit, "0123456789-") == "" {
@@ -107,7 +107,7 @@ func (a *analysis) redirect(st *state, r *syntax.Redirect) {
 	if a.plainer && (r.Op == syntax.RdrAll || r.Op == syntax.AppAll) {
 		a.unknown(a.written(r), "not all shells know this redirection")
 	}
-	targets := argv(a.fields(st, r.Word))
+	targets := argv(a.expand(st).fields(r.Word))
 	path := targets.word(0)
 	if path != "" && !filepath.IsAbs(path) && st.cwd != "" {
 		path = st.cwd + "/" + path

@@ -40,7 +40,7 @@ func Values(w permission.Workspace, tool, command string) ([]permission.Value, e
 	case strings.IndexByte(command, 0) >= 0:
 		return nil, errNULCommand
 	}
-	a := &analysis{ws: w, tool: tool, seen: map[permission.Value]bool{}, home: w.HomeFolder()}
+	a := &analysis{findings: newFindings(tool), ws: w, home: w.HomeFolder()}
 	st := &state{vars: map[string]text{}, cwd: cmp.Or(w.Dir, w.Root), funcs: map[string]function{}}
 	a.script(st, command)
 	a.line(command)
@@ -102,7 +102,7 @@ func (a *analysis) call(st *state, c *syntax.CallExpr) {
 	var args argv
 	var with []string
 	for size, i := 0, 0; i < len(c.Args); i++ {
-		for _, t := range a.fields(st, c.Args[i]) {
+		for _, t := range a.expand(st).fields(c.Args[i]) {
 			size += len(t.s) + 1
 			args, with = append(args, t), appendNew(with, t.with)
 		}
@@ -220,7 +220,7 @@ func (a *analysis) mention(v argv) {
 // adds the commands with this certainty at best: a rule that denies one holds, a
 // rule that allows it says nothing.
 func (a *analysis) apart(certainty permission.Certainty, look func(b *analysis)) {
-	b := &analysis{ws: a.ws, tool: a.tool, seen: map[permission.Value]bool{}, home: a.home, depth: a.depth, steps: a.steps, looks: a.looks}
+	b := &analysis{findings: newFindings(a.tool), ws: a.ws, home: a.home, depth: a.depth, steps: a.steps, looks: a.looks}
 	look(b)
 	a.steps, a.looks = b.steps, b.looks
 	for _, v := range b.values {

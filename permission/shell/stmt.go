@@ -76,11 +76,11 @@ func (a *analysis) command(st *state, cmd syntax.Command) {
 	case *syntax.ForClause:
 		a.forClause(st, c)
 	case *syntax.CaseClause:
-		a.word(st, c.Word)
+		a.expand(st).word(c.Word)
 		var branches []*state
 		for _, item := range c.Items {
 			for _, p := range item.Patterns {
-				a.word(st, p)
+				a.expand(st).word(p)
 			}
 			branch := st.clone()
 			a.stmts(branch, item.Stmts)
@@ -97,13 +97,13 @@ func (a *analysis) command(st *state, cmd syntax.Command) {
 	case *syntax.DeclClause:
 		a.decl(st, c)
 	case *syntax.TestClause:
-		a.test(st, c.X)
+		a.expand(st).test(c.X)
 	case *syntax.ArithmCmd:
-		a.arithm(st, c.X)
+		a.expand(st).arithm(c.X)
 	case *syntax.LetClause:
 		a.add(permission.Value{Tool: a.tool, Text: a.written(c), Written: a.written(c)})
 		for _, x := range c.Exprs {
-			a.arithm(st, x)
+			a.expand(st).arithm(x)
 		}
 	default:
 		a.unknown(a.written(cmd), "the construct is not known")
@@ -161,12 +161,12 @@ func (a *analysis) loop(st *state, body func(*state)) {
 func (a *analysis) forClause(st *state, c *syntax.ForClause) {
 	switch l := c.Loop.(type) {
 	case *syntax.CStyleLoop:
-		a.arithm(st, l.Init)
-		a.loop(st, func(st *state) { a.arithm(st, l.Cond); a.stmts(st, c.Do); a.arithm(st, l.Post) })
+		a.expand(st).arithm(l.Init)
+		a.loop(st, func(st *state) { a.expand(st).arithm(l.Cond); a.stmts(st, c.Do); a.expand(st).arithm(l.Post) })
 	case *syntax.WordIter:
 		var items []text
 		for _, w := range l.Items {
-			items = append(items, a.fields(st, w)...)
+			items = append(items, a.expand(st).fields(w)...)
 			items = items[:min(len(items), maxItems+1)]
 		}
 		if c.Select || !l.InPos.IsValid() || len(items) > maxItems || slices.ContainsFunc(items, func(t text) bool { return !t.known }) {

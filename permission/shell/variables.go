@@ -61,18 +61,18 @@ func (a *analysis) given(name string, value text, written string) {
 
 // assign looks at one assignment and returns its value.
 func (a *analysis) assign(st *state, as *syntax.Assign) text {
-	a.arithm(st, as.Index)
+	a.expand(st).arithm(as.Index)
 	if as.Array != nil {
 		for _, e := range as.Array.Elems {
-			a.arithm(st, e.Index)
-			a.word(st, e.Value)
+			a.expand(st).arithm(e.Index)
+			a.expand(st).word(e.Value)
 		}
 		return text{}
 	}
 	if as.Value == nil {
 		return text{known: !as.Naked}
 	}
-	value := a.word(st, as.Value)
+	value := a.expand(st).word(as.Value)
 	if as.Append || as.Index != nil {
 		value = text{}
 	}
@@ -94,7 +94,7 @@ func (a *analysis) decl(st *state, c *syntax.DeclClause) {
 		value := a.assign(st, as)
 		switch {
 		case as.Name == nil && as.Value != nil: // an option, or a word that expands
-			if t := a.word(st, as.Value); !t.known || !strings.HasPrefix(t.s, "-") || strings.Trim(t.s, "-xrpaAgt") != "" {
+			if t := a.expand(st).word(as.Value); !t.known || !strings.HasPrefix(t.s, "-") || strings.Trim(t.s, "-xrpaAgt") != "" {
 				a.unknown(a.written(c), "the option changes what the variable's value means") // a reference, a function, arithmetic, another case
 			}
 		case as.Name == nil:

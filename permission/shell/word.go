@@ -10,18 +10,26 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// expander evaluates the words of a command in a state.
+type expander struct {
+	*analysis
+	st *state
+}
+
+func (a *analysis) expand(st *state) expander { return expander{a, st} }
+
 // word evaluates a word that stays one, and looks at all that it would run.
-func (a *analysis) word(st *state, w *syntax.Word) text {
+func (e expander) word(w *syntax.Word) text {
 	if w == nil {
 		return text{known: true}
 	}
-	if a.spent {
+	if e.spent {
 		return text{}
 	}
 	var b wordBuilder
-	a.parts(st, &b, w.Parts, false)
+	e.parts(&b, w.Parts, false)
 	t := b.text()
-	a.spend(len(t.s) / 1024) // long words take long
+	e.spend(len(t.s) / 1024) // long words take long
 	if len(w.Parts) == 1 {
 		_, t.number = w.Parts[0].(*syntax.ArithmExp)
 		_, t.subst = w.Parts[0].(*syntax.CmdSubst)
@@ -30,8 +38,8 @@ func (a *analysis) word(st *state, w *syntax.Word) text {
 }
 
 // fields evaluates a word as an argument: variables with blanks are split.
-func (a *analysis) fields(st *state, w *syntax.Word) []text {
-	t := a.word(st, w)
+func (e expander) fields(w *syntax.Word) []text {
+	t := e.word(w)
 	clone := *w
 	clone.Parts = slices.Clone(w.Parts)
 	if strings.Count(t.s, "{") > maxBraces || syntax.SplitBraces(&clone) { // several words
@@ -99,40 +107,40 @@ func (b *wordBuilder) text() text {
 }
 
 // parts evaluates the parts of a word into b.
-func (a *analysis) parts(st *state, b *wordBuilder, parts []syntax.WordPart, quoted bool) {
+func (e expander) parts(b *wordBuilder, parts []syntax.WordPart, quoted bool) {
 	for i, part := range parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			a.lit(st, b, p.Value, quoted, i == 0 && !quoted, len(parts) == 1)
+			e.lit(b, p.Value, quoted, i == 0 && !quoted, len(parts) == 1)
 		case *syntax.SglQuoted:
 			s, err := p.Value, error(nil)
 			if p.Dollar {
 				s, err = expand.Literal(nil, &syntax.Word{Parts: []syntax.WordPart{p}})
 			}
-			if err != nil || p.Dollar && a.plainer {
-				b.unknown(a.written(p), quoted)
+			if err != nil || p.Dollar && e.plainer {
+				b.unknown(e.written(p), quoted)
 				continue
 			}
 			b.literal(s)
 		case *syntax.DblQuoted:
-			a.parts(st, b, p.Parts, true)
+			e.parts(b, p.Parts, true)
 		case *syntax.ParamExp:
-			a.param(st, b, p, quoted)
+			e.param(b, p, quoted)
 		case *syntax.CmdSubst:
-			a.stmts(st.clone(), p.Stmts)
-			b.unknown(a.written(p), quoted)
+			e.stmts(e.st.clone(), p.Stmts)
+			b.unknown(e.written(p), quoted)
 		case *syntax.ArithmExp:
-			a.arithm(st, p.X)
-			b.unknown(a.written(p), true)
+			e.arithm(p.X)
+			b.unknown(e.written(p), true)
 		case *syntax.ProcSubst:
-			a.stmts(st.clone(), p.Stmts)
+			e.stmts(e.st.clone(), p.Stmts)
 			if len(parts) > 1 {
-				b.unknown(a.written(p), true)
+				b.unknown(e.written(p), true)
 			} else if len(p.Stmts) > 0 { // else bash puts nothing in its place
 				b.literal(processFile)
 			}
 		default:
-			b.unknown(a.written(p), quoted)
+			b.unknown(e.written(p), quoted)
 		}
 	}
 }
@@ -141,17 +149,17 @@ func (a *analysis) parts(st *state, b *wordBuilder, parts []syntax.WordPart, quo
 const processFile = "/dev/fd/63"
 
 // lit evaluates a literal, whose backslashes are still there.
-func (a *analysis) lit(st *state, b *wordBuilder, s string, quoted, first, alone bool) {
+func (e expander) lit(b *wordBuilder, s string, quoted, first, alone bool) {
 	if first && strings.HasPrefix(s, "~") {
 		user, rest, slash := strings.Cut(s[1:], "/")
 		switch {
 		case user != "" || !slash && !alone:
 			b.unknown(s, false)
 			return
-		case a.home == "":
+		case e.home == "":
 			b.unknown("~", true)
 		default:
-			b.literal(a.home)
+			b.literal(e.home)
 		}
 		if s = rest; slash {
 			s = "/" + rest
@@ -182,33 +190,33 @@ const special = "?#$!"
 
 // param evaluates "$x" and its longer forms, of which only the plain one has
 // a certain value.
-func (a *analysis) param(st *state, b *wordBuilder, p *syntax.ParamExp, quoted bool) {
+func (e expander) param(b *wordBuilder, p *syntax.ParamExp, quoted bool) {
 	if w, ok := p.Index.(*syntax.Word); !ok || w.Lit() != "@" && w.Lit() != "*" {
-		a.arithm(st, p.Index)
+		e.arithm(p.Index)
 	}
 	if p.Slice != nil {
-		a.arithm(st, p.Slice.Offset)
-		a.arithm(st, p.Slice.Length)
+		e.arithm(p.Slice.Offset)
+		e.arithm(p.Slice.Length)
 	}
 	if p.Repl != nil {
-		a.word(st, p.Repl.Orig)
-		a.word(st, p.Repl.With)
+		e.word(p.Repl.Orig)
+		e.word(p.Repl.With)
 	}
 	if p.Exp != nil {
-		a.word(st, p.Exp.Word)
+		e.word(p.Exp.Word)
 		switch p.Exp.Op {
 		case syntax.OtherParamOps: // ${x@P} expands the value
-			a.unknown(a.written(p), "it may evaluate the value of the variable")
+			e.unknown(e.written(p), "it may evaluate the value of the variable")
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-			a.assigned(p.Param.Value, a.written(p))
-			st.set(p.Param.Value, text{})
+			e.assigned(p.Param.Value, e.written(p))
+			e.st.set(p.Param.Value, text{})
 		}
 	}
 	if p.Excl && p.Names == 0 {
-		a.unknown(a.written(p), "it evaluates the value of the variable as a name: name it")
+		e.unknown(e.written(p), "it evaluates the value of the variable as a name: name it")
 	}
 	name := p.Param.Value
-	value, ok := st.vars[name]
+	value, ok := e.st.vars[name]
 	if value.with != "" {
 		b.with = appendNew(b.with, value.with)
 	}
@@ -216,17 +224,17 @@ func (a *analysis) param(st *state, b *wordBuilder, p *syntax.ParamExp, quoted b
 		!p.Excl && !p.Length && !p.Width && p.Names == 0
 	switch {
 	case !plain, ok:
-	case name == "HOME" && a.home != "":
-		value = literal(a.home)
-	case name == "PWD" && st.cwd != "":
-		value = literal(st.cwd)
+	case name == "HOME" && e.home != "":
+		value = literal(e.home)
+	case name == "PWD" && e.st.cwd != "":
+		value = literal(e.st.cwd)
 	case name == "IFS" && !quoted:
 		b.active(" ")
 		b.t.split = true
 		return
 	}
 	if !plain || !value.known || b.s.Len()+len(value.s) > maxVariable {
-		b.unknown(a.written(p), quoted || strings.Contains(special, name))
+		b.unknown(e.written(p), quoted || strings.Contains(special, name))
 		return
 	}
 	if quoted {
@@ -240,22 +248,22 @@ func (a *analysis) param(st *state, b *wordBuilder, p *syntax.ParamExp, quoted b
 }
 
 // test looks at the words of [[ … ]].
-func (a *analysis) test(st *state, x syntax.TestExpr) {
+func (e expander) test(x syntax.TestExpr) {
 	syntax.Walk(x, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.UnaryTest:
 			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
-				a.unknown("[[ -v", "it evaluates what stands in brackets: test the value")
+				e.unknown("[[ -v", "it evaluates what stands in brackets: test the value")
 			}
 		case *syntax.BinaryTest:
 			switch n.Op {
 			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr: // both sides are arithmetic
-				a.arithm(st, n.X)
-				a.arithm(st, n.Y)
+				e.arithm(n.X)
+				e.arithm(n.Y)
 				return false
 			}
 		case *syntax.Word:
-			a.word(st, n)
+			e.word(n)
 			return false
 		}
 		return true
@@ -272,7 +280,7 @@ const whyArithmetic = "arithmetic runs the commands in the text of a variable: u
 
 // arithm looks at arithmetic. The value of a variable there is evaluated in
 // turn, and may run commands.
-func (a *analysis) arithm(st *state, x syntax.Node) {
+func (e expander) arithm(x syntax.Node) {
 	if x == nil || reflect.ValueOf(x).IsNil() {
 		return
 	}
@@ -290,7 +298,7 @@ func (a *analysis) arithm(st *state, x syntax.Node) {
 				target = n.X
 			}
 		case *syntax.Word:
-			t := a.word(st, n)
+			t := e.word(n)
 			name := n.Lit()
 			p, _ := n.Parts[0].(*syntax.ParamExp)
 			if q, ok := n.Parts[0].(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
@@ -300,8 +308,8 @@ func (a *analysis) arithm(st *state, x syntax.Node) {
 				name = p.Param.Value
 				t.number = t.number || p.Length || p.Short && strings.Contains(special, name)
 			}
-			if !t.isNumber() && !number.MatchString(t.s) && !st.vars[name].isNumber() && !(set[n] && identifier.MatchString(name)) {
-				a.unknown(a.written(n), whyArithmetic)
+			if !t.isNumber() && !number.MatchString(t.s) && !e.st.vars[name].isNumber() && !(set[n] && identifier.MatchString(name)) {
+				e.unknown(e.written(n), whyArithmetic)
 			}
 			return false
 		}
@@ -311,7 +319,7 @@ func (a *analysis) arithm(st *state, x syntax.Node) {
 		return true
 	})
 	for _, name := range targets {
-		a.assigned(name, a.written(x))
-		st.set(name, text{number: true})
+		e.assigned(name, e.written(x))
+		e.st.set(name, text{number: true})
 	}
 }

@@ -18,100 +18,127 @@ const (
 	maxDepth   = 32     // folders below one another
 	maxFolders = 5_000  // that are looked into
 	maxFiles   = 20_000 // that are read
-	maxUnread  = 200    // subfolders that are not read, and watched: what comes there is told of
+	maxUnread  = 200    // subfolders that are not read, but watched
 )
 
 // list adds the agent files of f, which is at dir. Symlinks to files and folders
 // count; a folder that can be reached twice is read once.
 func (s *Scan) list(l *Listing, f dialect.Folder, dir string, info fs.FileInfo) {
-	seen := map[string]bool{}
-	full := false
-	// Subfolders that are not read are told of, if they hold agent files.
-	enter := s.enterUnread()
-	told := !f.Nested && strings.HasSuffix("/"+f.Shown, "/"+dialect.WorkspaceFolders[0].Shown)
-	stop := func(shown string) {
-		full = true
-		l.Diagnostics = append(l.Diagnostics, diag.OfFile(f.Shown, diag.FolderTooLarge, "name a smaller folder, or remove the symlink that leads elsewhere",
-			fmt.Sprintf("the folder has more than %d folders or %d agent files; from %s on nothing is read; that may restrict agents of the same name, so none that is built in or of a folder before it is served", maxFolders, maxFiles, shown)))
-		l.Lost = append(l.Lost, Lost{Shown: f.Shown})
-	}
-	var walk func(dir, shown string, info fs.FileInfo, depth int)
-	walk = func(dir, shown string, info fs.FileInfo, depth int) {
-		if seen[dir] || full {
-			return
-		}
-		if len(seen) == maxFolders {
-			stop(shown)
-			return
-		}
-		seen[dir] = true
-		here := s.visit(dir, info)
-		here.listed, here.nested = true, here.nested || f.Nested || told
-		entries, err := s.disk.ReadDir(dir)
-		if err != nil && !disk.NotThere(err) { // gone since it was found
-			s.lose(l, shown, shown, err)
-			return
-		}
-		l.read(shown)
-		for _, e := range entries {
-			if full {
-				return
-			}
-			name := e.Name()
-			isFile := dialect.IsAgentFile(path.Join(shown, name))
-			if !isFile && told && e.IsDir() && !strings.HasPrefix(name, ".") {
-				if n := countAgentFiles(s.disk, filepath.Join(dir, name), path.Join(shown, name), true, enter); n > 0 {
-					l.Diagnostics = append(l.Diagnostics, diag.OfFile(path.Join(shown, name), diag.SubfolderUnread, "move its files up to "+f.Shown,
-						fmt.Sprintf("subfolders of %s are not read; agent files in this one: %d", f.Shown, n)))
-				}
-			}
-			if strings.HasPrefix(name, ".") || !isFile && !f.Nested { // editors' own files, for example
-				continue
-			}
-			at := File{Shown: path.Join(shown, name)}
-			switch {
-			case e.Type()&fs.ModeSymlink != 0:
-				if at.Real, at.Info, at.Err = s.follow(dir, info, name); at.Err != nil && !isFile {
-					if !disk.NotThere(at.Err) {
-						s.lose(l, at.Shown, at.Shown, at.Err)
-					}
-					continue
-				}
-			case isFile || e.IsDir():
-				at.Real = filepath.Join(dir, name)
-				if here.reported && s.known != nil && e.Type().IsRegular() {
-					at.Info = s.known(Key{len(s.Listings), at.Shown}, at.Real)
-				}
-				if at.Info == nil {
-					at.Info, err = s.disk.Lstat(at.Real)
-					switch {
-					case err == nil:
-					case disk.NotThere(err): // gone since the folder was read
-						continue
-					case isFile:
-						at.Real, at.Err = "", err
-					default:
-						s.lose(l, at.Shown, at.Shown, err)
-						continue
-					}
-				}
-			default:
-				continue
-			}
-			switch {
-			case at.Err == nil && at.Info.IsDir():
-				if f.Nested && depth < maxDepth {
-					walk(at.Real, at.Shown, at.Info, depth+1)
-				}
-			case isFile && len(l.Files) == maxFiles:
-				stop(at.Shown)
-			case isFile:
-				l.Files = append(l.Files, at)
-			}
-		}
-	}
-	walk(dir, f.Shown, info, 0)
+	w := walk{Scan: s, l: l, f: f, seen: map[string]bool{}, enter: s.enterUnread()}
+	w.reports = !f.Nested && strings.HasSuffix("/"+f.Shown, "/"+dialect.WorkspaceFolders[0].Shown)
+	w.folder(dir, f.Shown, info, 0)
 	l.sort()
+}
+
+// walk goes through one place of agent files.
+type walk struct {
+	*Scan
+	l       *Listing
+	f       dialect.Folder
+	seen    map[string]bool // folders, by their real paths
+	full    bool
+	reports bool             // subfolders that are not read are reported, if they hold agent files
+	enter   func(dir string) // called for each of these
+}
+
+// stop ends the walk at the limits.
+func (w *walk) stop(shown string) {
+	w.full = true
+	w.l.Diagnostics = append(w.l.Diagnostics, diag.OfFile(w.f.Shown, diag.FolderTooLarge, "name a smaller folder, or remove the symlink that leads elsewhere",
+		fmt.Sprintf("the folder has more than %d folders or %d agent files; from %s on nothing is read; that may restrict agents of the same name, so none that is built in or of a folder before it is served", maxFolders, maxFiles, shown)))
+	w.l.Lost = append(w.l.Lost, Lost{Shown: w.f.Shown})
+}
+
+func (w *walk) folder(dir, shown string, info fs.FileInfo, depth int) {
+	if w.seen[dir] || w.full {
+		return
+	}
+	if len(w.seen) == maxFolders {
+		w.stop(shown)
+		return
+	}
+	w.seen[dir] = true
+	here := w.visit(dir, info)
+	here.listed, here.nested = true, here.nested || w.f.Nested || w.reports
+	entries, err := w.disk.ReadDir(dir)
+	if err != nil && !disk.NotThere(err) { // gone since it was found
+		w.lose(w.l, shown, shown, err)
+		return
+	}
+	w.l.read(shown)
+	for _, e := range entries {
+		if w.full {
+			return
+		}
+		name := e.Name()
+		at := File{Shown: path.Join(shown, name)}
+		isFile := dialect.IsAgentFile(at.Shown)
+		if !isFile && w.reports && e.IsDir() && !strings.HasPrefix(name, ".") {
+			w.unread(filepath.Join(dir, name), at.Shown)
+		}
+		if strings.HasPrefix(name, ".") || !isFile && !w.f.Nested { // editors' own files, for example
+			continue
+		}
+		if !w.resolve(&at, dir, info, here, e, isFile) {
+			continue
+		}
+		switch {
+		case at.Err == nil && at.Info.IsDir():
+			if w.f.Nested && depth < maxDepth {
+				w.folder(at.Real, at.Shown, at.Info, depth+1)
+			}
+		case isFile && len(w.l.Files) == maxFiles:
+			w.stop(at.Shown)
+		case isFile:
+			w.l.Files = append(w.l.Files, at)
+		}
+	}
+}
+
+// unread reports a subfolder that is not read, if it holds agent files.
+func (w *walk) unread(dir, shown string) {
+	if n := countAgentFiles(w.disk, dir, shown, true, w.enter); n > 0 {
+		w.l.Diagnostics = append(w.l.Diagnostics, diag.OfFile(shown, diag.SubfolderUnread, "move its files up to "+w.f.Shown,
+			fmt.Sprintf("subfolders of %s are not read; agent files in this one: %d", w.f.Shown, n)))
+	}
+}
+
+// resolve completes the file or folder at an entry of the folder dir. It returns
+// false for an entry that is neither, or is not there.
+func (w *walk) resolve(at *File, dir string, info fs.FileInfo, here *visited, e fs.DirEntry, isFile bool) bool {
+	switch {
+	case e.Type()&fs.ModeSymlink != 0:
+		at.Real, at.Info, at.Err = w.follow(dir, info, e.Name())
+		if at.Err != nil && !isFile {
+			if !disk.NotThere(at.Err) {
+				w.lose(w.l, at.Shown, at.Shown, at.Err)
+			}
+			return false
+		}
+		return true
+	case !isFile && !e.IsDir():
+		return false
+	}
+	at.Real = filepath.Join(dir, e.Name())
+	if here.reported && w.known != nil && e.Type().IsRegular() {
+		at.Info = w.known(Key{len(w.Listings), at.Shown}, at.Real)
+	}
+	if at.Info != nil {
+		return true
+	}
+	var err error
+	at.Info, err = w.disk.Lstat(at.Real)
+	switch {
+	case err == nil:
+	case disk.NotThere(err): // gone since the folder was read
+		return false
+	case isFile:
+		at.Real, at.Err = "", err
+	default:
+		w.lose(w.l, at.Shown, at.Shown, err)
+		return false
+	}
+	return true
 }
 
 // enterUnread returns a function that notes that a subfolder is looked into, though
