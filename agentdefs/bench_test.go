@@ -72,8 +72,8 @@ func BenchmarkScan(b *testing.B) {
 
 // BenchmarkReload saves one of 1,000 files and waits for the snapshot. A
 // millisecond of it is the wait for more events, and most of the rest is the
-// scan. Every save is told of before the next; those closer than 50 ms to the
-// one before are debounced, so the benchmark lets that time pass.
+// scan. Every save is reported before the next one. A save within 50 ms of the
+// last is debounced, so the benchmark lets that time pass.
 func BenchmarkReload(b *testing.B) {
 	root, _ := corpusWorkspace(b, 1000)
 	r, err := agentdefs.Open(b.Context(), root, nil)

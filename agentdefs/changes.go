@@ -46,8 +46,8 @@ func (s *Snapshot) changeTo(next *Snapshot) Change {
 	return c
 }
 
-// same reports whether a reader can't tell two snapshots apart, but for their
-// versions; the change from s to next is then empty.
+// same reports whether two snapshots differ in nothing but their versions. The
+// change from s to next is then empty.
 func (s *Snapshot) same(next *Snapshot, c *Change) bool {
 	return len(c.Added)+len(c.Changed)+len(c.Removed) == 0 && s.dir == next.dir &&
 		slices.Equal(s.diagnostics, next.diagnostics) && slices.Equal(s.unserved, next.unserved)

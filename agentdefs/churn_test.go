@@ -15,8 +15,8 @@ import (
 )
 
 // TestChurn does thousands of things to files from several sides at once. No
-// agent of a file is ever served without its rules, and when all is quiet the
-// snapshot is that of a fresh load.
+// agent of a file is ever served without its rules. When all is quiet, the
+// snapshot equals a fresh load.
 func TestChurn(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, ".claude/agents")

@@ -40,7 +40,7 @@ func readCorpus(t testing.TB) []corpusFile {
 	return files
 }
 
-// TestCorpus loads each real file alone and compares with a second reading.
+// TestCorpus loads each real file by itself and compares with a second reading.
 func TestCorpus(t *testing.T) {
 	files := readCorpus(t)
 	if len(files) < 39 {

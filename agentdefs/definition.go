@@ -14,8 +14,8 @@ type Definition = definition.Definition
 // Field is a field of a file that has no meaning here, as written.
 type Field = definition.OtherField
 
-// Check is what the worker checks before it takes the answer of an agent: a path that
-// must exist, or a command that must end with status 0.
+// Check is a condition for the answer of an agent: a path must exist, or a
+// command must end with status 0.
 type Check = definition.Check
 
 // CheckAll reports what is wrong with checks.

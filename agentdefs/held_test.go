@@ -18,7 +18,7 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
-// hanging holds up calls of paths, as a file system whose server is gone does.
+// hanging holds up calls of paths, as a file system without its server does.
 type hanging struct {
 	mu      sync.Mutex
 	paths   map[string]bool
@@ -73,7 +73,7 @@ func (h *hanging) platform() agentdefs.Platform {
 // TestHeldUp: a call that the file system holds up, of any kind, keeps nothing
 // else from being read, is made once, and is no reason to wait when all ends.
 func TestHeldUp(t *testing.T) {
-	for _, tt := range []struct{ call, path, said, agents string }{
+	for _, tt := range []struct{ call, path, reported, agents string }{
 		{"read", ".claude/agents/a.md", ".claude/agents/a.md", "b c explore general"},
 		{"lstat", ".claude/agents/a.md", ".claude/agents/a.md", "b c explore general"},
 		{"lstat", ".claude/agents/sub", ".claude/agents/sub", "a b"},
@@ -93,14 +93,14 @@ func TestHeldUp(t *testing.T) {
 			h := hang(t, tt.call+" "+filepath.Join(root, tt.path))
 			opts := (&agentdefs.Options{PollEvery: time.Millisecond, RescanEvery: time.Millisecond}).On(h.platform())
 			l := openT(t, root, opts)
-			var said []agentdefs.Diagnostic
+			var reported []agentdefs.Diagnostic
 			for _, d := range l.newest.Snapshot.Diagnostics() {
 				if strings.Contains(d.Message, "has not answered") {
-					said = append(said, d)
+					reported = append(reported, d)
 				}
 			}
-			if len(said) != 1 || said[0].File != tt.said || !strings.Contains(said[0].Fix, "mount") {
-				t.Errorf("diagnostics %v, want one of %s and what to do", l.newest.Snapshot.Diagnostics(), tt.said)
+			if len(reported) != 1 || reported[0].File != tt.reported || !strings.Contains(reported[0].Fix, "mount") {
+				t.Errorf("diagnostics %v, want one of %s and what to do", l.newest.Snapshot.Diagnostics(), tt.reported)
 			}
 			if got := strings.Join(agentdefstest.Names(l.newest.Snapshot.Agents()), " "); got != tt.agents {
 				t.Errorf("agents %q, want %q", got, tt.agents)
@@ -121,7 +121,8 @@ func TestHeldUp(t *testing.T) {
 	}
 }
 
-// TestHeldUpLater: what begins to hang under a registry stays as it was.
+// TestHeldUpLater: agents do not change when their files begin to hang under a
+// registry.
 func TestHeldUpLater(t *testing.T) {
 	for _, call := range []string{"readdir .claude/agents", "lstat .claude", "lstat .", "readdir .claude/agents/sub", "lstat .claude/agents/sub", "watch .claude/agents/sub"} {
 		t.Run(call, func(t *testing.T) {
@@ -141,7 +142,7 @@ func TestHeldUpLater(t *testing.T) {
 			if kind != "watch" {
 				s := l.until("it is stale", func(s *agentdefs.Snapshot) bool { d, _ := s.Agent("general"); return d != nil && d.Stale })
 				if d, _ := s.Agent("general"); d.BuiltIn || d.Description != "Mine." {
-					t.Errorf("general is %+v, want the one of the file", d)
+					t.Errorf("general is %+v, want that of the file", d)
 				}
 			}
 			l.Close() // waits for nothing that hangs
@@ -241,7 +242,7 @@ func TestNoStoredText(t *testing.T) {
 	l.untilFresh("a save beside them")
 }
 
-// TestHeldUpLint: a folder that lint can't look into is said, though walks pass
+// TestHeldUpLint: a folder that lint can't look into is reported, though walks pass
 // over dot folders.
 func TestHeldUpLint(t *testing.T) {
 	root := t.TempDir()

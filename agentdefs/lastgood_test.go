@@ -87,8 +87,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestStaleGivesWay: what is gone on purpose does not come back when the file
-// breaks afterwards, and neither does what was never there.
+// TestStaleGivesWay: an agent that was removed on purpose does not come back
+// when the file breaks, nor does one that never existed.
 func TestStaleGivesWay(t *testing.T) {
 	broken := versions[2].text
 	for _, v := range versions {
@@ -121,12 +121,12 @@ func TestStaleKeepsItsPlace(t *testing.T) {
 		t.Errorf("general is %+v, want the stale one of a.md", d)
 	}
 	if d, _ := s.Agent("explore"); !d.BuiltIn {
-		t.Errorf("explore is %+v, want the built-in one: the name in a broken file does not count", d)
+		t.Errorf("explore is %+v, not the built-in one: the name in a broken file does not count", d)
 	}
 }
 
-// TestHeld: a file that looks half-written is not taken for what it seems, and
-// a permission that lacks its end never counts.
+// TestHeld: a file that looks half-written is not read yet, and a permission
+// without its end never counts.
 func TestHeld(t *testing.T) {
 	whole := "---\ndescription: A\npermission:\n  \"*\": allow\n  shell_exec: deny\n---\nWork.\n"
 	root := t.TempDir()

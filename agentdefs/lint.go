@@ -9,12 +9,12 @@ import (
 	"github.com/agentworker/worker/internal/disk"
 )
 
-// Lint checks the agent files at paths, files or folders with all that is below
-// them, wherever they are: nothing has to be served from there. Each file is
-// checked by itself; those that would be served together, because they are in
-// one folder or below the same "agents" folder, also for names that they share.
-// It returns what it found, with files as they were given, and how many it read.
-// An error means that one of paths does not exist or cannot be looked at.
+// Lint checks the agent files at paths: files, or folders with all below them.
+// Nothing has to be served from there. Each file is checked by itself. Files
+// that would be served together are also checked for shared names: files of one
+// folder, or below the same "agents" folder. It returns what it found, with
+// files as they were given, and how many it read. An error means that one of
+// paths does not exist or cannot be looked at.
 func Lint(ctx context.Context, paths []string, opts *Options) (found []Diagnostic, files int, err error) {
 	opts = opts.complete()
 	d := disk.New(ctx, disk.NewLimiter(opts.disk.Timeout), &opts.disk)

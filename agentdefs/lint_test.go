@@ -65,8 +65,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestLintAgrees holds that a file checked alone has the diagnostics that it has
-// where it is served.
+// TestLintAgrees holds that a file checked by itself has the diagnostics that
+// it has where it is served.
 func TestLintAgrees(t *testing.T) {
 	for _, want := range readCorpus(t) {
 		file := filepath.Join("testdata/corpus", filepath.FromSlash(want.File))

@@ -218,7 +218,7 @@ func TestFolderTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := agentdefstest.Names(s.Agents()); !slices.Equal(got, []string{"a"}) || !slices.Equal(agentdefstest.Codes(s), []string{"folder-too-large"}) {
-		t.Errorf("agents %v, %v; want a alone, and folder-too-large once", got, s.Diagnostics())
+		t.Errorf("agents %v, %v; want only a, and folder-too-large once", got, s.Diagnostics())
 	}
 }
 

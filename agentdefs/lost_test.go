@@ -43,12 +43,12 @@ func failing(path string, err *atomic.Pointer[error]) agentdefs.Platform {
 	}
 }
 
-// TestUnreadableFolder: the agents of a folder that can't be read any more stay
-// as they were, those of a name that it restricts, too; they are as its files
-// are once it can be read again.
+// TestUnreadableFolder: when a folder can't be read any more, its agents do not
+// change, nor do others with the names that it restricts. They follow its files
+// once it can be read again.
 func TestUnreadableFolder(t *testing.T) {
 	const file = "w/.claude/agents/sub/mine.md"
-	for _, tt := range []struct{ name, path, said string }{
+	for _, tt := range []struct{ name, path, reported string }{
 		{"folder", "w/.claude/agents", ".claude/agents"},
 		{"subfolder", "w/.claude/agents/sub", ".claude/agents/sub"},
 		{"on the way", "w/.claude/lstat", ".claude/agents"},
@@ -93,14 +93,14 @@ func TestUnreadableFolder(t *testing.T) {
 				if s.Dir() != ".claude/agents" {
 					t.Errorf("folder %q", s.Dir())
 				}
-				said := 0
+				reported := 0
 				for _, d := range s.Diagnostics() {
-					if d.File == tt.said && d.Code == "file-unreadable" && d.Fix != "" {
-						said++
+					if d.File == tt.reported && d.Code == "file-unreadable" && d.Fix != "" {
+						reported++
 					}
 				}
-				if said != 1 {
-					t.Errorf("diagnostics %v, want one file-unreadable of %s", s.Diagnostics(), tt.said)
+				if reported != 1 {
+					t.Errorf("diagnostics %v, want one file-unreadable of %s", s.Diagnostics(), tt.reported)
 				}
 				err.Store(nil)
 				l.until("it is as before", func(s *agentdefs.Snapshot) bool { return difference(s, whole) == "" })
@@ -109,10 +109,10 @@ func TestUnreadableFolder(t *testing.T) {
 	}
 }
 
-// TestUnreadableFolderAtStart: what a folder would restrict is not known, so
-// nothing that it overrides is served; what overrides it is.
+// TestUnreadableFolderAtStart: what a folder would restrict is unknown. So
+// agents that it overrides are not served; agents that override it are.
 func TestUnreadableFolderAtStart(t *testing.T) {
-	for name, tt := range map[string]struct{ path, said, agents string }{
+	for name, tt := range map[string]struct{ path, reported, agents string }{
 		"folder":        {"root/.agents/agents", ".agents/agents", "e"},
 		"on the way":    {"root/.agents/lstat", ".agents/agents", "e"},
 		"user's folder": {"user", "user", "e mine"},
@@ -140,7 +140,7 @@ func TestUnreadableFolderAtStart(t *testing.T) {
 				}
 			}
 			ds := s.Diagnostics()
-			if unserved != 1 || len(ds) == 0 || !strings.HasSuffix(ds[0].File, tt.said) || ds[0].Code != "file-unreadable" || !strings.Contains(ds[0].Fix, "to get those back") {
+			if unserved != 1 || len(ds) == 0 || !strings.HasSuffix(ds[0].File, tt.reported) || ds[0].Code != "file-unreadable" || !strings.Contains(ds[0].Fix, "to get those back") {
 				t.Errorf("diagnostics %v, not served %v; want what is missing and why", ds, s.Unserved())
 			}
 			err.Store(nil)
@@ -185,7 +185,7 @@ func TestNameIsHeld(t *testing.T) {
 				}
 			}
 			if len(s.Diagnostics()) == 0 {
-				t.Error("nothing is said")
+				t.Error("nothing is reported")
 			}
 			must(t, os.Remove(file))
 			l.until("it is removed", func(s *agentdefs.Snapshot) bool { d, _ := s.Agent("general"); return d != nil && d.BuiltIn })

@@ -55,12 +55,12 @@ func (m *merge) add(records []*record) {
 			if f.Has(diag.DescriptionMissing) {
 				m.withhold(f, dialect.AgentName(f.File), diag.DescriptionMissing)
 			}
-		} else if other, taken := first[f.Name]; taken {
+		} else if other, exists := first[f.Name]; exists {
 			m.report(f, diag.NameDuplicate, "give one of them another name", "%s has the name %q too, and comes first", other, f.Name)
 			m.withhold(f, f.Name, diag.NameDuplicate)
 		} else {
 			first[f.Name] = f.File
-			m.place(f)
+			m.assign(f)
 		}
 		diag.Sort(m.diagnostics[from:])
 	}
@@ -76,8 +76,8 @@ func (m *merge) seal(shown string) {
 	clear(m.byName)
 }
 
-// place gives f its name.
-func (m *merge) place(f *definition.Parsed) {
+// assign gives f its name.
+func (m *merge) assign(f *definition.Parsed) {
 	old, replaces := m.byName[f.Name]
 	if f.Def == nil {
 		// Switched off or refused: what the author meant to replace does not
@@ -142,8 +142,8 @@ func (m *merge) report(f *definition.Parsed, code, fix, format string, args ...a
 }
 
 // withhold notes that f is not served. The reason is its diagnostic of that
-// code; an empty one stands for its first error or, if there is none, for its
-// being switched off.
+// code. With an empty code it is the first error or, without one, that the file
+// is switched off.
 func (m *merge) withhold(f *definition.Parsed, name, code string) {
 	u := Unserved{Name: name, File: f.File, Code: code}
 	for _, d := range slices.Backward(m.diagnostics) {

@@ -26,7 +26,7 @@ type conflict struct{ name, code, fix, message string }
 
 // newDirectory indexes agents, which are in the order of their names. No other
 // agent answers to a withheld name: neither by an alias, nor by a name that
-// differs in upper and lower case alone.
+// differs only in upper and lower case.
 func newDirectory(agents []*Definition, withheld []string) *directory {
 	dir := &directory{
 		folded: make(map[string][]*Definition, len(agents)), aliases: map[string]*Definition{}, withheld: make(map[string]bool, len(withheld)),

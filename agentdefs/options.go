@@ -13,11 +13,11 @@ import (
 
 // Options configures loading. The zero value is ready to use.
 type Options struct {
-	// Nesting leaves out the rule "task: deny" that otherwise ends every
-	// agent's ruleset. Who runs agents then limits their depth.
+	// Nesting leaves out the rule "task: deny" that otherwise ends every agent's
+	// ruleset. The program that starts agents then limits their depth.
 	Nesting bool
 
-	// Home is the folder that "~/" and "$HOME/" stand for in patterns; empty means
+	// Home is the folder that "~/" and "$HOME/" mean in patterns; empty means
 	// the user's.
 	Home string
 
@@ -53,10 +53,10 @@ type Options struct {
 	// cannot tell it of them; 0 means 2 s.
 	PollEvery time.Duration
 
-	// RescanEvery is how often a [Registry] reads everything again, for what
-	// no event tells of: a file that is written to through a mapping of memory
-	// or a hard link, a file system mounted over a folder; 0 means 30 s. It takes at
-	// most a hundredth of the time, and comes less often where it would take more.
+	// RescanEvery is how often a [Registry] reads everything again, for changes
+	// without an event: writes through a mapping of memory or a hard link, or a
+	// file system mounted over a folder. 0 means 30 s. It takes at most a
+	// hundredth of the time, and comes less often where it would take more.
 	RescanEvery time.Duration
 
 	// Logger gets each file that is not served or stale, once for each

@@ -18,8 +18,8 @@ import (
 	"github.com/agentworker/worker/internal/fileinfo"
 )
 
-// settleTime is how long a file must have been left alone for its size and times
-// to tell of the next change: clocks of file systems tick every 1 to 10 ms, and
+// settleTime is how old the last change of a file must be before its size and
+// times show the next one. Clocks of file systems tick every 1 to 10 ms, and
 // two writes within a tick may look the same.
 const settleTime = 50 * time.Millisecond
 
@@ -31,7 +31,7 @@ type files struct {
 	read    int         // how many had to be read
 }
 
-// reader reads the files of scans, and only those that have changed.
+// reader reads the files of scans that have changed.
 type reader struct {
 	opts  *Options
 	disk  *disk.Disk

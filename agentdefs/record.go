@@ -23,13 +23,13 @@ type record struct {
 	good    *definition.Parsed // the last version that could be served; nil means the file has had no agent since it was without one on purpose
 	force   definition.Parsed  // what counts: latest, or good marked as stale
 
-	// claims is the name that the file had when it last had one, and holds
-	// against agents of folders before its own: what it restricted does not come
-	// back without that. Empty means the file has a name, or never had one.
+	// claims is the last name that the file had. It holds against agents of
+	// folders before its own, so that what the file restricted does not come
+	// back unrestricted. Empty means the file has a name, or never had one.
 	claims string
 
-	// unreachable says that the file's folder cannot be read, so that nothing is
-	// known of the file but what it held.
+	// unreachable says that the file's folder cannot be read: only what the file
+	// last held is known.
 	unreachable bool
 }
 
@@ -94,9 +94,9 @@ func stale(f *definition.Parsed, diagnostics []Diagnostic, until, fix string) de
 	return out
 }
 
-// decide sets what of r counts, where before was known until now. gone says
-// that the file does not exist any more.
-func (r *record) decide(before *record, gone bool) {
+// decide sets which version of r counts. before is what was known until now;
+// deleted says that the file does not exist any more.
+func (r *record) decide(before *record, deleted bool) {
 	r.force = r.latest
 	if r.latest.Name == "" && before != nil {
 		r.claims = cmp.Or(before.force.Name, before.claims)
@@ -105,7 +105,7 @@ func (r *record) decide(before *record, gone bool) {
 	switch {
 	case r.latest.Def != nil && !cut:
 		r.good = &r.latest
-	case gone || before == nil || before.good == nil || !cut && !broken(&r.latest):
+	case deleted || before == nil || before.good == nil || !cut && !broken(&r.latest):
 	default:
 		r.good = before.good
 		r.force = stale(r.good, r.latest.Diagnostics, "the file is corrected", "correct the file, or remove it to stop the agent")

@@ -24,7 +24,7 @@ type Registry struct {
 }
 
 // Open loads the agent files of the workspace at root, as [Load] does, and
-// watches them until Close. ctx is for the loading alone.
+// watches them until Close. ctx only bounds the loading.
 func Open(ctx context.Context, root string, opts *Options) (*Registry, error) {
 	l, err := newLoader(ctx, root, opts)
 	if err != nil {
@@ -75,7 +75,7 @@ const rescanShare = 100
 func (r *Registry) run(ctx context.Context, l *loader) {
 	defer close(r.done)
 	defer l.watcher.Close()
-	l.scan.SetDisk(l.disk(ctx)) // the first one's was for the loading alone
+	l.scan.SetDisk(l.disk(ctx)) // the first one's only bounds the loading
 	var pending watch.Debounce
 	var published time.Time // when the newest snapshot was made; the first counts as long ago
 	timer := time.NewTimer(0)

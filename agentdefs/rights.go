@@ -8,10 +8,10 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/definition"
 )
 
-// RightsChange says what a change of an agent file does to the rights of its
-// agent: the rules that it takes away ("-") and adds ("+"), in one line. before
-// and after are what the file holds, nil where it does not exist. home is what
-// "~/" stands for in patterns.
+// RightsChange says in one line how a change of an agent file changes the
+// rights of its agent: rules that are removed ("-") and added ("+"). before and
+// after are the contents of the file, nil where it does not exist. home is what
+// "~/" means in patterns.
 func RightsChange(file string, before, after []byte, home string) string {
 	was, old := rulesIn(file, before, home)
 	name, rules := rulesIn(file, after, home)

@@ -69,7 +69,7 @@ func (s *Snapshot) Unserved() []Unserved { return slices.Clone(s.unserved) }
 func (s *Snapshot) Dir() string { return s.dir }
 
 // Fingerprint returns the SHA-256, in hex, of what the definitions are. Two
-// workers whose files are equal have the same, wherever the files are.
+// workers with equal files have the same, also in different folders.
 func (s *Snapshot) Fingerprint() string {
 	h := sha256.New()
 	for _, d := range s.agents {
@@ -78,11 +78,11 @@ func (s *Snapshot) Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Resolve returns the agent that a call means by name: the one of that very
-// name; else the only one whose name differs in upper and lower case alone; else
-// the one of that alias, in any case, if the task tool offers it. nil if there
-// is none, or if the name is that of a file which is refused or switched off. Then candidates holds the names between which the call would have to
-// choose, if there are several.
+// Resolve returns the agent that a call means by name. That is the agent with
+// exactly this name; else the only one whose name differs only in case; else
+// the one with that alias, in any case, if the task tool offers it. It returns
+// nil if there is none, or if a file of that name is refused or switched off.
+// If several agents match, candidates has their names.
 func (s *Snapshot) Resolve(name string) (d *Definition, candidates []string) {
 	if exact, ok := s.byName[name]; ok {
 		return exact.def, nil

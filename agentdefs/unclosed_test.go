@@ -11,8 +11,8 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
-// TestNotComplete: a new file whose frontmatter is not closed is not served,
-// however long the rest takes to come, wherever it is cut.
+// TestNotComplete: a new file without the end of its frontmatter is not served,
+// however late the rest comes.
 func TestNotComplete(t *testing.T) {
 	whole := "---\nname: new\ndescription: A: \"b\nmodel: inherit\n# What it may do\npermission:\n  \"*\": allow\n  # but no shell\n  shell_exec: deny\n---\n# Role\nWork.\n"
 	closed := len(whole) - len("---\n# Role\nWork.\n") + len("---")

@@ -66,7 +66,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// "always" stands before what blocks deny of it, and behind all that they ask.
+// "always" goes before the denies of blocks, and after their asks.
 func TestAlwaysBesideBlocks(t *testing.T) {
 	for text, patterns := range map[string][]string{
 		blocked: {"look *"},

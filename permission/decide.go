@@ -17,11 +17,12 @@ const (
 	LayerDefault Layer = "default"
 )
 
-// Layers holds the rules that judge the calls of one session.
+// Layers holds the rules that decide about the calls of one session.
 type Layers struct {
-	// Policies are the rulesets of an administrator. Each is judged alone, before all
-	// others, and only narrows: what one denies is denied, what one asks about is
-	// asked about at least, and what one allows is left to the other layers.
+	// Policies are the rulesets of an administrator. Each is decided by itself,
+	// before all others, and only narrows. What one denies is denied. What one
+	// asks about is at least asked about. What one allows is left to the other
+	// layers.
 	Policies []*Ruleset
 
 	// Agents are the rulesets of the session and of those it descends from:
@@ -38,7 +39,7 @@ type Layers struct {
 	Held bool
 }
 
-// All returns the rulesets of all layers, in the order in which they are judged.
+// All returns the rulesets of all layers, in the order in which they decide.
 func (l *Layers) All() []*Ruleset {
 	return slices.Concat(l.Policies, l.Agents, []*Ruleset{l.Static, l.Runtime})
 }
@@ -57,22 +58,23 @@ type Decision struct {
 	Value  Value // the value that decided
 }
 
-// Decide judges the values of one call.
+// Decide decides about the values of one call.
 //
-// First the policies and then the agent layer, each alone: a value whose last matching
-// rule in one of these rulesets denies it is denied, and nothing changes that. Then, for each
-// agent ruleset, that one, the static and the runtime rules together, in this
-// order: the last match counts, and no match is Ask. Of all values and agent
-// rulesets the most restrictive outcome wins; of equals the first.
+// First come the policies, then the agent layer, each ruleset by itself. If the
+// last matching rule in one of them denies a value, it is denied, and nothing
+// changes that. Then, for each agent ruleset, that one, the static and the
+// runtime rules together, in this order: the last match counts, and no match is
+// Ask. Of all values and agent rulesets the most restrictive outcome wins; of
+// equals the first.
 //
 // A call without values is asked about.
 func (l *Layers) Decide(values []Value) Decision {
-	return l.judge(values, nil)
+	return l.decideAll(values, nil)
 }
 
-// judge is [Layers.Decide]. It tells each, if it is not nil, what became of
-// every value by itself, and then judges all of them.
-func (l *Layers) judge(values []Value, each func(v *Value, d Decision)) Decision {
+// decideAll is [Layers.Decide]. It tells each, if it is not nil, what became of
+// every value by itself, and then decides about all of them.
+func (l *Layers) decideAll(values []Value, each func(v *Value, d Decision)) Decision {
 	worst := Decision{}
 	for i := range values {
 		v := &values[i]
@@ -108,9 +110,9 @@ func (d Decision) final() bool {
 	return d.Action == Deny && (d.Layer == LayerAgent || d.Layer == LayerPolicy)
 }
 
-// decide judges one value. The zero Decision: it has no say.
+// decide decides about one value. The zero Decision: it has no say.
 func (l *Layers) decide(v *Value) Decision {
-	if v = l.judged(v); v == nil {
+	if v = l.effective(v); v == nil {
 		return Decision{}
 	}
 	if v.OnlyDenies() && v.Certainty == Unknown {
@@ -123,9 +125,10 @@ func (l *Layers) decide(v *Value) Decision {
 	return d
 }
 
-// judged returns what is judged for v: where a sandbox holds the call, of a file
-// that is not known only whether the call may have any; nil means v has no say.
-func (l *Layers) judged(v *Value) *Value {
+// effective returns the value to decide about instead of v; nil means that v
+// has no say. Where a sandbox holds the call, an unknown file only asks whether
+// the call may have any.
+func (l *Layers) effective(v *Value) *Value {
 	switch {
 	case !l.Held || !v.unknownFile():
 		return v
@@ -135,7 +138,7 @@ func (l *Layers) judged(v *Value) *Value {
 	return nil
 }
 
-// decideCertain judges a value that the call does want.
+// decideCertain decides about a value that the call does want.
 func (l *Layers) decideCertain(v *Value) Decision {
 	policy := l.policy(v)
 	if policy.Action == Deny {
@@ -171,7 +174,7 @@ func (l *Layers) policy(v *Value) Decision {
 	return worst
 }
 
-// combined judges v by agent, static and runtime rules together.
+// combined decides about v by agent, static and runtime rules together.
 func (l *Layers) combined(v *Value) Decision {
 	if c := l.Runtime.last(v); c != nil {
 		return c.decision(v, LayerRuntime)
@@ -213,8 +216,8 @@ func (c *compiled) means(v *Value) bool {
 	return v.Kind != Spelling || c.Action != Deny || !c.pattern.MatchesAll()
 }
 
-// suspect judges a value whose beginning alone is known, and which is
-// there to be denied: Ask if it might be.
+// suspect decides about a value of which only the beginning is known, and which
+// is there to be denied: Ask if it might be.
 func (l *Layers) suspect(v *Value) Decision {
 	for _, p := range l.Policies {
 		if c, _ := p.mayDeny(v); c != nil {

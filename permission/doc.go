@@ -16,8 +16,8 @@
 //	pattern = glob        of a value; an action alone is that of "*"
 //	action  = "allow" | "ask" | "deny"
 //
-// Order counts: of the rules that match, the last decides, and where none
-// does, a person is asked. In JSON a list of pairs may stand for each object:
+// Order counts: of the rules that match, the last decides, and where none does,
+// a person is asked. In JSON each object may be a list of pairs instead:
 // [["shell_exec", [["*", "ask"], ["git *", "allow"]]]].
 //
 //	read_file:
@@ -29,7 +29,7 @@
 //	  "git push *": deny
 //
 // A pattern that begins with "/" is matched against a file's absolute path;
-// "~/" and "$HOME/" in front stand for the home folder. All others see the
-// path relative to the workspace. Text is compared in Unicode's form NFC.
+// "~/" and "$HOME/" in front mean the home folder. All others see the path
+// relative to the workspace. Text is compared in Unicode's form NFC.
 // [github.com/agentworker/worker/permission/glob] describes the globs.
 package permission

@@ -11,10 +11,10 @@ import (
 )
 
 // allowJSON returns the text of a permission file with rules added that allow
-// the patterns of tool and win over all the others, but for those that deny a
-// part of them: the new ones stand before these. All that is there stays, byte by
-// byte, but for what makes room: a comma, or an action that becomes the pattern
-// "*".
+// the patterns of tool. They win over all others, except for rules that deny a
+// part of them: the new rules go before these. The old text stays byte by byte.
+// Only two things change to make room: a comma is added, or an action becomes
+// the pattern "*".
 func allowJSON(data []byte, file, tool string, patterns []string) ([]byte, error) {
 	rules, err := ParseJSON(data, file, nil)
 	if err != nil {
@@ -141,7 +141,7 @@ func divideExtra(extra hujson.Extra) (first, second hujson.Extra) {
 }
 
 // lastAbout returns the value of the last entry whose tool glob matches tool,
-// whether it is about that tool alone, and whether blocks stand behind it.
+// whether it is about no other tool, and whether blocks follow it.
 func lastAbout(root *hujson.Value, tool string) (last *hujson.Value, exact, behind bool, err error) {
 	for name, value := range entries(root) {
 		if isBlock(name) {
@@ -227,8 +227,8 @@ func allowedAtEnd(list *hujson.Value, pattern string) bool {
 	return found
 }
 
-// add puts an entry at the end of an object or a list of pairs. A comment
-// behind the entry that was the last stays behind it.
+// add puts an entry at the end of an object or a list of pairs. A comment after
+// the last entry stays with that entry.
 func (e editor) add(list *hujson.Value, indent, name string, value hujson.Value) {
 	switch x := list.Value.(type) {
 	case *hujson.Object:

@@ -10,12 +10,12 @@ type Explanation struct {
 type ValueExplanation struct {
 	Value Value
 
-	// Decision is that of the value by itself. The zero Action: it has no say,
+	// Decision is about the value by itself. The zero Action: it has no say,
 	// since it can only deny and nothing denies it.
 	Decision Decision
 
 	// Matches are the rules about the value, in the order in which they are
-	// judged: of each layer the last one counts.
+	// compared: of each layer the last one counts.
 	Matches []Match
 }
 
@@ -27,20 +27,20 @@ type Match struct {
 	Wins  bool // it decided on the value
 }
 
-// Explain judges the values of one call as [Layers.Decide] does, and keeps what
-// led to the decision. Every value is judged, also behind one that is denied.
+// Explain decides about the values of one call as [Layers.Decide] does, and keeps what
+// led to the decision. Every value is decided about, also after one that is denied.
 func (l *Layers) Explain(values []Value) Explanation {
 	e := Explanation{Values: make([]ValueExplanation, 0, len(values))}
-	e.Decision = l.judge(values, func(v *Value, d Decision) {
+	e.Decision = l.decideAll(values, func(v *Value, d Decision) {
 		d.Value = values[len(e.Values)]
 		e.Values = append(e.Values, ValueExplanation{Value: d.Value, Decision: d, Matches: l.matches(v, d.Rule)})
 	})
 	return e
 }
 
-// matches returns the rules about v. Of them the one that winner points to wins.
+// matches returns the rules about v. The one that winner points to wins.
 func (l *Layers) matches(v *Value, winner *Rule) []Match {
-	if v = l.judged(v); v == nil {
+	if v = l.effective(v); v == nil {
 		return nil
 	}
 	var all []Match

@@ -30,9 +30,9 @@ type File struct {
 	settled bool // info was old when read: the same info means the same text
 }
 
-// OpenFile opens the file at path, which it creates with the rules of
-// [SeedRules] if it is missing (mode 0600, its folder 0700). home is what "~/"
-// stands for, "" the user's home folder. A broken file is a [*SyntaxError].
+// OpenFile opens the file at path. A missing one is created with the rules of
+// [SeedRules] (mode 0600, its folder 0700). home is what "~/" means; "" is the
+// user's home folder. A broken file is a [*SyntaxError].
 func OpenFile(path, home string) (*File, error) {
 	f := &File{path: path, home: home}
 	if err := f.create(); err != nil {
@@ -110,11 +110,11 @@ func (f *File) reload() (*Ruleset, error) {
 	return f.rules, f.err
 }
 
-// Allow adds rules that allow the patterns of tool. They win over everything the
-// file says now, except rules that deny a part of them. Comments, order and
+// Allow adds rules that allow the patterns of tool. They win over everything
+// the file says now, except rules that deny a part of them. Comments, order and
 // formatting of the rest stay. The file is replaced in one step, and two
-// processes that add at once lose nothing. A broken file is left alone, with an
-// error.
+// processes that add at once lose nothing. A broken file is not changed, and an
+// error returned.
 func (f *File) Allow(tool string, patterns []string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

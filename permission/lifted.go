@@ -6,11 +6,11 @@ import (
 	"github.com/agentworker/worker/permission/glob"
 )
 
-// anyText stands for whatever a "*" matches: only another "*" matches it.
+// anyText is a text that only a "*" matches. Here it represents all texts.
 const anyText = "\uE000/\uE001 \uE002"
 
-// Lifted returns the rules in force that deny, and which a rule at the end that
-// allows the pattern of tool might lift for some values. The pattern is one of
+// Lifted returns the denies that a new rule at the end could lift for some
+// values. The new rule allows the pattern of tool. The pattern is one of
 // "always": its beginning is certain.
 func (r *Ruleset) Lifted(tool, pattern string) ([]Rule, error) {
 	g, err := glob.Compile(pattern)

@@ -23,9 +23,9 @@ func (f Finding) String() string {
 // denies one of them misses the other.
 var counterparts = map[string]string{"write_file": "edit_file", "edit_file": "write_file"}
 
-// Lint tells of rules that are written twice, that a later one shadows, that miss
-// another way to the same file, and of names that no tool of tools has. A name
-// with a ":" or "__" in it may be that of a tool of an MCP server.
+// Lint finds rules that are repeated, shadowed by a later one, or miss another
+// way to the same file. It also finds names that are not in tools. A name with
+// a ":" or "__" in it may be that of a tool of an MCP server.
 func Lint(r *Ruleset, tools []string) []Finding {
 	var findings []Finding
 	if r == nil {

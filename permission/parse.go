@@ -13,7 +13,7 @@ import (
 // ParseOptions configures [ParseYAML] and [ParseJSON]. nil means the zero value.
 type ParseOptions struct {
 	LineOffset int    // added to every line: what stands before the text in its file
-	Home       string // what "~/" and "$HOME/" stand for; "": the user's home folder
+	Home       string // what "~/" and "$HOME/" mean; "": the user's home folder
 }
 
 // maxRules bounds the rules of one text.
@@ -57,7 +57,8 @@ func (p *parser) add(tool, pattern, action string, at, actionAt Source) error {
 	return nil
 }
 
-// tool checks the name of a tool that has no rules; of others the rules are.
+// tool checks the name of a tool without rules. Other names are checked with
+// their rules.
 func (p *parser) tool(name string, at Source) error {
 	if _, err := glob.Compile(name); err != nil {
 		return p.refuse(at, "tool: %v", err)
@@ -131,7 +132,7 @@ func (p *parser) action(tool, pattern string, key, value *yaml.Node) error {
 	return p.add(tool, pattern, value.Value, p.at(key), p.at(value))
 }
 
-// resolve follows aliases and the document to the node they stand for.
+// resolve follows aliases and the document to the node that they lead to.
 func resolve(n *yaml.Node) *yaml.Node {
 	for range 10 {
 		switch {
@@ -165,11 +166,11 @@ func kindYAML(n *yaml.Node) string {
 }
 
 // ParseJSON reads the compact format from JSON with comments and trailing
-// commas: an object whose keys count in the order they are written, repeated
-// ones as well, or the same as a list of pairs, [["shell_exec",[["ls","allow"]]]].
-// Rules within "agents": {NAME: …} are for the sessions of an agent, those within
-// "when": {"unattended": …} for sessions where nobody can be asked.
-// file is for messages and [Rule.Source]. Errors are [*SyntaxError].
+// commas. It is an object whose keys count in their order, repeated ones too,
+// or a list of pairs: [["shell_exec",[["ls","allow"]]]]. Rules within "agents":
+// {NAME: …} are for the sessions of an agent, those within "when":
+// {"unattended": …} for sessions where nobody can be asked. file is for
+// messages and [Rule.Source]. Errors are [*SyntaxError].
 func ParseJSON(data []byte, file string, opts *ParseOptions) (*Ruleset, error) {
 	p := newParser(file, opts)
 	root, err := p.parseJSON(data)

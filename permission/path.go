@@ -16,10 +16,10 @@ import (
 // changes it.
 type Workspace struct {
 	Root string // absolute, symlinks resolved
-	Home string // what "~/" and "$HOME/" stand for; "": the user's home folder
+	Home string // what "~/" and "$HOME/" mean; "": the user's home folder
 
-	// As is the folder that Root stands for, if it is a copy of another: absolute
-	// paths of rules are written for that one. "": Root itself.
+	// As is the folder of which Root is a copy, if it is one: absolute paths of
+	// rules are written for that folder. "": Root itself.
 	As string
 
 	// Dir is the folder in which commands begin, absolute. "": Root.
@@ -31,9 +31,9 @@ type Workspace struct {
 }
 
 // PathValues returns the values of a file at path: its cleaned path, and every
-// path that its symlinks and those of the folders on the way lead to, whether
-// or not the file is there yet. The text of a path inside the workspace is
-// relative to it ("." is the workspace itself), of one outside absolute.
+// path that symlinks at it or on the way to it lead to. The file need not exist
+// yet. The text of a path inside the workspace is relative to it ("." is the
+// workspace itself), of one outside absolute.
 //
 // "~/x" and "$HOME/x" are in the home folder. It is an error if the path is
 // blank, contains a NUL, has more than 4096 bytes, or leads through a circle of
@@ -63,7 +63,7 @@ func (w Workspace) PathValues(tool, path string) ([]Value, error) {
 	return values, nil
 }
 
-// HomeFolder returns what "~/" stands for, or "" without a home folder.
+// HomeFolder returns what "~/" means, or "" without a home folder.
 func (w Workspace) HomeFolder() string { return homeFolder(w.Home) }
 
 // absolute returns the absolute path that path means, not cleaned.
@@ -119,7 +119,7 @@ func (w Workspace) meant(abs string) string {
 	return abs
 }
 
-// below returns what of abs is below the folder dir.
+// below returns the part of abs that is below the folder dir.
 func below(dir, abs string) (string, bool) {
 	if !strings.HasSuffix(dir, string(filepath.Separator)) {
 		dir += string(filepath.Separator)
@@ -127,8 +127,8 @@ func below(dir, abs string) (string, bool) {
 	return strings.CutPrefix(abs, dir)
 }
 
-// homeForms adds to paths below the real home folder those that rules about
-// "~/" are written against, if the home folder is a symlink.
+// homeForms adds the forms of paths that rules about "~/" match, if the home
+// folder is a symlink and paths are below the real one.
 func (w Workspace) homeForms(forms []string) []string {
 	home := w.HomeFolder()
 	if home == "" {

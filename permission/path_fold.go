@@ -21,8 +21,8 @@ func (w Workspace) FoldsCase(abs string) bool {
 		if name == "" {
 			continue
 		}
-		folds, told, exists := w.probeCase(dir, name)
-		if told {
+		folds, known, exists := w.probeCase(dir, name)
+		if known {
 			unclear = false
 		}
 		if folds {
@@ -36,8 +36,8 @@ func (w Workspace) FoldsCase(abs string) bool {
 	return unclear
 }
 
-// probeCase tries the names in dir in the other case. told: there was one.
-func (w Workspace) probeCase(dir, name string) (folds, told, exists bool) {
+// probeCase tries the names in dir in the other case. known: there was one.
+func (w Workspace) probeCase(dir, name string) (folds, known, exists bool) {
 	own, err := os.Lstat(filepath.Join(dir, name))
 	exists = err == nil
 	if w.folds != nil {

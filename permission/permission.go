@@ -62,10 +62,10 @@ func (a *Action) UnmarshalText(text []byte) error {
 
 // Value is one thing a tool call wants, as patterns see it.
 //
-// A call that wants nothing in particular is the value whose Text is "*": the
-// patterns that stand for everything match it.
+// A call that wants nothing in particular has a value with the Text "*", which
+// patterns for everything match.
 type Value struct {
-	// Tool is the tool whose rules judge the value. It differs from the tool
+	// Tool is the tool whose rules decide about the value. It differs from the tool
 	// that is called where a shell command reads or writes a file: that is a
 	// value of read_file or write_file.
 	Tool string
@@ -75,42 +75,41 @@ type Value struct {
 	// normalised words, else what the tool chose.
 	Text string
 
-	// Abs is the absolute path of a file, which patterns that begin with "/"
-	// are matched against in place of Text. Empty means no file.
+	// Abs is the absolute path of a file. Patterns that begin with "/" are
+	// matched against it instead of Text. Empty means no file.
 	Abs string
 
 	Kind      Kind
 	Certainty Certainty
 
-	// Written is the part of a shell command that the value stands for, as
-	// it is written there. Empty means it was not written as such, or Text says it.
+	// Written is the part of a shell command that this value is about, in its
+	// own spelling. Empty means it was not written as such, or Text says it.
 	Written string
 
-	// Always is the pattern that "always" adds for a command of the shell.
-	// Empty means the one that matches Text alone.
+	// Always is the pattern that "always" adds for a command of the shell. Empty
+	// means the one that matches only Text.
 	Always string
 
 	// With are the assignments, here-documents and loop items that a command
 	// depends on, as they are written, separated by "; ".
 	With string
 
-	// Why says of an unknown value why it can't be known, and how it could be
-	// written instead.
+	// Why says why a value is unknown, and how it could be written instead.
 	Why string
 }
 
 // Kind says which rules are about a value. The kinds from [Mentioned] on can
-// refuse the call and nothing else: a rule that denies them counts, one that
-// allows or asks does not, nor does the lack of one.
+// only refuse the call. A rule that denies them counts; a rule that allows or
+// asks does not, and neither does the lack of one.
 type Kind uint8
 
 const (
 	// Wanted is what the call wants: all rules count.
 	Wanted Kind = iota
 
-	// Outside is a wanted file outside of the workspace, where no rule about the
-	// workspace's files allows it: of the rules that allow, only those whose
-	// pattern is absolute are about it. If it is unknown, so is the place.
+	// Outside is a wanted file outside of the workspace. Rules about the
+	// workspace's files do not allow it: only a rule with an absolute pattern
+	// does. If it is unknown, so is the place.
 	Outside
 
 	// Mentioned is what the call may touch besides. So a rule against reading
@@ -118,14 +117,14 @@ const (
 	// README.md for "cat README.md".
 	Mentioned
 
-	// Folded is a mentioned file whose Text and Abs are in lower case, and
-	// patterns are compared as if they were too: the file system takes a name in
-	// any case.
+	// Folded is a mentioned file on a file system that takes names in any case.
+	// Its Text and Abs are in lower case, and patterns are compared as if they
+	// were too.
 	Folded
 
 	// Spelling is another way to write a command, which is a value of its own. A
 	// rule that names a command covers all of its spellings; a rule that denies
-	// everything covers the command as it is written.
+	// everything covers only the written one.
 	Spelling
 
 	// Line is a whole command line, whose commands are values of their own. Only
@@ -145,9 +144,9 @@ const (
 	Possible
 
 	// Unknown is what cannot be known before the call runs. A person is asked
-	// before a wanted value is allowed. Of the others Text is the beginning: the
-	// call is asked about if a rule might deny what follows, and of a file, if no
-	// sandbox holds the call to the rules.
+	// before a wanted value is allowed. Otherwise Text is the beginning: the
+	// call is asked about if a rule might deny what follows. For a file it is
+	// also asked about if no sandbox holds the call to the rules.
 	Unknown
 )
 
@@ -159,13 +158,13 @@ func (v *Value) unknownFile() bool {
 	return v.Certainty == Unknown && v.Kind >= Outside && v.Kind <= Folded
 }
 
-// Operators are the characters one of which stands in a shell line if there is
-// more than a command in it.
+// Operators are characters of the shell. A line with more than one command in
+// it has at least one of them.
 const Operators = "|;&<>\n"
 
-// Patterns returns what a call wants, for the person who is asked about it: the
-// texts of its values, and shell commands as they are written, with what they
-// depend on. It leaves out values that can only deny.
+// Patterns returns what a call wants, for the person who is asked. These are
+// the texts of its values, and shell commands in their own spelling with what
+// they depend on. It leaves out values that can only deny.
 func Patterns(values []Value) []string {
 	var patterns []string
 	for _, v := range values {

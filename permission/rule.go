@@ -20,7 +20,7 @@ type Source struct {
 	Column int    // in bytes, from 1; 0 means not known
 }
 
-// String returns "file:line", or the file alone where the line is not known.
+// String returns "file:line", or only the file where the line is not known.
 func (s Source) String() string {
 	if s.Line == 0 {
 		return s.File
@@ -36,10 +36,10 @@ type Rule struct {
 	Source  Source
 	Block   Block // for which sessions it is
 
-	// Own says that the rule is the worker's, and stands behind those of every
-	// agent: it keeps file tools out of folders that a sandbox protects by
-	// itself. It is about files that a call names, and not about what the call may
-	// touch besides.
+	// Own says that the rule is the worker's. It comes after those of every
+	// agent, and keeps file tools out of folders that a sandbox protects by
+	// itself. It is about files that a call names, and not about what the call
+	// may touch besides.
 	Own bool
 }
 
@@ -149,8 +149,8 @@ func normalise(s string) string {
 }
 
 // expandHome replaces "~/" and "$HOME/" at the front of a pattern, after any
-// "!", by the home folder, whose own characters mean themselves. Without a
-// home the pattern stays as it is.
+// "!", by the home folder, whose own characters mean themselves. Without a home
+// the pattern does not change.
 func expandHome(pattern, home string) string {
 	body := strings.TrimLeft(pattern, "!")
 	bangs := pattern[:len(pattern)-len(body)]

@@ -13,8 +13,8 @@ import (
 type Ruleset struct {
 	rules []*compiled
 
-	// byTool holds, for each tool asked about so far, its rules: a call is
-	// compared with those alone. Bounded by maxTools.
+	// byTool holds the rules of each tool asked about so far. A call is compared
+	// with no others. Bounded by maxTools.
 	byTool sync.Map // string to []*compiled
 	tools  atomic.Int32
 
@@ -89,8 +89,8 @@ func (r *Ruleset) Append(rules ...Rule) (*Ruleset, error) {
 	return &Ruleset{rules: slices.Concat(r.rules, more.rules), blocks: r.blocks || more.blocks}, nil
 }
 
-// DeniesAll reports whether this ruleset alone denies every value of the tool.
-// Such a tool need not be offered.
+// DeniesAll reports whether this ruleset by itself denies every value of the
+// tool. Such a tool need not be offered.
 func (r *Ruleset) DeniesAll(tool string) bool {
 	for _, c := range slices.Backward(r.of(tool)) {
 		switch {
@@ -146,9 +146,9 @@ func (r *Ruleset) last(v *Value) *compiled {
 	return nil
 }
 
-// mayDeny returns a rule that denies some value that begins with v.Text, if
-// there may be one; covered says that a later rule answers for all values, so
-// that no earlier layer counts.
+// mayDeny returns a rule that may deny some value beginning with v.Text, or
+// nil. covered says that a later rule decides about all values; then no earlier
+// layer counts.
 func (r *Ruleset) mayDeny(v *Value) (rule *compiled, covered bool) {
 	rules := r.of(v.Tool)
 	for i := len(rules) - 1; i >= 0; i-- {

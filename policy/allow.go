@@ -108,8 +108,8 @@ func (p *Policy) Allows(kind Kind, name string) error {
 // Lists reports whether a file has a list of the kind.
 func (p *Policy) Lists(kind Kind) bool { return p != nil && len(p.lists[kind]) > 0 }
 
-// CheckFolders returns an error about a word in "agentFolders" that is none of these, nor
-// the pattern of an absolute path.
+// CheckFolders returns an error about a wrong entry of "agentFolders": neither
+// one of these words nor the pattern of an absolute path.
 func (p *Policy) CheckFolders(words []string) error {
 	if p == nil {
 		return nil

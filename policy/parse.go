@@ -70,7 +70,8 @@ func (p *Policy) add(f *File) error {
 	return nil
 }
 
-// once refuses an object that has a key twice: which of them is meant can't be known.
+// once refuses an object with a key that is there twice: nothing says which of
+// the two is meant.
 func (r *reader) once(object *hujson.Object) error {
 	seen := make(map[string]bool)
 	for i := range object.Members {

@@ -18,7 +18,7 @@ type Policy struct {
 	files   []File
 	hash    string
 	rules   ruleSets          // of all files
-	second  ruleSets          // of "secondPerson", with deny in place of ask: they deny what a second person has to approve
+	second  ruleSets          // of "secondPerson", with deny instead of ask: they deny what a second person has to approve
 	bounds  map[string]Bound  // by the keys of settings
 	budgets []Budget          // one for each file that has any
 	lists   map[Kind][]list   // one for each file that has any
@@ -72,8 +72,8 @@ func (p *Policy) Hash() string {
 	return p.hash
 }
 
-// Rules returns the rules that are for a session, for [permission.Layers]: those of each
-// file that has any, and those of each block by itself, so that none lifts another's.
+// Rules returns the rules for a session, as [permission.Layers] has them. Each
+// file and each block has a ruleset of its own, so that none lifts another's.
 func (p *Policy) Rules(w permission.Who) []*permission.Ruleset {
 	if p == nil {
 		return nil
@@ -81,8 +81,8 @@ func (p *Policy) Rules(w permission.Who) []*permission.Ruleset {
 	return p.rules.of(w)
 }
 
-// SecondPerson returns, for a session, rules that deny what takes the approval of somebody
-// else than of those who have asked for the work. [Policy.Rules] has them too, and asks
+// SecondPerson returns rules for a session. They deny what somebody must
+// approve who has not asked for the work. [Policy.Rules] has them too, and asks
 // about the same.
 func (p *Policy) SecondPerson(w permission.Who) []*permission.Ruleset {
 	if p == nil {

@@ -48,9 +48,9 @@ func open(dir, extra string) (*Store, error) {
 	return s, err
 }
 
-// Current returns the policy that holds now; nil means there is none. It reads the files
-// each time. With an error nothing may be allowed: a file can't be read, is wrong, may be
-// written by others than an administrator, or is gone.
+// Current returns the policy that holds now; nil means there is none. It reads
+// the files each time. With an error nothing may be allowed: a file is missing,
+// wrong or unreadable, or others than an administrator may write it.
 func (s *Store) Current() (*Policy, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

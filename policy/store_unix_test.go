@@ -27,7 +27,7 @@ func write(t *testing.T, path, text string) string {
 }
 
 // place is a folder that others may not write, whatever the umask is.
-func place(t *testing.T) string {
+func adminFolder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "etc")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -61,7 +61,7 @@ func decides(t *testing.T, s *Store, text string) permission.Action {
 // A change counts for the next decision; what is broken, gone or open to others stops
 // everything until it is put right.
 func TestStoreIsReadEachTime(t *testing.T) {
-	dir := place(t)
+	dir := adminFolder(t)
 	file := write(t, filepath.Join(dir, "p.jsonc"), `{"rules": {"shell_exec": {"rm *": "deny"}}}`)
 	s, err := open(filepath.Join(dir, "none"), file)
 	if err != nil {
@@ -125,10 +125,10 @@ func TestStoreIsReadEachTime(t *testing.T) {
 	}
 }
 
-// The machine's own files: the main one first, then the drop-ins by name. Who runs this is
-// root or not: then the files are refused.
+// The machine's own files: the main one first, then the drop-ins by name. The
+// user of this test may not be root: then the files are refused.
 func TestStoreOfTheMachine(t *testing.T) {
-	dir := place(t)
+	dir := adminFolder(t)
 	write(t, filepath.Join(dir, "policy.jsonc"), `{"rules": {"shell_exec": {"*": "ask"}}}`)
 	second := write(t, filepath.Join(dir, "policy.d", "20.jsonc"), `{"rules": {"shell_exec": {"*": "allow"}}}`)
 	write(t, filepath.Join(dir, "policy.d", "10.jsonc"), `{"rules": {"shell_exec": {"rm *": "deny"}}}`)

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-// trusted refuses each file: who may write it can't be found out on this system.
+// trusted refuses each file: this system does not say which users may write it.
 func trusted(path string, _ bool) error {
 	return fmt.Errorf("%s: policies can't be used on this system, since who may write them can't be found out: remove it", path)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/agentworker/worker/internal/symlink"
 )
 
-// trusted reports as an error who else may change what is at path, or what leads there:
-// each folder above it and each link on the way counts.
+// trusted returns an error if others may change the file at path, or where path
+// leads. Each folder above it and each link on the way counts.
 func trusted(path string, own bool) error {
 	at := string(filepath.Separator)
 	if err := trustedName(at, own); err != nil {

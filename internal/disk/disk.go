@@ -83,9 +83,9 @@ func (d *Disk) ReadFile(path string) (Content, error) {
 	return Within(d, "read", path, func() (Content, error) { return d.system.ReadFile(path) })
 }
 
-// Within returns what f returns, or a [TimeoutError] if that takes too long, or
-// the error of the context of d if that ends before. If the same call is running
-// already, it is waited for instead.
+// Within returns what f returns. If f takes too long, it returns a
+// [TimeoutError]; if the context of d ends before, its error. If the same call
+// is running already, it is waited for instead.
 func Within[T any](d *Disk, kind, path string, f func() (T, error)) (T, error) {
 	var zero T
 	l, key := d.limiter, callKey{kind, path}

@@ -7,7 +7,7 @@ import (
 )
 
 // answer is how long a file system may take to show a folder. A slow network
-// needs less; a network whose server is gone never answers.
+// needs less; one without its server never answers.
 const answer = 10 * time.Second
 
 // Do returns what f returns, or an error if the file system takes longer than 10

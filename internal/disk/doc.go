@@ -1,4 +1,3 @@
-// Package disk reads files and folders that may be on a file system which does
-// not answer: every call has a timeout, and calls that do not return are bounded
-// in number.
+// Package disk reads a file system that may not answer. Every call has a
+// timeout, and the number of calls that have not returned is bounded.
 package disk

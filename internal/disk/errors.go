@@ -18,8 +18,8 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("the file system has not answered within %v", e.After)
 }
 
-// NotThere reports whether err says that a path leads nowhere, unlike one that
-// leads to something that cannot be looked at.
+// NotThere reports whether err says that a path leads nowhere. It is false for
+// what exists and cannot be read.
 func NotThere(err error) bool {
 	for _, none := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG} {
 		if errors.Is(err, none) {

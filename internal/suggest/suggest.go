@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// DidYouMean returns ` (did you mean "NAME"?)` with the one of names that a
-// mistyped name probably stands for, or "" if no name is near.
+// DidYouMean returns ` (did you mean "NAME"?)` with the name that was probably
+// meant, or "" if no name is near.
 func DidYouMean(given string, names []string) string {
 	if near := Nearest(given, names); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)

@@ -46,9 +46,9 @@ func (p *Path) Next() (name string, ok bool) {
 // Rest returns the names that are left.
 func (p *Path) Rest() []string { return p.names }
 
-// Follow goes on with the names in target, to which the name before was a link,
-// and then with the rest. For an absolute target it returns the root to go on
-// from; "" means the folder that holds the link.
+// Follow puts the names in target before the rest of the path. target is where
+// the last name, a link, leads. For an absolute target it returns the root to
+// go on from; "" means the folder that holds the link.
 func (p *Path) Follow(target string) (root string, err error) {
 	if p.links++; p.links > MaxLinks {
 		return "", ErrTooMany

@@ -9,7 +9,7 @@ import (
 	"github.com/agentworker/worker/internal/symlink"
 )
 
-// walk returns where name leads in a file system of links alone.
+// walk returns where name leads in a file system of nothing but links.
 func walk(t *testing.T, links map[string]string, name string) (string, error) {
 	t.Helper()
 	at := "/"

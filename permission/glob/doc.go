@@ -27,11 +27,11 @@
 // always matches.
 //
 // The dialect differs from picomatch where a quirk would let a text slip past a
-// rule: "*" matches line ends and the segments "." and ".."; [!abc] negates; "|"
-// outside a group is text. [Compile] refuses what picomatch reads as a regular
-// expression (\d, a quantifier after a group, lookarounds) and what has no certain
-// meaning (brackets that do not close, {10..20}). It also refuses a !(…) inside
-// another or inside a group that repeats. The [*Error] gives the reason.
+// rule: "*" matches line ends and the segments "." and ".."; [!abc] negates;
+// "|" outside a group is text. [Compile] refuses parts of regular expressions
+// (\d, a quantifier after a group, lookarounds) and what has no certain meaning
+// (brackets that do not close, {10..20}). It also refuses a !(…) inside another
+// or inside a group that repeats. The [*Error] gives the reason.
 //
 // # How a pattern is matched
 //

@@ -180,9 +180,9 @@ func (r *reading) either(alts [][]node, from, to places) {
 	copy(to, all)
 }
 
-// not reads "!(…)" back; rest is what follows it. As in picomatch, the group excludes what
-// stands in its place up to the end of the text, if nothing follows it; else
-// what begins there. Then any text follows, or text without "/".
+// not reads "!(…)" back; rest is what follows it. As in picomatch, a group at
+// the end excludes the rest of the text; any other group excludes what begins
+// at its place. Then any text follows, or text without "/".
 func (r *reading) not(n node, rest []node, at places) {
 	defer r.forget(r.used)
 	excluded := r.none()

@@ -11,13 +11,13 @@ import (
 	"github.com/agentworker/worker/permission/internal/program"
 )
 
-// AlwaysPatterns returns the patterns that answering "always" to a call of
-// tool adds, without repetition, in the order of the values. For a command of
-// the shell they cover the command with whatever arguments: "git push *" for
-// "git push origin main"; one whose arguments are programs, such as "sudo ls",
-// or that is destructive or reaches far, such as "rm x", is covered as it stands
-// and no more. For all other values they match that value alone. Values that are
-// another tool's, that can only deny or that are unknown have none.
+// AlwaysPatterns returns the patterns that answering "always" to a call of tool
+// adds, without repetition, in the order of the values. For a command of the
+// shell they cover the command with whatever arguments: "git push *" for "git
+// push origin main"; one whose arguments are programs, such as "sudo ls", or
+// that is destructive or reaches far, such as "rm x", is covered as it stands
+// and no more. For all other values they match only that value. Unknown values,
+// values of other tools and values that can only deny have none.
 func AlwaysPatterns(tool string, values []permission.Value) []string {
 	var patterns []string
 	for _, v := range values {
@@ -30,8 +30,8 @@ func AlwaysPatterns(tool string, values []permission.Value) []string {
 
 // alwaysPattern returns the pattern for a command of the shell.
 func alwaysPattern(p *program.Program, v argv) string {
-	whole := glob.Quote(v.line())
-	var words []string // but for those that are nothing but a substitution
+	line := glob.Quote(v.line())
+	var words []string // except for substitutions
 	for _, t := range v {
 		if !t.subst {
 			words = append(words, t.s)
@@ -41,11 +41,11 @@ func alwaysPattern(p *program.Program, v argv) string {
 	head := quoteCommand(words[:n])
 	switch {
 	case p.RunsAnything(words) || !known(v[:n]):
-		return whole
+		return line
 	case n == len(words):
 		return head
 	case slices.ContainsFunc(words[1:n], func(w string) bool { return strings.HasPrefix(w, "-") }):
-		return whole // "git -C *" would be any command of git
+		return line // "git -C *" would be any command of git
 	}
 	return head + " *"
 }

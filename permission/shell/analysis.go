@@ -74,8 +74,8 @@ func (v argv) words() []string {
 	return words
 }
 
-// certain returns the texts of the words: "" for those that are not certain, and
-// two quotes for those that are empty.
+// certain returns the texts of the words: "" for an uncertain word, and two
+// quotes for an empty one.
 func (v argv) certain() []string {
 	words := make([]string, len(v))
 	for i, t := range v {
@@ -104,7 +104,7 @@ func (v argv) word(i int) string {
 
 // text is what a word becomes. It is comparable.
 type text struct {
-	s      string // with what is not known as it is written
+	s      string // unknown parts are in their own spelling
 	known  bool   // all of s is certain
 	split  bool   // the shell may make several words of it
 	number bool   // it is a whole number, whichever

@@ -48,9 +48,9 @@ func readText(t testing.TB, path string) []string {
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
-// What someone would try who may run nearly all, or a few commands, and wants
-// what is denied: the text of .env files, which are tracked, rm, curl, git push.
-// Only what a sandbox holds is allowed where there is one.
+// What an attacker would try, whether nearly all commands are allowed or a few.
+// Denied are the text of tracked .env files, rm, curl and git push. Only what a
+// sandbox holds is allowed where there is one.
 func TestAttacks(t *testing.T) {
 	w := gitWorkspace(t, "ln -s .env link; git add -f .")
 	sets := map[string]*permission.Ruleset{"[wide]": rules(t, wideRules), "[wide, held]": rules(t, wideRules), "[narrow]": rules(t, narrowRules), "[narrow, held]": rules(t, narrowRules)}

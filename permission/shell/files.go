@@ -14,8 +14,8 @@ import (
 	"github.com/agentworker/worker/permission/internal/program"
 )
 
-// opens adds the files that the words of a command name: those that rules deny
-// it to read refuse the command. What else it may open is an unknown file,
+// opens adds the files that the words of a command name. The command is refused
+// if rules deny to read one of them. What else it may open is an unknown file,
 // unless all of that is known.
 func (a *analysis) opens(st *state, p *program.Program, v argv) {
 	if slices.Contains(p.Column(program.Files), "none") {
@@ -41,9 +41,9 @@ func (a *analysis) opens(st *state, p *program.Program, v argv) {
 	}
 }
 
-// named adds the files that a word names: itself, if it is there or in any case,
-// and what of it may be a file: "x" of "if=x", "--file=x", "-fx", "@x",
-// "file://x" and "HEAD:x".
+// named adds the files that a word names: the word itself, if such a file
+// exists or always is set, and its parts that may be files: "x" of "if=x",
+// "--file=x", "-fx", "@x", "file://x" and "HEAD:x".
 func (a *analysis) named(st *state, word string, always bool) {
 	parts := []string{word}
 	if len(word) > 2 && word[0] == '-' && word[1] != '-' {
@@ -78,7 +78,7 @@ func (a *analysis) named(st *state, word string, always bool) {
 // maxParts bounds the parts of a word that may be files.
 const maxParts = 20
 
-// freeDevice leads to a file that is judged where it is opened.
+// freeDevice leads to a file whose rules hold where it is opened.
 var freeDevice = regexp.MustCompile(`^/dev/(?:null|stdin|stdout|stderr|tty|fd/[0-9]+)$`)
 
 // redirect adds the file that a redirection opens.

@@ -12,7 +12,7 @@ import (
 )
 
 // git follows git's own ways to run programs, and looks at what its object
-// store may show: that holds files which no sandbox hides there.
+// store may show. No sandbox hides the files in it.
 func (a *analysis) git(st *state, p *program.Program, v argv) {
 	st = st.clone()
 	rest := v[1:]
@@ -60,8 +60,8 @@ var (
 	inCommit = regexp.MustCompile(`^(?:(?:HEAD|@)(?:[~^][0-9]*)*|[A-Za-z0-9_./-]*|:[0-3]):([^:(!^/][^*?\[]*)$`)
 )
 
-// stored adds the tracked files that git may print, or put elsewhere: those
-// that words limit it to, or all.
+// stored adds the tracked files that git may print or copy: all, or the ones
+// that words limit it to.
 func (a *analysis) stored(st *state, sub string, args argv) {
 	add := func(path string, certainty permission.Certainty) {
 		v := a.ws.FileValue(readFile, path)

@@ -7,9 +7,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// parseShell returns the statements of a script up to the first that is no
-// shell; ok is false if there is one, or if it is not certain that bash reads
-// the script so, and a shell that is plainer than bash, if it is to be one.
+// parseShell returns the statements of a script up to the first syntax error.
+// ok is false if there is an error, or if bash may read the script otherwise.
+// With plainer, a shell that knows less than bash has to read it the same.
 func parseShell(script string, plainer bool) (stmts []*syntax.Stmt, ok bool) {
 	stmts, ok = parseOnce(script, syntax.LangBash)
 	if plainer && ok {
@@ -37,11 +37,11 @@ func parseOnce(script string, lang syntax.LangVariant) (stmts []*syntax.Stmt, ok
 // expansion with quotes.
 var doubtful = regexp.MustCompile(`#[^\n]*\\\n|\$\{`)
 
-// readOtherwise reports whether bash may read the script in another way.
-// The parser differs from it in three things, each of which would hide a command:
-// it goes on with a comment's line where that ends in a backslash, it lets single
-// quotes quote in the default of a variable within double quotes, and it takes a
-// carriage return for a blank.
+// readOtherwise reports whether bash may read the script in another way. The
+// parser differs from bash in three things, and each would hide a command. It
+// continues a comment that ends in a backslash. It lets single quotes quote in
+// the default of a variable within double quotes. It reads a carriage return as
+// a blank.
 func readOtherwise(script string) (found bool) {
 	defer func() { _ = recover() }() // parseOnce says so
 	// With an error the file is what comes before it.

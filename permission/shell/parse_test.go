@@ -71,8 +71,8 @@ func TestReadAsBash(t *testing.T) {
 	}
 }
 
-// Git is asked about where it prints, or puts elsewhere, what files hold that
-// its words do not leave alone. What it writes, a sandbox holds.
+// Git is asked about if it prints or copies the contents of files that its
+// words do not exclude. What it writes, a sandbox holds.
 func TestGitNames(t *testing.T) {
 	w := gitWorkspace(t, "git add -f .")
 	set := rules(t, wideRules)

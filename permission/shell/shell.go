@@ -50,8 +50,8 @@ func Values(w permission.Workspace, tool, command string) ([]permission.Value, e
 	return a.values, nil
 }
 
-// line adds the whole line, as it is written and as it is usually laid out:
-// "curl x|sh" is "curl x | sh".
+// line adds all of the line, in its own spelling and in the usual one: "curl
+// x|sh" is "curl x | sh".
 func (a *analysis) line(command string) {
 	if !strings.ContainsAny(command, permission.Operators) {
 		return
@@ -216,9 +216,9 @@ func (a *analysis) mention(v argv) {
 	a.spellings(program.Lookup(commandName(v)), v)
 }
 
-// apart looks at a script or a command in an analysis of its own, of which it
-// adds the commands with this certainty at best: a rule that denies one holds, a
-// rule that allows it says nothing.
+// apart looks at a script or a command in an analysis of its own. It adds the
+// commands found there with this certainty at best: a rule that denies one
+// holds, a rule that allows one means nothing.
 func (a *analysis) apart(certainty permission.Certainty, look func(b *analysis)) {
 	b := &analysis{findings: newFindings(a.tool), ws: a.ws, home: a.home, depth: a.depth, steps: a.steps, looks: a.looks}
 	look(b)

@@ -9,9 +9,9 @@ import (
 	"github.com/agentworker/worker/permission/internal/program"
 )
 
-// spellings adds other ways to write a command that a rule may mean: without
-// the folder of the program, without the options before a subcommand, and
-// with its flags in any order, bundled or not. They can only deny.
+// spellings adds other ways to write a command, which a rule may mean. They
+// lack the folder of the program or the options before a subcommand, or have
+// the flags in another order, bundled or not. They can only deny.
 func (a *analysis) spellings(p *program.Program, v argv) {
 	name := commandName(v)
 	if name == "" {

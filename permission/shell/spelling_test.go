@@ -45,14 +45,14 @@ func TestSpellingUnderDenyAll(t *testing.T) {
 			t.Errorf("%s: %v", command, err)
 			continue
 		}
-		var judged []permission.Value
+		var commands []permission.Value
 		for _, v := range values {
-			if v.Tool == "shell_exec" { // what it does to files is judged by their rules
-				judged = append(judged, v)
+			if v.Tool == "shell_exec" { // what it does to files is decided by their rules
+				commands = append(commands, v)
 			}
 		}
 		layers := permission.Layers{Agents: []*permission.Ruleset{set}, Runtime: permission.MustRuleset()}
-		if d := layers.Decide(judged); d.Action != want {
+		if d := layers.Decide(commands); d.Action != want {
 			t.Errorf("%s: %v by %v (%s), want %v", command, d.Action, d.Rule, d.Reason(), want)
 		}
 	}

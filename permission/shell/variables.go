@@ -15,7 +15,7 @@ const whyVariable = "the variable may change what later commands do: set it for 
 func (t text) tame(name string) bool { return t.known && program.Tame(name, t.s) }
 func (t text) plain() bool           { return t.known && program.PlainValue(t.s) }
 
-// assigned judges an assignment of a variable: one that decides what programs
+// assigned looks at an assignment of a variable: one that decides what programs
 // do makes everything after it unknown.
 func (a *analysis) assigned(name, written string) {
 	if program.Powerful(name) {
@@ -26,7 +26,7 @@ func (a *analysis) assigned(name, written string) {
 	}
 }
 
-// assigns follows the assignments before a command, or alone.
+// assigns follows assignments, before a command or without one.
 func (a *analysis) assigns(st *state, c *syntax.CallExpr) {
 	for _, as := range c.Assigns {
 		value := a.assign(st, as)
@@ -48,7 +48,7 @@ func (a *analysis) assigns(st *state, c *syntax.CallExpr) {
 	}
 }
 
-// given judges a variable that one command is given.
+// given looks at a variable that one command is given.
 func (a *analysis) given(name string, value text, written string) {
 	if value.tame(name) || !program.Powerful(name) && identifier.MatchString(name) && value.plain() {
 		return

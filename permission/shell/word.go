@@ -136,7 +136,7 @@ func (e expander) parts(b *wordBuilder, parts []syntax.WordPart, quoted bool) {
 			e.stmts(e.st.clone(), p.Stmts)
 			if len(parts) > 1 {
 				b.unknown(e.written(p), true)
-			} else if len(p.Stmts) > 0 { // else bash puts nothing in its place
+			} else if len(p.Stmts) > 0 { // else bash replaces it by nothing
 				b.literal(processFile)
 			}
 		default:
@@ -270,7 +270,7 @@ func (e expander) test(x syntax.TestExpr) {
 	})
 }
 
-// number is a value that arithmetic takes as it is.
+// number is a value that arithmetic does not evaluate again.
 var number = regexp.MustCompile(`^\s*[-+]?[0-9]+\s*$`)
 
 // isNumber reports whether the text is a number, whichever.

@@ -72,7 +72,7 @@ func FuzzValues(f *testing.F) {
 		for _, wrap := range wraps {
 			values, err := Values(w, "shell_exec", strings.Replace(wrap, "%s", command, 1))
 			if err == nil && deny.Decide(values).Action == permission.Allow {
-				t.Errorf("%q: denied alone, allowed in %q", command, wrap)
+				t.Errorf("%q: denied by itself, allowed in %q", command, wrap)
 			}
 		}
 	})

@@ -198,7 +198,7 @@ var accessCases = []struct {
 	{"agents:", "task deny", "field-unsupported"},
 }
 
-// relevant returns the codes of s, without those that nobody would act on.
+// relevant returns the codes of s that somebody would act on.
 func relevant(s *agentdefs.Snapshot) []string {
 	return slices.DeleteFunc(agentdefstest.Codes(s), func(code string) bool { return code == "yaml-invalid" })
 }

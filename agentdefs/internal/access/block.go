@@ -116,7 +116,7 @@ func deniedWriters(n *yaml.Node) map[string]bool {
 }
 
 // liftsOther reports whether what key says of tool would lift what another name
-// for it denies. opencode judges all of them as one.
+// for it denies. opencode treats all of them as one.
 func liftsOther(denied map[string]bool, key, tool string) bool {
 	if !dialect.OpencodeWriters[key] {
 		return false

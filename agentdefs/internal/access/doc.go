@@ -2,6 +2,6 @@
 // file, in our own words and in those of other tools.
 //
 // It never guesses in favour of the agent. A field that cannot be read exactly
-// refuses the file; what a rule of another tool limits and cannot be said here is
-// not allowed; what it denies is denied as a whole.
+// refuses the file. If a rule of another tool has limits that cannot be
+// expressed here, then an allow allows nothing, and a deny denies everything.
 package access

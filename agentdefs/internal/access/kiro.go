@@ -9,8 +9,8 @@ import (
 	"github.com/agentworker/worker/permission"
 )
 
-// PreapprovedID names Kiro's allowedTools, which are not asked about, beside its
-// tools, which are all that there are.
+// PreapprovedID names Kiro's allowedTools: of the tools of the agent, the ones
+// that nobody is asked about.
 const PreapprovedID = ExactID
 
 // Preapprove tells Kiro's allowedTools from another spelling of tools.

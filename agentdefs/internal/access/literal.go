@@ -67,9 +67,9 @@ func (p *Reader) literal(value *yaml.Node) *yaml.Node {
 	return &out
 }
 
-// alsoLiteral returns rules that deny what r's pattern is as a text in which only
-// the stars and question marks are special: "app/(auth)/**" is a group to a
-// glob, and a folder to many an author.
+// alsoLiteral returns rules that deny r's pattern as plain text, where only
+// stars and question marks are special: "app/(auth)/**" is a group to a glob,
+// and a folder to many an author.
 func alsoLiteral(r permission.Rule) Clause {
 	if r.Action != permission.Deny || !strings.ContainsAny(r.Pattern, "([") || strings.Contains(r.Pattern, `\`) {
 		return nil

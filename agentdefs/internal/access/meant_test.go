@@ -65,13 +65,13 @@ func TestNoMoreThanMeant(t *testing.T) {
 				meant := slices.Contains(can, ability)
 				for _, allowing := range []string{"tools: [%q]", "tools: %q", "tools: {\"*\": false, %q: true}", "permission: {\"*\": deny, %q: allow}"} {
 					file := fmt.Sprintf(allowing, name)
-					if got := judge(t, file, value); got == permission.Allow && !meant {
+					if got := decision(t, file, value); got == permission.Allow && !meant {
 						t.Errorf("%s allows to %s", file, ability)
 					}
 				}
 				for _, denying := range []string{"disallowedTools: [%q]", "disallowedTools: %q", "tools: {%q: false}", "permission: {%q: deny}", "permission: {\"*\": allow, %q: deny}", "tools: [%q]\ndisallowedTools: [%[1]q]"} {
 					file := fmt.Sprintf(denying, name)
-					if got := judge(t, file, value); got != permission.Deny && meant {
+					if got := decision(t, file, value); got != permission.Deny && meant {
 						t.Errorf("%s does not deny to %s", file, ability)
 					}
 				}
@@ -118,7 +118,7 @@ func TestRestrictionsHold(t *testing.T) {
 		{"read_only: true", []permission.Value{abilities["create"], abilities["change"]}},
 	} {
 		for _, v := range tt.denied {
-			if got := judge(t, tt.fields, v); got != permission.Deny {
+			if got := decision(t, tt.fields, v); got != permission.Deny {
 				t.Errorf("%q: %s of %q is %v, want deny", tt.fields, v.Tool, v.Text, got)
 			}
 		}
@@ -138,14 +138,14 @@ func TestRestrictionsHold(t *testing.T) {
 		{"permission: {\"*\": ask, edit: deny, write: {\"*\": allow}}", abilities["create"]},
 		{"permission: {\"*\": ask, NotebookEdit: {\"src/*\": allow}}", file("edit_file", "src/a.go")},
 	} {
-		if got := judge(t, tt.fields, tt.not); got == permission.Allow {
+		if got := decision(t, tt.fields, tt.not); got == permission.Allow {
 			t.Errorf("%q allows %s of %q", tt.fields, tt.not.Tool, tt.not.Text)
 		}
 	}
 }
 
-// judge returns what an agent's rules say of v, where the user's allow all.
-func judge(t *testing.T, fields string, v permission.Value) permission.Action {
+// decision returns what an agent's rules say of v, where the user's allow all.
+func decision(t *testing.T, fields string, v permission.Value) permission.Action {
 	t.Helper()
 	d := parsedAgent(t, fields)
 	if d == nil { // refused: nothing is done at all
@@ -156,7 +156,7 @@ func judge(t *testing.T, fields string, v permission.Value) permission.Action {
 		t.Fatal(err)
 	}
 	values := []permission.Value{v}
-	if v.OnlyDenies() { // a command that wants the file
+	if v.OnlyDenies() { // a command that reads the file
 		static, err = permission.NewRuleset(permission.Rule{Tool: "other", Pattern: "*", Action: permission.Allow})
 		if err != nil {
 			t.Fatal(err)
@@ -166,8 +166,8 @@ func judge(t *testing.T, fields string, v permission.Value) permission.Action {
 	return (&permission.Layers{Agents: []*permission.Ruleset{d.Permission}, Static: static}).Decide(values).Action
 }
 
-// TestRestrictionIgnored holds that a field which would restrict and has no
-// effect is a warning, and one that only adds is not.
+// TestRestrictionIgnored holds that a restriction without an effect is a
+// warning, and an addition without one is not.
 func TestRestrictionIgnored(t *testing.T) {
 	for _, tt := range []struct {
 		fields string

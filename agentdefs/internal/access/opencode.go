@@ -69,8 +69,8 @@ func (p *Reader) toolSwitches(e agentfile.Entry) []Clause {
 	return clauses
 }
 
-// switched returns the tools that a name in opencode's map switches off: one
-// that writes stands for all of them, as it does there.
+// switched returns the tools that a name in opencode's map switches off. As in
+// opencode, one tool that writes means all of them.
 func switched(name string, c dialect.Counterpart) []string {
 	if dialect.OpencodeWriters[name] {
 		return []string{"write_file", "edit_file"}

@@ -11,10 +11,10 @@ import (
 	"github.com/agentworker/worker/permission/glob"
 )
 
-// externalDirectory applies opencode's rule about files outside of the workspace.
-// What it allows or asks about is left as it is: rules about the workspace's
-// files allow none outside. What it denies holds for file tools, and for what
-// commands are known to read and write.
+// externalDirectory applies opencode's rule about files outside of the
+// workspace. What it allows or asks about changes nothing: rules about the
+// workspace's files allow none outside. What it denies holds for file tools,
+// and for what commands are known to read and write.
 func (p *Reader) externalDirectory(key, value *yaml.Node) Clause {
 	type pair struct {
 		pattern        string
@@ -55,7 +55,7 @@ func (p *Reader) externalDirectory(key, value *yaml.Node) Clause {
 	return out
 }
 
-// expandFront puts the home folder in place of "~/" or "$HOME/" at the front.
+// expandFront replaces "~/" or "$HOME/" at the front by the home folder.
 func expandFront(pattern, home string) string {
 	for _, front := range []string{"~/", "$HOME/"} {
 		if rest, ok := strings.CutPrefix(pattern, front); ok && home != "" {

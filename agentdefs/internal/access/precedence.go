@@ -13,9 +13,9 @@ import (
 // maxCompared bounds the rules of a file that are compared with one another.
 const maxCompared = 500
 
-// checkPrecedence reports the clauses that never count, because each of their
-// rules is followed by one that matches all that it does and says something
-// else. A rule that can win is never reported.
+// checkPrecedence reports the clauses that never count. Each of their rules is
+// followed by a wider one with another action. A rule that can win is never
+// reported.
 //
 // The first listed ones come from tools, as a list with its own "*": deny in
 // front, or as a mapping. The author did not write that deny, and to ask
@@ -45,8 +45,8 @@ func (p *Reader) checkPrecedence(clauses []Clause, listed int, list bool) {
 	}
 }
 
-// shadowed returns the rule that takes precedence over the first rule of c; false
-// if a rule of c can win, or what comes later says the same in the end.
+// shadowed returns the rule that takes precedence over the first rule of c. It
+// returns false if a rule of c can win, or later rules say the same in the end.
 func shadowed(c Clause, later []Clause) (permission.Rule, bool) {
 	var first permission.Rule
 	for i, r := range c {
@@ -74,12 +74,12 @@ func lastCover(r permission.Rule, later []Clause) (by permission.Rule, ok bool) 
 }
 
 var (
-	// plainGlob is a pattern that matches itself alone. What means something
-	// at the front of a pattern, such as "/" and "./", is left out.
+	// plainGlob is a pattern that matches only itself. What means something at
+	// the front of a pattern, such as "/" and "./", is left out.
 	plainGlob = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_ ./:=-]*$`)
 
-	// plainBegin is what every match of a pattern begins with. A "/" counts
-	// only with text behind it: "a/**" matches "a" too.
+	// plainBegin is what every match of a pattern begins with. A "/" counts only
+	// before more text: "a/**" matches "a" too.
 	plainBegin = regexp.MustCompile(`^\.?[A-Za-z0-9_ -]+(?:[./][A-Za-z0-9_ -]+)*`)
 
 	// wideGlob matches all that begins with its first group.

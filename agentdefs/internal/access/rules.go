@@ -13,12 +13,12 @@ import (
 // Reader makes the rules of an agent from the fields of its file.
 type Reader struct {
 	*agentfile.Reader
-	Home    string // what "~/" and "$HOME/" stand for in patterns
+	Home    string // what "~/" and "$HOME/" mean in patterns
 	Nesting bool   // no "task: deny" is added
 }
 
-// Clause is what one item of a file says: a rule, or the several rules that its
-// name or pattern stands for here.
+// Clause is what one item of a file says: one rule or, for some names and
+// patterns, several.
 type Clause []permission.Rule
 
 // BuiltIn is the file of rules that are not from a file.

@@ -94,8 +94,8 @@ func (p *Reader) deny(s toolSpec) Clause {
 	return rules
 }
 
-// patterns returns the patterns of a rule about tool that s stands for; only
-// are the files that s is about at all. false if no pattern says it.
+// patterns returns the patterns of a rule about tool that mean the same as s.
+// only are the files that s is about at all. false: no pattern means it.
 func (s toolSpec) patterns(tool, only string, action permission.Action) ([]string, bool) {
 	switch {
 	case !s.scoped && only == "":
@@ -172,9 +172,9 @@ func agentScope(args string) ([]string, bool) {
 
 var plainPath = regexp.MustCompile(`^[\p{L}\p{N}_.*/ ()@+=~,-]+$`)
 
-// fileScope reads Read(src/**), whose paths are those of a .gitignore: a star
-// there stays within its folder, a name without "/" counts in every folder, and
-// a folder covers what is in it.
+// fileScope reads Read(src/**), whose paths are like those of a .gitignore.
+// There a star stays within its folder, a name without "/" counts in every
+// folder, and a folder covers all in it.
 func fileScope(args string, action permission.Action) ([]string, bool) {
 	path := strings.TrimPrefix(args, "./")
 	if !plainPath.MatchString(path) || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || strings.Contains(path, "..") {

@@ -23,9 +23,9 @@ type toolSpec struct {
 	at     *yaml.Node
 }
 
-// toolList reads the forms that a list of tools has: a YAML list, or names in a
-// text with commas or blanks between; eachWord says that blanks always separate.
-// false, and reported: it cannot be read exactly.
+// toolList reads a list of tools: a YAML list, or a text with commas or blanks
+// between the names. eachWord says that blanks always separate. false, and
+// reported: the list cannot be read exactly.
 func (p *Reader) toolList(e agentfile.Entry, eachWord bool) ([]toolSpec, bool) {
 	at := &yaml.Node{Line: e.Line, Column: e.Column}
 	var specs []toolSpec
@@ -105,7 +105,7 @@ func namesWithBlanks(text string) bool {
 	return len(specs) == 1 || together != dialect.OwnTool && together != dialect.AbsentTool
 }
 
-// outsideParens is text without what stands in parentheses.
+// outsideParens is text without what is in parentheses.
 func outsideParens(text string) string {
 	depth := 0
 	return strings.Map(func(r rune) rune {
@@ -169,8 +169,8 @@ func newSpec(item string, at *yaml.Node) toolSpec {
 }
 
 // rawList reads a list of tools that is not valid YAML: names in one line, or
-// lines that begin with a dash. Anything that YAML could read otherwise is
-// left alone.
+// lines that begin with a dash. Anything that YAML could read otherwise is not
+// repaired.
 func rawList(raw string) ([]string, bool) {
 	lines := strings.Split(raw, "\n")
 	var items []string

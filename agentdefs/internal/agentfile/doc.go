@@ -3,7 +3,7 @@
 // that is not valid YAML.
 //
 // No Markdown library reads it. What is recovered of a frontmatter needs line
-// numbers that none keeps. For fences in the body goldmark finds the same in real
-// files, but it takes seconds for 64 KiB of nested quotes, and the time of a load
-// must not depend on what a repository holds.
+// numbers that none keeps. goldmark finds the same fences in real files. But it
+// takes seconds for 64 KiB of nested quotes, and no repository may make a load
+// that slow.
 package agentfile

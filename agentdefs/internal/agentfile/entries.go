@@ -9,8 +9,8 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/spelling"
 )
 
-// Entries reads the fields of the header in file order. Valid YAML is taken as it
-// is; else the header is read field by field.
+// Entries reads the fields of the header in file order. Valid YAML is read as
+// YAML; else the header is read field by field.
 func (p *Reader) Entries(h Header) []Entry {
 	root, err := h.Root, error(nil)
 	if root == nil {
@@ -28,8 +28,8 @@ func (p *Reader) Entries(h Header) []Entry {
 	var out []Entry
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		place(key, h.Line-1, h.indent)
-		place(value, h.Line-1, h.indent)
+		shift(key, h.Line-1, h.indent)
+		shift(value, h.Line-1, h.indent)
 		e := Entry{Key: key.Value, Line: key.Line, Column: key.Column, Node: value}
 		if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 {
 			p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "write it as name: value", "a field's name is no plain word, so what it says cannot be read")

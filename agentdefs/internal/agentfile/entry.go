@@ -21,7 +21,7 @@ type Entry struct {
 	Raw  string
 }
 
-// HasReplacement reports whether the value holds U+FFFD, which stands for what
+// HasReplacement reports whether the value holds U+FFFD, the sign of bytes that
 // could not be decoded.
 func (e Entry) HasReplacement() bool {
 	if e.Node == nil {

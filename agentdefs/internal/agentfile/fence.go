@@ -7,10 +7,10 @@ import (
 // OpenFence returns the line, from 0, and the fence of a fenced code block that
 // the Markdown in text does not close. The fence is empty if all are closed.
 //
-// It follows CommonMark: a fence is indented by at most three columns within
-// its list item, is closed by one of the same character that is at least as
-// long and has nothing behind it, and backticks are not followed by others. In
-// a block quote a fence ends where the quote does, so those are passed over.
+// It follows CommonMark. A fence is indented by at most three columns within
+// its list item. A fence of the same character closes it, if it is at least as
+// long and the rest of its line is blank. Backticks are not followed by others
+// in the line. Block quotes are skipped, because a fence ends with its quote.
 func OpenFence(text string) (line int, fence string) {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
 		return 0, ""
@@ -58,7 +58,7 @@ func OpenFence(text string) (line int, fence string) {
 }
 
 // listMarker returns the length of the "- " or "1. " that begins a list item at
-// the start of rest, with the blanks behind it. It is 0 if no item begins there.
+// the start of rest, with the blanks after it. It is 0 if no item begins there.
 func listMarker(rest string) int {
 	n := 0
 	for n < len(rest) && n < 9 && rest[n] >= '0' && rest[n] <= '9' {

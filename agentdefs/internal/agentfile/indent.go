@@ -12,10 +12,10 @@ const (
 	maxIndentBytes = 16 << 10
 )
 
-// indentFault finds what is wrong with the indentation of a header that is not
-// valid YAML: the line, from 1, what is wrong there, and what to do. It reports a
-// line only if the header can be parsed with that line indented otherwise. Line 0
-// means that the fault is another one.
+// indentFault finds an error in the indentation of a header: the line, from 1,
+// the error, and what to do. It reports a line only if the header can be parsed
+// with that line indented otherwise. Line 0 means that the fault is another
+// one.
 func indentFault(text string) (line int, fault, fix string) {
 	if len(text) > maxIndentBytes {
 		return 0, "", ""

@@ -10,5 +10,5 @@ type Reader struct {
 	*diag.Reporter
 	Dialect dialect.Dialect
 	Fields  *Vocabulary
-	Damaged bool // the text holds U+FFFD in place of what could not be decoded
+	Damaged bool // the text holds U+FFFD for bytes that could not be decoded
 }

@@ -19,8 +19,8 @@ var speech = map[string]bool{
 	"http": true, "https": true, "usage": true, "query": true, "result": true, "action": true,
 }
 
-// recover reads a header that is not valid YAML: it is cut at the keys in
-// column 0, and each Entry is parsed alone. So a bad line affects one field.
+// recover reads a header that is not valid YAML. It cuts it at the keys in
+// column 0, and parses each Entry by itself. So a bad line affects one field.
 func (p *Reader) recover(h Header) []Entry {
 	var out []Entry
 	text := dedentAll(strings.Split(h.text, "\n"))
@@ -62,7 +62,7 @@ func (p *Reader) cut(lines []string, first int) []chunk {
 		}
 	}
 	open := false  // inside an example that will end
-	runOn := false // a description has gone on in column 0
+	runOn := false // a description has continued in column 0
 	for i, line := range lines {
 		key, f, exact, ok := p.Fields.key(line)
 		switch {
@@ -111,11 +111,11 @@ func (c chunk) alone(columns int) *yaml.Node {
 	if err != nil || len(root.Content) != 2 || root.Content[0].Value != c.key || hasAlias(root.Content[1]) {
 		return nil
 	}
-	place(root.Content[1], c.line-1, columns)
+	shift(root.Content[1], c.line-1, columns)
 	return root.Content[1]
 }
 
-// valued reports whether something stands behind the key in its line.
+// valued reports whether the line has something after the key.
 func (c chunk) valued() bool {
 	return strings.TrimSpace(keyLine.FindStringSubmatch(c.lines[0])[2]) != ""
 }

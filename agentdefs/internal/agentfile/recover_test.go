@@ -9,8 +9,8 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
 )
 
-// TestRecovery holds what becomes of files that are not written as they should
-// be; the corpus has the ones that were met.
+// TestRecovery holds what is read of files with mistakes. The corpus has real
+// ones.
 func TestRecovery(t *testing.T) {
 	for _, tt := range recoveryCases {
 		t.Run(tt.name, func(t *testing.T) {

@@ -89,7 +89,7 @@ func fromJSON(text string) (*yaml.Node, error) {
 	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	place, line := 0, 1
+	from, line := 0, 1
 	var value func() (*yaml.Node, error)
 	value = func() (*yaml.Node, error) {
 		token, err := d.Token()
@@ -97,8 +97,8 @@ func fromJSON(text string) (*yaml.Node, error) {
 			return nil, err
 		}
 		end := int(d.InputOffset())
-		line += strings.Count(text[place:end], "\n")
-		place = end
+		line += strings.Count(text[from:end], "\n")
+		from = end
 		n := &yaml.Node{Kind: yaml.ScalarNode, Line: line, Column: max(1, end-strings.LastIndexByte(text[:end], '\n')-1)}
 		switch t := token.(type) {
 		case json.Delim:

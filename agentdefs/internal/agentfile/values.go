@@ -37,7 +37,7 @@ func (p *Reader) WrongType(e Entry, want string) {
 	p.Report(diag.FieldType, e.Line, e.Column, "write "+want, "%s is not %s%s", e.Key, want, e.Field.consequence())
 }
 
-// consequence says what becomes of a field whose value cannot be used.
+// consequence says what happens to a field whose value cannot be used.
 func (f *Field) consequence() string {
 	switch {
 	case f.TakenAs != "":

@@ -23,8 +23,8 @@ type Field struct {
 	// restriction.
 	Near []string
 
-	// Restricts says that the field decides what the agent may do, or who may
-	// call it. A file in which it cannot be read exactly is refused.
+	// Restricts says that the field limits what the agent may do, or its
+	// callers. A file in which it cannot be read exactly is refused.
 	Restricts bool
 
 	// Line matches the names of the field in a line that may be meant as it; it
@@ -92,9 +92,9 @@ func (v *Vocabulary) Field(id string) *Field {
 	return Unknown
 }
 
-// Find returns the field that name stands for, and whether it is spelt as it
-// should be. One wrong letter is forgiven where overlooking the field would lose
-// the agent or a restriction.
+// Find returns the field that name means, and whether the spelling is right.
+// One wrong letter is forgiven where overlooking the field would lose the agent
+// or a restriction.
 func (v *Vocabulary) Find(name string) (f *Field, exact bool) {
 	c := spelling.Canonical(name)
 	f, ok := v.names[c]
@@ -147,8 +147,8 @@ func (v *Vocabulary) Nearest(name string) string {
 	return best
 }
 
-// RestrictingLine returns what of text looks like the beginning of a field that
-// restricts, at the beginning of a line; empty means there is none.
+// RestrictingLine returns the first line of text that seems to begin a field
+// that restricts; empty means there is none.
 func (v *Vocabulary) RestrictingLine(text string) string { return v.line.FindString(text) }
 
 var (

@@ -38,12 +38,12 @@ func decodeYAML(text string) (root *yaml.Node, err error) {
 
 var errNoMapping = errors.New("it is not a list of name: value lines")
 
-// place moves the places of n by lines and columns.
-func place(n *yaml.Node, lines, columns int) {
+// shift moves n and all in it by lines and columns.
+func shift(n *yaml.Node, lines, columns int) {
 	n.Line += lines
 	n.Column += columns
 	for _, c := range n.Content {
-		place(c, lines, columns)
+		shift(c, lines, columns)
 	}
 }
 

@@ -83,7 +83,7 @@ func (p *parser) checks(e agentfile.Entry) []Check {
 	return checks
 }
 
-// readChecks reads a list of checks, or one alone. A text is a command.
+// readChecks reads a list of checks, or a single one. A text is a command.
 func readChecks(data []byte) ([]Check, error) {
 	var list []json.RawMessage
 	if json.Unmarshal(data, &list) != nil {

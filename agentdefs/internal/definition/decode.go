@@ -18,9 +18,9 @@ import (
 // take.
 const longDescription = 1024
 
-// definition makes res of the header's fields. Whatever keeps the file from
-// being served is said with refuse, and the rest is read all the same, so that
-// an author sees all that is wrong at once.
+// definition makes res of the header's fields. What keeps the file from being
+// served is reported with refuse. The rest is read all the same, so that an
+// author sees all errors at once.
 func (p *parser) definition(h agentfile.Header, res *Parsed) {
 	d := &Definition{
 		Name: dialect.AgentName(p.File), Prompt: h.Body, Mode: Subagent, MaxSteps: DefaultMaxSteps, Timeout: p.Dialect.Timeout,
@@ -150,9 +150,9 @@ func (p *parser) checkFences(h agentfile.Header) {
 // bytes, its path and the options, so an unchanged file need not be read again.
 type Parsed struct {
 	File string
-	// Name is the agent's name, also where the file is refused: then no other
-	// definition may quietly stand in for the one its author restricted.
-	// It is empty if the file has no agent.
+	// Name is the agent's name, also where the file is refused: no other
+	// definition may quietly replace the one that its author restricted. It is
+	// empty if the file has no agent.
 	Name         string
 	Line, Column int         // of the name, or of the frontmatter
 	Def          *Definition // nil means the file serves no agent
@@ -161,7 +161,7 @@ type Parsed struct {
 	Empty        bool        // there is nothing at all, or only the NULs that a crash may leave
 	Diagnostics  []diag.Diagnostic
 
-	// Digest is that of def; nil only where def is.
+	// Digest is the digest of def; nil only where def is.
 	Digest func() [sha256.Size]byte
 }
 

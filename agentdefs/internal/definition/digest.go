@@ -11,10 +11,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// DigestOf returns a function for the digest of what d is: all that a run of it
-// depends on, and not where it was found, what it replaced, or whether its file
-// has gone wrong since. It is computed when it is first asked for. A pattern
-// below home counts as it does below another's.
+// DigestOf returns a function for the digest of all of d that a run depends on.
+// Its place, what it replaced, and later errors in its file do not count. It is
+// computed when it is first asked for. A pattern below home has the same digest
+// for another user's home.
 func DigestOf(d *Definition, home string) func() [sha256.Size]byte {
 	return sync.OnceValue(func() (sum [sha256.Size]byte) {
 		bare := *d

@@ -101,8 +101,8 @@ type Definition struct {
 	// Worktree says that each run works in a git worktree of its own.
 	Worktree bool
 
-	// ForkContext is how many turns of its caller's conversation a run goes on from.
-	// 0 stands for none, and -1 for the whole conversation.
+	// ForkContext is how many turns of its caller's conversation a run starts
+	// with. 0 means none, and -1 all of them.
 	ForkContext int
 
 	// Checks are made by the worker before an answer is taken for the result.
@@ -119,8 +119,8 @@ type Definition struct {
 	// replaced, "built-in" for a built-in one, empty for none.
 	Shadows string
 
-	// Stale says that the file has since been changed to something that can't
-	// be served, and this is what it held before.
+	// Stale says that the file has since become unusable, and that this is its
+	// last good version.
 	Stale bool
 }
 
@@ -163,7 +163,7 @@ var fields = []*field{
 			}
 		}},
 	{agentfile.Field{ID: "maxSteps", Spellings: []string{"maxSteps", "maxTurns", "max_turns", "steps"}},
-		"Model calls that may use tools; then one more concludes.", whole(MaxMaxSteps), DefaultMaxSteps,
+		"Model calls that may use tools; then one more concludes.", integer(MaxMaxSteps), DefaultMaxSteps,
 		func(p *parser, d *Definition, e agentfile.Entry) {
 			if n, ok := p.Int(e, 1, MaxMaxSteps); ok {
 				d.MaxSteps = n
@@ -182,27 +182,27 @@ var fields = []*field{
 		"Nucleus sampling.", upTo(1), nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.TopP = p.Float(e, 1) }},
 	{agentfile.Field{ID: "maxOutputTokens", Spellings: []string{"maxOutputTokens"}},
-		"The most tokens of one answer of the model.", whole(1 << 30), nil,
+		"The most tokens of one answer of the model.", integer(1 << 30), nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.MaxOutputTokens, _ = p.Int(e, 1, 1<<30) }},
 	{agentfile.Field{ID: "effort", Spellings: []string{"effort", "reasoningEffort", "model_reasoning_effort"}, Textual: true},
 		"How much the model reasons, in the words of its provider.", text, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Effort, _ = p.Text(e) }},
 	{agentfile.Field{ID: "timeoutSeconds", Spellings: []string{"timeoutSeconds"}},
-		"Time limit of the whole run, in seconds.", whole(24 * 60 * 60), nil,
+		"Time limit of the whole run, in seconds.", integer(24 * 60 * 60), nil,
 		func(p *parser, d *Definition, e agentfile.Entry) {
 			if n, ok := p.Int(e, 1, 24*60*60); ok {
 				d.Timeout = time.Duration(n) * time.Second
 			}
 		}},
 	{agentfile.Field{ID: "timeout_mins", Spellings: []string{"timeout_mins"}, Same: "timeoutSeconds"},
-		"Time limit of the whole run, in minutes.", whole(24 * 60), nil,
+		"Time limit of the whole run, in minutes.", integer(24 * 60), nil,
 		func(p *parser, d *Definition, e agentfile.Entry) {
 			if n, ok := p.Int(e, 1, 24*60); ok {
 				d.Timeout = time.Duration(n) * time.Minute
 			}
 		}},
 	{agentfile.Field{ID: "stallSeconds", Spellings: []string{"stallSeconds"}},
-		"After how many seconds without an event a run is said to have stalled, and after as many more it is stopped.", whole(24 * 60 * 60), nil,
+		"After how many seconds without an event a run is said to have stalled, and after as many more it is stopped.", integer(24 * 60 * 60), nil,
 		func(p *parser, d *Definition, e agentfile.Entry) {
 			if n, ok := p.Int(e, 1, 24*60*60); ok {
 				d.Stall = time.Duration(n) * time.Second
@@ -366,7 +366,7 @@ type OtherField struct {
 }
 
 // Decode stores the field's value in v, as package yaml decodes it. A value
-// that could not be read leaves v as it is.
+// that could not be read does not change v.
 func (f OtherField) Decode(v any) error {
 	if f.node == nil {
 		return nil

@@ -26,4 +26,4 @@ func (p *parser) forkContext(e agentfile.Entry) int {
 	return n
 }
 
-func forkSchema() *jsonschema.Schema { return anyOf(words("all", "none")(), whole(MaxForkTurns)()) }
+func forkSchema() *jsonschema.Schema { return anyOf(words("all", "none")(), integer(MaxForkTurns)()) }

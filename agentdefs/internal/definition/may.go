@@ -43,7 +43,7 @@ func (d *Definition) May() string {
 	return s.text()
 }
 
-// mayWords are the words for our tools, and for those that often go together.
+// mayWords are the words for our tools, and for groups that often go together.
 var mayWords = []struct {
 	word  string
 	tools []string

@@ -10,9 +10,9 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/spelling"
 )
 
-// model returns the model e names: the first one, of a list, that is known. If none is,
-// it is the first one all the same: who opens a session finds that it can't be had, and
-// says so there. "inherit" is the caller's.
+// model returns the model e names: the first one, of a list, that is known. If
+// none is, it returns the first one all the same. Opening a session then fails,
+// with the reason. "inherit" is the caller's.
 func (p *parser) model(e agentfile.Entry) string {
 	var names []string
 	if e.Node != nil && e.Node.Kind == yaml.SequenceNode {

@@ -44,7 +44,7 @@ func unseen(r rune) bool {
 	return unicode.Is(unicode.Cf, r) && r != '\u200C' && r != '\u200D'
 }
 
-// checkName judges the name of the agent.
+// checkName checks the name of the agent.
 func (p *parser) checkName(name string) {
 	e := p.name
 	own := dialect.AgentName(p.File)

@@ -21,8 +21,8 @@ const (
 	maxOutputSize  = 10_000 // values
 )
 
-// output returns the JSON Schema that results must satisfy. One that is none
-// refuses the file: callers rely on what a result looks like.
+// output returns the JSON Schema that results must satisfy. A value that is not
+// a schema refuses the file: callers rely on the form of a result.
 func (p *parser) output(e agentfile.Entry) json.RawMessage {
 	const fix = "write a JSON Schema, as in output: {type: object, properties: {files: {type: array}}}"
 	if e.Node == nil || agentfile.IsNull(e.Node) {
@@ -40,7 +40,7 @@ func (p *parser) output(e agentfile.Entry) json.RawMessage {
 	return data
 }
 
-// checkOutput judges data as the schema of a result. Nothing is loaded from
+// checkOutput checks data as the schema of a result. Nothing is loaded from
 // elsewhere.
 func checkOutput(data []byte) (err error) {
 	defer func() {
@@ -125,8 +125,8 @@ func pointed(root map[string]any, ref string) (any, error) {
 
 var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 
-// knownTypes refuses a type that JSON Schema does not have, which the library
-// takes for one that no value is of.
+// knownTypes refuses a type that JSON Schema does not have. The library would
+// accept it, and no value.
 func knownTypes(v any) error {
 	switch v := v.(type) {
 	case []any:

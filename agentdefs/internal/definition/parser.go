@@ -18,7 +18,7 @@ type parser struct {
 
 // Options says what the meaning of a file depends on beside its text.
 type Options struct {
-	Home       string                 // what "~/" and "$HOME/" stand for in patterns
+	Home       string                 // what "~/" and "$HOME/" mean in patterns
 	Nesting    bool                   // no "task: deny" is added
 	KnownModel func(name string) bool // whether a file may name this model or alias; nil means any
 }

@@ -9,8 +9,8 @@ import (
 
 // Schema returns the JSON Schema (2020-12) of an agent file's frontmatter, for
 // editors and checks. Fields that it does not know are allowed. It accepts
-// every frontmatter that is read without a warning, but for names of fields in
-// another case and slips of the pen that are forgiven.
+// every frontmatter that is read without a warning. Exceptions are names of
+// fields in another case, and misspellings that are corrected.
 func Schema() (*jsonschema.Schema, error) {
 	s := &jsonschema.Schema{
 		Schema:      "https://json-schema.org/draft/2020-12/schema",

@@ -40,8 +40,8 @@ func yesNo() *jsonschema.Schema {
 	)
 }
 
-// whole is a whole number from 1 to most; quoted, it counts as well.
-func whole(most int) func() *jsonschema.Schema {
+// integer is a whole number from 1 to most; quoted, it counts as well.
+func integer(most int) func() *jsonschema.Schema {
 	return func() *jsonschema.Schema {
 		return anyOf(
 			&jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(float64(most))},

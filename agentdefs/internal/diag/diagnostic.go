@@ -36,7 +36,7 @@ func (d Diagnostic) String() string {
 // OfFile returns a diagnostic of a file or folder as a whole.
 func OfFile(shown, code, fix, message string) Diagnostic { return At(shown, 0, 0, code, fix, message) }
 
-// At returns a diagnostic of a place in a file. Its severity is that of its code.
+// At returns a diagnostic of a place in a file. Its code decides its severity.
 func At(shown string, line, column int, code, fix, message string) Diagnostic {
 	return Diagnostic{File: shown, Line: line, Column: column, Severity: severities[code], Code: code, Message: message, Fix: fix}
 }

@@ -1,3 +1,3 @@
-// Package diag holds what can be wrong with an agent file or folder: the codes,
-// with what they mean and how to help, and the collecting of what one file has.
+// Package diag holds what can be wrong with agent files and folders. It has the
+// codes, with their meaning and remedy, and collects the diagnostics of a file.
 package diag

@@ -9,8 +9,8 @@ type Reporter struct {
 	Found   []Diagnostic
 }
 
-// Report adds a diagnostic whose severity is that of its code. Column 0 is the
-// line as a whole.
+// Report adds a diagnostic. Its code decides its severity. Column 0 is the line
+// as a whole.
 func (r *Reporter) Report(code string, line, column int, fix, format string, args ...any) {
 	r.Found = append(r.Found, At(r.File, line, max(column, 1), code, fix, fmt.Sprintf(format, args...)))
 }

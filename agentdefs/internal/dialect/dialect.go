@@ -95,7 +95,7 @@ var Suffixes = []string{".md", ".json", ".toml"}
 
 // Folder is a folder of agent files.
 type Folder struct {
-	Shown  string // for people: relative to the root, or as it was given
+	Shown  string // for people: relative to the root, or the given path
 	Nested bool   // its subfolders are read too
 }
 
@@ -107,7 +107,7 @@ var WorkspaceFolders = []Folder{
 }
 
 // From returns the dialects of these names in that order, each once; "all"
-// stands for the whole table.
+// means all of them.
 func From(names []string) []Dialect {
 	if slices.Contains(names, "all") {
 		return All

@@ -94,8 +94,8 @@ var vscodeGroups = map[string]bool{
 	"agent": true, "edit": true, "execute": true, "read": true, "search": true, "todo": true, "vscode": true, "web": true,
 }
 
-// LookUp returns what name, in any case, stands for here. MCP tools are given
-// as patterns over our names for them.
+// LookUp returns what name, in any case, means here. MCP tools are given as
+// patterns over our names for them.
 func LookUp(name string) (Counterpart, ToolKind) {
 	if name == "edit" { // Copilot's and opencode's; Claude Code's Edit does not create files
 		return sameTools("write_file", "edit_file"), OwnTool
@@ -194,7 +194,7 @@ func NearOwnTool(name string) string {
 var OtherTools = "!(" + strings.Join(OwnTools, "|") + ")"
 
 // Translate turns a key of a permission block or a map of tools into our names.
-// A key that is not a known name, such as a glob, stays as it is.
+// A key that is not a known name, such as a glob, is not translated.
 func Translate(key string) (Counterpart, ToolKind) {
 	switch c, kind := LookUp(key); kind {
 	case OwnTool:

@@ -9,10 +9,10 @@ import (
 	"github.com/agentworker/worker/internal/symlink"
 )
 
-// EnterFunc is called before anything in a folder is looked at for the first
-// time, so that every change is either seen or reported by the system. dir is the
-// folder's real path; above says that it only leads to folders of agent files.
-// The result is whether every change since the scan before has been reported.
+// EnterFunc is called before a folder is first looked into. So every change is
+// either seen or reported by the system. dir is the folder's real path; above
+// says that it only leads to folders of agent files. The result is whether
+// every change since the scan before has been reported.
 type EnterFunc func(dir string, info fs.FileInfo, above bool) (reported bool)
 
 // follower follows paths as the system does, one name at a time, and keeps what

@@ -14,10 +14,10 @@ import (
 	"github.com/agentworker/worker/internal/disk"
 )
 
-// Given finds the agent files at paths, files or folders with all that is below
-// them, wherever they are. Files that would be served together share a listing.
-// It also returns how many files there are, and what is wrong with folders. An
-// error means that one of paths does not exist or cannot be looked at.
+// Given finds the agent files at paths: files, or folders with all below them.
+// Files that would be served together share a listing. It also returns how many
+// files there are, and what is wrong with folders. An error means that one of
+// paths does not exist or cannot be looked at.
 func Given(d *disk.Disk, paths []string) (s *Scan, files int, found []diag.Diagnostic, err error) {
 	s = &Scan{follower: newFollower(d, nil)}
 	together := map[string][]File{}

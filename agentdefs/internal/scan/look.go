@@ -70,7 +70,7 @@ func (s *Scan) workspace(root, without string) {
 		case s.Dir != "" && s.also(f.Shown):
 		case s.Dir != "":
 			l.Diagnostics = append(l.Diagnostics, diag.OfFile(f.Shown, diag.DirectoryShadowed, "move its files to "+s.Dir+", remove that folder, or read both with --agents-from claude", "the folder is not read, because "+s.Dir+" exists"))
-		case err != nil && was != "": // which of the folders is to be served is not known
+		case err != nil && was != "": // which of the folders to serve is unknown
 			s.Dir = was
 			s.lose(&l, f.Shown, was, err)
 			return

@@ -43,7 +43,7 @@ type Lost struct {
 	Known bool   // it was read before, and its files stay as they were
 }
 
-// Scan is what is to be read.
+// Scan is the list of files to read.
 type Scan struct {
 	*follower
 	Listings []Listing // in the order of merging

@@ -175,8 +175,8 @@ func (w *Watcher) add(dir string) error {
 }
 
 // seenFromAbove reports whether a folder that could not be watched need not be
-// polled: it is gone, or it cannot be read, and the folder above reports if that
-// changes.
+// polled. That is so if it is missing or unreadable: the folder above reports a
+// change.
 func seenFromAbove(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -1,5 +1,5 @@
 // Package gitindex tells which files git tracks, without running git: whoever
-// judges a command must not run programs of the workspace.
+// decides about a command must not run programs of the workspace.
 package gitindex
 
 import (
@@ -80,9 +80,9 @@ func gitFolder(dir string) (top, gitDir string, err error) {
 // parseIndex returns the paths in an index of version 2 to 4 with SHA-1, as
 // git's Documentation/gitformat-index describes it.
 //
-// go-git's reader does not serve: it bounds neither the number of entries nor
-// the length of a path, so that a hostile index of 230 KB takes 200 MB, and it
-// refuses an index without a checksum (git's index.skipHash).
+// go-git's reader does not do. It bounds neither the number of entries nor the
+// length of a path: a hostile index of 230 KB takes 200 MB. It also refuses an
+// index without a checksum (git's index.skipHash).
 func parseIndex(data []byte) ([]string, error) {
 	const fixed = 62 // bytes of an entry before its path
 	if len(data) < 12 || string(data[:4]) != "DIRC" {

@@ -55,8 +55,8 @@ func FuzzParseIndex(f *testing.F) {
 	})
 }
 
-// In version 4 a path is told as a change to the one before it, so a small file
-// can stand for paths without end.
+// In version 4 a path is written as a change to the one before it, so a small
+// file can have endless paths.
 func TestIndexOfLongPaths(t *testing.T) {
 	entry := func(size int, tail string) []byte {
 		e := make([]byte, 62, 64+len(tail))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A subcommand of git that may print what files hold is not on the list, in
-// whatever form its options are.
+// The list has no subcommand of git that may print the contents of files, with
+// any form of its options.
 func TestPrintsNone(t *testing.T) {
 	git := Lookup("git")
 	for line, want := range map[string]bool{

@@ -1,6 +1,6 @@
 // Package program knows what programs and builtins of the shell do with their
-// words: which command they run, what may be code, how many words say what they
-// do. A row of programs.txt has all that is known of one.
+// words. It says which command they run, which words may be code, and how many
+// words name the action. A row of programs.txt has all that is known of one.
 package program
 
 import (
@@ -16,21 +16,21 @@ import (
 // A column that is not there is the zero value.
 type Program struct {
 	Does string              // how it runs other commands, or what it does to the shell: a Does value, or one that the shell's analysis names
-	cols map[string][]string // what stands in a column, divided at its commas
+	cols map[string][]string // the entries of a column
 	has  *regexp.Regexp      // a word that is code
 }
 
-// The columns of programs.txt, but for "does" and "has=REGEXP".
+// The columns of programs.txt, except for "does" and "has=REGEXP".
 const (
 	Takes    = "takes"       // options whose argument may be the next word: a letter, or a long name
 	Skip     = "skip"        // how many operands stand before the command that it runs
-	Code     = "code"        // options that name a program or code; "sub:option" behind a subcommand, "*": any word
+	Code     = "code"        // options that name a program or code; "sub:option" after a subcommand, "*": any word
 	Asks     = "asks"        // options by which it runs nothing
 	Modules  = "module"      // modules that run other code
 	Files    = "files"       // what it opens: "none", "operands"; else any file
-	First    = "first"       // the first operand is not a file, unless one of these options stands for it
-	Words    = "words"       // how many words say what it does; "words.sub" behind a subcommand
-	Exact    = "exact"       // subcommands, or "sub:option", of which "always" offers the line alone; none: all
+	First    = "first"       // the first operand is not a file, unless one of these options replaces it
+	Words    = "words"       // how many words say what it does; "words.sub" after a subcommand
+	Exact    = "exact"       // subcommands, or "sub:option", of which "always" offers only the line; none: all
 	Flags    = "flags"       // "--long:l" of flags that rules tend to name by the letter
 	Free     = "prints-none" // subcommands of git that print nothing that files hold
 	Settings = "settings"    // settings of git that run nothing; "x." begins some
@@ -81,7 +81,7 @@ func parsePrograms(text string) map[string]*Program {
 // Is reports whether there is a column.
 func (p *Program) Is(column string) bool { return p.cols[column] != nil }
 
-// Column returns what stands in a column.
+// Column returns the entries of a column.
 func (p *Program) Column(column string) []string { return p.cols[column] }
 
 // Number returns the number in a column, 0 if there is none.
@@ -90,7 +90,7 @@ func (p *Program) Number(column string) int {
 	return n
 }
 
-// version is what may stand behind the name of an interpreter: "python3.12".
+// version is what may follow the name of an interpreter: "python3.12".
 var version = regexp.MustCompile(`^([A-Za-z]+)[0-9.]+$`)
 
 // Lookup returns what is known of a program by the last part of its path.
@@ -105,8 +105,9 @@ func Lookup(name string) *Program {
 	return &Program{}
 }
 
-// Option reports whether a word is one of the options, which may be a long one
-// that is abbreviated or has its argument behind "=", or a letter in a bundle.
+// Option reports whether a word is one of the options. A long one may be
+// abbreviated or have its argument after "="; a short one may be a letter in a
+// bundle.
 func Option(word string, options ...string) bool {
 	if len(word) < 2 || word[0] != '-' {
 		return false

@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What is known of a program stands in its row alone: no code names one.
+// What is known of a program is in its row: no code names a program.
 func TestNoProgramIsNamedElsewhere(t *testing.T) {
 	// Values of Does, subcommands of git and words of the shell that are also names.
 	free := map[string]bool{"find": true, "xargs": true, "awk": true, "sed": true, "git": true, "shell": true, "set": true, "eval": true, "test": true, "script": true, "command": true,

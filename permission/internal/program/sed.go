@@ -42,8 +42,8 @@ func sedScripts(words []string) bool {
 	return false
 }
 
-// Commands of sed, with the addresses before them: those that stand alone, that
-// take text or a file to the end of the line, or a label.
+// Commands of sed, with the addresses before them: without an argument, with a
+// text or a file up to the end of the line, or with a label.
 var (
 	sedPlain = regexp.MustCompile(`^[ \t\n;{}!,0-9$+~pdDPnNgGhHxqQlz=]+`)
 	sedText  = regexp.MustCompile(`^(?:[aicrR](?:[^\\\n]|\\[\s\S])*|[btT:][^\n;}]*|#[^\n]*)`)

@@ -42,7 +42,7 @@ func behindOptions(words []string) (all [][]string) {
 	return all
 }
 
-// noArgument are options before a subcommand that are known to stand alone.
+// noArgument are options before a subcommand that take no argument.
 var noArgument = strings.Fields(`--no-pager --paginate -p -P --bare --no-replace-objects --literal-pathspecs --no-optional-locks --debug -D
 	--tls --verbose -v --silent -s -q --quiet --help --version --no-color`)
 

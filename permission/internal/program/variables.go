@@ -2,9 +2,9 @@ package program
 
 import "regexp"
 
-// tameNames are variables whose value changes nothing but what a program says
-// or for whom it builds; tameValues are values by which others do little: no
-// pager, no editor, plain flags.
+// tameNames are variables whose value only changes what a program prints or
+// builds for. tameValues are harmless values of others: no pager, no editor,
+// plain flags.
 var (
 	tameNames = regexp.MustCompile(`^(?:CI|NODE_ENV|DEBUG|VERBOSE|TERM|TZ|LANG|LANGUAGE|LC_[A-Z]+|NO_COLOR|FORCE_COLOR|CLICOLOR(?:_FORCE)?|COLUMNS|LINES` +
 		`|GO(?:OS|ARCH|ARM|AMD64|MAXPROCS|MEMLIMIT|GC)|GO111MODULE|CGO_ENABLED|RUST_(?:BACKTRACE|LOG)|LOG_LEVEL|PYTHON(?:UNBUFFERED|DONTWRITEBYTECODE|HASHSEED)|PORT` +
