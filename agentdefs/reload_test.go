@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
@@ -229,21 +230,27 @@ func TestEditors(t *testing.T) {
 	}
 }
 
-// TestBurst: a checkout of many files is few snapshots.
+// TestBurst: a checkout of many files is few snapshots. A pause in it, as on a
+// busy machine, may make one more.
 func TestBurst(t *testing.T) {
 	root := t.TempDir()
 	for i := range 300 {
 		put(t, filepath.Join(root, fmt.Sprintf(".claude/agents/%d/a%d.md", i%7, i)), agent("old", "x"))
 	}
 	l := openT(t, root, nil)
+	last, pauses := time.Now(), 0
 	for i := range 300 {
 		file := filepath.Join(root, fmt.Sprintf(".claude/agents/%d/a%d.md", i%7, i))
 		must(t, os.Remove(file))
 		put(t, file, agent("new", "x"))
+		if time.Since(last) > 10*time.Millisecond {
+			pauses++
+		}
+		last = time.Now()
 	}
 	l.untilFresh("a checkout")
-	if n := len(l.changes); n > 5 {
-		t.Errorf("%d snapshots of one checkout, want at most 5", n)
+	if n := len(l.changes); n > 5+pauses {
+		t.Errorf("%d snapshots of one checkout with %d pauses, want at most 5 more than pauses", n, pauses)
 	}
 }
 

@@ -98,7 +98,7 @@ int main(void) {
 C
 gcc -pthread r.c -o r && ./r`
 
-// check returns what of the workspace has changed that no rule allows.
+// check returns the changes of the workspace that no rule allows.
 func (p *place) check() string {
 	var found []string
 	for path, want := range map[string]string{

@@ -2,7 +2,7 @@ package sandbox
 
 import "fmt"
 
-// Mode says what becomes of a command that no sandbox can hold.
+// Mode says what happens to a command that no sandbox can hold.
 type Mode string
 
 const (
@@ -56,14 +56,14 @@ func (s Support) Backend() (b Backend, why string) {
 	return "", "the kernel has neither unprivileged user namespaces nor Landlock: " + s.NoNamespaces
 }
 
-// Plan is what becomes of a profile on this system, now.
+// Plan is what this system holds of a profile now.
 type Plan struct {
 	// Backend holds the command; "" none.
 	Backend Backend `json:"backend"`
 
-	// Hidden are the files and folders of the workspace that cannot be
-	// opened, ReadOnly those that cannot be changed, at the highest place
-	// where all is denied.
+	// Hidden are files and folders of the workspace that cannot be opened.
+	// ReadOnly cannot be changed. Where all in a folder is denied, the folder is
+	// listed.
 	Hidden   []string `json:"hidden"`
 	ReadOnly []string `json:"readOnly"`
 

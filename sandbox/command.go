@@ -19,8 +19,8 @@ type Options struct {
 	Mode Mode // "": [Auto]
 
 	// Network is asked for every connection to a host ("name:port") whether it
-	// is allowed: its error is told to the command. nil means there is loopback
-	// alone.
+	// is allowed. The command sees its error. nil means that there is only
+	// loopback.
 	Network func(ctx context.Context, hostport string) error
 
 	// Support is what the system offers; nil means [Detect].
@@ -69,10 +69,10 @@ func (s *Session) Start(ctx context.Context, cmd *Command) (*Process, error) {
 	return p, nil
 }
 
-// StartUnheld runs a command in no sandbox: it reaches whatever this process does,
-// and its profile is not looked at. As with Start, it ends with ctx, with the
-// session and with this process, and so does all that it has started, whatever
-// that did to set itself apart. [ErrNotHeld]: not on this system.
+// StartUnheld runs a command in no sandbox: it reaches whatever this process
+// does, and its profile is not looked at. As with Start, it ends with ctx, with
+// the session and with this process. So does all that it has started, also in
+// other sessions and process groups. [ErrNotHeld]: not on this system.
 func (s *Session) StartUnheld(ctx context.Context, cmd *Command) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

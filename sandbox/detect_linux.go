@@ -31,9 +31,9 @@ var detect = sync.OnceValue(func() Support {
 	return s
 })
 
-// supervisorWorks reports whether the kernel tells a supervisor of calls, lets
-// it hand over descriptors in one step, and keeps signals from repeating a call
-// that it works at (Linux 5.19).
+// supervisorWorks reports whether the kernel has what the supervisor needs
+// (Linux 5.19). It must report calls, accept a descriptor and the answer in one
+// step, and keep signals from repeating a call in progress.
 func supervisorWorks() bool {
 	var uts unix.Utsname
 	if unix.Uname(&uts) != nil {

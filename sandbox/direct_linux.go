@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// direct starts a helper without namespaces: with Landlock alone, or in no
+// direct starts a helper without namespaces: with only Landlock, or in no
 // sandbox.
 func direct(stdio [3]*os.File) (pidfd, socket *os.File, stop func(), err error) {
 	ours, theirs, err := socketpair(unix.SOCK_STREAM)
@@ -54,7 +54,7 @@ func direct(stdio [3]*os.File) (pidfd, socket *os.File, stop func(), err error) 
 	return os.NewFile(uintptr(fd), "pidfd"), ours, stop, nil
 }
 
-// forLandlock turns the layout into what Landlock alone holds. It allows
+// forLandlock turns the layout into what Landlock holds by itself. It allows
 // folders with all in them: where single files are denied, what is beside them
 // is allowed one by one, and nothing can be made there.
 func (l *layout) forLandlock(p *Profile) {

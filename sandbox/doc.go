@@ -1,14 +1,14 @@
 // Package sandbox runs a command so that the kernel holds it to what a session
 // may do.
 //
-// A [Profile] says what that is, made from the session's rules alone; a [Plan]
-// what becomes of it on this system. A [Session] runs the commands of one
-// session: they share a loopback, /tmp and copies of the caches of builds, and
-// nothing else.
+// A [Profile] says what that is, and depends on nothing but the session's
+// rules. A [Plan] says what this system holds of it. A [Session] runs the
+// commands of one session: they share a loopback, /tmp and copies of the caches
+// of builds, and nothing else.
 //
-// On Linux a session has a holder, the worker's own binary in new user, mount,
-// process, IPC and network namespaces; each command has namespaces below it,
-// in which process 1 is again the worker's binary:
+// On Linux a session has a holder: the worker's own binary in new user, mount,
+// process, IPC and network namespaces. Each command has namespaces below it.
+// Process 1 in them is again the worker's binary:
 //
 //   - Mounts show the system and the toolchains read-only, the workspace, and
 //     hide or freeze what rules deny of it. They hold what is there when the

@@ -91,14 +91,14 @@ func (e *effect) target() string {
 	return path
 }
 
-// byGit reports whether the row reads the secret from git's object store, which
-// holds it: that is asked about before, and no sandbox knows what an object is.
+// byGit reports whether the row reads the secret from git's object store. Such
+// a call is asked about before, and no sandbox knows what an object is.
 func (e *effect) byGit() bool {
 	return e.Proof == "leak" && strings.Contains(e.Args.Command, "git ") && strings.Contains(e.Setup, "git add -f")
 }
 
-// TestEffects runs each row for real: with the rules as they are, and with all
-// else allowed, so that nothing but the denied path stands in the way.
+// TestEffects runs each row for real: with its rules, and with all else
+// allowed, so that only the denied path is held.
 func TestEffects(t *testing.T) {
 	var control atomic.Int32
 	rows := effects(t)

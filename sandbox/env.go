@@ -18,8 +18,8 @@ type EnvRules struct {
 	Git [][2]string
 }
 
-// agents are variables that name a socket of a program which signs, decrypts or
-// runs things for the user, or that make programs run others.
+// agents are variables with the socket of a program that signs, decrypts or
+// runs things for the user, and variables that make programs run others.
 var agents = []string{
 	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "KUBECONFIG", "XDG_RUNTIME_DIR",
 	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SSH_ASKPASS", "GIT_ASKPASS", "SUDO_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF",
@@ -28,10 +28,10 @@ var agents = []string{
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 }
 
-// Environ returns env for a command in a sandbox that runs in dir: without the
-// worker's own settings, keys, passwords and the sockets of agents, and with
-// git told to take no repository for one that lies bare in a folder. What holds
-// a key is told by the name of a variable, and by its value.
+// Environ returns env for a command in a sandbox that runs in dir. It lacks the
+// worker's own settings, keys, passwords and the sockets of agents, and it
+// tells git not to use a bare repository found in a folder. What holds a key is
+// told by the name of a variable, and by its value.
 func Environ(env []string, rules EnvRules, dir string) []string {
 	out := make([]string, 0, len(env)+4)
 	for _, e := range env {
@@ -60,7 +60,7 @@ func gitSetting(name string) bool {
 	return name == "GIT_CONFIG_COUNT" || strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_")
 }
 
-// gitSettings returns git's settings in env, without those that hold a secret.
+// gitSettings returns git's settings in env, except for secrets.
 func gitSettings(env, keep []string) (settings [][2]string) {
 	values := make(map[string]string)
 	for _, e := range env {

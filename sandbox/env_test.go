@@ -8,8 +8,8 @@ import (
 	"github.com/agentworker/worker/sandbox"
 )
 
-// TestEnvironSecrets: what holds a key does not reach a command, whether its name
-// says so or its value does; what is no key does.
+// TestEnvironSecrets: variables with a key do not reach a command, known by
+// their name or by their value. Other variables do.
 func TestEnvironSecrets(t *testing.T) {
 	token := strings.Repeat("aB3", 12)
 	dropped := []string{

@@ -9,12 +9,13 @@ import (
 // denials are what programs print when the kernel refuses them a file.
 var denials = []string{"ermission denied", "ead-only file system", "peration not permitted", "EACCES", "EROFS", "EPERM"}
 
-// maxExplained bounds the refusals that are told of one command.
+// maxExplained bounds the refusals that are explained for one command.
 const maxExplained = 5
 
-// Explain says which rules are behind what a command was refused: what the
-// supervisor did not let it do, and the hidden and read-only files that output,
-// what the command has written, complains of. Call it after Wait.
+// Explain says which rules have refused something to the command: by the
+// supervisor, or by hidden and read-only files. output is what the command has
+// written; only files that it complains about are explained. Call it after
+// Wait.
 func (p *Process) Explain(output string) []Refusal {
 	out := slices.Clone(p.Refused())
 	add := func(r Refusal) {

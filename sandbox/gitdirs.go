@@ -8,9 +8,9 @@ import (
 )
 
 // GitDirs returns the repository's folders outside of the workspace, where its
-// .git is a file that names them, as in a worktree and a submodule. What does
-// not name the workspace in turn is not believed: else whoever writes that file
-// would be shown any folder.
+// .git is a file that names them, as in a worktree and a submodule. A folder
+// counts only if it names the workspace in turn: else an author of that file
+// could be shown any folder.
 func GitDirs(workspace string) []string {
 	dir, ok := strings.CutPrefix(firstLine(filepath.Join(workspace, ".git")), "gitdir: ")
 	if !ok {

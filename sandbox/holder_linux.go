@@ -243,8 +243,9 @@ func (h *holder) spawn(stdio [3]*os.File) (pidfd, socket *os.File, err error) {
 	return os.NewFile(uintptr(got[0]), "pidfd"), ours, nil
 }
 
-// ask asks for an init with these descriptors, and returns those that come with the
-// answer. An answer to an earlier question, which took too long, is dropped.
+// ask asks for an init with these descriptors, and returns the descriptors of
+// the answer. An answer to an earlier question, which took too long, is
+// dropped.
 func (h *holder) ask(fds []int, limit time.Duration) ([]int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

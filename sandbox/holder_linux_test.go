@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestLateAnswer holds that an answer that comes too late is not taken for that to
-// the next question.
+// TestLateAnswer holds that a late answer does not answer the next question.
 func TestLateAnswer(t *testing.T) {
 	ours, theirs, err := socketpair(unix.SOCK_SEQPACKET)
 	if err != nil {

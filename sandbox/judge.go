@@ -79,7 +79,8 @@ func (p *Profile) value(tool, abs string) permission.Value {
 	default:
 		v.Kind = permission.Outside
 		if g, inner, ok := p.gitDir(abs); ok && p.GitOwn != nil {
-			// The repository's folder is the workspace's own, wherever it lies.
+			// The repository's folder belongs to the workspace, also when it is
+			// outside.
 			v.Text, v.Abs, v.Kind = path.Join(".git", inner), path.Join(cmp.Or(p.as, g), ".git", inner), permission.Wanted
 		}
 		return v

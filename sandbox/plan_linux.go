@@ -16,7 +16,7 @@ var systemFolders = []string{
 	"/run/current-system", "/run/systemd/resolve", "/run/opengl-driver",
 }
 
-// systemSecrets are what root alone may read of them. A worker of root's must
+// systemSecrets are what only root may read of them. A worker of root's must
 // not hand it on.
 var systemSecrets = []string{
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private",
@@ -37,7 +37,7 @@ type layout struct {
 func (p *Profile) key() string {
 	b, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // strings and booleans alone
+		panic(err) // nothing but strings and booleans
 	}
 	return string(b)
 }
@@ -58,8 +58,8 @@ func (p *Profile) roots() []string {
 	return roots
 }
 
-// byRule reports whether the folder is there because a rule says so: then
-// other rules may deny what is in it.
+// byRule reports whether a rule has added the folder: then other rules may deny
+// files in it.
 func (p *Profile) byRule(f Folder) bool {
 	for _, layer := range p.Rules {
 		for _, r := range layer.Rules {
@@ -71,8 +71,8 @@ func (p *Profile) byRule(f Folder) bool {
 	return false
 }
 
-// layout works out what a command sees. dir is the session's own folder, copied
-// says which folders have a copy on write, at which place.
+// layout works out what a command sees. dir is the session's own folder. copied
+// has the path of the copy for each folder with one.
 func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*layout, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,8 @@ func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*lay
 	return l, p.workspace(l, trees)
 }
 
-// workspace adds the workspace, and what of it and the other trees is held.
+// workspace adds the workspace, and the parts of it and the other trees that
+// are held.
 func (p *Profile) workspace(l *layout, trees []*folder) error {
 	var root *folder
 	if len(trees) > 0 && trees[0].path == p.Workspace {

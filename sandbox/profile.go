@@ -33,8 +33,8 @@ type Rules struct {
 	Rules []permission.Rule `json:"rules"`
 }
 
-// Profile says what a command may touch. It is made from rules alone, and is
-// the same on every system; what becomes of it on this one is a [Plan].
+// Profile says what a command may touch. It depends on nothing but rules, and
+// is the same on every system. A [Plan] says what this system holds of it.
 //
 // It is a value to be shown: what binds a command is what [NewProfile] returned.
 type Profile struct {
@@ -45,7 +45,7 @@ type Profile struct {
 	Approved  bool     `json:"approved,omitempty"`
 	Folders   []Folder `json:"folders"`
 	GitDirs   []string `json:"gitDirs,omitempty"`
-	GitOwn    []string `json:"gitOwn,omitempty"` // what of GitDirs may be written; none: all that git writes
+	GitOwn    []string `json:"gitOwn,omitempty"` // the parts of GitDirs that may be written; none: all that git writes
 	Protected []string `json:"protected"`        // never writable, with all below
 	Hidden    []string `json:"hidden"`           // never there
 	Hosts     bool     `json:"hosts"`            // some host may be reached, through the proxy
@@ -72,8 +72,8 @@ type Input struct {
 	// [GitDirs].
 	GitDirs []string
 
-	// GitOwn limits what of GitDirs may be written, with all below it, for a
-	// workspace that is a worktree made for the session. nil means all that git writes.
+	// GitOwn has the parts of GitDirs that may be written, with all below them.
+	// It is for a worktree made for the session. nil means all that git writes.
 	GitOwn []string
 
 	// Protected are files and folders that are never writable, there or not:
@@ -196,8 +196,8 @@ func (p *Profile) deniesAll(tool string) bool {
 	return p.layers.DeniesAll(tool)
 }
 
-// Shown returns path as it is told to who works in the workspace: relative to
-// it where it lies there.
+// Shown returns path for people and models: relative to the workspace, if it is
+// in there.
 func (p *Profile) Shown(path string) string {
 	if path == p.Workspace {
 		return "the workspace"
@@ -253,7 +253,7 @@ var homeFolders = map[Access][]string{
 }
 
 // DefaultFolders returns what builds need of a home folder: caches, toolchains
-// and git's settings. Those that are not there do no harm.
+// and git's settings. Missing ones do no harm.
 func DefaultFolders(home string) []Folder {
 	if home == "" {
 		return []Folder{}

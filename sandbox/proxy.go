@@ -113,8 +113,8 @@ type refusedError struct{ err error }
 func (e *refusedError) Error() string { return e.err.Error() }
 func (e *refusedError) Unwrap() error { return e.err }
 
-// connect asks for hostport, resolves it once, and dials what came of that: a
-// name that answers otherwise the next time leads nowhere else.
+// connect asks whether hostport is allowed, resolves it once, and dials the
+// result: a name that later resolves otherwise leads nowhere else.
 func (p *proxy) connect(hostport string) (net.Conn, error) {
 	host, port, err := splitHostPort(hostport)
 	if err != nil {
@@ -216,7 +216,7 @@ func closeWrite(c net.Conn) {
 	}
 }
 
-// socks speaks SOCKS5 without authentication, CONNECT alone.
+// socks speaks SOCKS5 without authentication, only CONNECT.
 func (p *proxy) socks(conn net.Conn, r *bufio.Reader) {
 	target, err := socksTarget(conn, r)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scanner finds what of a workspace the rules deny. It remembers each folder
-// as long as that has not changed, and the rules have not. Safe for concurrent
-// use.
+// scanner finds the parts of a workspace that the rules deny. It remembers each
+// folder as long as that has not changed, and the rules have not. Safe for
+// concurrent use.
 type scanner struct {
 	mu      sync.Mutex
 	profile *Profile
@@ -48,7 +48,7 @@ type folder struct {
 }
 
 // stamp tells versions of a folder apart. A program can set the times of a
-// folder, but for that of its last change.
+// folder, except for its change time.
 type stamp struct {
 	dev, ino uint64
 	change   int64
@@ -86,7 +86,7 @@ func (s *scanner) scan(p *Profile, key string, roots []string) ([]*folder, error
 	return out, nil
 }
 
-// folder returns the folder at path as it is now; nil means it is gone, or none.
+// folder returns the present folder at path; nil means that there is none.
 func (s *scanner) folder(path string) (*folder, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
@@ -191,7 +191,8 @@ func readDir(path string) ([]fs.DirEntry, error) {
 	return file.ReadDir(-1)
 }
 
-// findings are what of the scanned trees a command must not see or change.
+// findings are the parts of the scanned trees that a command must not see or
+// change.
 type findings struct {
 	hide   []string // cannot be opened
 	freeze []string // can be read
@@ -199,8 +200,8 @@ type findings struct {
 	links  []string // symlinks that the rules deny: what they lead to is hidden
 }
 
-// maxMounts bounds the mounts of one command. Beyond it whole folders are
-// hidden in place of single files.
+// maxMounts bounds the mounts of one command. Beyond it folders are hidden
+// instead of single files.
 const (
 	maxMounts       = 10_000
 	maxHeldPerPlace = 300

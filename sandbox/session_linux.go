@@ -67,7 +67,7 @@ func Open(opts Options) (*Session, error) {
 // Backend returns how commands are held; "" and why they are not.
 func (s *Session) Backend() (Backend, string) { return s.backend, s.why }
 
-// Plan says what becomes of a profile now. It looks at the workspace.
+// Plan says what is held of a profile now. It looks at the workspace.
 func (s *Session) Plan(p *Profile) (*Plan, error) {
 	if s.backend == "" {
 		return &Plan{NotHeld: []string{s.why}}, nil

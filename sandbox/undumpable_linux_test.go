@@ -10,9 +10,9 @@ import (
 	"github.com/agentworker/worker/sandbox"
 )
 
-// TestUndumpable: a worker of which nobody may read the memory has a sandbox all
-// the same. The files below /proc of such a process belong to root, those that map
-// the ids of a user namespace among them.
+// TestUndumpable: a worker of which nobody may read the memory has a sandbox
+// all the same. The files below /proc of such a process belong to root, and
+// among them are the maps of the ids of a user namespace.
 func TestUndumpable(t *testing.T) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		t.Fatal(err)

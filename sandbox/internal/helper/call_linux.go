@@ -85,8 +85,8 @@ func perform(role wire.Role, job *wire.Job, s *socket) (unix.WaitStatus, error) 
 	return wait(c.pid)
 }
 
-// follow reads what the worker says. When the worker is gone, so is all that
-// runs here.
+// follow reads what the worker says. When the worker has exited, all that runs
+// here is ended.
 func follow(s *socket, pid int, answers chan<- wire.Message) {
 	for {
 		var m wire.Message
@@ -200,14 +200,14 @@ func lookup(job *wire.Job) (string, error) {
 	return "", fmt.Errorf("%s is not in PATH", name)
 }
 
-// ending says that nothing is to be left: the command has ended, or the worker is
-// gone.
+// ending says that all must end: the command has ended, or the worker has
+// exited.
 var ending atomic.Bool
 
-// wait collects processes until the command has ended and nothing is left of it.
-// Nobody else collects any: with each that is gone, those that it has started may
-// have become children of this process, and are ended then. What may not be ended,
-// since it runs as another user, is not waited for.
+// wait collects processes until the command has ended and nothing is left of
+// it. Nobody else collects any. When a process has exited, its children may
+// have become children of this process, and are ended then. What may not be
+// ended, since it runs as another user, is not waited for.
 func wait(pid int) (status unix.WaitStatus, err error) {
 	flags := 0
 	for {

@@ -165,8 +165,8 @@ func (c *caller) placeAt(base int, name string) (p place, err error) {
 }
 
 // base returns the folder that a path begins at, and the rest of the path. The
-// links of /proc that lead to no path are followed here, for the caller's own
-// process alone: what they lead to for others, the caller may not see.
+// links of /proc that lead to no path are followed here, but only for the
+// caller's own process: the caller may not see the files of others.
 func (c *caller) base(dirfd int32, name string) (int, string, error) {
 	if name == "" {
 		return -1, "", unix.ENOENT

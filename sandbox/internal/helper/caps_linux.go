@@ -9,8 +9,8 @@ import (
 )
 
 // commandCaps are what a command keeps if it is run by root, for the files of
-// other users: they are of use on what the sandbox shows alone. A command of
-// anyone else keeps none.
+// other users. They only work on what the sandbox shows. A command of anyone
+// else keeps none.
 var commandCaps = []uintptr{
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID,
 	unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL,

@@ -27,8 +27,8 @@ const (
 // ends in "/." only names may be read.
 //
 // The package landlock of the same library restricts all threads, each in a
-// domain of its own: a thread that supervises the command could not look at
-// its memory any more.
+// domain of its own. A thread that supervises the command could then not read
+// its memory.
 func landlock(read, write []string) error {
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {

@@ -239,8 +239,8 @@ func setReadOnly(fd int, path string, flags uint) error {
 	return unix.MountSetattr(fd, path, flags, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | attributes})
 }
 
-// hide puts what cannot be opened in the place of rel: for a file a device on
-// a mount without devices, which not even root opens; for a folder an empty one
+// hide mounts over rel what cannot be opened. A file gets a device on a mount
+// without devices, which not even root can open; a folder gets an empty one
 // without rights.
 func (b *builder) hide(rel string) (err error) {
 	at, err := b.at(rel)

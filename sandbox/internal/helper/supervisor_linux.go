@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisor makes the names that a command wants to make, in its place, if
-// the rules allow them. Mounts hold what is there; nothing in the kernel holds
-// a name that is not there yet.
+// supervisor makes names for a command that wants to make them, if the rules
+// allow it. Mounts hold what is there; nothing in the kernel holds a name that
+// is not there yet.
 //
 // It does the call itself and never lets the command's own go on, since the
 // command could change the arguments in its memory after they were judged. It

@@ -135,8 +135,8 @@ const (
 	KindSignal  = "signal"
 )
 
-// Ask is a change of the names in a judged folder. Paths are real ones: free
-// of symlinks but for what the last element may be.
+// Ask is a change of the names in a judged folder. Paths are real ones, without
+// symlinks. Only the last element may be one.
 type Ask struct {
 	Op  string // open, make, symlink, link, rename, exchange
 	Old string `json:",omitempty"` // of link, rename, exchange
@@ -169,7 +169,7 @@ func Write(w io.Writer, v any) error {
 	return err
 }
 
-// Read receives a frame into v. io.EOF: the other end is gone.
+// Read receives a frame into v. io.EOF: the other end is closed.
 func Read(r io.Reader, v any) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
