@@ -163,7 +163,7 @@ var accessCases = []struct {
 	{"disallowedTools: Bash([ -f *)", `shell_exec(\[ -f) deny; shell_exec(\[ -f *) deny`, ""},
 	{"disallowedTools: Read(.env)", "read_file(.env) deny; read_file(.env/**) deny; read_file(**/.env) deny; read_file(**/.env/**) deny", ""},
 	{"disallowedTools: Read(//etc/passwd)", "read_file deny", "tool-unknown"},
-	{"disallowedTools: mcp__*", "!(read_file|write_file|edit_file|shell_exec|grep|glob|list_dir|web_fetch|web_search|task) deny", ""},
+	{"disallowedTools: mcp__*", "!(read_file|grep|glob|list_dir|write_file|edit_file|shell_exec|web_fetch|web_search|task) deny", ""},
 	{"disallowedTools: '*'", "* deny", ""},
 	{"disallowedTools: Frobnicate", "Frobnicate deny", "tool-unknown"},
 	{"disallowedTools: Web*", refused, "permission-invalid"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/internal/agentfile"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
 )
@@ -71,7 +72,7 @@ func (p *Reader) sandboxMode(e agentfile.Entry, rules []permission.Rule) []permi
 		return p.changesNothing(e.Node, rules)
 	case "workspace-write":
 		p.Report(diag.RestrictionIgnored, e.Line, e.Column, "say what is allowed under permission", "%s: files outside the workspace are not written, but commands run without a sandbox of that mode", e.Key)
-		for _, tool := range []string{"write_file", "edit_file"} {
+		for _, tool := range toolcatalog.Writers {
 			r := p.rule(e.Node, tool, permission.Deny)
 			r.Pattern = outsideFiles
 			rules = append(rules, r)

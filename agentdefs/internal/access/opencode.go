@@ -7,6 +7,7 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
 	"github.com/agentworker/worker/agentdefs/internal/spelling"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -73,7 +74,7 @@ func (p *Reader) toolSwitches(e agentfile.Entry) []Clause {
 // opencode, one tool that writes means all of them.
 func switched(name string, c dialect.Counterpart) []string {
 	if dialect.OpencodeWriters[name] {
-		return []string{"write_file", "edit_file"}
+		return toolcatalog.Writers
 	}
 	return c.Deny
 }

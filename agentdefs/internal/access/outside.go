@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/spelling"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
 )
@@ -44,7 +45,7 @@ func (p *Reader) externalDirectory(key, value *yaml.Node) Clause {
 		if !Covers(item.pattern, Anything) {
 			patterns = []string{quoteButWild(item.pattern), quoteButWild(strings.TrimRight(item.pattern, "/*")) + "/**"}
 		}
-		for _, tool := range []string{"read_file", "write_file", "edit_file"} {
+		for _, tool := range toolcatalog.FileTools {
 			for _, pattern := range patterns {
 				r := p.rule(item.at, tool, permission.Deny)
 				r.Pattern = expandFront(pattern, p.Home)

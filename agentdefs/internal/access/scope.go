@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
 )
@@ -69,14 +70,14 @@ func (p *Reader) deny(s toolSpec) Clause {
 	case kind == dialect.EveryMCPTool:
 		tools = []string{dialect.OtherTools}
 	case kind == dialect.UnknownTool && plainToolName.MatchString(s.name):
-		p.Report(diag.ToolUnknown, line, column, "use one of "+strings.Join(dialect.OwnTools, ", ")+", or mcp__server__tool", "%s is not a tool here; it is denied by that name", s.text)
+		p.Report(diag.ToolUnknown, line, column, "use one of "+strings.Join(toolcatalog.Rules, ", ")+", or mcp__server__tool", "%s is not a tool here; it is denied by that name", s.text)
 		tools = []string{s.name}
 	case kind == dialect.UnknownTool:
 		p.Refuse(diag.PermissionInvalid, line, column, "name tools one by one", "what %q forbids is not clear, so nothing of this file is served", s.text)
 		return nil
 	}
-	if s.scoped && c.Only == "" && (slices.Contains(tools, "write_file") || slices.Contains(tools, "edit_file")) {
-		tools = []string{"write_file", "edit_file"} // what may not be edited is not to be replaced either
+	if s.scoped && c.Only == "" && slices.ContainsFunc(tools, toolcatalog.IsWriter) {
+		tools = toolcatalog.Writers // what may not be edited is not to be replaced either
 	}
 	var rules Clause
 	for _, tool := range tools {
@@ -107,7 +108,7 @@ func (s toolSpec) patterns(tool, only string, action permission.Action) ([]strin
 	}
 	patterns, ok := scope(tool, s.args, action)
 	// Other tools than Claude Code's take a command for the beginning of one.
-	if name := strings.ToLower(s.name); ok && tool == "shell_exec" && action == permission.Deny && name != "bash" && name != "powershell" {
+	if name := strings.ToLower(s.name); ok && tool == toolcatalog.ShellExec && action == permission.Deny && name != "bash" && name != "powershell" {
 		for _, p := range slices.Clone(patterns) {
 			if !strings.HasSuffix(p, "*") && !slices.Contains(patterns, p+" *") {
 				patterns = append(patterns, p+" *")
@@ -121,11 +122,11 @@ func (s toolSpec) patterns(tool, only string, action permission.Action) ([]strin
 // pattern does. Patterns to allow never match more, those to deny never less.
 func scope(tool, args string, action permission.Action) ([]string, bool) {
 	switch tool {
-	case "shell_exec":
+	case toolcatalog.ShellExec:
 		return shellScope(args)
 	case "task":
 		return agentScope(args)
-	case "read_file", "write_file", "edit_file":
+	case toolcatalog.ReadFile, toolcatalog.WriteFile, toolcatalog.EditFile:
 		return fileScope(args, action)
 	}
 	return nil, false

@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
 	"github.com/agentworker/worker/agentdefs/internal/spelling"
 	"github.com/agentworker/worker/internal/suggest"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -26,8 +27,8 @@ func (p *Reader) exact(e agentfile.Entry, specs []toolSpec) {
 		if _, kind := dialect.LookUp(s.name); s.name == "*" || kind != dialect.UnknownTool {
 			continue
 		}
-		p.Refuse(diag.PermissionInvalid, s.at.Line, s.at.Column, "use "+strings.Join(dialect.OwnTools, ", ")+", or mcp__server__tool; tools takes other names, and passes over them",
-			"%s: there is no tool %q%s, and nothing of this file is served", e.Key, spelling.Short(s.text), suggest.DidYouMean(s.name, dialect.OwnTools))
+		p.Refuse(diag.PermissionInvalid, s.at.Line, s.at.Column, "use "+strings.Join(toolcatalog.Rules, ", ")+", or mcp__server__tool; tools takes other names, and passes over them",
+			"%s: there is no tool %q%s, and nothing of this file is served", e.Key, spelling.Short(s.text), suggest.DidYouMean(s.name, toolcatalog.Rules))
 	}
 }
 
@@ -54,7 +55,7 @@ func (p *Reader) tools(e agentfile.Entry) []Clause {
 	}
 	p.unknownTools(unknown)
 	if len(specs) > 0 && len(clauses) == 1 {
-		p.Report(diag.ToolsNoneRecognized, e.Line, e.Column, "name at least one of "+strings.Join(dialect.OwnTools, ", "), "none of the names in %s is a tool here; it allows none", e.Key)
+		p.Report(diag.ToolsNoneRecognized, e.Line, e.Column, "name at least one of "+strings.Join(toolcatalog.Rules, ", "), "none of the names in %s is a tool here; it allows none", e.Key)
 	}
 	return clauses
 }

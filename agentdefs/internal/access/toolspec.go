@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
 	"github.com/agentworker/worker/agentdefs/internal/spelling"
+	"github.com/agentworker/worker/internal/toolcatalog"
 )
 
 // toolSpec is one item of a tools or disallowedTools list: Bash(git:*).
@@ -223,5 +224,5 @@ func (p *Reader) unknownTools(specs []toolSpec) {
 		verb = "are no tools"
 	}
 	p.Report(diag.ToolUnknown, specs[0].at.Line, specs[0].at.Column,
-		"use "+strings.Join(dialect.OwnTools, ", ")+", or mcp__server__tool", "%s %s here, and not allowed", message, verb)
+		"use "+strings.Join(toolcatalog.Rules, ", ")+", or mcp__server__tool", "%s %s here, and not allowed", message, verb)
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/agentworker/worker/agentdefs/internal/dialect"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -84,7 +84,7 @@ func FuzzNeverWider(f *testing.F) {
 				if d == nil {
 					continue
 				}
-				for _, tool := range dialect.OwnTools {
+				for _, tool := range toolcatalog.Rules {
 					if !d.Permission.DeniesAll(tool) {
 						t.Errorf("%q: rules %+v, want %s denied", file, rulesOf(d), tool)
 					}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/internal/access"
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
 )
@@ -23,13 +24,13 @@ func (d *Definition) May() string {
 		return "the workspace's rules"
 	}
 	s := summary{rest: verdictOf(rules, "")}
-	for _, w := range mayWords {
-		first := verdictOf(rules, w.tools[0])
-		if !slices.ContainsFunc(w.tools[1:], func(tool string) bool { return !first.equal(verdictOf(rules, tool)) }) {
-			s.add(w.word, first)
+	for _, g := range toolcatalog.Groups() {
+		first := verdictOf(rules, g.Tools[0])
+		if !slices.ContainsFunc(g.Tools[1:], func(tool string) bool { return !first.equal(verdictOf(rules, tool)) }) {
+			s.add(g.Word, first)
 			continue
 		}
-		for _, tool := range w.tools {
+		for _, tool := range g.Tools {
 			s.add(tool, verdictOf(rules, tool))
 		}
 	}
@@ -43,25 +44,11 @@ func (d *Definition) May() string {
 	return s.text()
 }
 
-// mayWords are the words for our tools, and for groups that often go together.
-var mayWords = []struct {
-	word  string
-	tools []string
-}{
-	{"read", []string{"read_file"}},
-	{"search", []string{"grep", "glob", "list_dir"}},
-	{"write", []string{"write_file"}},
-	{"edit", []string{"edit_file"}},
-	{"shell", []string{"shell_exec"}},
-	{"web", []string{"web_fetch", "web_search"}},
-	{"task", []string{"task"}},
-}
-
 // otherTools returns the tools, or globs of such, that rules name beside ours.
 func otherTools(rules []permission.Rule) []string {
 	var names []string
 	for _, r := range rules {
-		if access.Covers(r.Tool, access.Anything) || slices.Contains(names, r.Tool) || slices.ContainsFunc(dialect.OwnTools, func(own string) bool { return globMatches(r.Tool, own) }) {
+		if access.Covers(r.Tool, access.Anything) || slices.Contains(names, r.Tool) || slices.ContainsFunc(toolcatalog.Rules, func(own string) bool { return globMatches(r.Tool, own) }) {
 			continue
 		}
 		names = append(names, r.Tool)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs/internal/spelling"
+	"github.com/agentworker/worker/internal/toolcatalog"
 )
 
 // ToolKind says how a name in a file relates to our tools.
@@ -20,16 +21,6 @@ const (
 	AbsentTool            // known elsewhere, without a counterpart here
 )
 
-// OwnTools are the built-in tools. A pattern meant for an MCP server must match
-// none of them.
-var OwnTools = []string{
-	"read_file", "write_file", "edit_file", "shell_exec", "grep", "glob", "list_dir", "web_fetch", "web_search", "task",
-}
-
-// sessionTools are those of our tools that are about the agent's own session. Two of them
-// only agents have whose files ask for them, by another field.
-var sessionTools = []string{"todo", "plan", "remember", "plan_exit"}
-
 // Counterpart says what a tool's name from another program means here. A rule
 // that allows covers no more than the tool can do there; one that denies covers
 // no less.
@@ -41,32 +32,21 @@ type Counterpart struct {
 // notebooks are the only files that tools for notebooks touch.
 const notebooks = "*.ipynb"
 
-// counterparts maps the names that other tools use, in small letters, to ours.
+// counterparts maps the names that other tools use, in small letters, to ours. Names
+// that mean one of our tools, whatever it does, are in the catalog.
 var counterparts = func() map[string]Counterpart {
 	m := map[string]Counterpart{}
 	for _, row := range []struct{ ours, denied, only, theirs string }{
-		{"read_file", "", "", "read readfile readfiletool read_many_files readmanyfiles readmanyfilestool"},
 		{"read_file", "", notebooks, "notebookread"},
-		{"write_file", "", "", "write writefile writefiletool create create_file createfile"},
-		{"edit_file", "", "", "edit edittool multiedit replace replace_string_in_file"},
 		{"edit_file", "", notebooks, "notebookedit editnotebook edit_notebook_file"},
 		{"edit_file", "write_file edit_file", "", "patch apply_patch applypatch"},
 		{"write_file edit_file", "", "", "editfiles fs_write"},
-		{"shell_exec", "", "", "bash powershell shell shelltool execute execute_bash run_shell_command runcommands runinterminal run_in_terminal"},
 		{"", "shell_exec", "", "bashoutput killshell killbash monitor"},
-		{"grep", "", "", "greptool grep_search search_file_content codesearch"},
-		{"glob", "", "", "globtool filesearch file_search"},
 		{"grep glob list_dir", "", "", "search codebase usages"},
-		{"list_dir", "", "", "ls lstool list list_directory list_files listdirectory"},
 		{"read_file grep list_dir", "read_file grep glob list_dir", "", "fs_read"},
 		{"read_file grep glob list_dir", "", "", "read-only"},
-		{"web_fetch", "", "", "fetch fetchurl webfetch webfetchtool"},
-		{"web_search", "", "", "websearch websearchtool google_web_search"},
 		{"web_fetch web_search", "", "", "web"},
-		{"task", "", "", "agent custom-agent runsubagent use_subagent"},
-		{strings.Join(OwnTools, " "), "", "", "@builtin"},
-		{"todo", "", "", "todowrite todoread todo_write todo_read todos todo_list write_todos checklist_write"},
-		{"plan", "", "", "update_plan"},
+		{strings.Join(toolcatalog.Rules, " "), "", "", "@builtin"},
 		{"", "", "", "skill sendmessage problems changes askuserquestion enterplanmode exitplanmode slashcommand " +
 			"taskcreate taskget tasklist taskoutput taskstop taskupdate listmcpresourcestool readmcpresourcetool toolsearch lsp " +
 			"enterworktree exitworktree external_directory doom_loop question ask_user save_memory activate_skill thinking knowledge"},
@@ -79,8 +59,13 @@ var counterparts = func() map[string]Counterpart {
 			m[name] = c
 		}
 	}
-	for _, name := range slices.Concat(OwnTools, sessionTools) {
-		m[name] = sameTools(name)
+	for _, tool := range toolcatalog.All {
+		if tool.Own && tool.Reserved {
+			continue
+		}
+		for _, name := range append(tool.OtherNames(), tool.Name) {
+			m[name] = sameTools(tool.Name)
+		}
 	}
 	return m
 }()
@@ -173,7 +158,7 @@ func mcpName(s string) string {
 // matches a built-in tool as well.
 func MatchesOwnTool(pattern string) bool {
 	stem, all := strings.CutSuffix(pattern, "*")
-	return slices.ContainsFunc(OwnTools, func(own string) bool {
+	return slices.ContainsFunc(toolcatalog.Rules, func(own string) bool {
 		return own == stem || all && strings.HasPrefix(own, stem)
 	})
 }
@@ -182,7 +167,7 @@ func MatchesOwnTool(pattern string) bool {
 // or "".
 func NearOwnTool(name string) string {
 	c := spelling.Canonical(name)
-	for _, own := range OwnTools {
+	for _, own := range toolcatalog.Rules {
 		if o := spelling.Canonical(own); len(o) > 4 && (c == o || spelling.OneOff(c, o)) {
 			return own
 		}
@@ -191,7 +176,7 @@ func NearOwnTool(name string) string {
 }
 
 // OtherTools is a pattern that matches every tool but the built-in ones.
-var OtherTools = "!(" + strings.Join(OwnTools, "|") + ")"
+var OtherTools = "!(" + strings.Join(toolcatalog.Rules, "|") + ")"
 
 // Translate turns a key of a permission block or a map of tools into our names.
 // A key that is not a known name, such as a glob, is not translated.
