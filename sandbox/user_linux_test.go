@@ -46,7 +46,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	}
 	cmd := exec.Command(filepath.Join(work, "test"), append(args, "-test.skip=TestAsOrdinaryUser")...)
 	cmd.Dir = work
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "HOME=" + dir, "SANDBOX_ROWS=" + os.Getenv("SANDBOX_ROWS")}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "HOME=" + dir, "SANDBOX_ROWS=" + os.Getenv("SANDBOX_ROWS"), "WORKER_TEST_LONG=" + os.Getenv("WORKER_TEST_LONG")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUser, Gid: ordinaryUser, Groups: []uint32{}}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
