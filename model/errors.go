@@ -11,7 +11,7 @@ type ErrorKind string
 // The kinds of errors.
 const (
 	ErrAuth        ErrorKind = "auth"         // the key is missing, wrong, or may not use the model
-	ErrInvalid     ErrorKind = "invalid"      // the provider refuses the request as it is
+	ErrInvalid     ErrorKind = "invalid"      // the provider refuses this request
 	ErrRateLimited ErrorKind = "rate_limited" // 429, after the adapter's own retries
 	ErrUnavailable ErrorKind = "unavailable"  // 5xx, overloaded, no connection, cut off
 	ErrProtocol    ErrorKind = "protocol"     // an answer that cannot be understood

@@ -22,9 +22,9 @@ func (ws *Workspace) isAgentFile(name string) bool {
 	return false
 }
 
-// withAgentFiles adds to the values of a call those that a person is asked about
-// since the call writes an agent file. after returns what the file at a path
-// holds then; nil means that is not known.
+// withAgentFiles adds the values for which a person is asked because the call writes an
+// agent file. after returns the content that the file at a path gets; nil means that it
+// is unknown.
 func (ws *Workspace) withAgentFiles(values []permission.Value, after func(real string) ([]byte, error)) []permission.Value {
 	for _, v := range values {
 		if v.Tool != "write_file" && v.Tool != "edit_file" || v.OnlyDenies() || !ws.isAgentFile(v.Text) {

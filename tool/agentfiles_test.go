@@ -10,8 +10,8 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// TestAgentFiles: whoever writes an agent file is asked about, with what becomes
-// of the agent's rights.
+// TestAgentFiles: a call that writes an agent file asks a person, and says how the
+// agent's rights change.
 func TestAgentFiles(t *testing.T) {
 	p := newPlace(t, &tool.Options{AgentFiles: tool.AgentFiles{
 		Folders: []string{".agents/agents"},

@@ -163,8 +163,8 @@ func TestOpenWorkspace(t *testing.T) {
 	p.fails("write_file", args{"path": "file", "content": "x"}, "closed")
 }
 
-// Whether oldText is in a file says what is in it: who may not read a file may
-// not edit it, though no rule has to allow the reading.
+// Whether oldText is in a file tells what the file holds. So an agent that may not read
+// a file may not edit it, although no rule has to allow the reading.
 func TestEditValues(t *testing.T) {
 	p := newPlace(t, nil, map[string]string{"secret.txt": "", "link": "-> secret.txt"})
 	values, err := p.tools["edit_file"].Values(json.RawMessage(`{"path":"link","oldText":"a","newText":"b"}`))

@@ -9,8 +9,7 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// TestWritersBesideEachOther: no session changes a file as it was before another
-// one's change.
+// TestWritersBesideEachOther: no session overwrites the change of another one.
 func TestWritersBesideEachOther(t *testing.T) {
 	p := newPlace(t, nil, map[string]string{"a.txt": "one\n", "link.txt": "-> a.txt"})
 	began := time.Now()

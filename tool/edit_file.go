@@ -112,11 +112,11 @@ func (ws *Workspace) readText(call *Call, real string) ([]byte, error) {
 	return content, nil
 }
 
-// replaceText replaces a.OldText, which must occur exactly once unless
-// a.ReplaceAll is set. It returns how often it stood there, and at which lines:
-// the first maxPlaces of them. In a file with CRLF line ends the line feeds of
-// both texts stand for CRLF; where a file has both, OldText is looked for as it
-// is first. A result of more than limit bytes is refused before it is made.
+// replaceText replaces a.OldText, which must occur exactly once unless a.ReplaceAll is
+// set. It returns how often it stood there, and at which lines: the first maxPlaces of
+// them. In a file with CRLF line ends, the line feeds of both texts mean CRLF. In a
+// file with both kinds, OldText is first looked for unchanged. A result of more than
+// limit bytes is refused before it is made.
 func replaceText(content []byte, a editFileArgs, limit int64) (after []byte, n int, lines []int, err error) {
 	old, new := a.OldText, a.NewText
 	bom := content[:0:0]
@@ -157,9 +157,8 @@ func replaceText(content []byte, a editFileArgs, limit int64) (after []byte, n i
 // maxPlaces is how many occurrences are looked at one by one.
 const maxPlaces = 1000
 
-// occurrences returns where old stands in content, the first maxPlaces of them.
-// Unless all is set, those that overlap count as well, since which of them is
-// meant cannot be known.
+// occurrences returns where old is in content, up to maxPlaces places. Unless all is
+// set, overlapping ones count as well: it is unknown which one is meant.
 func occurrences(content, old []byte, all bool) []int {
 	var at []int
 	step := 1
@@ -206,9 +205,9 @@ func showLines(lines []int, n int) string {
 	return b.String()
 }
 
-// notFound is the error of an oldText that is not in the file. Where it would
-// be but for white space at the ends of lines, the error says so; that is not
-// looked for in texts so large that it would take long.
+// notFound is the error of an oldText that is not in the file. If only white space at
+// the ends of lines differs, the error says that. Large texts are not searched for
+// this, because it would take long.
 func notFound(content []byte, old string) error {
 	const maxContent, maxOld = 1 << 20, 16 << 10
 	if want := bytes.TrimSpace([]byte(old)); len(want) > 0 && len(old) <= maxOld && len(content) <= maxContent {

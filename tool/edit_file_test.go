@@ -116,7 +116,7 @@ func FuzzEditFile(f *testing.F) {
 	})
 }
 
-// overlaps reports whether old stands in content at two places that overlap.
+// overlaps reports whether old is in content at two overlapping places.
 func overlaps(content, old string) bool {
 	i := strings.Index(content, old)
 	return i >= 0 && strings.Contains(content[i+1:], old)

@@ -197,7 +197,7 @@ func TestEscapeRace(t *testing.T) {
 	}
 	entries, err := os.ReadDir(filepath.Join(filepath.Dir(p.dir), "beside"))
 	if err != nil || len(entries) != 1 {
-		t.Errorf("beside holds %v (%v), want the secret alone", entries, err)
+		t.Errorf("beside holds %v (%v), want only the secret", entries, err)
 	}
 }
 

@@ -68,7 +68,7 @@ func (l *links) check(tool, real string, info fs.FileInfo) error {
 		}
 	}
 	if uint64(len(l.names[id])) < count && (!l.all || deniesOutside(l.call.Rules, tool)) {
-		return fmt.Errorf("%s is refused: the file has other names that are not known, and one may be among those that the rules deny", rootfs.Show(real))
+		return fmt.Errorf("%s is refused: the file has other names that are not known, and the rules may deny one of them", rootfs.Show(real))
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type Options struct {
 	// GITHUB_TOKEN. The case of the names counts.
 	KeepEnv []string
 
-	// Home is the folder that ~ stands for. Empty means that of the user.
+	// Home is the folder that ~ means. Empty means that of the user.
 	Home string
 
 	MaxOutputBytes int   // of one result; 0 means 50 KiB
@@ -114,8 +114,8 @@ type AgentFiles struct {
 	// Folders hold them. Absolute, or relative to the workspace.
 	Folders []string
 
-	// Change says what a change of a file does to the rights of agents, in a
-	// sentence for the person who is asked. before is nil where there is no file.
-	// nil means it is not said.
+	// Change tells in a sentence how a change of a file changes the rights of agents,
+	// for the person who is asked. before is nil if there is no file. A nil Change
+	// tells nothing.
 	Change func(file string, before, after []byte) string
 }

@@ -48,7 +48,7 @@ func (ws *Workspace) SandboxProfile(rules *permission.Layers, approved bool) *sa
 	})
 }
 
-// SandboxPlan says what becomes of a profile in this workspace, now.
+// SandboxPlan returns what the sandbox makes of a profile in this workspace now.
 func (ws *Workspace) SandboxPlan(profile *sandbox.Profile) (*sandbox.Plan, error) {
 	s, err := sandbox.Open(sandbox.Options{Dir: ws.opts.Sandbox.Dir, Mode: ws.opts.Sandbox.Mode, Support: ws.opts.Sandbox.Support})
 	if err != nil {

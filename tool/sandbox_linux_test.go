@@ -121,8 +121,8 @@ func TestSandboxSession(t *testing.T) {
 	}
 }
 
-// TestSandboxSweep: what a killed worker has left is removed by the next one,
-// what one that lives holds is not.
+// TestSandboxSweep: a worker removes the leftovers of a killed one, and nothing of a
+// living one.
 func TestSandboxSweep(t *testing.T) {
 	dir := realTempDir(t)
 	options := &tool.Options{Sandbox: tool.SandboxOptions{Dir: dir}}

@@ -165,7 +165,7 @@ func TestListDir(t *testing.T) {
 	p.fails("list_dir", args{"path": "none"}, "none: file does not exist")
 }
 
-// Every list ends at its bound, says so, and says how to see the rest.
+// Every list ends at its bound, and says how to see the rest.
 func TestSearchBounds(t *testing.T) {
 	files := map[string]string{}
 	for i := range 40 {

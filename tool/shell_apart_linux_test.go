@@ -64,7 +64,7 @@ func TestShellApartCancelled(t *testing.T) {
 	}
 }
 
-// Who ends a command without a sandbox takes nothing else from it: sudo works.
+// Ending a command without a sandbox takes nothing else from it: sudo works.
 func TestShellUnheldRights(t *testing.T) {
 	for mode, want := range map[sandbox.Mode]string{sandbox.Off: "NoNewPrivs:\t0", sandbox.Auto: "NoNewPrivs:\t1"} {
 		p := newPlace(t, &tool.Options{Sandbox: tool.SandboxOptions{Mode: mode}}, nil)

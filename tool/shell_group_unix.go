@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// watchScript runs the command $2 in the shell $1, with somebody beside it, in
-// the same process group, who reads from descriptor 3 and ends the group when
-// nobody can write there any more: then this process has ended, however that
-// was. The watch is there before the command is, so that there is no moment in
-// which a killed worker leaves it behind. The command itself gets no part of it.
+// watchScript runs the command $2 in the shell $1, next to a watcher in the same
+// process group. The watcher reads from descriptor 3, and ends the group when no writer
+// is left: then this process has ended, for whatever reason. The watch is there before
+// the command is, so that there is no moment in which a killed worker leaves it behind.
+// The command itself gets no part of it.
 const watchScript = `{ trap "" HUP INT TERM; read -r _ <&3; kill -KILL 0; } </dev/null >/dev/null 2>&1 &
 exec 3<&-
 exec "$1" -c -- "$2"`

@@ -8,11 +8,11 @@ import (
 	"os/exec"
 )
 
-// runPlain runs the command by itself, and waits until nothing is left of
-// it: when the shell has ended, by itself or with ctx, so do those that it left
-// in the background. One that has left the process group (setsid, or set -m in
-// the shell) is out of reach; its output is not waited for. What is within reach
-// ends with this process too, should that be killed.
+// runPlain runs the command without a sandbox, and waits until nothing of it is left.
+// When the shell has ended, by itself or with ctx, its background processes are ended
+// too. One that has left the process group (setsid, or set -m in the shell) is out of
+// reach; its output is not waited for. What is within reach ends with this process too,
+// should that be killed.
 func (c *command) runPlain() error {
 	rd, err := c.read()
 	if err != nil {
@@ -21,8 +21,8 @@ func (c *command) runPlain() error {
 	defer rd.finish(c.ws.opts.KillGrace)
 	cmd := exec.CommandContext(c.ctx, c.ws.opts.Shell)
 	cmd.Dir, cmd.Env = c.dir, plainEnv(c.ws.env, c.ws.opts.Env)
-	// A file, not a writer: then Wait waits for the shell alone, and not for
-	// everyone who holds the pipe.
+	// A file, not a writer: then Wait waits only for the shell, not for every holder of
+	// the pipe.
 	cmd.Stdout, cmd.Stderr = rd.w, rd.w
 	cmd.WaitDelay = c.ws.opts.KillGrace
 	ownGroup(cmd)

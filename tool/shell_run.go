@@ -126,8 +126,8 @@ func (c *command) supervise(start func(context.Context, *sandbox.Command) (*sand
 	return proc, nil
 }
 
-// plainEnv is env for a command that runs in no sandbox, where /tmp is that of
-// all: TMPDIR is as it was.
+// plainEnv is env for a command without a sandbox, which shares /tmp with everybody:
+// TMPDIR is as it was.
 func plainEnv(env, original []string) []string {
 	out := make([]string, 0, len(env))
 	for _, e := range env {

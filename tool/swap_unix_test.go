@@ -36,8 +36,8 @@ func (p *place) judgeAndRun(rules *permission.Layers, name string, a args) (stri
 	return r.Text, !r.IsError
 }
 
-// TestSwappedLinks makes calls on a link, and through a folder that is one, while
-// both lead now to what is allowed and now to what is denied.
+// TestSwappedLinks makes calls on a link, and through a linked folder, while both keep
+// changing between an allowed and a denied target.
 func TestSwappedLinks(t *testing.T) {
 	rules := layersOf(t, `{"*": "allow", "read_file": {"*": "allow", "secret/**": "deny"}, "write_file": {"*": "allow", "secret/**": "deny"}, "edit_file": {"*": "allow", "secret/**": "deny"}}`)
 	p := newPlace(t, nil, map[string]string{"open/a": "open\n", "secret/a": "S3CRET\n", "link": "-> open/a", "folder": "-> open"})

@@ -37,8 +37,8 @@ type Tool interface {
 	// description and schema may, between two steps of a session.
 	Spec() Spec
 
-	// Values returns what the call wants, for the gate to judge: at least one
-	// value (but see [Spec.Follows]), or an error, with which the call is refused. args is a JSON
+	// Values returns what the call wants, for the gate to decide about. It is at least
+	// one value (but see [Spec.Follows]). An error refuses the call. args is a JSON
 	// object that has passed the schema. It changes nothing in the world.
 	Values(args json.RawMessage) ([]permission.Value, error)
 
@@ -64,11 +64,11 @@ type Spec struct {
 	// is stored, and it bounds how many of them run at once.
 	Delegates bool
 
-	// Follows names another tool, whose allowed calls have made what this one is
-	// about: the rules of that tool hold for it, and it returns values of that tool,
-	// or none. What the rules deny is denied; what they ask about was answered when
-	// that call was made. Empty means it has rules of its own. Its own name: the same, and
-	// nobody is asked about it.
+	// Follows names another tool, whose allowed calls have made the things that this
+	// tool works on. The rules of that tool hold, and Values returns values of that
+	// tool, or none. A deny denies; an ask was answered when that call was made. Empty
+	// means it has rules of its own. Its own name: the same, and nobody is asked about
+	// it.
 	Follows string
 
 	// Unavailable says that the tool cannot be called at the moment: the model
@@ -90,7 +90,7 @@ type Spec struct {
 type Call struct {
 	ID        string    // unique in its session
 	SessionID string    // the session whose model made the call
-	Agent     string    // its agent; empty means it stands for a caller
+	Agent     string    // its agent; empty means that the session represents a caller
 	Began     time.Time // when it began
 	MessageID string    // the assistant message that holds the call
 	Args      json.RawMessage
@@ -98,9 +98,9 @@ type Call struct {
 	// Values are what Values returned for Args, and what was judged.
 	Values []permission.Value
 
-	// Rules are the rules that have judged the call, and Approved says that a
-	// person has approved it: what the programs of a [Sandboxed] tool may touch
-	// follows from both. Required for such a tool.
+	// Rules have decided about the call, and Approved tells that a person has approved
+	// it. Both together determine what the programs of a [Sandboxed] tool may touch.
+	// Required for such a tool.
 	Rules    *permission.Layers
 	Approved bool
 
@@ -109,7 +109,7 @@ type Call struct {
 	// refuses the value. nil means all such values are refused.
 	Judge func(ctx context.Context, value permission.Value) error
 
-	// Caller waits for the call. nil means nobody can be told of its outcome before Run
+	// Caller waits for the call. nil means that nobody gets its outcome before Run
 	// returns.
 	Caller Caller
 
@@ -158,8 +158,8 @@ func Errorf(format string, args ...any) Result {
 	return Result{Text: fmt.Sprintf(format, args...), IsError: true}
 }
 
-// Prepared is one call of a tool whose arguments have been read: what is judged
-// is what runs. Its methods are called one after the other.
+// Prepared is one call of a tool with its arguments decoded once: the gate decides
+// about exactly what runs. Its methods are called one after the other.
 type Prepared interface {
 	// Values is [Tool.Values] for the call. A call that has waited for an answer
 	// is asked again, for what it wants by then.

@@ -15,13 +15,12 @@ import (
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
-// gitDir is skipped wherever it is.
+// gitDir is skipped in every folder.
 const gitDir = ".git"
 
-// walker goes through the files below a folder, in path order: the entries of
-// a folder by name, each folder's content in its place. It skips .git and what
-// .gitignore names, follows no symbolic links, and leaves out what the session
-// may not see.
+// walker goes through the files below a folder, in path order: the entries of a folder
+// by name, each folder followed by its content. It skips .git and what .gitignore
+// names, follows no symbolic links, and leaves out what the session may not see.
 type walker struct {
 	ws       *Workspace
 	readable func(path string) bool // nil means all is readable
@@ -145,9 +144,9 @@ func (w *walker) notes(ctx context.Context, out *output) {
 	}
 }
 
-// rulesFor returns the rules that hold in the folder dir. If dir is itself
-// ignored, those of the folders above it do not count: who asks for an ignored
-// folder by name wants to see what is in it.
+// rulesFor returns the rules that hold in the folder dir. If dir itself is ignored, the
+// rules of the folders above it do not count: a caller that names an ignored folder
+// wants to see its content.
 func (w *walker) rulesFor(ctx context.Context, dir string) ignore.Rules {
 	rules := w.readIgnoreFile(ctx, nil, gitDir+"/info/exclude", 0)
 	rules = w.readIgnoreFile(ctx, rules, ".gitignore", 0)
@@ -165,8 +164,8 @@ func (w *walker) rulesFor(ctx context.Context, dir string) ignore.Rules {
 	return rules
 }
 
-// rulesIn returns the rules that hold in the folder dir, given those that hold
-// in the one above it.
+// rulesIn returns the rules in force in the folder dir, given the ones of the folder
+// above it.
 func (w *walker) rulesIn(ctx context.Context, dir string, above ignore.Rules) ignore.Rules {
 	return w.readIgnoreFile(ctx, above, dir+"/.gitignore", strings.Count(dir, "/")+1)
 }

@@ -69,7 +69,7 @@ func OpenWorkspace(root string, opts *Options) (*Workspace, error) {
 // gitWorktree is what a worktree made for a session has of its repository.
 type gitWorktree struct {
 	dir string   // the repository's folder
-	own []string // what of it may be written
+	own []string // the part of it that may be written
 }
 
 // worktreeSettings are git's in a worktree made for a session: no hook of the

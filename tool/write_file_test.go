@@ -98,7 +98,7 @@ func (p *place) wantTree(want ...string) {
 	}
 }
 
-// Edits of one file at once: none is lost, and a reader never sees half a file.
+// Edits of one file at once: every one is kept, and a reader never sees half a file.
 func TestEditsAtOnce(t *testing.T) {
 	const n = 20
 	var content strings.Builder
@@ -150,8 +150,8 @@ func (c endsAt) Err() error {
 	return c.Context.Err()
 }
 
-// A call that is cancelled leaves the file as it was, and nothing beside it,
-// whenever the end comes.
+// A cancelled call leaves the file unchanged and nothing next to it, whenever the end
+// comes.
 func TestWriteCancelled(t *testing.T) {
 	for name, a := range map[string]args{
 		"write_file": {"path": "f", "content": strings.Repeat("new", 1<<20)},

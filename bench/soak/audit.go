@@ -129,7 +129,7 @@ func unwrap(body []byte, path []string) (event.Event, error) {
 		}
 		envelope, ok := ev.(event.SubagentEvent)
 		if !ok || envelope.SessionID != id {
-			return nil, fmt.Errorf("%s in place of an envelope of %s", ev.Type(), id)
+			return nil, fmt.Errorf("%s instead of an envelope of %s", ev.Type(), id)
 		}
 		body = envelope.Event
 	}

@@ -15,7 +15,7 @@ import (
 
 // answer puts the events of a streamed answer together.
 type answer struct {
-	blocks   map[int64]*block // those that have begun and not ended
+	blocks   map[int64]*block // the ones that have begun and not ended
 	ids      map[string]bool  // of the tool calls so far
 	usage    model.Usage
 	stop     anthropic.StopReason

@@ -58,8 +58,8 @@ func (m *Model) params(req *model.Request) (anthropic.MessageNewParams, error) {
 	return params, nil
 }
 
-// toolParam hands the schema over as it is: the order of its properties is the
-// order in which the model writes them.
+// toolParam hands the schema over unchanged: a model writes the properties in its
+// order.
 func toolParam(spec model.ToolSpec) (*anthropic.ToolParam, error) {
 	schema := spec.InputSchema
 	if len(schema) == 0 {
@@ -106,8 +106,8 @@ func content(msg model.Message) []anthropic.ContentBlockParamUnion {
 	return blocks
 }
 
-// input returns the arguments of a tool call as the JSON object that the API
-// demands. For arguments that are none its documentation names this wrapping:
+// input returns the arguments of a tool call as the JSON object that the API demands.
+// For invalid arguments its documentation names this wrapping:
 // https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
 func input(arguments string) any {
 	raw := bytes.TrimSpace([]byte(arguments))

@@ -10,8 +10,8 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// sampling adds what p says of temperature, top_p and effort, but for what the
-// model refuses:
+// sampling adds temperature, top_p and effort from p, except where the model refuses
+// them:
 //
 //   - temperature and top_p, from Claude Opus 4.7 and Claude 5 on
 //   - both of them together, before: temperature counts

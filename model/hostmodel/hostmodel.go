@@ -31,8 +31,8 @@ const defaultMaxOutputTokens = 8192
 // maxMessage bounds what is shown of a host's error, in characters.
 const maxMessage = 500
 
-// Ask asks the host. path is the sessions from the root down to the one that
-// asks, by which it is known which host that is, and for which call.
+// Ask asks the host. path is the sessions from the root down to the asking one. It
+// determines the host and the call.
 type Ask func(ctx context.Context, path []string, params *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageWithToolsResult, error)
 
 // Model is the model of a host.
@@ -108,8 +108,8 @@ func params(req *model.Request) *mcp.CreateMessageWithToolsParams {
 	return p
 }
 
-// messages returns a message as the protocol has it: results of tools stand in
-// a message of their own.
+// messages returns a message in the protocol's form: results of tools are a message of
+// their own.
 func messages(m model.Message) []*mcp.SamplingMessageV2 {
 	var results, rest []mcp.Content
 	for _, r := range m.ToolResults {

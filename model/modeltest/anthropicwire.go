@@ -46,8 +46,8 @@ func (anthropicWire) refuse(w http.ResponseWriter, status int, message string) {
 	refuseJSON(w, status, anthropicError(status, message))
 }
 
-// failure sends an unavailable server as overloaded, which is what the API says
-// in the midst of an answer, and a protocol error as an event that is not JSON.
+// failure sends an unavailable server as overloaded, as the API does within an answer.
+// A protocol error is an event that is not JSON.
 func (anthropicWire) failure(f *replaymodel.Failure) []byte {
 	switch f.Kind {
 	case model.ErrProtocol:
@@ -77,8 +77,7 @@ func (anthropicWire) begin(req *parsed, turn *replaymodel.Turn) []byte {
 	return append(start, anthropicEvent("ping", object{})...)
 }
 
-// anthropicUsage counts as the API does: input_tokens are those that have
-// nothing to do with the cache.
+// anthropicUsage counts as the API does: input_tokens are the ones without the cache.
 func anthropicUsage(turn *replaymodel.Turn) object {
 	var u model.Usage
 	if turn.Usage != nil {

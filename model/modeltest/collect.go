@@ -27,9 +27,9 @@ func (a Answer) Message() model.Message {
 	return model.Message{Role: model.Assistant, Reasoning: a.blocks, Text: a.Text, ToolCalls: a.ToolCalls}
 }
 
-// Collect ranges over an answer and puts it together. It returns the answer's
-// error, or one that says which rule of package model the answer breaks, with
-// what has come before it.
+// Collect ranges over an answer and puts it together. It returns the parts so far with
+// the answer's error, or with one that names the rule of package model which the answer
+// breaks.
 func Collect(stream iter.Seq2[model.Part, error]) (Answer, error) {
 	var got Answer
 	var failed, broken error

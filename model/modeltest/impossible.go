@@ -8,8 +8,8 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// Impossible tests that m refuses requests that no provider can answer, with
-// [model.ErrInvalid]: those given, by name, and one with a tool whose schema is broken.
+// Impossible tests that m refuses impossible requests with [model.ErrInvalid]: the
+// given ones, by name, and one with a broken schema of a tool.
 func Impossible(t *testing.T, m model.Model, requests map[string]*model.Request) {
 	t.Helper()
 	requests["broken schema"] = &model.Request{

@@ -9,7 +9,7 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// openaiRequest is the body of a Chat Completions request, as far as it is read.
+// openaiRequest is the body of a Chat Completions request: the fields that are read.
 type openaiRequest struct {
 	Model         string
 	Messages      []openaiMessage

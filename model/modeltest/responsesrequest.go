@@ -7,8 +7,8 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// responsesRequest is the body of a request to the Responses API, as far as it
-// is read.
+// responsesRequest is the body of a request to the Responses API: the fields that are
+// read.
 type responsesRequest struct {
 	Model           string
 	Instructions    string

@@ -29,7 +29,7 @@ const maxBody = 32 << 20
 type Options struct {
 	Key        string // the API key that a request must carry; empty means any or none
 	Split      int    // an answer is sent in pieces of so many bytes; 0 means an event each
-	Transcript []byte // the answer to every request, in place of the script's
+	Transcript []byte // the answer to every request, instead of the script's
 	CutAfter   int    // the connection breaks after so many bytes of Transcript; 0 means it does not
 }
 

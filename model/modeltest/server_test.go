@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// post sends a request as it is and returns the status, the header and the body
-// of the answer.
+// post sends a request unchanged, and returns the status, the header and the body of
+// the answer.
 func post(t *testing.T, url string, header map[string]string, body string) (int, http.Header, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -221,7 +221,7 @@ func TestUnknownTranscript(t *testing.T) {
 	modeltest.Transcript("unknown")
 }
 
-// TestAwaitIdle: a request counts as open until its client has gone.
+// TestAwaitIdle: a request counts as open until its client has left.
 func TestAwaitIdle(t *testing.T) {
 	server := modeltest.New(t, replaymodel.Script{{Hang: true}}, nil)
 	m := openaimodel.New("m", &openaimodel.Options{BaseURL: server.URL})

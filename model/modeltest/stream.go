@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// stream sends an answer. When the client has gone, its methods do nothing.
+// stream sends an answer. When the client has left, its methods do nothing.
 type stream struct {
 	w       http.ResponseWriter
 	r       *http.Request

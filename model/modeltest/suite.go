@@ -18,10 +18,9 @@ import (
 // prompt is how soon a call has to end when its context has.
 const prompt = 5 * time.Second
 
-// Suite holds a model to the rules of package model. newModel returns the model
-// under test, which is to give the answers of script; it is not to try a call
-// again. For an adapter that is one whose base URL is a [Server]'s: that also
-// finds connections that stay open.
+// Suite holds a model to the rules of package model. newModel returns the model under
+// test. It must give the answers of script, and must not repeat a call. An adapter gets
+// the base URL of a [Server], which also finds connections that stay open.
 func Suite(t *testing.T, newModel func(t *testing.T, script replaymodel.Script) model.Model) {
 	for _, test := range answers {
 		t.Run("answers/"+test.name, func(t *testing.T) {

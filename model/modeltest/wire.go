@@ -19,8 +19,8 @@ type wireFormat interface {
 	refuse(w http.ResponseWriter, status int, message string)
 	// header returns the header of a streamed answer.
 	header() http.Header
-	// begin, content and end return the events of an answer: the first ones,
-	// those that hold something, and the last ones.
+	// begin, content and end return the events of an answer: the first ones, the ones
+	// with content, and the last ones.
 	begin(*parsed, *replaymodel.Turn) []byte
 	content(*parsed, *replaymodel.Turn) [][]byte
 	end(*parsed, *replaymodel.Turn) []byte
@@ -51,7 +51,7 @@ func encode(v any) []byte {
 func refuseJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(encode(body)) // a client that has gone gets no error
+	_, _ = w.Write(encode(body)) // a client that has left gets no error
 }
 
 // pieces splits a text as a model streams arguments: a few characters at a time.

@@ -1,6 +1,6 @@
-// Package offlinemodel is a model that needs no key and no network: it searches
-// the repository for the words of the prompt, with the tools that a request
-// offers, and shows the lines that have most of them.
+// Package offlinemodel is a model that needs no key and no network. It searches the
+// repository for the words of the prompt, with the tools of the request, and shows the
+// lines that have most of them.
 //
 // It is a function of the request: the same request gets the same answer. With a
 // task tool and without search tools it hands the prompt to a subagent. Results of tools

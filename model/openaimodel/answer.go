@@ -8,7 +8,7 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// chunk is an event of a streamed answer, as far as it is read.
+// chunk is an event of a streamed answer: the fields that are read.
 type chunk struct {
 	Object  string
 	Choices []struct {
@@ -60,7 +60,7 @@ func (a *answer) add(data []byte) ([]model.Part, error) {
 	if len(c.Error) > 0 && !bytes.Equal(c.Error, []byte("null")) {
 		return nil, sentError(c.Error)
 	}
-	if c.Object == "error" { // vLLM, in place of a chunk
+	if c.Object == "error" { // vLLM, instead of a chunk
 		return nil, sentError(data)
 	}
 	var parts []model.Part

@@ -59,10 +59,9 @@ func (c *calls) add(d callDelta) {
 }
 
 // find returns the call that a piece belongs to; nil means it begins one. The index
-// says so, as far as it can be trusted: some servers leave it out, and some
-// send 0 for each call. An id together with a name begins a call where it is
-// none that is known; later pieces have neither, or repeat both, and some
-// servers give each piece an id of its own, but then no name.
+// tells, as far as it can be trusted: some servers leave it out, and some send 0 for
+// each call. A new id together with a name begins a call. Later pieces have neither, or
+// repeat both. Some servers give each piece an id of its own, but then no name.
 func (c *calls) find(d callDelta) *call {
 	begins := d.Function.Name != ""
 	for i := len(c.all) - 1; i >= 0; i-- {

@@ -67,7 +67,7 @@ type Options struct {
 
 var _ model.Model = (*Model)(nil)
 
-// Model is a model behind a Chat Completions API.
+// Model is a model that is called by the Chat Completions API.
 type Model struct {
 	name     string // there
 	at       endpoint.Endpoint

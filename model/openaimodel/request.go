@@ -55,8 +55,8 @@ type tool struct {
 	Function function `json:"function"`
 }
 
-// function is a function that the model may call. The schema is handed over as it is: the
-// order of its properties is the order in which the model writes them.
+// function is a function that the model may call. The schema is handed over unchanged:
+// a model writes the properties in its order.
 type function struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`

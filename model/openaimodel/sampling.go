@@ -8,8 +8,8 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// sampling adds what req says of temperature, top_p and reasoning_effort, but
-// for what OpenAI and Azure refuse:
+// sampling adds temperature, top_p and reasoning_effort from req, except where OpenAI
+// and Azure refuse them:
 //
 //   - temperature and top_p of a model that reasons: the o models and gpt-5
 //     always, later ones with an effort other than none

@@ -22,7 +22,7 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// TestSuiteByteWise has each byte of the answers arrive alone.
+// TestSuiteByteWise has the answers arrive byte by byte.
 func TestSuiteByteWise(t *testing.T) {
 	modeltest.Suite(t, func(t *testing.T, script replaymodel.Script) model.Model {
 		return on(modeltest.New(t, script, &modeltest.Options{Key: key, Split: 1}))

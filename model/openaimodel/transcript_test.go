@@ -91,9 +91,9 @@ func TestErrorObject(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere ends each transcript after each of its bytes, well and badly:
-// an answer is complete only if its finish reason has come, and then it has all
-// of its text and calls.
+// TestCutAnywhere ends each transcript after each of its bytes, with and without an
+// error. An answer is complete only after its finish reason, and then has all of its
+// text and calls.
 func TestCutAnywhere(t *testing.T) {
 	for name, want := range transcripts {
 		whole := modeltest.Transcript(name)

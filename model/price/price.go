@@ -1,5 +1,5 @@
-// Package price knows what models cost: from a table that is built in, and from a
-// file that is read over it.
+// Package price tells what models cost, from a built-in table and from a file that
+// overrides it.
 //
 // Both have the form of https://models.dev/api.json: providers, their models, and for
 // each the cost of a million tokens in US dollars.
@@ -30,8 +30,8 @@ import (
 //go:embed prices.json
 var builtIn []byte
 
-// Table has the prices of models. It is immutable. nil, and the zero value, know those
-// alone that cost nothing.
+// Table has the prices of models. It is immutable. nil and the zero value only know the
+// models that cost nothing.
 type Table struct {
 	models  map[string]prices
 	windows map[string]int64 // the tokens of their context windows
@@ -86,7 +86,7 @@ func parse(data []byte) (*Table, error) {
 		} `json:"models"`
 	}
 	if err := json.Unmarshal(data, &providers); err != nil {
-		return nil, fmt.Errorf("%w (the form is that of https://models.dev/api.json)", err)
+		return nil, fmt.Errorf("%w (the form is the one of https://models.dev/api.json)", err)
 	}
 	table := &Table{make(map[string]prices), make(map[string]int64)}
 	for _, provider := range slices.Sorted(maps.Keys(providers)) {
@@ -105,7 +105,7 @@ func parse(data []byte) (*Table, error) {
 		}
 	}
 	if len(table.models) == 0 {
-		return nil, errors.New("it has no price of any model (the form is that of https://models.dev/api.json)")
+		return nil, errors.New("it has no price of any model (the form is the one of https://models.dev/api.json)")
 	}
 	return table, nil
 }
@@ -164,7 +164,7 @@ func parseRates(data json.RawMessage) (rates, error) {
 	return r, nil
 }
 
-// dated matches what the name of one version of a model has behind that of the model.
+// dated matches the end of a model's name that names one version of it.
 var dated = regexp.MustCompile(`-([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|latest)$`)
 
 // ratesOf returns the prices of a call with so many tokens of input of a model, which
@@ -191,8 +191,8 @@ func (t *Table) ratesOf(name string, input int64) (r rates, known bool) {
 
 const million = 1e6
 
-// Cost returns what a call of a model has cost whose prices are [Table.Known]. u is
-// what one call has used: prices depend on the length of its prompt.
+// Cost returns the cost of one call of a model with [Table.Known] prices. u is the
+// usage of that call: prices depend on the length of its prompt.
 func (t *Table) Cost(name string, u model.Usage) model.USD {
 	r, _ := t.ratesOf(name, u.InputTokens)
 	plain := max(0, u.InputTokens-u.CacheReadTokens-u.CacheWriteTokens)

@@ -73,7 +73,7 @@ func TestCost(t *testing.T) {
 func TestLoadRefuses(t *testing.T) {
 	for file, want := range map[string]string{
 		`{"openai": {"models": {}}}`: "no price of any model",
-		`[]`:                         "the form is that of https://models.dev/api.json",
+		`[]`:                         "the form is the one of https://models.dev/api.json",
 		`{"openai": {"models": {"a": {"cost": {"input": 1}}}}}`:                           "openai/a: cost lacks input or output",
 		`{"openai": {"models": {"a": {"cost": {"input": -1, "output": 1}}}}}`:             "openai/a: cost -1 is not within",
 		`{"openai": {"models": {"a": {"cost": {"input": "1", "output": 1}}}}}`:            "openai/a: cost",

@@ -9,9 +9,8 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// Turn returns the turn that answers req, with what it leaves out filled in:
-// the ids and arguments of its tool calls, the stop reason, and the kind, status
-// and message of its error.
+// Turn returns the turn that answers req, complete: ids and arguments of tool calls,
+// the stop reason, and the kind, status and message of an error are filled in.
 func (s Script) Turn(req *model.Request) (Turn, error) {
 	best, bestFrom, found := Match{}, 0, false
 	for _, turn := range s {

@@ -100,8 +100,7 @@ func TestNoTurnFits(t *testing.T) {
 	}
 }
 
-// TestFilledIn: what a turn leaves out is filled in, and the script stays as it
-// was.
+// TestFilledIn: what a turn leaves out is filled in, and the script does not change.
 func TestFilledIn(t *testing.T) {
 	script := replaymodel.Script{{ToolCalls: []replaymodel.ToolCall{{Name: "a"}, {ID: "mine", Name: "a"}, {Name: "a"}}, Repeat: true}}
 	ids := make(map[string]bool)

@@ -41,10 +41,9 @@
 //
 // # Which turn answers
 //
-// A script keeps no place: the request alone decides, so that parents and
-// children that run side by side can share one script. Turns with equal match
-// conditions are a group, and the turns of a group follow each other. Match
-// conditions are, all optional:
+// A script keeps no position: only the request decides, so that parents and children
+// can share one script at the same time. Turns with equal match conditions are a group,
+// and the turns of a group follow each other. Match conditions are, all optional:
 //
 //	system      the system prompt contains this
 //	user        a user message contains this; the last one that does counts

@@ -107,7 +107,7 @@ func TestLoad(t *testing.T) {
 	}
 	_, err := replaymodel.Load(path)
 	if err == nil || !strings.HasPrefix(err.Error(), "replay script "+path+": line 2: turn 2: ") {
-		t.Errorf("got %v, want the file, the line and the turn", err)
+		t.Errorf("got %v, expected the file, the line and the turn", err)
 	}
 	if err := os.WriteFile(path, []byte(`{"text": "hello"}`), 0o600); err != nil {
 		t.Fatal(err)

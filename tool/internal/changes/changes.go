@@ -41,7 +41,7 @@ func (t *Tracker) Now() uint64 {
 	return t.clock
 }
 
-// Read notes that a session has read a file as it was then, by [Tracker.Now].
+// Read notes that a session read a file at the time then, by [Tracker.Now].
 func (t *Tracker) Read(sessionID, real string, then uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 
 // Glob is a compiled pattern of glob or of the include of grep.
 //
-// The pattern is matched against the whole of a slash-separated path. "*" and
-// "?" stop at a slash, "**" as a whole segment is any number of folders, none
-// included; "[a-z]" and "[!a-z]" are one character, "{a,b}" alternatives,
-// which may be nested and contain slashes; a backslash takes the meaning from
-// the next character. A name that begins with a dot is like any other. A
-// pattern, or an alternative, without a slash is matched against the base name,
-// at any depth; one that ends in a slash is all that is below that folder.
+// The pattern is matched against the whole of a slash-separated path. "*" and "?" stop
+// at a slash, "**" as a whole segment is any number of folders, none included; "[a-z]"
+// and "[!a-z]" are one character, "{a,b}" alternatives, which may be nested and contain
+// slashes; a backslash takes the meaning from the next character. A name that begins
+// with a dot is like any other. A pattern or alternative without a slash is matched
+// against the base name, at any depth. A slash at the end means everything below the
+// folder.
 //
 // It is not the dialect of permission rules, in which "*" crosses slashes. Nor is
 // it doublestar's: that has no base names within braces and cannot tell which
@@ -144,8 +144,8 @@ func matchSegment(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// expandBraces returns the patterns that p stands for: those with one
-// alternative chosen in each pair of braces.
+// expandBraces returns the patterns that p means, each with one alternative chosen in
+// each pair of braces.
 func expandBraces(p string) ([]string, error) {
 	done, todo := []string(nil), []string{p}
 	for len(todo) > 0 {
@@ -165,7 +165,7 @@ func expandBraces(p string) ([]string, error) {
 			}
 		}
 		if len(done)+len(todo) > maxGlobAlternatives {
-			return nil, fmt.Errorf("its braces stand for more than %d patterns", maxGlobAlternatives)
+			return nil, fmt.Errorf("its braces mean more than %d patterns", maxGlobAlternatives)
 		}
 	}
 	return done, nil

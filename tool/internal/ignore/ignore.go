@@ -19,8 +19,8 @@ const (
 	MaxRules = 5000    // in force in one folder, with the rules from above it
 )
 
-// Rules are the lines of the .gitignore files from the root down to a
-// folder, those that win last.
+// Rules are the lines of the .gitignore files from the root down to a folder. The last
+// match wins.
 type Rules []Rule
 
 // Rule is one line.

@@ -119,8 +119,8 @@ func (m *Matcher) Next(ctx context.Context, text []byte, at int) (start, from in
 	return -1, 0
 }
 
-// longLine is the length from which on a line is matched so that the end of
-// the context is noticed meanwhile, which is slower.
+// longLine is the length from which a match checks the context again and again, which
+// is slower.
 const longLine = 16 << 10
 
 // find returns where the first match in line begins, or -1.

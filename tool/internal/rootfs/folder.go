@@ -1,9 +1,9 @@
 // Package rootfs reaches the files below one folder, and no others.
 //
-// Files are reached only through an [os.Root], so that neither "..", nor an absolute
-// path, nor a symbolic link, nor a link that changes in between leads out of the folder. Paths are
-// slash-separated and relative to it. An error names the path as [Show] has it,
-// and is fit for a model to read.
+// Files are reached only through an [os.Root]. Neither "..", nor an absolute path, nor
+// a symbolic link leads out of the folder, even if a link changes in between. Paths are
+// slash-separated and relative to it. An error names the path as [Show] has it, and is
+// fit for a model to read.
 package rootfs
 
 import (
@@ -29,7 +29,7 @@ type Folder struct {
 	root   *os.Root
 	opened *os.File // the folder, for calls that os.Root does not make
 	dir    string   // its real path
-	names  []string // its absolute paths: dir, and as it was opened
+	names  []string // its absolute paths: dir, and the one given to Open
 	home   string
 }
 

@@ -73,8 +73,8 @@ func (f *Folder) Replace(ctx context.Context, real string, content []byte) (crea
 }
 
 // writeTemp creates the file temp with content on disk. If it fails or ctx ends, no
-// file is left. internal/atomicfile would not do: it takes a path, which a new symlink
-// could lead out of the folder, and a mode that ignores the umask.
+// file is left. It doesn't use internal/atomicfile: that takes a path, which a new
+// symlink could lead out of the folder. It also ignores the umask.
 func writeTemp(ctx context.Context, dir *os.Root, temp string, content []byte, mode fs.FileMode) (err error) {
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
