@@ -17,25 +17,42 @@ import (
 )
 
 func TestRequests(t *testing.T) {
-	half := 0.5
-	user := func(text string) model.Message { return model.Message{Role: model.User, Text: text} }
-	for _, test := range []struct {
-		name string
-		req  model.Request
-		want string
-	}{
-		{"text", model.Request{Messages: []model.Message{user("hello")}, Params: model.Params{Temperature: &half, MaxOutputTokens: 99}}, `{
+	for _, test := range requests {
+		t.Run(test.name, func(t *testing.T) {
+			server := modeltest.New(t, replaymodel.Script{{Text: replaymodel.Chunks{"hello"}, Repeat: true}}, nil)
+			if _, err := modeltest.Collect(on(server).Stream(t.Context(), &test.req)); err != nil {
+				t.Errorf("got %v, want the request accepted", err)
+			}
+			body := server.Received()[0].Body
+			if !modeltest.SameJSON(t, body, []byte(test.want)) {
+				t.Errorf("got  %s\nwant %s", body, test.want)
+			}
+		})
+	}
+}
+
+var half = 0.5
+
+func user(text string) model.Message { return model.Message{Role: model.User, Text: text} }
+
+// requests are the rows of TestRequests.
+var requests = []struct {
+	name string
+	req  model.Request
+	want string
+}{
+	{"text", model.Request{Messages: []model.Message{user("hello")}, Params: model.Params{Temperature: &half, MaxOutputTokens: 99}}, `{
 			"model": "claude-test", "max_tokens": 99, "temperature": 0.5, "stream": true,
 			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
 		}`},
-		{"tools", model.Request{
-			System:   "Be brief.",
-			Messages: []model.Message{user("hello")},
-			Tools: []model.ToolSpec{
-				{Name: "b", Description: "B.", InputSchema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{}},"x-big":12345678901234567890}`)},
-				{Name: "a"},
-			},
-		}, `{
+	{"tools", model.Request{
+		System:   "Be brief.",
+		Messages: []model.Message{user("hello")},
+		Tools: []model.ToolSpec{
+			{Name: "b", Description: "B.", InputSchema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{}},"x-big":12345678901234567890}`)},
+			{Name: "a"},
+		},
+	}, `{
 			"model": "claude-test", "max_tokens": 8192, "stream": true,
 			"system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
 			"tools": [
@@ -44,44 +61,44 @@ func TestRequests(t *testing.T) {
 			],
 			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
 		}`},
-		{"no tool calls", model.Request{Messages: []model.Message{user("hello")}, Tools: []model.ToolSpec{{Name: "a"}}, NoToolCalls: true}, `{
+	{"no tool calls", model.Request{Messages: []model.Message{user("hello")}, Tools: []model.ToolSpec{{Name: "a"}}, NoToolCalls: true}, `{
 			"model": "claude-test", "max_tokens": 8192, "stream": true, "tool_choice": {"type": "none"},
 			"tools": [{"name": "a", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}],
 			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
 		}`},
-		{"no tools and no tool calls", model.Request{System: " \n", Messages: []model.Message{user("hello")}, NoToolCalls: true}, `{
+	{"no tools and no tool calls", model.Request{System: " \n", Messages: []model.Message{user("hello")}, NoToolCalls: true}, `{
 			"model": "claude-test", "max_tokens": 8192, "stream": true,
 			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
 		}`},
-		{"steps", model.Request{
-			Messages: []model.Message{
-				user("hello"),
-				{
-					Role: model.Assistant, Text: "I look.",
-					Reasoning: []model.Reasoning{
-						{Text: "Hm.", Signature: "c2ln"}, {Redacted: "cmVk"}, {Signature: "bm8gdGV4dA=="}, {Text: "another provider's"},
-					},
-					ToolCalls: []model.ToolCall{
-						{ID: "toolu_1", Name: "a", Arguments: ` {"z": 1, "a": 2} `},
-						{ID: "functions.a:2", Name: "a", Arguments: `{"broken`},
-						{ID: "toolu_3", Name: "a", Arguments: `[1]`},
-					},
+	{"steps", model.Request{
+		Messages: []model.Message{
+			user("hello"),
+			{
+				Role: model.Assistant, Text: "I look.",
+				Reasoning: []model.Reasoning{
+					{Text: "Hm.", Signature: "c2ln"}, {Redacted: "cmVk"}, {Signature: "bm8gdGV4dA=="}, {Text: "another provider's"},
 				},
-				{
-					Role: model.User, Text: "And be quick.",
-					ToolResults: []model.ToolResult{
-						{ToolCallID: "toolu_1", Text: "one"},
-						{ToolCallID: "functions.a:2", Text: "bad arguments", IsError: true},
-						{ToolCallID: "toolu_3", Text: " "},
-					},
+				ToolCalls: []model.ToolCall{
+					{ID: "toolu_1", Name: "a", Arguments: ` {"z": 1, "a": 2} `},
+					{ID: "functions.a:2", Name: "a", Arguments: `{"broken`},
+					{ID: "toolu_3", Name: "a", Arguments: `[1]`},
 				},
-				{Role: model.Assistant},
-				{Role: model.Assistant, Text: "\n"},
-				user(""),
-				user("Well?"),
 			},
-			Tools: []model.ToolSpec{{Name: "a"}},
-		}, `{
+			{
+				Role: model.User, Text: "And be quick.",
+				ToolResults: []model.ToolResult{
+					{ToolCallID: "toolu_1", Text: "one"},
+					{ToolCallID: "functions.a:2", Text: "bad arguments", IsError: true},
+					{ToolCallID: "toolu_3", Text: " "},
+				},
+			},
+			{Role: model.Assistant},
+			{Role: model.Assistant, Text: "\n"},
+			user(""),
+			user("Well?"),
+		},
+		Tools: []model.ToolSpec{{Name: "a"}},
+	}, `{
 			"model": "claude-test", "max_tokens": 8192, "stream": true,
 			"tools": [{"name": "a", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}],
 			"messages": [
@@ -104,11 +121,11 @@ func TestRequests(t *testing.T) {
 				{"role": "user", "content": [{"type": "text", "text": "Well?", "cache_control": {"type": "ephemeral"}}]}
 			]
 		}`},
-		{"results last", model.Request{Messages: []model.Message{
-			user("hello"),
-			{Role: model.Assistant, ToolCalls: []model.ToolCall{{ID: "toolu_1", Name: "a", Arguments: `{}`}}},
-			{Role: model.User, ToolResults: []model.ToolResult{{ToolCallID: "toolu_1", Text: "one"}}},
-		}}, `{
+	{"results last", model.Request{Messages: []model.Message{
+		user("hello"),
+		{Role: model.Assistant, ToolCalls: []model.ToolCall{{ID: "toolu_1", Name: "a", Arguments: `{}`}}},
+		{Role: model.User, ToolResults: []model.ToolResult{{ToolCallID: "toolu_1", Text: "one"}}},
+	}}, `{
 			"model": "claude-test", "max_tokens": 8192, "stream": true,
 			"messages": [
 				{"role": "user", "content": [{"type": "text", "text": "hello"}]},
@@ -117,18 +134,6 @@ func TestRequests(t *testing.T) {
 					"content": [{"type": "text", "text": "one"}]}]}
 			]
 		}`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			server := modeltest.New(t, replaymodel.Script{{Text: replaymodel.Chunks{"hello"}, Repeat: true}}, nil)
-			if _, err := modeltest.Collect(on(server).Stream(t.Context(), &test.req)); err != nil {
-				t.Errorf("got %v, want the request accepted", err)
-			}
-			body := server.Received()[0].Body
-			if !modeltest.SameJSON(t, body, []byte(test.want)) {
-				t.Errorf("got  %s\nwant %s", body, test.want)
-			}
-		})
-	}
 }
 
 func TestImpossibleRequests(t *testing.T) {

@@ -16,8 +16,17 @@ func TestWire(t *testing.T) {
 		Usage: &model.Usage{InputTokens: 10, OutputTokens: 2, CacheReadTokens: 4, CacheWriteTokens: 1},
 	}}
 	server := modeltest.New(t, script, nil)
-	for _, test := range []struct{ path, body, want string }{
-		{"/v1/messages", anthropicHello, `event: message_start
+	for _, test := range answers {
+		status, header, got := post(t, server.URL+test.path, version, test.body)
+		if status != 200 || !strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") || got != test.want {
+			t.Errorf("%s: got status %d, header %v and\n%s\nwant\n%s", test.path, status, header, got, test.want)
+		}
+	}
+}
+
+// answers are the rows of TestWire.
+var answers = []struct{ path, body, want string }{
+	{"/v1/messages", anthropicHello, `event: message_start
 data: {"message":{"content":[],"id":"msg_011CScripted","model":"m","role":"assistant","stop_reason":null,"stop_sequence":null,"type":"message","usage":{"cache_creation_input_tokens":1,"cache_read_input_tokens":4,"input_tokens":5,"output_tokens":1,"service_tier":"standard"}},"type":"message_start"}
 
 event: ping
@@ -54,7 +63,7 @@ event: message_stop
 data: {"type":"message_stop"}
 
 `},
-		{"/v1/chat/completions", openaiHello, strings.ReplaceAll(`data: {"choices":[{"delta":{"content":"","refusal":null,"role":"assistant"},"finish_reason":null,"index":0,"logprobs":null}],…,"usage":null}
+	{"/v1/chat/completions", openaiHello, strings.ReplaceAll(`data: {"choices":[{"delta":{"content":"","refusal":null,"role":"assistant"},"finish_reason":null,"index":0,"logprobs":null}],…,"usage":null}
 
 data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":null,"index":0,"logprobs":null}],…,"usage":null}
 
@@ -71,7 +80,7 @@ data: {"choices":[],…,"usage":{"completion_tokens":2,"prompt_tokens":10,"promp
 data: [DONE]
 
 `, "…", `"created":1758000000,"id":"chatcmpl-scripted","model":"m","object":"chat.completion.chunk","system_fingerprint":"fp_scripted"`)},
-		{"/v1/responses", responsesHello, strings.ReplaceAll(`event: response.created
+	{"/v1/responses", responsesHello, strings.ReplaceAll(`event: response.created
 data: {"response":{…,"incomplete_details":null,"model":"m","object":"response","output":[],"status":"in_progress","usage":null},"sequence_number":0,"type":"response.created"}
 
 event: response.in_progress
@@ -114,12 +123,6 @@ event: response.completed
 data: {"response":{…,"incomplete_details":null,"model":"m","object":"response","output":[{"content":[{"annotations":[],"logprobs":[],"text":"Hi","type":"output_text"}],"id":"msg_scripted","role":"assistant","status":"completed","type":"message"},{"arguments":"{\"a\":\"äöü\"}","call_id":"call_1_1","id":"fc_call_1_1","name":"grep","status":"completed","type":"function_call"}],"status":"completed","usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4},"output_tokens":2,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":12}},"sequence_number":13,"type":"response.completed"}
 
 `, "…", `"created_at":1758000000,"error":null,"id":"resp_scripted"`)},
-	} {
-		status, header, got := post(t, server.URL+test.path, version, test.body)
-		if status != 200 || !strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") || got != test.want {
-			t.Errorf("%s: got status %d, header %v and\n%s\nwant\n%s", test.path, status, header, got, test.want)
-		}
-	}
 }
 
 // TestResponsesEnds: how an answer of the Responses API may end.

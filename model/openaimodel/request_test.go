@@ -31,6 +31,32 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func TestRequests(t *testing.T) {
+	for _, test := range requests() {
+		t.Run(test.name, func(t *testing.T) {
+			var got recorder
+			m := openaimodel.New("gpt-test", &openaimodel.Options{
+				BaseURL: test.base, HTTPClient: &http.Client{Transport: &got}, MaxRetries: new(int),
+			})
+			if _, err := modeltest.Collect(m.Stream(t.Context(), &test.req)); got.body == nil {
+				t.Fatalf("got no request: %v", err)
+			}
+			want := strings.Replace(test.want, "{", `{"model":"gpt-test","stream":true,"stream_options":{"include_usage":true},`, 1)
+			if !modeltest.SameJSON(t, got.body, []byte(want)) {
+				t.Errorf("got  %s\nwant %s", got.body, want)
+			}
+		})
+	}
+}
+
+// requestCase is a request and the body that it becomes.
+type requestCase struct {
+	name, base string
+	req        model.Request
+	want       string // without model, stream and stream_options
+}
+
+// requests returns the rows of TestRequests.
+func requests() []requestCase {
 	half := 0.5
 	user := func(text string) model.Message { return model.Message{Role: model.User, Text: text} }
 	called := []model.Message{
@@ -51,11 +77,7 @@ func TestRequests(t *testing.T) {
 		{Role: model.Assistant, Text: "That is all."},
 		user("Well?"),
 	}
-	for _, test := range []struct {
-		name, base string
-		req        model.Request
-		want       string // without model, stream and stream_options
-	}{
+	cases := []requestCase{
 		{"text for OpenAI", "", model.Request{System: "Be brief.", Messages: []model.Message{user("hello")}, Params: model.Params{Temperature: &half, MaxOutputTokens: 99}}, `{
 			"max_completion_tokens": 99, "temperature": 0.5,
 			"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
@@ -110,21 +132,8 @@ func TestRequests(t *testing.T) {
 			{"role": "assistant", "content": "That is all."},
 			{"role": "user", "content": "Well?"}
 		]}`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			var got recorder
-			m := openaimodel.New("gpt-test", &openaimodel.Options{
-				BaseURL: test.base, HTTPClient: &http.Client{Transport: &got}, MaxRetries: new(int),
-			})
-			if _, err := modeltest.Collect(m.Stream(t.Context(), &test.req)); got.body == nil {
-				t.Fatalf("got no request: %v", err)
-			}
-			want := strings.Replace(test.want, "{", `{"model":"gpt-test","stream":true,"stream_options":{"include_usage":true},`, 1)
-			if !modeltest.SameJSON(t, got.body, []byte(want)) {
-				t.Errorf("got  %s\nwant %s", got.body, want)
-			}
-		})
 	}
+	return cases
 }
 
 func TestImpossibleRequests(t *testing.T) {
